@@ -14,6 +14,7 @@ from typing import Final
 from resolver.errors import InputError
 
 MIB: Final = 1 << 20
+_LARGEST: Final = 64 * MIB  # of files that this program writes
 _TOO_MANY: Final = frozenset({errno.EMFILE, errno.ENFILE})
 _ADVICE: Final = {
     errno.ENOSPC: "free some space",
@@ -51,7 +52,7 @@ def is_special(path: Path) -> bool:
         return False
 
 
-def read(path: Path | str, limit: int) -> bytes:
+def read(path: Path | str, limit: int = _LARGEST) -> bytes:
     """The content of a file of at most `limit` bytes; raises OSError, also for a larger file, a pipe or a device."""
     # without O_NONBLOCK, opening a pipe waits for a writer
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -65,7 +66,7 @@ def read(path: Path | str, limit: int) -> bytes:
     return content
 
 
-def read_text(path: Path, limit: int) -> str:
+def read_text(path: Path, limit: int = _LARGEST) -> str:
     """The same as text with universal newlines; raises UnicodeDecodeError if it is not UTF-8."""
     return read(path, limit).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 

@@ -24,26 +24,26 @@ DAYS: Final = 180
 Scope = Literal["project", "release", "file"]
 
 
-class _Of(msgspec.Struct, frozen=True, kw_only=True):
-    """A locked release. `index` is the one that the lock names."""
+class _Change(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=str.lower):
+    """What happened to a locked release. `index` is the one that the lock names."""
 
     project: str
     version: str
     index: str
 
 
-class Yanked(_Of, frozen=True, kw_only=True):
+class Yanked(_Change, frozen=True, kw_only=True):
     """Files that have been yanked since (PEP 592). `reason` may be empty."""
 
     files: tuple[str, ...]
     reason: str
 
 
-class Restored(_Of, frozen=True, kw_only=True):
+class Restored(_Change, frozen=True, kw_only=True):
     """Files that were yanked when they were locked, and no longer are."""
 
 
-class Rehashed(_Of, frozen=True, kw_only=True):
+class Rehashed(_Change, frozen=True, kw_only=True):
     """A file with the same name and different content."""
 
     file: str
@@ -51,24 +51,21 @@ class Rehashed(_Of, frozen=True, kw_only=True):
     offered: str
 
 
-class Twofold(_Of, frozen=True, kw_only=True):
+class Twofold(_Change, frozen=True, kw_only=True):
     """A file that the index lists a second time, with another hash."""
 
     file: str
 
 
-class Gone(_Of, frozen=True, kw_only=True):
-    """Files that are no longer offered; `needed` tells whether the one that pip takes is among them.
-
-    `scope` is how much is gone with them.
-    """
+class Gone(_Change, frozen=True, kw_only=True):
+    """Files that are no longer offered. `scope`: how much is gone; `needed`: the file that pip takes is among them."""
 
     scope: Scope
     files: tuple[str, ...]
     needed: bool
 
 
-class Marked(_Of, frozen=True, kw_only=True):
+class Marked(_Change, frozen=True, kw_only=True):
     """A project that the index marks as other than active (PEP 792)."""
 
     status: str
@@ -79,7 +76,7 @@ Change = Yanked | Restored | Rehashed | Twofold | Gone | Marked
 
 
 def is_grave(change: Change) -> bool:
-    """Whether somebody should decide before the lock is installed again. PEP 792 calls quarantined projects unsafe."""
+    """Whether to decide about it before the lock is installed again. PEP 792 calls quarantined projects unsafe."""
     match change:
         case Yanked() | Rehashed() | Twofold():
             return True
@@ -91,10 +88,10 @@ def is_grave(change: Change) -> bool:
             return False
 
 
-def older(lock: Lock, today: dt.date, days: int) -> tuple[LockedFact, ...]:
+def old_facts(lock: Lock, today: dt.date, days: int) -> list[LockedFact]:
     """The facts of a lock that were checked more than `days` ago, the oldest first."""
-    found = (fact for fact in lock.fact if (today - dt.date.fromisoformat(fact.checked)).days > days)
-    return tuple(sorted(found, key=lambda fact: (fact.checked, fact.id)))
+    old = (fact for fact in lock.fact if (today - dt.date.fromisoformat(fact.checked)).days > days)
+    return sorted(old, key=lambda fact: (fact.checked, fact.id))
 
 
 class OutOfReach(msgspec.Struct, frozen=True):
@@ -106,7 +103,7 @@ class OutOfReach(msgspec.Struct, frozen=True):
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """The result. `files` were looked up, `unhashed` of them have no hash on their page, `sources` are from git."""
+    """The result: the number of `files`, and of those `unhashed` on their page; `sources` are projects from git."""
 
     changes: tuple[Change, ...]
     files: int
@@ -117,26 +114,27 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
 
 def pins_of(lock: Lock) -> tuple[LockedPin, ...]:
     """The pins that are installed and those that build them, each file once."""
-    seen: dict[tuple[str, str, str], LockedPin] = {}
+    pins: dict[tuple[str, str, str], LockedPin] = {}
     for pin in (*lock.pin, *lock.build_pin):
-        seen.setdefault((pin.name, pin.version, pin.file[0].name if pin.file else ""), pin)
-    return tuple(seen.values())
+        pins.setdefault((pin.name, pin.version, pin.file[0].name if pin.file else ""), pin)
+    return tuple(pins.values())
 
 
-def as_locked(lock: Lock, indexes: Indexes) -> Indexes:
+def locked_indexes(lock: Lock, indexes: Indexes) -> Indexes:
     """The same indexes, with each project bound only to those that the lock names for it."""
-    named: dict[str, list[str]] = {}
+    names: dict[str, dict[str, None]] = {}
     for pin in pins_of(lock):
-        if pin.file and pin.index not in named.setdefault(canonicalize_name(pin.name), []):
-            named[canonicalize_name(pin.name)].append(pin.index)
+        if pin.file:
+            names.setdefault(canonicalize_name(pin.name), {})[pin.index] = None
     bindings = (
-        Binding(packages=(name,), indexes=tuple(rows), take="all", unreachable="fail") for name, rows in named.items()
+        Binding(packages=(project,), indexes=tuple(of_project), take="all", unreachable="fail")
+        for project, of_project in names.items()
     )
     return Indexes(indexes=indexes.indexes, bindings=tuple(bindings), own=True)
 
 
 def compare(lock: Lock, catalog: Catalog) -> Compared:
-    """Compare every file of a lock with its index; `catalog` must have the bindings of `as_locked`."""
+    """Compare every file of a lock with its index; `catalog` must have the bindings of `locked_indexes`."""
     pins = pins_of(lock)
     served = [pin for pin in pins if pin.file]
     prefetch_pins(served, catalog)
@@ -166,26 +164,26 @@ def compare(lock: Lock, catalog: Catalog) -> Compared:
 
 
 def _changes(pin: LockedPin, page: Page | None, offered: Mapping[str, Sequence[File]]) -> Iterator[Change]:
-    of = {"project": canonicalize_name(pin.name), "version": pin.version, "index": pin.index}
+    release = {"project": canonicalize_name(pin.name), "version": pin.version, "index": pin.index}
     if page is not None and page.project_status.status != ACTIVE.status:
-        yield Marked(**of, status=page.project_status.status, reason=page.project_status.reason)
-    lost = tuple(file.name for file in pin.file if file.name not in offered)
-    if lost:
-        there = () if page is None else map(text.version, page.releases)
-        scope: Scope = "project" if page is None else "file" if text.version(pin.version) in there else "release"
-        yield Gone(**of, scope=scope, files=lost, needed=pin.file[0].name in lost)
+        yield Marked(**release, status=page.project_status.status, reason=page.project_status.reason)
+    gone = tuple(file.name for file in pin.file if file.name not in offered)
+    if gone:
+        versions = () if page is None else map(text.version, page.releases)
+        scope: Scope = "project" if page is None else "file" if text.version(pin.version) in versions else "release"
+        yield Gone(**release, scope=scope, files=gone, needed=pin.file[0].name in gone)
     for file in pin.file:
-        known = {one.sha256 for one in offered.get(file.name, ())} or {file.sha256}
-        if len(known) > 1 and file.sha256 in known:
-            yield Twofold(**of, file=file.name)
-        elif not known & {"", file.sha256}:
-            yield Rehashed(**of, file=file.name, locked=file.sha256, offered=min(known))
+        hashes = {copy.sha256 for copy in offered.get(file.name, ())} or {file.sha256}
+        if len(hashes) > 1 and file.sha256 in hashes:
+            yield Twofold(**release, file=file.name)
+        elif not hashes & {"", file.sha256}:
+            yield Rehashed(**release, file=file.name, locked=file.sha256, offered=min(hashes))
     yanked = {
         file.name: reason
         for file in pin.file
         if file.name in offered and (reason := offered[file.name][-1].yanked) is not None
     }
     if yanked and pin.yanked is None:
-        yield Yanked(**of, files=tuple(yanked), reason=next(filter(None, yanked.values()), ""))
-    elif pin.yanked is not None and not yanked and not lost:
-        yield Restored(**of)
+        yield Yanked(**release, files=tuple(yanked), reason=next(filter(None, yanked.values()), ""))
+    elif pin.yanked is not None and not yanked and not gone:
+        yield Restored(**release)

@@ -1,4 +1,4 @@
-"""Facts compared with live metadata, each kind by what it claims."""
+"""Facts compared with live metadata, each kind in its way."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Remark(msgspec.Struct, frozen=True):
     message: Message
 
 
-class Judged(msgspec.Struct, frozen=True):
+class CheckedFact(msgspec.Struct, frozen=True):
     """A fact and the findings about it, the weightiest first; at least one remark."""
 
     fact: Fact
@@ -72,27 +72,27 @@ _WARNING = _unchecked("warning")
 _PYTHONS = tuple(Version(f"3.{minor}") for minor in range(6, 21))
 
 
-def judge(fact: Fact, offers: Offers, repositories: Repositories) -> Judged:
+def check_fact(fact: Fact, offers: Offers, repositories: Repositories) -> CheckedFact:
     """The findings about a fact, the weightiest first. A failing index or repository is a finding, never an error."""
     weights = list(Verdict)
-    found = sorted(_remarks(fact, offers, repositories), key=lambda remark: weights.index(remark.verdict))
-    return Judged(fact, tuple(found))
+    remarks = sorted(_remarks(fact, offers, repositories), key=lambda remark: weights.index(remark.verdict))
+    return CheckedFact(fact, tuple(remarks))
 
 
 def projects_of(fact: Fact) -> tuple[NormalizedName, ...]:
-    """The projects that are looked up to judge a fact."""
+    """The projects that are looked up to check a fact."""
     return () if isinstance(fact, model.Sources) else (fact.package, *model.projects_named_by(fact))
 
 
 def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator[Remark]:
     if isinstance(fact, model.Sources):
-        yield _of_commit(fact, repositories)
+        yield _check_commit(fact, repositories)
         return
     try:
-        found, missing = _sample(fact, offers)
+        versions, missing = _sample(fact, offers)
         yield from missing
-        if found:
-            yield from _of_kind(fact, found, offers)
+        if versions:
+            yield from _check_kind(fact, versions, offers)
     except IndexFailure as error:
         yield Remark(Verdict.UNCHECKED, message(FAILED, why=error.why or error.message))
 
@@ -100,51 +100,51 @@ def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator
 def _sample(fact: Fact, offers: Offers) -> tuple[list[Version], list[Remark]]:
     """The newest and the oldest release of each set of versions; and a remark on sets that no index has."""
     lookup = offers.catalog.lookup(fact.package)
-    found: dict[Version, None] = {}
+    sample: dict[Version, None] = {}
     at_commits: dict[Version, None] = {}
-    lost: list[SpecifierSet] = []
-    for versions in fact.versions:
-        matching = offers.matching(fact.package, versions)
-        found |= dict.fromkeys(matching[:1] + matching[-1:])
-        if not matching and (commits := offers.at_commits(fact.package, versions)):
+    unmatched: list[SpecifierSet] = []
+    for specifiers in fact.versions:
+        matching = offers.matching(fact.package, specifiers)
+        sample |= dict.fromkeys(matching[:1] + matching[-1:])
+        if not matching and (commits := offers.at_commits(fact.package, specifiers)):
             at_commits |= dict.fromkeys(commits)
         elif not matching:
-            lost.append(versions)
+            unmatched.append(specifiers)
     remarks = []
     if at_commits:
         remarks.append(_unchecked("at-commit", releases=f"{fact.package} {some(list(at_commits))}"))
-    if lost:
-        what = f"{fact.package} {', '.join(map(str, lost))}"
-        absent = _absent(fact.package, offers, what if lookup.pages else fact.package)
-        remarks.append(absent or _gone("no-release", what=what))
-    return list(found), remarks
+    if unmatched:
+        what = f"{fact.package} {', '.join(map(str, unmatched))}"
+        missing = _missing_project(fact.package, offers, what if lookup.pages else fact.package)
+        remarks.append(missing or _gone("no-release", what=what))
+    return list(sample), remarks
 
 
-def _of_kind(fact: Fact, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+def _check_kind(fact: Fact, versions: Sequence[Version], offers: Offers) -> Iterator[Remark]:
     match fact:
         case model.Requires():
-            yield from _needs(fact, fact.needs, found, offers)
+            yield from _check_needs(fact, fact.needs, versions, offers)
         case model.Replaces():
-            yield from _dropped(fact, found, offers)
-            yield from _needs(fact, fact.add, found, offers)
+            yield from _check_replacement(fact, versions, offers)
+            yield from _check_needs(fact, fact.add, versions, offers)
         case model.Metadata():
-            for version in found:
-                yield _looked(fact, version, lambda one: _stated(fact, one, offers))
+            for version in versions:
+                yield _check_release(fact, version, partial(_check_metadata, fact, offers))
         case model.Builds():
-            yield from _built_from(fact, offers)
+            yield from _check_archives(fact, offers)
         case model.Collides() | model.Absent():
-            yield from _kept_apart(fact, found, offers)
+            yield from _check_apart(fact, versions, offers)
         case model.After():
-            yield from _there(fact, offers)
+            yield from _check_projects(fact, offers)
             yield _unchecked("order")
         case model.Warns():
-            yield from _there(fact, offers)
-            yield from _extra(fact, found, offers)
+            yield from _check_projects(fact, offers)
+            yield from _check_extra(fact, versions, offers)
             yield _WARNING
         case model.Excludes() | model.Names():
-            versions = offers.versions(fact.package)
-            yield _holds("there", releases=some([one for one in versions if fact.applies_to(one)]))
-            beyond = [one for one in versions if not fact.applies_to(one)]
+            every = offers.versions(fact.package)
+            yield _holds("there", releases=some([version for version in every if fact.applies_to(version)]))
+            beyond = [version for version in every if not fact.applies_to(version)]
             if beyond and isinstance(fact, model.Names):
                 yield _holds("beyond", releases=some(beyond))
         case model.Exports():
@@ -158,25 +158,25 @@ def _of_kind(fact: Fact, found: Sequence[Version], offers: Offers) -> Iterator[R
 # --- what a release needs
 
 
-def _needs(fact: Fact, needs: Sequence[Need], found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+def _check_needs(fact: Fact, needs: Sequence[Need], versions: Sequence[Version], offers: Offers) -> Iterator[Remark]:
     machine = []
     for need in needs:
         match need:
             case Requirement():
-                yield from _need(fact, need, found, offers)
+                yield from _check_requirement(fact, need, versions, offers)
             case ComponentRequirement(component="python"):
-                yield from _each(fact, found, lambda version, need=need: _python(fact, need, version, offers))  # type: ignore[misc]
+                yield from _check_each(fact, versions, partial(_check_python, fact, need, offers))
             case ComponentRequirement():
                 machine.append(str(need))
     if machine:
         yield _unchecked("machine", needs=", ".join(machine))
 
 
-def _each(fact: Fact, found: Sequence[Version], look: Callable[[Version], Remark]) -> Iterator[Remark]:
+def _check_each(fact: Fact, versions: Sequence[Version], check: Callable[[Version], Remark]) -> Iterator[Remark]:
     """Findings of each release about a need: all that contradict it, and one of those that agree."""
     agreeing: Remark | None = None
-    for version in found:
-        remark = _looked(fact, version, look)
+    for version in versions:
+        remark = _check_release(fact, version, check)
         if remark.verdict is not Verdict.HOLDS:
             yield remark
         elif agreeing is None:
@@ -185,104 +185,102 @@ def _each(fact: Fact, found: Sequence[Version], look: Callable[[Version], Remark
         yield agreeing
 
 
-def _looked(fact: Fact, version: Version, look: Callable[[Version], Remark]) -> Remark:
+def _check_release(fact: Fact, version: Version, check: Callable[[Version], Remark]) -> Remark:
     try:
-        return look(version)
+        return check(version)
     except UnusableFile as error:
         return _unchecked("unreadable", release=f"{fact.package} {version}", why=str(error))
 
 
-def _python(fact: Fact, need: ComponentRequirement, version: Version, offers: Offers) -> Remark:
+def _check_python(fact: Fact, need: ComponentRequirement, offers: Offers, version: Version) -> Remark:
     """Findings about a need on Python from Requires-Python of one release."""
-    said = offers.said(fact.package, version)
-    stated = text.python_specifiers(said.lines.requires_python)
-    if stated is None:
-        raise UnusableFile(f"{said.python} has an invalid Requires-Python")
-    told = {"need": str(need), "file": said.python, "line": f"Python {stated}"}
-    if not stated:
-        return _holds("silent", **told)
-    admitted = set(stated.filter(_PYTHONS, prereleases=True))
-    return _compared(admitted, {python for python in _PYTHONS if need.allows(python)}, told)
+    declared = offers.declared(fact.package, version)
+    specifiers = text.python_specifiers(declared.requirements.requires_python)
+    if specifiers is None:
+        raise UnusableFile(f"{declared.python} has an invalid Requires-Python")
+    values = {"need": str(need), "file": declared.python, "line": f"Python {specifiers}"}
+    if not specifiers:
+        return _holds("silent", **values)
+    admitted = set(specifiers.filter(_PYTHONS, prereleases=True))
+    return _compare(admitted, {python for python in _PYTHONS if need.allows(python)}, values)
 
 
-def _compared(admitted: Set[Version], needed: Set[Version], told: Mapping[str, str]) -> Remark:
-    """How the versions that metadata admits go with those that a fact does."""
+def _compare(admitted: Set[Version], needed: Set[Version], values: Mapping[str, str]) -> Remark:
+    """The versions that metadata admits compared with those that a fact does."""
     if not admitted & needed:
-        return _contradicted("clashes", **told)
-    return _holds("says-so" if admitted <= needed else "agrees", **told)
+        return _contradicted("clashes", **values)
+    return _holds("says-so" if admitted <= needed else "agrees", **values)
 
 
-def _need(fact: Fact, need: Requirement, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+def _check_requirement(fact: Fact, need: Requirement, versions: Sequence[Version], offers: Offers) -> Iterator[Remark]:
     fitting = offers.matching(need.name, need.specifier)
     if not fitting:
         unmet = _unmet("nothing-fits", need=str(need), project=fact.package)
-        yield _absent(need.name, offers, str(need)) or unmet
+        yield _missing_project(need.name, offers, str(need)) or unmet
     elif not (isinstance(fact, model.Replaces) and need.name in fact.drop):  # the fact overrides it
-        yield from _each(fact, found, lambda version: _held_against(fact, need, fitting, version, offers))
+        yield from _check_each(fact, versions, partial(_compare_requirement, fact, need, fitting, offers))
 
 
-def _held_against(
-    fact: Fact, need: Requirement, fitting: Sequence[Version], version: Version, offers: Offers
+def _compare_requirement(
+    fact: Fact, need: Requirement, fitting: Sequence[Version], offers: Offers, version: Version
 ) -> Remark:
     """Findings about a need from the metadata of one release."""
-    said = offers.said(fact.package, version)
-    own = offers.counting(said, [need.name])
-    told = {"need": str(need), "file": said.where, "line": ", ".join(map(str, own))}
-    if not own:
-        return _holds("silent", **told)
-    admitted = set.intersection(*(set(offers.matching(need.name, one.specifier)) for one in own))
-    return _compared(admitted, set(fitting), told)
+    where, requirements = offers.requirements_on([need.name], fact.package, version)
+    values = {"need": str(need), "file": where, "line": ", ".join(map(str, requirements))}
+    if not requirements:
+        return _holds("silent", **values)
+    admitted = set.intersection(*(set(offers.matching(need.name, line.specifier)) for line in requirements))
+    return _compare(admitted, set(fitting), values)
 
 
-def _dropped(fact: model.Replaces, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
-    def look(version: Version) -> Remark:
-        said = offers.said(fact.package, version)
-        own = [*offers.counting(said, fact.drop), *offers.stated(fact, version)]
-        told = {"file": said.where, "names": ", ".join(fact.drop), "line": ", ".join(map(str, own))}
-        if fact.strength is model.Strength.PRACTICE and own and _is_needless(fact, own, offers):
-            return _contradicted("needless", **told)
-        return _holds("replaced", **told) if own else _contradicted("idle", **told)
+def _check_replacement(fact: model.Replaces, versions: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+    def check(version: Version) -> Remark:
+        where, requirements = offers.requirements_on(fact.drop, fact.package, version)
+        requirements += offers.replaced_requirements(fact, version)
+        values = {"file": where, "names": ", ".join(fact.drop), "line": ", ".join(map(str, requirements))}
+        if fact.strength is model.Strength.PRACTICE and requirements and _is_needless(fact, requirements, offers):
+            return _contradicted("needless", **values)
+        return _holds("replaced", **values) if requirements else _contradicted("idle", **values)
 
-    for version in found:
-        yield _looked(fact, version, look)
+    for version in versions:
+        yield _check_release(fact, version, check)
 
 
-def _is_needless(practice: model.Replaces, own: Sequence[Requirement], offers: Offers) -> bool:
-    """Whether the requirements that a practice drops admit all that those in their place do."""
+def _is_needless(practice: model.Replaces, requirements: Sequence[Requirement], offers: Offers) -> bool:
+    """Whether the requirements that a practice drops admit all releases that their replacements do."""
     added = [need for need in practice.add if isinstance(need, Requirement)]
-    for need in own:
-        instead = [one for one in added if one.name == need.name]
-        admitted = {version for one in instead for version in offers.matching(one.name, one.specifier)}
-        if not instead or set(need.specifier.filter(admitted, prereleases=True)) != admitted:
+    for need in requirements:
+        specifiers = [new.specifier for new in added if new.name == need.name]
+        admitted = {version for specifier in specifiers for version in offers.matching(need.name, specifier)}
+        if not specifiers or set(need.specifier.filter(admitted, prereleases=True)) != admitted:
             return False
     return True
 
 
-def _kept_apart(fact: model.Collides | model.Absent, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+def _check_apart(fact: model.Collides | model.Absent, versions: Sequence[Version], offers: Offers) -> Iterator[Remark]:
     """What must not be installed with a release must not be required by the release itself."""
-    yield from _there(fact, offers)
+    yield from _check_projects(fact, offers)
 
-    def look(version: Version) -> Remark:
-        said = offers.said(fact.package, version)
-        own = offers.counting(said, [fact.other])
-        told = {"file": said.where, "other": fact.other, "line": ", ".join(map(str, own))}
-        return _contradicted("asks", **told) if own else _holds("apart", **told)
+    def check(version: Version) -> Remark:
+        where, requirements = offers.requirements_on([fact.other], fact.package, version)
+        values = {"file": where, "other": fact.other, "line": ", ".join(map(str, requirements))}
+        return _contradicted("asks", **values) if requirements else _holds("apart", **values)
 
-    yield from _each(fact, found, look)
+    yield from _check_each(fact, versions, check)
     if isinstance(fact, model.Collides):
         yield _unchecked("module", module=fact.module)
 
 
-def _extra(fact: model.Warns, found: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+def _check_extra(fact: model.Warns, versions: Sequence[Version], offers: Offers) -> Iterator[Remark]:
     """Findings for releases that lack the extra of a warning."""
 
-    def look(version: Version) -> Remark:
-        said = offers.said(fact.package, version)
-        has_it = fact.extra in said.lines.extras
-        return _WARNING if has_it else _contradicted("no-extra", file=said.where, extra=fact.extra)
+    def check(version: Version) -> Remark:
+        declared = offers.declared(fact.package, version)
+        has_it = fact.extra in declared.requirements.extras
+        return _WARNING if has_it else _contradicted("no-extra", file=declared.where, extra=fact.extra)
 
-    for version in found if fact.extra else ():
-        remark = _looked(fact, version, look)
+    for version in versions if fact.extra else ():
+        remark = _check_release(fact, version, check)
         if remark is not _WARNING:
             yield remark
 
@@ -290,23 +288,23 @@ def _extra(fact: model.Warns, found: Sequence[Version], offers: Offers) -> Itera
 # --- what an archive has
 
 
-def _built_from(fact: model.Builds, offers: Offers) -> Iterator[Remark]:
+def _check_archives(fact: model.Builds, offers: Offers) -> Iterator[Remark]:
     """Check that every release that a fact builds has an archive, and open the newest of each set."""
     without: list[Version] = []
     newest: dict[File, None] = {}
-    for versions in fact.versions:
-        found = offers.matching(fact.package, versions)
-        archives = [[file for file in offers.files(fact.package, one) if not file.is_wheel] for one in found]
-        without += [version for version, files in zip(found, archives, strict=True) if not files]
+    for specifiers in fact.versions:
+        versions = offers.matching(fact.package, specifiers)
+        archives = [[file for file in offers.files(fact.package, version) if not file.is_wheel] for version in versions]
+        without += [version for version, files in zip(versions, archives, strict=True) if not files]
         newest |= dict.fromkeys([files[0] for files in archives if files][:1])
     if without:
         yield _contradicted("no-archive", releases=f"{fact.package} {some(without)}")
     for file in newest:
-        yield from _opened(fact, file, offers)
+        yield from _check_archive(fact, file, offers)
 
 
-def _opened(fact: model.Builds, file: File, offers: Offers) -> Iterator[Remark]:
-    told = {"file": file.filename, "member": fact.requires_from}
+def _check_archive(fact: model.Builds, file: File, offers: Offers) -> Iterator[Remark]:
+    values = {"file": file.filename, "member": fact.requires_from}
     try:
         archive = offers.catalog.archive(file)
     except UnusableFile as error:
@@ -315,17 +313,17 @@ def _opened(fact: model.Builds, file: File, offers: Offers) -> Iterator[Remark]:
     try:
         offers.catalog.member(file, fact.requires_from)
     except UnusableFile:
-        yield _contradicted("no-member", **told)
+        yield _contradicted("no-member", **values)
         return
-    own = {need.name for need in _readable(archive.build_requires or ())}
-    if idle := [name for name in fact.build_drop if name not in own]:
+    names = {need.name for need in _readable(archive.build_requires or ())}
+    if idle := [name for name in fact.build_drop if name not in names]:
         yield _contradicted("idle", file=file.filename, names=", ".join(idle), line="")
     else:
-        yield _holds("archive", **told)
+        yield _holds("archive", **values)
 
 
-def _stated(fact: model.Metadata, version: Version, offers: Offers) -> Remark:
-    """What a fact says a release requires, compared with what a wheel says, or the archive statically or in a note."""
+def _check_metadata(fact: model.Metadata, offers: Offers, version: Version) -> Remark:
+    """The requirements in a fact compared with those of a wheel, of the archive's metadata or of its other files."""
     wheels = [file for file in offers.files(fact.package, version) if file.is_wheel]
     file = wheels[0] if wheels else offers.release(fact.package, version).file
     where = file.filename
@@ -335,14 +333,14 @@ def _stated(fact: model.Metadata, version: Version, offers: Offers) -> Remark:
         where, lines = noted.where, noted.lines
     if lines is None:
         return _unchecked("not-static", file=file.filename)
-    own, theirs = _always(map(str, fact.requires)), _always(lines)
-    if own == theirs:
+    of_fact, of_release = _without_extras(map(str, fact.requires)), _without_extras(lines)
+    if of_fact == of_release:
         return _holds("same", where=where)
-    less, more = (", ".join(sorted(lines)) or "-" for lines in (theirs - own, own - theirs))
-    return _contradicted("differs", where=where, theirs=less, own=more)
+    lacking, extra = (", ".join(sorted(lines)) or "-" for lines in (of_release - of_fact, of_fact - of_release))
+    return _contradicted("differs", where=where, theirs=lacking, own=extra)
 
 
-def _always(lines: Iterable[str]) -> frozenset[str]:
+def _without_extras(lines: Iterable[str]) -> frozenset[str]:
     """The requirements without those of extras, normalized."""
     return frozenset(str(need) for need in _readable(lines) if "extra" not in str(need.marker))
 
@@ -356,23 +354,23 @@ def _readable(lines: Iterable[str]) -> Iterator[Requirement]:
 # --- what exists
 
 
-def _there(fact: Fact, offers: Offers) -> Iterator[Remark]:
-    """Findings for those of the other projects that a fact names which no index has."""
+def _check_projects(fact: Fact, offers: Offers) -> Iterator[Remark]:
+    """Findings for the other projects of a fact that no index has."""
     for name in model.projects_named_by(fact):
-        absent = None if offers.catalog.lookup(name).pages else _absent(name, offers, name)
-        if absent is not None:
-            yield absent
+        remark = _missing_project(name, offers, name)
+        if remark is not None and not offers.catalog.lookup(name).pages:
+            yield remark
 
 
-def _absent(name: NormalizedName, offers: Offers, what: str) -> Remark | None:
-    """That an index that may have a project was passed over, or that none has it."""
+def _missing_project(name: NormalizedName, offers: Offers, what: str) -> Remark | None:
+    """That an index that may have a project did not answer, or that none has it; None if there are pages."""
     lookup = offers.catalog.lookup(name)
     if lookup.unreachable:
         return _unchecked("passed-over", index=", ".join(lookup.unreachable), what=what)
     return None if lookup.pages else _gone("no-project", project=name)
 
 
-def _of_commit(fact: model.Sources, repositories: Repositories) -> Remark:
+def _check_commit(fact: model.Sources, repositories: Repositories) -> Remark:
     address = f"{fact.git}@{fact.commit[:12]}"
     try:
         trust = why_unverified(fact, repositories)

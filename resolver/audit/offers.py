@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -36,11 +36,11 @@ def some(versions: Sequence[Version]) -> str:
 
 
 class DeclaredRequirements(msgspec.Struct, frozen=True):
-    """What a release says it needs; `where` is the file that says so, `python` the one with its Requires-Python."""
+    """The requirements of a release; `where` is the file that has them, `python` the one with its Requires-Python."""
 
     where: str
     python: str
-    lines: ReleaseRequirements
+    requirements: ReleaseRequirements
 
 
 class Offers:
@@ -48,7 +48,7 @@ class Offers:
 
     def __init__(self, problem: Problem, catalog: Catalog) -> None:
         self.catalog = catalog
-        self._problem = problem
+        self._markers = problem.target.markers
         self._compatibility = Compatibility(problem.target, None)
         self._facts = defaultdict[NormalizedName, list[Fact]](list)
         for fact in problem.facts:
@@ -59,22 +59,22 @@ class Offers:
         """All releases, newest first."""
         return self._project(name).versions
 
-    def matching(self, name: NormalizedName, wanted: SpecifierSet) -> list[Version]:
+    def matching(self, name: NormalizedName, specifiers: SpecifierSet) -> list[Version]:
         """The releases that a specifier set admits, pre-releases too, newest first."""
-        return list(wanted.filter(self.versions(name), prereleases=True))
+        return list(specifiers.filter(self.versions(name), prereleases=True))
 
-    def at_commits(self, name: NormalizedName, wanted: SpecifierSet) -> list[Version]:
+    def at_commits(self, name: NormalizedName, specifiers: SpecifierSet) -> list[Version]:
         """The versions of commits that a specifier set admits; they exist although no index has them."""
         commits = [fact.recipe.version for fact in self._facts[name] if isinstance(fact, Sources)]
-        return list(wanted.filter(commits, prereleases=True))
+        return list(specifiers.filter(commits, prereleases=True))
 
     def files(self, name: NormalizedName, version: Version) -> list[File]:
         """All files of a release, usable on the target or not."""
         offers = self._project(name).ordered.offers[self.versions(name).index(version)]
-        return [file for one in offers for file in one.page.releases[one.version]]
+        return [file for offer in offers for file in offer.page.releases[offer.version]]
 
-    def said(self, name: NormalizedName, version: Version) -> DeclaredRequirements:
-        """What a release says it needs. Raises UnusableFile and IndexFailure."""
+    def declared(self, name: NormalizedName, version: Version) -> DeclaredRequirements:
+        """The requirements of a release by its files. Raises UnusableFile and IndexFailure."""
         release = self.release(name, version)
         try:
             where = f"{release.file.filename}: METADATA" if release.file.is_wheel else release.file.filename
@@ -83,26 +83,25 @@ class Offers:
             noted = informal_requirements(release.file, self.catalog)
             if noted is None:
                 raise UnusableFile(error.why or error.message) from None
-            return DeclaredRequirements(
-                noted.where,
-                release.file.filename,
-                ReleaseRequirements(noted.lines, release.file.requires_python, (), ()),
-            )
+            requirements = ReleaseRequirements(noted.lines, release.file.requires_python, (), ())
+            return DeclaredRequirements(noted.where, release.file.filename, requirements)
 
-    def counting(self, said: DeclaredRequirements, names: Iterable[NormalizedName]) -> list[Requirement]:
-        """The requirements on these projects that apply on the target without any extra."""
-        wanted = set(names)
-        found = []
-        for line in said.lines.requires:
+    def requirements_on(
+        self, projects: Collection[NormalizedName], name: NormalizedName, version: Version
+    ) -> tuple[str, list[Requirement]]:
+        """The file with the requirements of a release, and those on these projects that apply without any extra."""
+        declared = self.declared(name, version)
+        needs = []
+        for line in declared.requirements.requires:
             try:
                 need = text.requirement(line)
-                if need.name in wanted and (need.marker is None or need.marker.evaluate(self._problem.target.markers)):
-                    found.append(need)
+                if need.name in projects and (need.marker is None or need.marker.evaluate(self._markers)):
+                    needs.append(need)
             except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
-                raise UnusableFile(f"{said.where} has the invalid requirement `{line}`") from None
-        return found
+                raise UnusableFile(f"{declared.where} has the invalid requirement `{line}`") from None
+        return declared.where, needs
 
-    def stated(self, practice: Replaces, version: Version) -> list[Requirement]:
+    def replaced_requirements(self, practice: Replaces, version: Version) -> list[Requirement]:
         """The requirements in other facts that a practice replaces."""
         return [
             need
@@ -123,9 +122,9 @@ class Offers:
     def release(self, name: NormalizedName, version: Version) -> Release:
         """The release as usable on the target, otherwise as it is, with a wheel if it has one. Raises IndexFailure."""
         position = self.versions(name).index(version)
-        found = self._project(name).release(position)
-        if isinstance(found, Release):
-            return found
+        release = self._project(name).release(position)
+        if isinstance(release, Release):
+            return release
         file = max(self.files(name, version), key=lambda file: (file.is_wheel, file.filename))
         return Release(version=version, file=file, index="", position=position)
 
@@ -140,10 +139,10 @@ def archives_of(project: NormalizedName, facts: Sequence[Fact], offers: Offers) 
     for fact in facts:
         if fact.package != project or isinstance(fact, Sources):
             continue
-        found = {version for versions in fact.versions for version in offers.matching(project, versions)}
-        wheels = any(file.is_wheel for version in found for file in offers.files(project, version))
-        if isinstance(fact, Builds | Metadata) or not wheels:
-            for version in found:
+        versions = {version for specifiers in fact.versions for version in offers.matching(project, specifiers)}
+        has_wheels = any(file.is_wheel for version in versions for file in offers.files(project, version))
+        if isinstance(fact, Builds | Metadata) or not has_wheels:
+            for version in versions:
                 paths.setdefault(version, []).extend([fact.requires_from] if isinstance(fact, Builds) else [])
     for version in sorted(paths, reverse=True):
         for file in offers.files(project, version):
@@ -154,7 +153,7 @@ def archives_of(project: NormalizedName, facts: Sequence[Fact], offers: Offers) 
 def wheels_of(
     project: NormalizedName, releases: Iterable[Version], known: Iterable[WheelReading], offers: Offers
 ) -> Iterator[WheelReading]:
-    """What wheels of these releases say, newest first. A release `known` with the same wheels is not read again.
+    """The pins in wheels of these releases, newest first. A release `known` with the same wheels is not read again.
 
     Raises IndexFailure.
     """
@@ -174,14 +173,14 @@ def wheels_of(
 
 
 def read_all(
-    found: Iterable[tuple[File, list[str]]], known: Iterable[ArchiveReading], catalog: Catalog
+    archives: Iterable[tuple[File, list[str]]], known: Iterable[ArchiveReading], catalog: Catalog
 ) -> Iterator[ArchiveReading]:
     """The contents of each archive. Those `known` are not read again; unreadable ones are left out.
 
     Raises IndexFailure.
     """
     rows = {row.sha256: row for row in known}
-    for file, paths in found:
+    for file, paths in archives:
         row = rows.get(file.sha256)
         if row is not None and row.file == file.filename and set(paths) <= row.texts.keys():
             yield row

@@ -1,7 +1,4 @@
-"""Which versions go together: what facts, and the readings of files that ship with them, say of each release.
-
-Nothing is solved and no index is asked. What neither of them says stays empty.
-"""
+"""Which versions go together, by facts and the recorded readings of files. Nothing is solved, no index is asked."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ _TORCH_NPU: Final = NormalizedName("torch-npu")  # the facts about the drivers o
 
 
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
-    """What files of a release say of themselves: the pins in `file`, and the names of all wheels."""
+    """The metadata of a release: the pins in `file`, and the names of all wheels."""
 
     file: str
     pins: tuple[Requirement, ...]
@@ -59,12 +56,12 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     file: str = ""
     wheels: tuple[str, ...] = ()
 
-    def stated(self, component: str) -> tuple[ComponentRequirement, ...]:
-        """What is said of a component: what it is paired with or, where nothing is, what it needs."""
+    def paired_or_needed(self, component: str) -> tuple[ComponentRequirement, ...]:
+        """What it is paired with of a component or, without such facts, what it needs."""
         return self.paired_with(component) or self.needed(component)
 
     def paired_with(self, component: str) -> tuple[ComponentRequirement, ...]:
-        """What a table or guide has it with, of a component."""
+        """What a table or guide has it with of a component."""
         return _on_component(component, self.paired)
 
     def needed(self, component: str) -> tuple[ComponentRequirement, ...]:
@@ -84,29 +81,26 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def driver(self) -> SystemVersion | None:
         """The oldest driver that all of `hdk` admit, None without any."""
-        named = (value for need in self.hdk for value in named_values(need, "hdk"))
-        return max((value for value in named if isinstance(value, SystemVersion)), default=None)
+        values = (value for need in self.hdk for value in named_values(need, "hdk"))
+        return max((value for value in values if isinstance(value, SystemVersion)), default=None)
 
     @property
     def glibc(self) -> dict[Platform, str]:
         """The oldest glibc that its wheels need, for each platform that has one."""
-        found = {platform: wheel_glibc(self.wheels, platform) for platform in PLATFORMS}
-        return {platform: glibc for platform, glibc in found.items() if glibc}
+        versions = ((platform, wheel_glibc(self.wheels, platform)) for platform in PLATFORMS)
+        return {platform: glibc for platform, glibc in versions if glibc}
 
 
 def projects_with_pairs(facts: Iterable[Fact]) -> list[NormalizedName]:
     """The projects of which facts pair releases, sorted."""
-    return sorted({fact.package for fact in facts if _pairs(fact) and any(_exact(fact))})
+    return sorted({fact.package for fact in facts if _is_pairing(fact) and any(_exact_versions(fact))})
 
 
 def read_declared(
     project: NormalizedName, facts: Iterable[Fact], archives: Path, wheels: Path
 ) -> dict[Version, Declared]:
-    """What is recorded, in these folders, of the files of a project: of its wheels, else of its archives.
-
-    Raises InputError.
-    """
-    found: dict[Version, Declared] = {}
+    """The metadata recorded in these folders of a project's wheels, or else archives. Raises InputError."""
+    declared: dict[Version, Declared] = {}
     builds = [fact for fact in facts if isinstance(fact, Builds) and fact.package == project]
     for row in read_archives(archives, project):
         version = text.version(archive_version(row.file, project) or "")
@@ -114,11 +108,11 @@ def read_declared(
             path = next((fact.requires_from for fact in builds if fact.applies_to(version)), "")
             with suppress(UnusableFile):  # reported when locking
                 lines = requirements_file(row.member(path) or "")
-                found[version] = Declared(file=row.file if lines else "", pins=tuple(read_pins(lines)))
+                declared[version] = Declared(file=row.file if lines else "", pins=tuple(read_pins(lines)))
     for wheel in read_wheels(wheels, project):
         if (version := text.version(wheel.version)) is not None:
-            found[version] = Declared(file=wheel.file, pins=tuple(read_pins(wheel.pins)), wheels=wheel.wheels)
-    return found
+            declared[version] = Declared(file=wheel.file, pins=tuple(read_pins(wheel.pins)), wheels=wheel.wheels)
+    return declared
 
 
 def pairings(
@@ -128,7 +122,8 @@ def pairings(
     canns: Sequence[Value] = (),
 ) -> list[Pairing]:
     """The releases of a project that facts pair by name, newest first. `canns` are the known releases of CANN."""
-    releases = {version for fact in facts if fact.package == project and _pairs(fact) for version in _exact(fact)}
+    of_project = (fact for fact in facts if fact.package == project and _is_pairing(fact))
+    releases = {version for fact in of_project for version in _exact_versions(fact)}
     return [
         _pairing(project, release, facts, declared.get(release), canns) for release in sorted(releases, reverse=True)
     ]
@@ -137,38 +132,39 @@ def pairings(
 def _pairing(
     project: NormalizedName, release: Version, facts: Sequence[Fact], declared: Declared | None, canns: Sequence[Value]
 ) -> Pairing:
-    own = [fact for fact in facts if fact.is_about(project, release)]
-    pairing = [fact for fact in own if _pairs(fact)]
-    requires = [fact for fact in pairing if isinstance(fact, Requires)]
-    builds = [fact for fact in own if isinstance(fact, Builds)]
-    pins = [*(declared.pins if declared is not None else ()), *(need for fact in requires for need in fact.needs)]
-    found = Pairing(
+    declared = declared or Declared(file="", pins=())
+    of_release = [fact for fact in facts if fact.is_about(project, release)]
+    paired_by = [fact for fact in of_release if _is_pairing(fact)]
+    requires = [fact for fact in paired_by if isinstance(fact, Requires)]
+    builds = [fact for fact in of_release if isinstance(fact, Builds)]
+    pins = [*declared.pins, *(need for fact in requires for need in fact.needs)]
+    pairing = Pairing(
         project=project,
         release=release,
         projects={need.name: need.specifier for need in pins if is_pin(need)},
         needs=tuple(need for fact in requires if not fact.wheels for need in component_requirements(fact.needs)),
         wheel_needs=tuple(need for fact in requires if fact.wheels for need in component_requirements(fact.needs)),
         paired=tuple(
-            need for fact in pairing if isinstance(fact, Warns) for need in component_requirements(fact.unless)
+            need for fact in paired_by if isinstance(fact, Warns) for need in component_requirements(fact.unless)
         ),
         built=tuple(fact.when for fact in builds),
-        facts=(*pairing, *builds),
-        file=declared.file if declared is not None else "",
-        wheels=declared.wheels if declared is not None else (),
+        facts=(*paired_by, *builds),
+        file=declared.file,
+        wheels=declared.wheels,
     )
-    stated = found.stated("cann")
-    with_it = [cann for cann in canns if stated and all(need.allows(cann) for need in stated)]
-    drivers = {fact: need for fact in (*own, *_of_torch_npu(found, facts)) for need in _driver(fact, with_it)}
+    needs = pairing.paired_or_needed("cann")
+    fitting = [cann for cann in canns if needs and all(need.allows(cann) for need in needs)]
+    drivers = {fact: need for fact in (*of_release, *_of_torch_npu(pairing, facts)) for need in _driver(fact, fitting)}
     return msgspec.structs.replace(
-        found,
-        canns=tuple(cann for cann in with_it if isinstance(cann, SystemVersion)),
+        pairing,
+        canns=tuple(cann for cann in fitting if isinstance(cann, SystemVersion)),
         hdk=tuple(drivers.values()),
-        facts=(*found.facts, *drivers),
+        facts=(*pairing.facts, *drivers),
     )
 
 
-def _pairs(fact: Fact) -> bool:
-    """Whether it says what a release goes with: needs on a machine, pins, or the CANN or SoC that it is made for."""
+def _is_pairing(fact: Fact) -> bool:
+    """Whether it pairs a release with something: needs on a machine, pins, or the CANN or SoC that it is made for."""
     match fact:
         case Requires(needs=needs):
             return fact.strength is not Strength.PRACTICE and any(
@@ -180,16 +176,18 @@ def _pairs(fact: Fact) -> bool:
             return False
 
 
-def _exact(fact: Fact) -> Iterator[Version]:
+def _exact_versions(fact: Fact) -> Iterator[Version]:
     """The releases that a fact names, other than in ranges."""
-    for specifier in (one for versions in fact.versions for one in versions if len(versions) == 1):
+    for specifier in (specifier for versions in fact.versions for specifier in versions if len(versions) == 1):
         if specifier.operator == "==" and not specifier.version.endswith(".*"):
             yield Version(specifier.version)
 
 
 def is_pin(need: Need) -> TypeGuard[Requirement]:
-    """Whether it asks for a certain release of a project, on every machine and without an extra."""
-    return isinstance(need, Requirement) and need.marker is None and any(one.operator == "==" for one in need.specifier)
+    """Whether it is an exact requirement on a project, for every machine."""
+    if not isinstance(need, Requirement) or need.marker is not None:
+        return False
+    return any(specifier.operator == "==" for specifier in need.specifier)
 
 
 def read_pins(lines: Iterable[str]) -> Iterator[Requirement]:
@@ -210,14 +208,15 @@ def _admit(needs: Iterable[ComponentRequirement], soc: Value) -> bool:
 
 def _of_torch_npu(pairing: Pairing, facts: Iterable[Fact]) -> Iterator[Fact]:
     """The facts about the torch-npu that a release goes with."""
-    pinned = [Version(one.version) for one in pairing.projects.get(_TORCH_NPU, ()) if one.operator == "=="]
-    return (fact for fact in facts if fact.package == _TORCH_NPU and any(map(fact.applies_to, pinned)))
+    specifiers = pairing.projects.get(_TORCH_NPU, ())
+    versions = [Version(specifier.version) for specifier in specifiers if specifier.operator == "=="]
+    return (fact for fact in facts if fact.package == _TORCH_NPU and any(map(fact.applies_to, versions)))
 
 
 def _driver(fact: Fact, canns: Sequence[Value]) -> Iterator[ComponentRequirement]:
     """The driver that a fact warns for the lack of, if it does so with each of these CANNs."""
     if isinstance(fact, Warns):
         needs = component_requirements(fact.unless)
-        excuses = _on_component("cann", needs)
-        if not excuses or (canns and not any(need.allows(cann) for need in excuses for cann in canns)):
+        on_cann = _on_component("cann", needs)
+        if not on_cann or (canns and not any(need.allows(cann) for need in on_cann for cann in canns)):
             yield from _on_component("hdk", needs)

@@ -8,27 +8,27 @@ from typing import Final
 
 __all__ = ["COMMANDS", "main"]
 
-# In the order of --help. Each is the module of this name beside this one, and its `command`.
-COMMANDS: Final = (
-    "init",
-    "import",
-    "add",
-    "remove",
-    "lock",
-    "explain",
-    "tree",
-    "diff",
-    "pairs",
-    "matrix",
-    "check",
-    "facts",
-    "verify",
-    "bundle",
-    "export",
-    "snapshot",
-    "stacks",
-    "cache",
-)
+# The module and the function of each command, in the order of --help.
+COMMANDS: Final = {
+    "init": "init.command",
+    "import": "import.command",
+    "add": "edit.add",
+    "remove": "edit.remove",
+    "lock": "lock.command",
+    "explain": "explain.command",
+    "tree": "tree.command",
+    "diff": "diff.command",
+    "pairs": "pairs.command",
+    "matrix": "matrix.command",
+    "check": "check.command",
+    "facts": "facts.command",
+    "verify": "verify.command",
+    "bundle": "bundle.command",
+    "export": "export.command",
+    "snapshot": "snapshot.command",
+    "stacks": "stacks.command",
+    "cache": "cache.command",
+}
 
 
 def main() -> None:

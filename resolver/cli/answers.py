@@ -1,4 +1,4 @@
-"""What a problem comes to: its lock, or the explanation of why there is none. Loaded where something is solved."""
+"""The answer to a problem: its lock, or the explanation of why there is none. Loaded where something is solved."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from resolver.cli.session import Session
 
 
-def lock_or_refutation(universe: Universe, kept: Preferences, tick: Tick | None = None) -> Lock | Refutation:
+def lock_or_refutation(universe: Universe, preferences: Preferences, tick: Tick | None = None) -> Lock | Refutation:
     """Solve a universe's problem and build its lock, which has no changes since the one before; or refute it."""
-    answer = decide(universe, hints=kept.pins, tick=tick)
+    answer = decide(universe, hints=preferences.pins, tick=tick)
     if isinstance(answer, Refutation):
         return answer
     universe.catalog.prefetch_metadata(other for pin in answer.pins for other in pin.release.others)  # a lock needs it
@@ -45,8 +45,8 @@ def lock_or_refutation(universe: Universe, kept: Preferences, tick: Tick | None 
         ),
     )
     builds = [
-        (one.archives, statements_text(one.answer.statements) if isinstance(one.answer, Refutation) else one.answer)
-        for one in solve_builds(answer, universe.catalog, preferred=kept.builds, tick=tick)
+        (env.archives, statements_text(env.answer.statements) if isinstance(env.answer, Refutation) else env.answer)
+        for env in solve_builds(answer, universe.catalog, preferred=preferences.builds, tick=tick)
     ]
     return build(answer, builds, universe.catalog)
 
@@ -54,11 +54,11 @@ def lock_or_refutation(universe: Universe, kept: Preferences, tick: Tick | None 
 def statements_text(statements: Sequence[Statement]) -> Message:
     """Statements in one line, those with one cause together."""
     together = grouped(Contradiction(statements=tuple(statements), closing=None)).statements
-    told = {
-        language: translate("semicolon", language).join(translate(sentence(one), language) for one in together)
+    texts = {
+        language: translate("semicolon", language).join(translate(sentence(row), language) for row in together)
         for language in LANGUAGES
     }
-    return message(TEXT, **told)
+    return message(TEXT, **texts)
 
 
 def explanation_of_refutation(refutation: Refutation, inputs: Inputs, session: Session) -> Explanation:
@@ -73,23 +73,23 @@ def explanation_of_refutation(refutation: Refutation, inputs: Inputs, session: S
 
     run, catalogs, page = session.settings, session.catalogs, session.page
     universe = refutation.clauses.universe
-    here, progress = universe.problem, run.progress
-    of = {"stack": here.stack.name, "target": here.target.name}
+    target, progress = universe.problem.target, run.progress
+    names = {"stack": universe.problem.stack.name, "target": target.name}
 
     def catalog_of(problem: Problem) -> Catalog:
-        if problem.target.platform == here.target.platform:
+        if problem.target.platform == target.platform:
             return universe.catalog
         return opened.enter_context(closing(catalogs.for_other_target(problem)))
 
     def report_fix(changes: tuple[Change, ...]) -> None:
-        progress.label("cli.first-way-out", way=changes_sentence(changes), **of)
+        progress.label("cli.first-way-out", way=changes_sentence(changes), **names)
 
     catalogs.require_an_index(universe)
-    progress.label("cli.ways-out", **of)
+    progress.label("cli.ways-out", **names)
     clock = Clock(run.seconds, progress.solving)
     with ExitStack() as opened:
-        found = explanation_of(
+        explanation = explanation_of(
             refutation, inputs, clock, catalog_of, cutoff=run.cutoff, report=page.why, report_fix=report_fix
         )
-    page.ways(found)
-    return found
+    page.ways(explanation)
+    return explanation

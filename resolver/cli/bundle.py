@@ -17,7 +17,7 @@ from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import print_error, print_line
 from resolver.cli.options import ALL, Settings, settings
-from resolver.cli.stacks import locked_stacks, named_stacks
+from resolver.cli.selection import locked_stacks, named_stacks
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, stack_names
 from resolver.errors import IndexFailure, InputError, ResolverError, StaleLock, escaped
@@ -55,12 +55,13 @@ def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool
         example = f"{last} DIR" if last in stack_names(run.matrices) else f"STACK {shlex.quote(last)}"
         raise InputError("a stack and a folder are needed", hint=f"ascend-lock bundle {example}")
     parts = _parts(stacks, run)
-    here, theirs = folder.resolve(), run.locks.resolve()
-    if here.is_relative_to(theirs) or theirs.is_relative_to(here):  # a bundle has a folder `locks` of its own
+    bundle_folder, locks_folder = folder.resolve(), run.locks.resolve()
+    # a bundle has a folder `locks` of its own
+    if bundle_folder.is_relative_to(locks_folder) or locks_folder.is_relative_to(bundle_folder):
         raise InputError(
             "a bundle needs its own folder",
             where=str(folder),
-            why=f"the locks are in {theirs}",
+            why=f"the locks are in {locks_folder}",
             hint="choose a folder that neither contains the locks folder nor is inside it",
         )
     try:
@@ -70,41 +71,41 @@ def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool
     run.progress.label("cli.bundling", folder=folder)  # another run may have to end first
     with files.exclusive_lock(folder):
         old = bundle.read(folder)
-        got = _gather(parts, old, folder, run, prune=prune)
-        left = bundle.left_over(folder, old, {*(row.path for row in got.entries), *got.texts})
-        manifest = bundle.write(folder, got.served, got.entries, got.texts, left)
-        if prune and left:  # in the manifest until they are removed, so that a killed run leaves none for good
-            for name in left:
+        content = _gather(parts, old, folder, run, prune=prune)
+        leftover = bundle.left_over(folder, old, {*(row.path for row in content.entries), *content.texts})
+        manifest = bundle.write(folder, content.locks, content.entries, content.texts, leftover)
+        if prune and leftover:  # in the manifest until they are removed, so that a killed run leaves none for good
+            for name in leftover:
                 (folder / name).unlink(missing_ok=True)
                 with suppress(OSError):  # not empty
                     os.removedirs((folder / name).parent)
-            manifest = bundle.write(folder, got.served, got.entries, got.texts, ())
+            manifest = bundle.write(folder, content.locks, content.entries, content.texts, ())
     run.progress.clear()
-    _report(folder, manifest, got, left, run, pruned=prune)
-    return max((error.exit_status for error in got.failed.values()), default=0)
+    _report(folder, manifest, content, leftover, run, pruned=prune)
+    return max((error.exit_status for error in content.failed.values()), default=0)
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """A lock that goes into the bundle, and the pins of it that indexes serve: pip uses the first file of each."""
+    """A lock for the bundle, its row, and its pins from indexes; pip uses the first file of each."""
 
     problem: Problem
     lock: Lock
-    served: BundledLock
+    row: BundledLock
     pins: Sequence[LockedPin]
 
     def entry(self, pin: LockedPin, path: str, sha256: str) -> BundledFile:
         """The row of a file of a pin."""
         pins = (f"{pin.name}=={pin.version}",)
-        return BundledFile(path=path, sha256=sha256, size=0, index=pin.index, pins=pins, locks=(self.served.folder,))
+        return BundledFile(path=path, sha256=sha256, size=0, index=pin.index, pins=pins, locks=(self.row.folder,))
 
 
-class _Gathered(msgspec.Struct, frozen=True):
+class _Content(msgspec.Struct, frozen=True):
     """All locks, rows and texts of the manifest, and the names of files `fetched` now.
 
     `failed`: why locks of this run are not in the bundle, by the folder of each.
     """
 
-    served: Sequence[BundledLock]
+    locks: Sequence[BundledLock]
     entries: Sequence[BundledFile]
     texts: dict[str, str]
     fetched: Sequence[str]
@@ -112,7 +113,7 @@ class _Gathered(msgspec.Struct, frozen=True):
 
 
 def _parts(stacks: Sequence[str], run: Settings) -> list[_Part]:
-    """The wanted targets of the stacks, with their locks. `all` stands for the stacks that have one."""
+    """The targets of the stacks, with their locks. `all` stands for the stacks that have one."""
     every = locked_stacks((ALL,), run.matrices, run.locks) if ALL in stacks else []
     every = [name for name in every if any(run.locks.glob(f"{Path(name).stem}/*/{lock_file.NAME}"))]
     names = [*every, *named_stacks([stack for stack in stacks if stack != ALL], run.matrices)]
@@ -122,10 +123,10 @@ def _parts(stacks: Sequence[str], run: Settings) -> list[_Part]:
     problems = [
         (name, problem) for name in dict.fromkeys(names) for problem in compile_problems(load(name, run.matrices))
     ]
-    known = list(dict.fromkeys(problem.target.name for _, problem in problems))
+    targets = list(dict.fromkeys(problem.target.name for _, problem in problems))
     for target in run.targets:
-        if target not in known:
-            hint = f"the targets are: {', '.join(known)}"
+        if target not in targets:
+            hint = f"the targets are: {', '.join(targets)}"
             raise InputError(f"no stack named here has a target `{target}`", where="--target", hint=hint)
     parts = []
     for name, problem in problems:
@@ -140,11 +141,11 @@ def _parts(stacks: Sequence[str], run: Settings) -> list[_Part]:
     return parts
 
 
-def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Settings, *, prune: bool) -> _Gathered:
+def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Settings, *, prune: bool) -> _Content:
     """Download what the folder lacks of these locks; the others in the `old` manifest stay, unless it is pruned.
 
-    A lock of which something cannot be had leaves the others alone. Its failure is raised if no lock is left, or with
-    `prune`, which might remove what that lock needs.
+    A lock whose files cannot be downloaded does not affect the others. Its failure is raised if no lock remains, or
+    with `prune`, which might remove what that lock needs.
     """
     progress = run.progress
     progress.label("cli.comparing", folder=folder)
@@ -154,48 +155,46 @@ def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Set
         digests = dict(zip(names, threads.map(lambda name: bundle.sha256_of(folder / name), names), strict=True))
     repositories = Repositories(default_folder(), warn=progress.warn)
     failed: dict[str, ResolverError] = {}
-    ready: list[_Part] = []
+    complete: list[_Part] = []
     entries: list[BundledFile] = []
-    found: dict[str, File] = {}
+    to_fetch: dict[str, File] = {}
     with closing(Catalogs(run)) as catalogs:
         for part in parts:
             missing = [pin for pin in part.pins if digests[pin.file[0].name] != pin.file[0].sha256]
-            missing = [pin for pin in missing if pin.file[0].name not in found]
+            missing = [pin for pin in missing if pin.file[0].name not in to_fetch]
             try:
                 sources = save_sources(part.lock, folder, repositories)
                 if missing:
                     with closing(catalogs.live(part.problem)) as catalog:
                         offers = offered(missing, catalog)
-                    found |= {pin.file[0].name: offers[pin.file[0].name] for pin in missing}
+                    to_fetch |= {pin.file[0].name: offers[pin.file[0].name] for pin in missing}
             except (IndexFailure, NoSuchCommit) as error:
-                failed[part.served.folder] = error
+                failed[part.row.folder] = error
                 continue
-            ready.append(part)
+            complete.append(part)
             entries += [part.entry(pin, pin.file[0].name, pin.file[0].sha256) for pin in part.pins]
             for path, pin in sources.items():
                 name = path.relative_to(folder).as_posix()
                 digests[name] = bundle.sha256_of(path)
                 entries.append(part.entry(pin, name, digests[name]))
-        if failed and (prune or not ready):
+        if failed and (prune or not complete):
             raise next(iter(failed.values()))
-        served, rows = bundle.merged(None if prune else old, [part.served for part in ready], entries)
-        kept = tuple(f"{one.folder}/" for one in served if all(one != part.served for part in ready))
-        texts_kept = [row for row in (old.texts if old else ()) if row.path.startswith(kept)]
-        for row in (*rows, *texts_kept):
-            if row.path not in found and digests[row.path] != row.sha256:
-                raise InputError(
-                    f"`{row.path}` was changed after it was bundled",
-                    where=str(folder),
-                    hint="name its stack as well, or drop it with --prune",
-                )
-        if found:
+        locks, rows = bundle.merged(None if prune else old, [part.row for part in complete], entries)
+        old_folders = tuple(f"{lock.folder}/" for lock in locks if all(lock != part.row for part in complete))
+        old_texts = [row for row in (old.texts if old else ()) if row.path.startswith(old_folders)]
+        for row in (*rows, *old_texts):
+            if row.path not in to_fetch and digests[row.path] != row.sha256:
+                hint = "name its stack as well, or drop it with --prune"
+                raise InputError(f"`{row.path}` was changed after it was bundled", where=str(folder), hint=hint)
+        fetched = sorted(to_fetch)
+        if fetched:
             progress.label("cli.bundling", folder=folder)
-            catalogs.pool.save([found[name] for name in sorted(found)], folder, progress.copying)
-    texts = {row.path: (folder / row.path).read_text(encoding="utf-8") for row in texts_kept}
-    for part in ready:
-        texts |= {f"{part.served.folder}/{name}": text for name, text in render(part.lock).items()}
+            catalogs.pool.save([to_fetch[name] for name in fetched], folder, progress.copying)
+    texts = {row.path: (folder / row.path).read_text(encoding="utf-8") for row in old_texts}
+    for part in complete:
+        texts |= {f"{part.row.folder}/{name}": text for name, text in render(part.lock).items()}
     rows = [msgspec.structs.replace(row, size=(folder / row.path).stat().st_size) for row in rows]
-    return _Gathered(served, rows, texts | bundle_script(tuple(served)), sorted(found), failed)
+    return _Content(locks, rows, texts | bundle_script(tuple(locks)), fetched, failed)
 
 
 def _check(folder: Path, run: Settings) -> int:
@@ -208,37 +207,35 @@ def _check(folder: Path, run: Settings) -> int:
         hint = "make one with: ascend-lock bundle STACK DIR"
         raise InputError("there is no bundle", where=str(folder / bundle.MANIFEST), hint=hint)
     faults = bundle.mismatches(folder, manifest)
-    left = bundle.left_over(folder, manifest, {row.path for row in bundle.rows_of(manifest)})
+    leftover = bundle.left_over(folder, manifest, {row.path for row in bundle.rows_of(manifest)})
     for fault in faults:
         print_line(escaped(translate(fault, run.language)))
-    for name in left:
+    for name in leftover:
         run.print_message("cli.stray", name=escaped(name))
     if not faults:
-        run.print_message("cli.whole", folder=folder, **_contents(manifest), manifest=bundle.MANIFEST)
+        run.print_message("cli.whole", folder=folder, **_totals(manifest), manifest=bundle.MANIFEST)
         return 0
     run.print_message("cli.damaged", folder=folder, faults=message("cli.faults", count=len(faults)))
     return StaleLock.exit_status
 
 
-def _contents(manifest: Manifest) -> dict[str, object]:
+def _totals(manifest: Manifest) -> dict[str, object]:
     """How many files there are, and their size."""
     size = f"{sum(row.size for row in manifest.files) / 1e6:.1f} MB"
     return {"files": message("cli.files", count=len(manifest.files)), "size": size}
 
 
 def _report(
-    folder: Path, manifest: Manifest, got: _Gathered, left: Sequence[str], run: Settings, *, pruned: bool
+    folder: Path, manifest: Manifest, content: _Content, leftover: Sequence[str], run: Settings, *, pruned: bool
 ) -> None:
     locks = [message("cli.for", stack=lock.stack, target=lock.target) for lock in manifest.locks]
-    fetched = message("cli.files", count=len(got.fetched))
-    run.print_message(
-        "cli.bundled", folder=folder, **_contents(manifest), served=joined("comma", locks), fetched=fetched
-    )
-    for name in left:
+    fetched = message("cli.files", count=len(content.fetched))
+    run.print_message("cli.bundled", folder=folder, **_totals(manifest), served=joined("comma", locks), fetched=fetched)
+    for name in leftover:
         run.print_message("cli.pruned" if pruned else "cli.left", name=name)
-    for lock, error in got.failed.items():
+    for lock, error in content.failed.items():
         _, stack, target = lock.split("/")
         print_error(f"{translate('cli.for', run.language, stack=stack, target=target)}: error: {error}")
-    if got.failed:
-        run.print_message("cli.not-bundled", locks=message("cli.locks", count=len(got.failed)))
+    if content.failed:
+        run.print_message("cli.not-bundled", locks=message("cli.locks", count=len(content.failed)))
     run.print_message("cli.copy", folder=folder, name=folder.name)

@@ -1,4 +1,4 @@
-"""Which catalogs a run asks: the live one; or offline, the cache and then the snapshot."""
+"""The catalogs of a run: the live one; or offline, the cache and then the snapshot."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SEVERAL = 3  # so many projects cannot all be misspelt
 class Catalogs:
     """Makes the catalogs of a run. They share `pool` (cache, connection, pages and files read); `close` releases it.
 
-    Without `readings` every archive is read itself, never an earlier reading of it.
+    Without `readings`, archives are downloaded and read even if a reading of them is recorded.
     """
 
     def __init__(self, settings: Settings, *, readings: bool = True) -> None:
@@ -53,17 +53,17 @@ class Catalogs:
             readings=folder if readings else None,
         )
 
-    def root(self, problem: Problem, root: Callable[[Catalog], _Answer]) -> _Answer:
-        """Call `root` with a catalog. Offline, that is the cache, or if it lacks something, once more the snapshot."""
+    def ask(self, problem: Problem, question: Callable[[Catalog], _Answer]) -> _Answer:
+        """The answer of the indexes. Offline, of the cache, or if it lacks something, of the stack's snapshot."""
         path = self._settings.snapshot_path(problem.stack.name)
         with closing(self.open(problem)) as catalog:
             try:
-                return root(catalog)
+                return question(catalog)
             except IndexFailure:
                 if not self._settings.offline or problem.indexes.own or not path.exists():
                     raise
         with closing(self._of_snapshot(path, problem)) as snapshot:
-            return root(snapshot)
+            return question(snapshot)
 
     def for_other_target(self, problem: Problem) -> Catalog:
         """A catalog for another target of the stack that is answered: of its indexes, or of the same snapshot."""
@@ -75,7 +75,9 @@ class Catalogs:
     def with_sources(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
         """The problems with their direct references resolved. Asks git only if a stack has such lines."""
         if not any(
-            isinstance(root.need, Requirement) and root.need.url for one in problems for root in one.stack.requirements
+            isinstance(root.need, Requirement) and root.need.url
+            for problem in problems
+            for root in problem.stack.requirements
         ):
             return tuple(problems)
         from resolver.index.sources import with_resolved_sources
@@ -86,32 +88,35 @@ class Catalogs:
         )
 
     def require_an_index(self, universe: Universe) -> None:
-        """Raise IndexFailure if an index has nothing of what it is asked first: the mistake is then not in a name.
+        """Raise IndexFailure if an index has none of the stack's projects, so that the mistake is not in a name.
 
-        If the stack asks for one or two projects there, those that facts are about are looked up as well.
+        If the stack has only one or two projects there, projects of facts are looked up as well.
         """
         problem = universe.problem
         lines = {text.name(edge.package.name) for edge in universe.roots() if edge.package.kind is PackageKind.PROJECT}
-        asked, others = defaultdict[str, list[NormalizedName]](list), defaultdict[str, list[NormalizedName]](list)
-        for found, names in ((asked, lines), (others, {fact.package for fact in problem.facts})):
+
+        def by_index(names: set[NormalizedName]) -> dict[str, list[NormalizedName]]:
+            found = defaultdict[str, list[NormalizedName]](list)
             for name in sorted(names - universe.sources.keys()):
                 found[problem.indexes.binding(name, problem.target.platform).indexes[0]].append(name)
+            return found
 
         def may_have(index: str, name: NormalizedName) -> bool:
             try:
                 project = universe.project(name)
-            except IndexFailure:  # nobody can say
+            except IndexFailure:  # it is unknown
                 return True
             return index in project.unreachable or any(page.index == index for page in project.ordered.lookup.pages)
 
-        for index, wanted in asked.items():
-            tried = [*wanted, *others[index][: max(0, _SEVERAL - len(wanted))]]
+        with_facts = by_index({fact.package for fact in problem.facts})
+        for index, names in by_index(lines).items():
+            tried = [*names, *with_facts.get(index, ())][: max(_SEVERAL, len(names))]
             if len(tried) >= _SEVERAL and not any(may_have(index, name) for name in tried):
                 row = problem.indexes.indexes.get(index)
                 raise IndexFailure(
                     f"Index `{index}` has nothing that the stack asks for.",
                     where=without_secrets((row.url if row else "") or self.pool.pip.index_url),
-                    why=f"It answered that it has no page of {', '.join(wanted)}.",
+                    why=f"It answered that it has no page of {', '.join(names)}.",
                     hint="does its address end in /simple? that of `pypi` is pip's: pip config get global.index-url",
                 )
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _INTERRUPTED: Final = 130  # 128 plus the number of SIGINT, as in shells
 _MESSAGE: Final = "interrupted; no lock was left half-written\n"
-_DEAF: Final = 1.0  # seconds after an interrupt in which another one is ignored; ending the run takes a tenth of it
+_IGNORED_FOR: Final = 1.0  # seconds after an interrupt without another one; ending the run takes a tenth of it
 _LIMIT: Final = re.compile("failed to map segment|can't start new thread")  # messages of the loader and of Python
 _EXAMPLES: Final = """\b
 Examples:
@@ -37,7 +37,7 @@ Examples:
   ascend-lock explain trl-guide --apply A  write a changed stack that has a solution
 """
 
-_last = -_DEAF
+_last_interrupt = -_IGNORED_FOR
 
 
 class _Group(click.Group):
@@ -50,7 +50,8 @@ class _Group(click.Group):
         if cmd_name not in COMMANDS:
             hint = did_you_mean(cmd_name, COMMANDS, f"commands are {', '.join(COMMANDS)}")
             raise InputError(f"there is no command `{cmd_name}`", hint=hint)
-        command: click.Command = import_module(f"resolver.cli.{cmd_name}").command
+        module, _, function = COMMANDS[cmd_name].partition(".")
+        command: click.Command = getattr(import_module(f"resolver.cli.{module}"), function)
         return command
 
 
@@ -101,18 +102,18 @@ def status() -> int:
         raise KeyboardInterrupt from None
     except (BrokenPipeError, SystemExit):  # click exits if a pipe was closed
         return _INTERRUPTED
-    except Exception as error:
-        if _of_an_interrupt(error):
+    except Exception as exception:
+        if _is_of_interrupt(exception):
             with suppress(OSError):
                 sys.stderr.write("\n")  # as click does: the line of ^C ends here
             raise KeyboardInterrupt from None
-        told = failure(error)
+        error = failure(exception)
         with suppress(OSError):  # writing may be the very failure being reported
-            print_error(f"error: {told}")
+            print_error(f"error: {error}")
         if "--json" in sys.argv[1:]:
             with suppress(OSError):
-                print_json({"status": "error", **told.parts()})
-        return told.exit_status
+                print_json({"status": "error", **error.parts()})
+        return error.exit_status
 
 
 class BugError(ResolverError):
@@ -122,7 +123,7 @@ class BugError(ResolverError):
 
 
 def failure(error: Exception) -> ResolverError:
-    """What to tell of an exception. Raises KeyboardInterrupt if it stands for one.
+    """An exception as an error of this program. Raises KeyboardInterrupt if it stands for one.
 
     With ASCEND_LOCK_DEBUG a bug is raised unchanged.
     """
@@ -166,16 +167,16 @@ def listen() -> None:
 
 def _interrupt(_signal: int, _frame: object) -> None:
     """Raise, unless that was just done: a second Ctrl-C would interrupt the cleanup after the first."""
-    global _last
+    global _last_interrupt
     now = time.monotonic()
-    if now - _last >= _DEAF:
-        _last = now
+    if now - _last_interrupt >= _IGNORED_FOR:
+        _last_interrupt = now
         raise KeyboardInterrupt
 
 
-def _end(lost: UnraisableHookArgs) -> None:
-    if not isinstance(lost.exc_value, KeyboardInterrupt):
-        sys.__unraisablehook__(lost)
+def _end(unraisable: UnraisableHookArgs) -> None:
+    if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
         return
     try:
         os.write(2, f"\n{_MESSAGE}".encode())
@@ -183,7 +184,7 @@ def _end(lost: UnraisableHookArgs) -> None:
         os._exit(_INTERRUPTED)
 
 
-def _of_an_interrupt(error: BaseException | None) -> bool:
+def _is_of_interrupt(error: BaseException | None) -> bool:
     """Whether something failed because an interrupt ended the run, such as writing to a terminal that is gone."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__

@@ -45,10 +45,10 @@ def as_called(text: str) -> str:
     If it was found through PATH, commands have only its name, although the system passes a path. For terminals only:
     files have the same content on every machine.
     """
-    called = sys.argv[0]
-    if os.sep not in called or Path(called).name != "ascend-lock" or not _COMMAND.search(text):
+    program = sys.argv[0]
+    if os.sep not in program or Path(program).name != "ascend-lock" or not _COMMAND.search(text):
         return text
-    return text if shutil.which("ascend-lock") == called else _COMMAND.sub(lambda _: called, text)
+    return text if shutil.which("ascend-lock") == program else _COMMAND.sub(lambda _: program, text)
 
 
 def print_line(text: str) -> None:
@@ -112,14 +112,14 @@ class Progress:
         self._place = text
 
     def label(self, code: str, /, **values: object) -> None:
-        """Start a new part of the work, told by a text of this code."""
+        """Start a new part of the work, with a text of this code as its label."""
         self._label = self._place + translate(message(code, **values), self.language)
         self._begin()
 
     def solving(self, rounds: int, packages: int) -> None:
         """Called by the solver, once per round and before each further release tried in it."""
-        told = [message("cli.packages", count=packages), message("cli.steps", count=rounds)]
-        self._counters = joined("conflict.clause", told)
+        counts = [message("cli.packages", count=packages), message("cli.steps", count=rounds)]
+        self._counters = joined("conflict.clause", counts)
         self._begin()
 
     def fetching(self, traffic: Traffic) -> None:
@@ -143,18 +143,18 @@ class Progress:
         if text in self._warned:
             return
         self._warned.add(text)
-        told = translate("cli.warning", self.language, message="\n".join(map(escaped, text.split("\n"))))
+        line = translate("cli.warning", self.language, message="\n".join(map(escaped, text.split("\n"))))
         label = translate("cli.warning", self.language, message="").rstrip()
         with self._lock:
-            goes_on = self._live is not None
+            was_shown = self._live is not None
             self.clear()
-            sys.stderr.write(f"{styled(label, has_color(sys.stderr), 'bold yellow')}{told.removeprefix(label)}\n")
+            sys.stderr.write(f"{styled(label, has_color(sys.stderr), 'bold yellow')}{line.removeprefix(label)}\n")
             sys.stderr.flush()
-            if goes_on:
+            if was_shown:
                 self._begin()
 
     def clear(self) -> None:
-        """Erase the line, until there is more to say."""
+        """Erase the line until the next progress."""
         with self._lock:
             if self._live is not None:
                 self._live.stop()
@@ -178,14 +178,14 @@ class Progress:
                 redirect_stderr=False,
             )
             self._live.start()
-            console.show_cursor()  # nobody would, after a kill
+            console.show_cursor()  # a killed run cannot
 
     def _line(self) -> Text:
         """The label and the figures."""
         from rich.text import Text
 
-        known = [translate(one, self.language) for one in (self._counters, self._transfers) if one is not None]
-        figures = translate("semicolon", self.language).join(known)
+        parts = [translate(part, self.language) for part in (self._counters, self._transfers) if part is not None]
+        figures = translate("semicolon", self.language).join(parts)
         line = self._label + figures
         if self._label and figures:
             line = translate("cli.going-on", self.language, label=self._label, done=figures)
@@ -197,7 +197,7 @@ class ConflictPage:
     """Pages on `out`, or nowhere without it. Each target's begins with an empty line, the first one apart.
 
     `options` are those of this run that the suggested commands have to repeat, as no file records them. No command is
-    suggested for a stack that is `undone`: its file will not say what has no solution.
+    suggested for a stack that is `undone`: its file goes back to another content.
     """
 
     out: TextIO | None
@@ -210,7 +210,7 @@ class ConflictPage:
     def why(
         self, problem: Problem, contradictions: tuple[Contradiction, ...], awaited: tuple[Awaited, ...] = ()
     ) -> None:
-        """Write the first part, which is known long before the ways out."""
+        """Write the first part, long before the ways out are found."""
         from resolver.report.explanation.conflict import conflict_blocks  # loaded where there is a conflict
 
         self._written = len(contradictions)
@@ -227,9 +227,9 @@ class ConflictPage:
         if further := condensed(explanation.contradictions)[self._written :]:
             self.write_blocks(further_blocks(further))
             self.write("\n")
-        told = replace(explanation, options=(*explanation.options, *self.options))
+        explanation = replace(explanation, options=(*explanation.options, *self.options))
         in_checkout = Path("Makefile").is_file() and Path("matrices").is_dir()
-        self.write_blocks(ways_out_blocks(told, in_checkout=in_checkout, undone=self.undone))
+        self.write_blocks(ways_out_blocks(explanation, in_checkout=in_checkout, undone=self.undone))
 
     def write_blocks(self, blocks: Document) -> None:
         """Write a part of the page, no wider than the terminal."""
@@ -237,12 +237,12 @@ class ConflictPage:
             self.write(for_stream(blocks, self.progress.language, self.out, WIDTH))
 
     def _warn_of_other_indexes(self, contradictions: Iterable[Contradiction]) -> None:
-        """If no index has a project: pip on this machine would have asked others as well."""
+        """If no index has a project, warn that pip on this machine would have asked other indexes as well."""
         from resolver.index.net.pipconfig import read_pip_config
         from resolver.model.resolution import Lack, Lacks
 
-        every = (one for each in contradictions for one in each.statements)
-        missing = [f"`{one.subject}`" for one in every if isinstance(one, Lacks) and one.lack is Lack.PROJECT]
+        statements = (row for contradiction in contradictions for row in contradiction.statements)
+        missing = [f"`{row.subject}`" for row in statements if isinstance(row, Lacks) and row.lack is Lack.PROJECT]
         if missing and self.out is not None and (ignored_options := read_pip_config().ignored_options):
             names, options = tuple(dict.fromkeys(missing)), tuple(ignored_options)
             self.progress.warn(message("cli.not-followed", options=options, names=names))

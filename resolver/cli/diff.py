@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import click
 
 from resolver.cli.console import for_stream
-from resolver.cli.locks import NamedLock, named_locks
 from resolver.cli.options import Settings, settings
 from resolver.cli.outcome import print_targets
+from resolver.cli.selection import NamedLock, named_locks
 from resolver.errors import InputError
 from resolver.lock.previous import Difference, difference
 from resolver.model.message import message
@@ -18,7 +18,6 @@ from resolver.report.document import Block, Heading, Paragraph, line
 from resolver.report.markup import markdown_text
 from resolver.report.summary import difference_blocks, difference_json
 
-Pair = tuple[NamedLock | None, NamedLock | None]
 _formats = click.Choice(["text", "markdown"])
 
 
@@ -37,17 +36,18 @@ def command(run: Settings, before: str, after: str | None, form: str) -> int:
     if after is None:
         after = before.partition("@")[0]
         before = before if "@" in before else f"{before}@HEAD"
-    now = named_locks(after, run)
-    pairs = _pairs(named_locks(before, run), now)
-    found = [(pair, difference(pair[0].lock, pair[1].lock) if pair[0] and pair[1] else None) for pair in pairs]
+    new_locks = named_locks(after, run)
+    pairs = _pairs(named_locks(before, run), new_locks)
+    compared = [(old, new, difference(old.lock, new.lock) if old and new else None) for old, new in pairs]
     if run.as_json:
-        told = [
-            {"before": old and old.name, "after": new and new.name, **({} if one is None else difference_json(one))}
-            for (old, new), one in found
+        rows = [
+            {"before": old and old.name, "after": new and new.name, **({} if found is None else difference_json(found))}
+            for old, new, found in compared
         ]
-        print_targets("same" if all(one is not None and not one for _, one in found) else "different", told)
+        is_same = all(found is not None and not found for _, _, found in compared)
+        print_targets("same" if is_same else "different", rows)
         return 0
-    blocks = [block for pair, one in found for block in _blocks(pair, one)]
+    blocks = [block for row in compared for block in _blocks(*row)]
     if form == "markdown":
         sys.stdout.write(markdown_text(blocks, run.language))
     else:
@@ -55,22 +55,19 @@ def command(run: Settings, before: str, after: str | None, form: str) -> int:
     return 0
 
 
-def _pairs(before: Sequence[NamedLock], after: Sequence[NamedLock]) -> list[Pair]:
+def _pairs(before: Sequence[NamedLock], after: Sequence[NamedLock]) -> list[tuple[NamedLock | None, NamedLock | None]]:
     if len(before) == len(after) == 1:
         return [(before[0], after[0])]
-    old, new = ({one.lock.target.name: one for one in locks} for locks in (before, after))
+    old, new = ({lock.lock.target.name: lock for lock in locks} for locks in (before, after))
     if not old.keys() & new.keys():
-        raise InputError(
-            "the two have no target in common",
-            hint=f"compare one of each, such as {before[0].name} and {after[0].name}",
-        )
+        hint = f"compare one of each, such as {before[0].name} and {after[0].name}"
+        raise InputError("the two have no target in common", hint=hint)
     return [(old.get(name), new.get(name)) for name in sorted({*old, *new})]
 
 
-def _blocks(pair: Pair, found: Difference | None) -> Iterator[Block]:
-    names = " -> ".join(one.name for one in pair if one is not None)
-    yield Heading(names)
+def _blocks(old: NamedLock | None, new: NamedLock | None, found: Difference | None) -> Iterator[Block]:
+    yield Heading(" -> ".join(lock.name for lock in (old, new) if lock is not None))
     if found is not None:
         yield from difference_blocks(found)
     else:
-        yield Paragraph((line(message("difference.no-target-after" if pair[0] else "difference.no-target-before")),))
+        yield Paragraph((line(message("difference.no-target-after" if old else "difference.no-target-before")),))

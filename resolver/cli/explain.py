@@ -55,11 +55,11 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
     With --package, explain why a pin is what it is.
     """
     quiet = run.as_json or letter is not None  # who applies a way out has read the page
-    page = ConflictPage(None if quiet else sys.stdout, run.progress, run.again)
-    wanted = None if package is None else _wanted(package)
+    page = ConflictPage(None if quiet else sys.stdout, run.progress, run.repeated_options)
+    requirement = None if package is None else _requirement(package)
     with closing(Catalogs(run)) as catalogs:
         session = Session(run, catalogs, page)
-        answers = [(job, _answer(job, wanted, session)) for job in session.jobs(stack)]
+        answers = [(job, _answer(job, requirement, session)) for job in session.jobs(stack)]
     run.progress.clear()
     conflicts = [(job.folder, answer) for job, answer in answers if isinstance(answer, Explanation)]
     for folder, explanation in conflicts:
@@ -68,16 +68,16 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
     original = find_stack(stack, run.matrices)
     written = [] if fix is None else _write_fix(fix, original)
     if run.as_json:
-        told = [_json(job.problem, answer, run.language) for job, answer in answers]
-        statuses = [one["status"] for one in told]
-        print_targets(next((one for one in ("undecided", "conflict") if one in statuses), statuses[0]), told)
+        rows = [_json(job.problem, answer, run.language) for job, answer in answers]
+        statuses = [row["status"] for row in rows]
+        print_targets(next((status for status in ("undecided", "conflict") if status in statuses), statuses[0]), rows)
     else:
         solvable = [job.problem.target.name for job, answer in answers if answer is None]
         if conflicts and solvable and fix is None:
-            until = () if run.cutoff is None else ("--exclude-newer", cutoff_text(run.cutoff))
-            only = [word for name in solvable for word in ("--target", name)]
-            locked = shlex.join([stack, *only, *until, *run.again])
-            page.write("\n" + translate("conflict.lock-solvable", run.language, len(solvable), stack=locked) + "\n")
+            cutoff = () if run.cutoff is None else ("--exclude-newer", cutoff_text(run.cutoff))
+            targets = [word for name in solvable for word in ("--target", name)]
+            arguments = shlex.join([stack, *targets, *cutoff, *run.repeated_options])
+            page.write("\n" + translate("conflict.lock-solvable", run.language, len(solvable), stack=arguments) + "\n")
         for folder, _ in conflicts:
             print_error(translate("conflict.report-in", run.language, folder=folder))
         # a snapshot suffices to find ways out, but not to lock them
@@ -87,69 +87,66 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
             old = answers[0][0].inputs.stack.text.splitlines(keepends=True)
             print_line("\n" + "".join(difflib.unified_diff(old, new, str(original), str(path))))
             name = path.stem if path.parent == run.matrices / "stacks" else str(path)
-            locked = shlex.join([name, *(run.folders if catalogs.used_snapshot else run.again)])
-            run.print_message(next_step, path=path, stack=locked)
+            options_of_lock = run.folder_options if catalogs.used_snapshot else run.repeated_options
+            run.print_message(next_step, path=path, stack=shlex.join([name, *options_of_lock]))
     if fix is not None:
         return 0
     return max((UNDECIDED if answer.awaited else CONFLICT for _, answer in conflicts), default=0)
 
 
-def _wanted(package: str) -> Requirement:
+def _requirement(package: str) -> Requirement:
     form = "write for example --package numpy or --package numpy==2.3.5"
     refusal = InputError(f"`{package}` is not NAME or NAME==VERSION", where="--package", hint=form)
     try:
-        need = text.requirement(package)
+        requirement = text.requirement(package)
     except InvalidRequirement:
         raise refusal from None
-    if need.extras or need.marker or need.url:
+    if requirement.extras or requirement.marker or requirement.url:
         raise refusal
-    return need
+    return requirement
 
 
-def _answer(job: Job, wanted: Requirement | None, session: Session) -> Explanation | Why | None:
-    """Why one target has no solution, or the `wanted` pin is what it is; None where there is a solution."""
+def _answer(job: Job, requirement: Requirement | None, session: Session) -> Explanation | Why | None:
+    """Why one target has no solution, or why a pin is what it is; None if there is a solution and no `requirement`."""
     page, progress, problem = session.page, session.settings.progress, job.problem
     language = progress.language
-    pinned = KEEP_ALL.keep(job.previous).pins
+    pins = KEEP_ALL.preferences(job.previous).pins
 
     def solve(catalog: Catalog) -> Explanation | Why | None:
-        universe = Universe(problem, catalog, pinned if wanted is not None else None)
-        answer = decide(universe, hints=pinned, tick=progress.solving)
+        universe = Universe(problem, catalog, pins if requirement is not None else None)
+        answer = decide(universe, hints=pins, tick=progress.solving)
         if not isinstance(answer, Resolution):
             return explanation_of_refutation(answer, job.inputs, session)
-        return (
-            None if wanted is None else why(answer, universe, wanted, Clock(session.settings.seconds, progress.solving))
-        )
+        if requirement is None:
+            return None
+        return why(answer, universe, requirement, Clock(session.settings.seconds, progress.solving))
 
     progress.label("cli.solving", stack=problem.stack.name, target=problem.target.name)
-    answer = session.catalogs.root(problem, solve)
-    match answer:
-        case Explanation():
-            pass  # it is there
-        case Why():
-            page.write_blocks(why_blocks(answer))
-        case None:
-            target = translate(target_line(problem), language)
-            solvable = translate("conflict.solvable", language, stack=problem.stack.name, target=target)
-            page.write(f"{solvable}\n{translate('conflict.see-package', language)}\n")
+    answer = session.catalogs.ask(problem, solve)
+    if isinstance(answer, Why):
+        page.write_blocks(why_blocks(answer))
+    elif answer is None:
+        target = translate(target_line(problem), language)
+        solvable = translate("conflict.solvable", language, stack=problem.stack.name, target=target)
+        page.write(f"{solvable}\n{translate('conflict.see-package', language)}\n")
     return answer
 
 
-def _named_fix(letter: str, found: Sequence[Explanation]) -> Fix:
+def _named_fix(letter: str, explanations: Sequence[Explanation]) -> Fix:
     """The fix with this letter. Raises InputError if there is none, or one for each of several targets."""
     where = "--apply"
-    if not found:
+    if not explanations:
         message = "there is no conflict, so there is no way out to write"
         raise InputError(message, where=where, hint="lock it as it is")
-    fixes = [(one.problem.target.name, fix) for one in found for fix in one.fixes if fix.name.lower() == letter.lower()]
+    every = [(row.problem.target.name, fix) for row in explanations for fix in row.fixes]
+    fixes = {target: fix for target, fix in every if fix.name.lower() == letter.lower()}
     if not fixes:
-        known = ", ".join(dict.fromkeys(fix.name for one in found for fix in one.fixes)) or "none"
-        raise InputError(f"there is no way out `{letter}`", where=where, hint=f"found: {known}")
-    if len({fix.files for _, fix in fixes}) > 1:
-        names = ", ".join(name for name, _ in fixes)
+        letters = ", ".join(dict.fromkeys(fix.name for _, fix in every)) or "none"
+        raise InputError(f"there is no way out `{letter}`", where=where, hint=f"found: {letters}")
+    if len({fix.files for fix in fixes.values()}) > 1:
         message = f"several targets have different ways out `{letter}`"
-        raise InputError(message, where=where, hint=f"choose with --target: {names}")
-    return fixes[0][1]
+        raise InputError(message, where=where, hint=f"choose with --target: {', '.join(fixes)}")
+    return next(iter(fixes.values()))
 
 
 def _write_fix(fix: Fix, stack: Path) -> list[Path]:
@@ -157,21 +154,14 @@ def _write_fix(fix: Fix, stack: Path) -> list[Path]:
     stacks = {output_folder(stack) / f"{name}.toml": content.encode() for name, content in fix.files}
     for path, content in stacks.items():
         if os.path.lexists(path) and not (path.is_file() and path.read_bytes() == content):
-            raise InputError(
-                f"`{path}` already exists and differs; nothing was written",
-                where=str(path),
-                hint="move it out of the way first",
-            )
+            message = f"`{path}` already exists and differs; nothing was written"
+            raise InputError(message, where=str(path), hint="move it out of the way first")
     for path, content in stacks.items():
         files.write(path, content)
     return list(stacks)
 
 
 def _json(problem: Problem, answer: Explanation | Why | None, language: Language) -> dict[str, Any]:
-    match answer:
-        case Explanation():
-            return explanation_json(answer, language)
-        case Why():
-            return why_json(answer, language)
-        case None:
-            return {"status": "solvable", "stack": problem.stack.name, "target": problem.target.name}
+    if answer is None:
+        return {"status": "solvable", "stack": problem.stack.name, "target": problem.target.name}
+    return why_json(answer, language) if isinstance(answer, Why) else explanation_json(answer, language)

@@ -15,7 +15,7 @@ from resolver import files
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.options import Settings, settings
-from resolver.cli.stacks import chosen_targets
+from resolver.cli.selection import chosen_targets
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, load_images
 from resolver.errors import InputError, StaleLock
@@ -73,8 +73,8 @@ def command(
             base = base_image or containers.base_image(lock, load_images(run.matrices))
             # where builds start; the lock's folder is a build argument if it is elsewhere
             path = Path(os.path.relpath(folder))
-            inside = path.as_posix() if ".." not in path.parts else f"locks/{folder.parent.name}/{folder.name}"
-            text = containers.containerfile(lock, folder=inside, base=base, wheelhouse=wheelhouse)
+            in_context = path.as_posix() if ".." not in path.parts else f"locks/{folder.parent.name}/{folder.name}"
+            text = containers.containerfile(lock, folder=in_context, base=base, wheelhouse=wheelhouse)
     run.progress.clear()
     if output is None:
         sys.stdout.write(text)
@@ -85,27 +85,23 @@ def command(
     try:
         output.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        instead = "name another file with --output"
-        raise files.input_error(error, "the export could not be written", output, instead) from None
+        hint = "name another file with --output"
+        raise files.input_error(error, "the export could not be written", output, hint) from None
     run.print_message("cli.written-to", path=output)
     return 0
 
 
 def _pylock(problem: Problem, lock: Lock, run: Settings) -> str:
     run.progress.label("cli.asking", stack=lock.stack)
-    with (
-        closing(Catalogs(run)) as catalogs,
-        closing(catalogs.live(problem)) as live,
-    ):
+    with closing(Catalogs(run)) as catalogs, closing(catalogs.live(problem)) as live:
         text = pylocks.pylock(lock, offered(by_hash(lock), live))
-    for told, pins in (
+    for code, pins in (
         ("cli.left-out-built", [pin for pin in by_script(lock) if pin.git is None]),
         ("cli.left-out-git", [pin for pin in by_script(lock) if pin.git is not None]),
         ("cli.built-unpinned", [pin for pin in by_hash(lock) if pin.mode == "built-apart"]),
     ):
         if pins:
-            names = tuple(f"{pin.name} {pin.version}" for pin in pins)
-            run.progress.warn(message(told, names=names))
+            run.progress.warn(message(code, names=tuple(f"{pin.name} {pin.version}" for pin in pins)))
     if lock.override:
         run.progress.warn(message("cli.taken-out"))
     return text
@@ -115,7 +111,6 @@ def _sbom(lock: Lock) -> str:
     try:
         from resolver.report.sbom import sbom
     except ModuleNotFoundError as error:
-        raise InputError(
-            "an SBOM needs cyclonedx-python-lib", why=str(error), hint="pip install 'ascend-lock[sbom]'"
-        ) from None
+        hint = "pip install 'ascend-lock[sbom]'"
+        raise InputError("an SBOM needs cyclonedx-python-lib", why=str(error), hint=hint) from None
     return sbom(lock)

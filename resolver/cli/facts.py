@@ -11,7 +11,7 @@ from packaging.specifiers import SpecifierSet
 
 from resolver import files
 from resolver.audit.compare import DAYS
-from resolver.audit.fact_checks import FAILED, Judged, Verdict, judge, projects_of
+from resolver.audit.fact_checks import FAILED, CheckedFact, Verdict, check_fact, projects_of
 from resolver.audit.offers import Offers, archives_of, read_all, wheels_of
 from resolver.audit.pairs import pairings
 from resolver.cli import options
@@ -59,31 +59,31 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
     days = DAYS if facts_days is None else facts_days
     language, progress = run.language, run.progress
     repositories = Repositories(default_folder(), warn=progress.warn)
-    every: list[Judged] = []
+    every: list[CheckedFact] = []
     rows = []
     failures: set[str] = set()
-    every_line |= bool(_others(names, run.matrices))
+    every_line |= bool(_names_of_no_stack(names, run.matrices))
     with closing(Catalogs(run, readings=False)) as catalogs:
-        for problem, facts in _wanted(names, run):
-            found = []
+        for problem, facts in _selected(names, run):
+            of_problem = []
             with closing(catalogs.live(problem)) as catalog:
                 offers = Offers(problem, catalog)
                 looked_up = dict.fromkeys(name for fact in facts for name in projects_of(fact))
                 catalog.prefetch((name, SpecifierSet()) for name in looked_up)
                 for fact in facts:
                     progress.label("cli.looking-at", fact=fact.id)
-                    judged = judge(fact, offers, repositories)
-                    found.append(judged)
+                    checked = check_fact(fact, offers, repositories)
+                    of_problem.append(checked)
                     old = (today() - fact.checked).days > days
-                    rows.append(fact_json(judged, old=old, language=language))
-                    asks_for_a_look = _asks_for_a_look(judged, failures)
-                    if not run.as_json and (every_line or old or asks_for_a_look):
+                    rows.append(fact_json(checked, old=old, language=language))
+                    needs_a_look = _needs_a_look(checked, failures)
+                    if not run.as_json and (every_line or old or needs_a_look):
                         progress.clear()
-                        print_line(fact_line(judged, old_after=days if old else None, language=language))
+                        print_line(fact_line(checked, old_after=days if old else None, language=language))
             progress.clear()
-            every += found
+            every += of_problem
             if not run.as_json:
-                print_line(facts_summary(found, str(problem.target), language))
+                print_line(facts_summary(of_problem, str(problem.target), language))
     status = max(map(_status, every), default=0)
     if run.as_json:
         print_json({"status": _STATUS[status], "facts": rows})
@@ -103,76 +103,76 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
     for all, so that nobody has to download the archives in order to lock; and in MATRICES/wheels/PROJECT.json what the
     wheels require, which `ascend-lock pairs` shows.
     """
-    folder, beside = readings_folder(run.matrices), wheels_folder(run.matrices)
-    every = (fact for _, facts in _wanted((), run) for fact in facts if not isinstance(fact, Sources))
+    archives_folder, folder_of_wheels = readings_folder(run.matrices), wheels_folder(run.matrices)
+    every = (fact for _, facts in _selected((), run) for fact in facts if not isinstance(fact, Sources))
     names = map(text.name, projects) if projects else sorted({fact.package for fact in every})
     with closing(Catalogs(run, readings=False)) as catalogs:
         for name in names:
             run.progress.label("cli.looking-at", fact=name)
-            for problem, facts in list(_wanted([name], run))[:1]:
+            for problem, facts in list(_selected([name], run))[:1]:
                 with closing(catalogs.live(problem)) as catalog:
                     offers = Offers(problem, catalog)
-                    found = list(archives_of(name, facts, offers))
-                    rows = list(read_all(found, [] if anew else read_archives(folder, name), catalog))
+                    archives = list(archives_of(name, facts, offers))
+                    rows = list(read_all(archives, [] if anew else read_archives(archives_folder, name), catalog))
                     paired = [pairing.release for pairing in pairings(name, facts)]
-                    wheels = list(wheels_of(name, paired, [] if anew else read_wheels(beside, name), offers))
+                    wheels = list(wheels_of(name, paired, [] if anew else read_wheels(folder_of_wheels, name), offers))
                 run.progress.clear()
                 try:
                     if rows:
-                        write_archives(rows, folder, name)
+                        write_archives(rows, archives_folder, name)
                     if wheels:
-                        write_wheels(wheels, beside, name)
+                        write_wheels(wheels, folder_of_wheels, name)
                 except OSError as error:
-                    instead = "name another folder of facts with --matrices DIR"
-                    raise files.input_error(
-                        error, f"the readings of {name} cannot be written", folder, instead
-                    ) from None
+                    what = f"the readings of {name} cannot be written"
+                    hint = "name another folder of facts with --matrices DIR"
+                    raise files.input_error(error, what, archives_folder, hint) from None
                 if rows or wheels or projects:
                     more = f"; releases with wheels that they pair: {len(wheels)}" if wheels else ""
-                    print_line(f"{name}: {len(rows)} of {len(found)} archives that facts refer to{more}")
+                    print_line(f"{name}: {len(rows)} of {len(archives)} archives that facts refer to{more}")
     return 0
 
 
-def _status(judged: Judged) -> int:
-    if judged.verdict in (Verdict.CONTRADICTED, Verdict.GONE):
+def _status(checked: CheckedFact) -> int:
+    if checked.verdict in (Verdict.CONTRADICTED, Verdict.GONE):
         return CHANGED_UPSTREAM
-    return IndexFailure.exit_status if any(one.message.code == FAILED for one in judged.remarks) else 0
+    return IndexFailure.exit_status if any(remark.message.code == FAILED for remark in checked.remarks) else 0
 
 
-def _asks_for_a_look(judged: Judged, failures: set[str]) -> bool:
+def _needs_a_look(checked: CheckedFact, failures: set[str]) -> bool:
     """Whether an index contradicts the fact, or failed in a way that is not yet in `failures`, to which it is added."""
-    why = {str(remark.message.values["why"]) for remark in judged.remarks if remark.message.code == FAILED} - failures
-    failures |= why
-    return judged.verdict not in (Verdict.HOLDS, Verdict.UNCHECKED) or bool(why)
+    messages = (remark.message for remark in checked.remarks)
+    new = {str(message.values["why"]) for message in messages if message.code == FAILED} - failures
+    failures |= new
+    return checked.verdict not in (Verdict.HOLDS, Verdict.UNCHECKED) or bool(new)
 
 
-def _others(names: Sequence[str], matrices: Path) -> list[str]:
-    """The names that are not those of stacks."""
-    known = stack_names(matrices)
-    return [name for name in names if not name.endswith(".toml") and name not in known]
+def _names_of_no_stack(names: Sequence[str], matrices: Path) -> list[str]:
+    """The names of projects and facts."""
+    stacks = stack_names(matrices)
+    return [name for name in names if not name.endswith(".toml") and name not in stacks]
 
 
-def _wanted(names: Sequence[str], run: Settings) -> Iterator[tuple[Problem, list[Fact]]]:
+def _selected(names: Sequence[str], run: Settings) -> Iterator[tuple[Problem, list[Fact]]]:
     """Facts, each once, with the problem for which they are compared."""
     matrices = run.matrices
-    known, others = stack_names(matrices), _others(names, matrices)
+    shared, others = stack_names(matrices), _names_of_no_stack(names, matrices)
     stacks = [name for name in names if name not in others]
     if others or not names:
-        stacks += [name for name in known if name not in stacks]
+        stacks += [name for name in shared if name not in stacks]
     problems = {name: compile_problems(load(name, matrices)) for name in stacks}
     every = [fact for problem, *_ in problems.values() for fact in _facts(problem)]
     names_of_facts = {name for fact in every for name in (fact.id, fact.package)}
     for name in others:
         if names_of_facts.isdisjoint((name, text.name(name))):
-            hint = did_you_mean(name, {*names_of_facts, *known}, "facts are named by their `id`, see matrices/facts")
+            hint = did_you_mean(name, {*names_of_facts, *shared}, "facts are named by their `id`, see matrices/facts")
             raise InputError(f"there is no stack, no project with facts and no fact `{name}`", hint=hint)
-    projects: set[str] = {text.name(name) for name in others}
+    named: set[str] = {text.name(name) for name in others}
     seen: set[str] = set()
     for name, targets in problems.items():
         facts = [fact for fact in _facts(targets[0]) if fact.id not in seen]
         if names:
-            wanted = projects | _projects(targets, run.locks) if name in names else projects
-            facts = [fact for fact in facts if fact.id in others or fact.package in wanted]
+            projects = named | _projects(targets, run.locks) if name in names else named
+            facts = [fact for fact in facts if fact.id in others or fact.package in projects]
         seen |= {fact.id for fact in facts}
         if facts:
             yield targets[0], facts
@@ -182,13 +182,13 @@ def _projects(targets: Sequence[Problem], locks: Path) -> set[str]:
     """The projects in the locks of a stack; without one, those that its lines and such facts require."""
     stack = targets[0].stack
     found = [lock_file.read(locks / stack.name / problem.target.name) for problem in targets]
-    if reached := {pin.name for lock in found if lock for pin in (*lock.pin, *lock.build_pin)}:
-        return reached
+    if projects := {pin.name for lock in found if lock for pin in (*lock.pin, *lock.build_pin)}:
+        return projects
     needs = {root.need for root in stack.requirements}
-    while more := {need.name for need in needs if isinstance(need, Requirement)} - reached:
-        reached |= more
-        needs = {need for fact in _facts(targets[0]) if fact.package in more for need in needs_of(fact)}
-    return reached
+    while new := {need.name for need in needs if isinstance(need, Requirement)} - projects:
+        projects |= new
+        needs = {need for fact in _facts(targets[0]) if fact.package in new for need in needs_of(fact)}
+    return projects
 
 
 def _facts(problem: Problem) -> list[Fact]:

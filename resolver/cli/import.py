@@ -60,22 +60,22 @@ def command(
     """
     if output is not None:
         options.require_absent(output)
-    found = read_requirements(file, python=python, platform=platform, extras=extras, groups=groups)
-    made = draft(found, run.matrices)
-    for told in made.messages:
-        run.progress.warn(told)
-    if not made.requires:
+    source = read_requirements(file, python=python, platform=platform, extras=extras, groups=groups)
+    stack = draft(source, run.matrices)
+    for warning in stack.messages:
+        run.progress.warn(warning)
+    if not stack.requires:
         hint = "in a pyproject.toml, only [project] and [dependency-groups] are read"
         raise InputError(f"`{file}` has nothing that a stack could ask for", where=str(file), hint=hint)
-    target = {"python": found.python, "platform": platform, "glibc": glibc}
-    text = made.text(name or (output or file).stem, file.name, target, {"cann": cann, "soc": soc})
+    target = {"python": source.python, "platform": platform, "glibc": glibc}
+    text = stack.text(name or (output or file).stem, file.name, target, {"cann": cann, "soc": soc})
     compile_problems(load_with(read_text(text, StackFile, str(output or "the stack")), run.matrices))  # as `lock` does
     if output is None:
         sys.stdout.write(text)
         return 0
     files.write(output, text.encode())
-    stack = shlex.quote(str(output))
-    if made.lacking:
-        run.print_message("import.besides", names=made.lacking, stack=stack, arguments=shlex.join(made.lacking))
-    run.print_message("import.written", path=output, count=len(made.requires), stack=stack)
+    path = shlex.quote(str(output))
+    if stack.lacking:
+        run.print_message("import.besides", names=stack.lacking, stack=path, arguments=shlex.join(stack.lacking))
+    run.print_message("import.written", path=output, count=len(stack.requires), stack=path)
     return 0

@@ -21,7 +21,7 @@ from resolver.model.target import PLATFORMS
 from resolver.report.matrix import read_matrix
 from resolver.verify.machine import this_machine
 
-# What a person has to know, in the order in which it is asked for.
+# The fields to choose a cell by, and their options, in the order of the prompts.
 _FIELDS: Final = {"cann": "--cann", "soc": "--soc", "platform": "--platform", "python": "--python", "use": "--for"}
 
 
@@ -34,30 +34,30 @@ _FIELDS: Final = {"cann": "--cann", "soc": "--soc", "platform": "--platform", "p
 @click.option("--pre", is_flag=True, help="Take a pre-release if it is newer.")
 @options.output("USE.toml")
 @settings("language", "own_matrices")
-def command(run: Settings, use: str | None, pre: bool, output: Path | None, **given: str | None) -> int:
+def command(run: Settings, use: str | None, pre: bool, output: Path | None, **options_of_target: str | None) -> int:
     """Write a stack for a machine and a purpose.
 
     It has the newest release that the matrix knows to lock there. On a machine with an NPU, what is not given is read
     from it; elsewhere it is asked for on a terminal.
     """
     matrix = read_matrix(run.matrices / "matrix.json")
-    seen = this_machine()._asdict()
-    found = {key: _spelt(key, value) for key, value in {**given, "use": use}.items() if value}
-    if seen["cann"] or seen["soc"]:  # else this is a machine to lock on, not one to install on
-        found = {key: value for key, value in seen.items() if key in _FIELDS and value} | found
-    unknown = [option for key, option in _FIELDS.items() if key not in found]
+    machine = this_machine()._asdict()
+    fields = {key: _spelt(key, value) for key, value in {**options_of_target, "use": use}.items() if value}
+    if machine["cann"] or machine["soc"]:  # else this is a machine to lock on, not one to install on
+        fields = {key: value for key, value in machine.items() if key in _FIELDS and value} | fields
+    unknown = [option for key, option in _FIELDS.items() if key not in fields]
     if unknown and not sys.stdin.isatty():
-        told = " ".join(f"{option} {'|'.join(_values(key, matrix, found))}" for key, option in _FIELDS.items())
-        raise InputError(f"not known of this machine: {', '.join(unknown)}", hint=f"ascend-lock init {told}")
-    chosen = {key: _chosen(key, matrix, found, run) for key in _FIELDS}
+        choices = " ".join(f"{option} {'|'.join(_values(key, matrix, fields))}" for key, option in _FIELDS.items())
+        raise InputError(f"not known of this machine: {', '.join(unknown)}", hint=f"ascend-lock init {choices}")
+    chosen = {key: _chosen(key, matrix, fields, run) for key in _FIELDS}
     answer = matrix.newest(chosen, LOCKED, pre=pre) or matrix.newest(chosen, (CellOutcome.UNDECIDED,), pre=pre)
     if answer is None:
         raise _refusal(matrix, chosen, run)
     path = output or Path(f"{chosen['use']}.toml")
     options.require_absent(path)
-    purpose = next(one for one in matrix.uses if one.name == chosen["use"])
+    row = next(row for row in matrix.uses if row.name == chosen["use"])
     practices: Practices = answer.practices if answer.outcome in LOCKED else "all"
-    text = stack_text(answer.cell, purpose, matrix.package, practices, path.stem)
+    text = stack_text(answer.cell, row, matrix.package, practices, path.stem)
     read_text(text, StackFile, str(path))  # not every name of a file is one of a stack
     files.write(path, text.encode())
     release = f"{matrix.package} {answer.cell.release}"
@@ -77,36 +77,36 @@ def _spelt(key: str, value: str) -> str:
     return str(options.component(key, value)) if key in ("cann", "soc") else value
 
 
-def _chosen(key: str, matrix: Matrix, found: dict[str, str], run: Settings) -> str:
-    """A value that the matrix has, asked for if it is not `found`, where it then is."""
-    known = _values(key, matrix, {other: value for other, value in found.items() if other != key})
-    if key not in found:
-        asked = translate(f"matrix.page-{key}", run.language)
-        found[key] = str(click.prompt(asked, type=click.Choice(known), default=known[-1]))
-    elif found[key] not in _values(key, matrix, {}):
-        what = f"the matrix has no cell for `{found[key]}`"
-        raise InputError(what, where=_FIELDS[key], hint=f"it has {', '.join(known)}")
-    return found[key]
+def _chosen(key: str, matrix: Matrix, fields: dict[str, str], run: Settings) -> str:
+    """A value that the matrix has; if it is not among the `fields`, the user is prompted for it, and it is added."""
+    choices = _values(key, matrix, {other: value for other, value in fields.items() if other != key})
+    if key not in fields:
+        question = translate(f"matrix.page-{key}", run.language)
+        fields[key] = str(click.prompt(question, type=click.Choice(choices), default=choices[-1]))
+    elif fields[key] not in _values(key, matrix, {}):
+        what = f"the matrix has no cell for `{fields[key]}`"
+        raise InputError(what, where=_FIELDS[key], hint=f"it has {', '.join(choices)}")
+    return fields[key]
 
 
-def _values(key: str, matrix: Matrix, before: Mapping[str, str]) -> list[str]:
+def _values(key: str, matrix: Matrix, fields: Mapping[str, str]) -> list[str]:
     """The values of a field among the cells with these others, or among all, in an order that people expect."""
-    cells = [one.cell for one in matrix.answers]
-    near = [one for one in cells if all(getattr(one, name) == text for name, text in before.items())]
-    values = {getattr(one, key) for one in near or cells}
+    cells = [answer.cell for answer in matrix.answers]
+    fitting = [cell for cell in cells if all(getattr(cell, name) == value for name, value in fields.items())]
+    values = {getattr(cell, key) for cell in fitting or cells}
     order: Iterable[str] = matrix.canns if key == "cann" else [use.name for use in matrix.uses] if key == "use" else ()
-    return [one for one in order if one in values] or sorted(values)
+    return [value for value in order if value in values] or sorted(values)
 
 
 def _refusal(matrix: Matrix, chosen: Mapping[str, str], run: Settings) -> NothingToLock:
-    """Why nothing is known to lock: what clashes for the newest release, and what locks nearby."""
+    """Why no cell locks: the conflict of the newest release, and the nearest cells that lock."""
     refused = matrix.newest(chosen, (CellOutcome.CONFLICT,))
     what = ", ".join(chosen.values())
     if refused is None or refused.reason is None:
         return NothingToLock(f"the vendor's tables have nothing for {what}", hint=run.command("pairs"))
-    near = matrix.ways_out(refused)
+    nearest = matrix.ways_out(refused)
     return NothingToLock(
         f"nothing locks for {what}",
         why=f"{matrix.package} {refused.cell.release}: {translate(refused.reason, run.language)}",
-        hint=f"nearest: {', '.join(one.cell.name for one in near)}" if near else run.command("matrix"),
+        hint=f"nearest: {', '.join(answer.cell.name for answer in nearest)}" if nearest else run.command("matrix"),
     )

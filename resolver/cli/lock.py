@@ -16,9 +16,16 @@ from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import ConflictPage
 from resolver.cli.options import ALL, Settings, settings
-from resolver.cli.outcome import STATUS_BY_EXIT, TargetResult, outcome_json, print_targets, tell_failures, tell_outcomes
+from resolver.cli.outcome import (
+    STATUS_BY_EXIT,
+    TargetResult,
+    print_failures,
+    print_results,
+    print_targets,
+    result_json,
+)
+from resolver.cli.selection import named_stacks
 from resolver.cli.session import Session, attempt
-from resolver.cli.stacks import named_stacks
 from resolver.errors import ResolverError, StaleLock
 from resolver.lock.previous import UpgradePolicy
 
@@ -53,38 +60,41 @@ def command(
     out = sys.stderr if len(names) == 1 and not run.as_json else None
     with closing(Catalogs(run)) as catalogs:
         policy = UpgradePolicy(upgrade, frozenset(map(canonicalize_name, packages)))
-        session = Session(run, catalogs, ConflictPage(out, run.progress, run.again), policy, anew, dry=check or dry_run)
-        outcomes = _lock_all(names, session)
+        page = ConflictPage(out, run.progress, run.repeated_options)
+        session = Session(run, catalogs, page, policy, anew, dry_run=check or dry_run)
+        results = _lock_all(names, session)
     run.progress.clear()
-    counted = [outcome for outcome in outcomes if not (ALL in stacks and outcome.is_known)]
-    status = max((outcome.exit_status for outcome in counted), default=0)
-    stale = check and any(outcome.written for outcome in outcomes)
+    counted = [result for result in results if not (ALL in stacks and result.is_known_conflict)]
+    status = max((result.exit_status for result in counted), default=0)
+    stale = check and any(result.written for result in results)
     if stale:
         status = max(status, StaleLock.exit_status)
     if run.as_json:
-        if len(outcomes) == 1 and isinstance(outcomes[0].found, ResolverError):
-            tell_failures(outcomes, run.language)
-        failed = any(isinstance(outcome.found, ResolverError) for outcome in outcomes)
-        told = [outcome_json(outcome, run.language) for outcome in outcomes]
-        print_targets("error" if failed else STATUS_BY_EXIT[status], told)
+        failed = any(isinstance(result.answer, ResolverError) for result in results)
+        if failed and len(results) == 1:
+            print_failures(results, run.language)
+        rows = [result_json(result, run.language) for result in results]
+        print_targets("error" if failed else STATUS_BY_EXIT[status], rows)
         return status
-    tell_outcomes(outcomes, run.language, together=len(names) > 1)
+    print_results(results, run.language, together=len(names) > 1)
     if stale:
-        again = (word for word in sys.argv[1:] if word not in ("--check", "--dry-run"))
-        run.print_message("cli.hint", command=shlex.join(("ascend-lock", *again)))
+        arguments = (word for word in sys.argv[1:] if word not in ("--check", "--dry-run"))
+        run.print_message("cli.hint", command=shlex.join(("ascend-lock", *arguments)))
     return status
 
 
 def _lock_all(names: Sequence[str], session: Session) -> list[TargetResult]:
-    """The outcome for each target of each stack, in order. A failure does not keep others from being locked."""
+    """The result for each target of each stack, in order. A failure does not keep others from being locked."""
     prepared = [(name, attempt(partial(session.jobs, name))) for name in names]
-    jobs = [job for _, found in prepared if not isinstance(found, ResolverError) for job in found]
-    session.policy.check([job.previous for job in jobs if job.previous is not None])
-    outcomes: list[TargetResult] = []
-    for number, (name, found) in enumerate(prepared, 1):
+    readable = [jobs for _, jobs in prepared if not isinstance(jobs, ResolverError)]
+    session.policy.check([job.previous for jobs in readable for job in jobs if job.previous is not None])
+    results: list[TargetResult] = []
+    for number, (name, jobs) in enumerate(prepared, 1):
         session.settings.progress.place(f"{number}/{len(names)} " if len(names) > 1 else "")
-        done = found if isinstance(found, ResolverError) else attempt(partial(session.lock, found))
-        outcomes += [TargetResult(stack=name, found=done, dry=session.dry)] if isinstance(done, ResolverError) else done
+        locked = jobs if isinstance(jobs, ResolverError) else attempt(partial(session.lock, jobs))
+        if isinstance(locked, ResolverError):
+            locked = [TargetResult(stack=name, answer=locked, dry_run=session.dry_run)]
+        results += locked
         if number < len(prepared):
             gc.collect()  # a solved stack leaves reference cycles, and collection is disabled
-    return outcomes
+    return results

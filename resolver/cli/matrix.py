@@ -14,10 +14,9 @@ import click
 
 from resolver import files
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.cell_worker import CellSolver, Sweep
 from resolver.cli.console import columns, print_error
 from resolver.cli.options import Settings, settings, today
-from resolver.cli.sweep import ExecutorFactory, Journal, answers, cluster, processes
+from resolver.cli.sweep import CellSolver, ExecutorFactory, Journal, Sweep, answers, cluster, processes
 from resolver.config.grid import NAME, Grid, load_grid
 from resolver.errors import CHANGED_UPSTREAM, InputError
 from resolver.i18n import translate
@@ -43,7 +42,7 @@ _path = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command("matrix")
-@click.option("--grid", type=_path, help="The grid, in place of grid.toml of the folder of facts.")
+@click.option("--grid", "grid_path", type=_path, help="The grid, in place of grid.toml of the folder of facts.")
 @click.option("--data", type=_path, default=Path("matrix.json"), help="Where the answers go (default: ./matrix.json).")
 @click.option("--page", type=_path, default=Path("matrix.html"), help="Where the page goes (default: ./matrix.html).")
 @click.option("--diff", "earlier", type=_path, metavar="OLD.json", help="Say which cells changed since this one.")
@@ -55,7 +54,7 @@ _path = click.Path(path_type=Path, dir_okay=False)
 @settings("offline", "cutoff", "language", "own_matrices")
 def command(
     run: Settings,
-    grid: Path | None,
+    grid_path: Path | None,
     data: Path,
     page: Path,
     earlier: Path | None,
@@ -70,33 +69,30 @@ def command(
     where it stopped. With --diff the exit status is 5 if a cell that locked no longer does.
     """
     before = None if earlier is None else read_matrix(earlier)
-    path = (grid or run.matrices / "grid.toml").resolve()
-    known = load_grid(path, run.matrices)
-    releases = _releases(known, run)
-    sweep = Sweep(path, run.matrices.resolve(), known.digest, offline=run.offline, cutoff=run.cutoff)
-    cells = list(known.cells(releases))
+    path = (grid_path or run.matrices / "grid.toml").resolve()
+    grid = load_grid(path, run.matrices)
+    releases = _releases(grid, run)
+    sweep = Sweep(path, run.matrices.resolve(), grid.digest, offline=run.offline, cutoff=run.cutoff)
+    cells = list(grid.cells(releases))
     if not cells:
-        raise InputError(
-            "the grid has no cell",
-            where=str(path),
-            why=f"No fact pairs a release of {known.package} with a CANN that one of its machines can have.",
-        )
+        why = f"No fact pairs a release of {grid.package} with a CANN that one of its machines can have."
+        raise InputError("the grid has no cell", where=str(path), why=why)
     journal = Journal(data.with_name(f"{data.name}.part"), digest([sweep.digest, run.offline, str(run.cutoff)]))
     recording = Recording(()) if record else None
     if recording is not None or (jobs == 1 and address is None):
-        with closing(CellSolver(sweep, recording)) as worker:
-            found = _solved(cells, partial(map, worker.answer), journal, run)
+        with closing(CellSolver(sweep, recording)) as solver:
+            solved = _solved(cells, partial(map, solver.answer), journal, run)
     else:
         pool: ExecutorFactory = partial(processes, jobs) if address is None else partial(cluster, address)
-        found = _solved(cells, partial(answers, sweep, pool), journal, run)
+        solved = _solved(cells, partial(answers, sweep, pool), journal, run)
     matrix = Matrix(
-        package=known.package,
+        package=grid.package,
         date=today().isoformat(),
-        inputs=known.digest,
+        inputs=grid.digest,
         releases=tuple(releases),
-        canns=tuple(known.canns()),
-        uses=known.file.content.use,
-        answers=tuple(found),
+        canns=tuple(grid.canns()),
+        uses=grid.file.content.use,
+        answers=tuple(solved),
     )
     files.write(data, matrix_json(matrix).encode())
     files.write(page, matrix_page(matrix).encode())
@@ -111,14 +107,14 @@ def command(
     if before is None:
         return 0
     sys.stdout.write("\n" + matrix_difference(before, matrix, run.language))
-    return CHANGED_UPSTREAM if any(is_broken(was, now) for _, was, now in changed_cells(before, matrix)) else 0
+    return CHANGED_UPSTREAM if any(is_broken(old, new) for _, old, new in changed_cells(before, matrix)) else 0
 
 
 def _releases(grid: Grid, run: Settings) -> list[str]:
     """The newest releases of the grid's package that indexes have, newest first."""
     with closing(Catalogs(run)) as catalogs:
-        lookup = catalogs.root(grid.problem, lambda catalog: catalog.lookup(grid.package))
-    versions = {version for page in lookup.pages for one in page.releases if (version := text.version(one)) is not None}
+        lookup = catalogs.ask(grid.problem, lambda catalog: catalog.lookup(grid.package))
+    versions = {version for page in lookup.pages for key in page.releases if (version := text.version(key)) is not None}
     return [str(version) for version in sorted(versions, reverse=True)[: grid.file.content.newest]]
 
 
@@ -127,18 +123,18 @@ def _solved(
 ) -> list[Answer]:
     """The answer of each cell; those that an interrupted run of the same inputs had are not solved again."""
     names = {cell.name for cell in cells}
-    found = [answer for answer in journal.read() if answer.cell.name in names]
-    journal.begin(found)
-    done = {answer.cell.name for answer in found}
-    left = [cell for cell in cells if cell.name not in done]
+    solved = [answer for answer in journal.read() if answer.cell.name in names]
+    journal.begin(solved)
+    done = {answer.cell.name for answer in solved}
+    unsolved = [cell for cell in cells if cell.name not in done]
     began = time.monotonic()
-    run.progress.label("matrix.begun", count=len(left))
-    for number, answer in enumerate(solve(left), 1):
+    run.progress.label("matrix.begun", count=len(unsolved))
+    for number, answer in enumerate(solve(unsolved), 1):
         journal.add(answer)
-        found.append(answer)
-        minutes = (time.monotonic() - began) / number * (len(left) - number) / 60
-        told = message("matrix.progress", done=number, of=len(left), minutes=f"{minutes:.0f}")
-        run.progress.label(told.code, **told.values)
+        solved.append(answer)
+        minutes = (time.monotonic() - began) / number * (len(unsolved) - number) / 60
+        progress = message("matrix.progress", done=number, of=len(unsolved), minutes=f"{minutes:.0f}")
+        run.progress.label(progress.code, **progress.values)
         if number % _LOGGED == 0 and not sys.stderr.isatty():
-            print_error(translate(told, run.language))
-    return found
+            print_error(translate(progress, run.language))
+    return solved

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the `Settings` they come to."""
+"""Options that several commands share, and their values as `Settings`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Command = Callable[..., int]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run was told: where facts and locks are, how to talk, and what to do with each stack.
+    """The shared options of a run: the folders of facts and locks, its output, and how each stack is handled.
 
     No `targets` means all; `cutoff` replaces that of a stack; a conflict is explained within so many `seconds`.
     """
@@ -46,7 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     offline: bool = False
     targets: tuple[str, ...] = ()
     cutoff: dt.datetime | None = None
-    seconds: float = 900.0  # where there is no option for it: a snapshot has what an explanation may ask for
+    seconds: float = 900.0  # for commands without the option: a snapshot has all requests of an explanation
 
     @property
     def matrices(self) -> Path:
@@ -54,15 +54,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return self.own_matrices or _default_matrices()
 
     @property
-    def folders(self) -> tuple[str, ...]:
+    def folder_options(self) -> tuple[str, ...]:
         """The options by which another command uses the same folders."""
         facts = () if self.own_matrices is None else ("--matrices", str(self.own_matrices))
         return facts if self.locks == _LOCKS else (*facts, "--locks", str(self.locks))
 
     @property
-    def again(self) -> tuple[str, ...]:
+    def repeated_options(self) -> tuple[str, ...]:
         """The options for a similar command to have the same result."""
-        return ("--offline", *self.folders) if self.offline else self.folders
+        return ("--offline", *self.folder_options) if self.offline else self.folder_options
 
     def snapshot_path(self, stack: str) -> Path:
         """The path of a stack's snapshot, beside `matrices` or, if they ship, here, whether it exists or not."""
@@ -70,7 +70,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def command(self, *words: str) -> str:
         """A command about the same folders as it is written in a message, quoted for a shell."""
-        return shlex.join(("ascend-lock", *words, *self.folders))
+        return shlex.join(("ascend-lock", *words, *self.folder_options))
 
     def print_message(self, code: str, /, **values: object) -> None:
         """Print a text of this code on stdout, in the language of the run, with commands as called."""
@@ -78,22 +78,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def settings(*names: str) -> Callable[[Command], Command]:
-    """Gives a command these of the options below, and passes it what they come to as `Settings`."""
+    """Give a command these of the options below, and pass it their values as `Settings`."""
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
-        def called(**values: Any) -> int:
+        def wrapper(**values: Any) -> int:
             shared = {name: values.pop(name) for name in names}
-            tongue = _language(shared.pop("language", None))
-            progress = Progress(tongue, enabled=False if shared.get("as_json") else None)
+            language = _language(shared.pop("language", None))
+            progress = Progress(language, enabled=False if shared.get("as_json") else None)
             try:
-                return command(Settings(progress=progress, language=tongue, **shared), **values)
+                return command(Settings(progress=progress, language=language, **shared), **values)
             finally:
                 progress.clear()
 
         for name in reversed(names):
-            _SHARED[name](called)  # notes the option at the function
-        return called
+            _SHARED[name](wrapper)  # click adds the option to the function itself
+        return wrapper
 
     return decorate
 
@@ -104,7 +104,7 @@ def ships(path: Path) -> bool:
 
 
 def output_folder(path: Path) -> Path:
-    """The folder for what is made from a stack or the facts: the one that has it or, if that ships, the current one."""
+    """The folder for files made from a stack or the facts: that of these or, if they ship, the current one."""
     return Path() if ships(path) else path.parent
 
 
@@ -115,30 +115,30 @@ def today() -> dt.date:
 
 def _default_matrices() -> Path:
     """`./matrices`, otherwise the folder that ships: the package's own, which in a checkout is a link."""
-    if named := os.environ.get("ASCEND_LOCK_MATRICES"):
-        return Path(named)
-    here = Path("matrices")
-    return here if here.is_dir() else (_PACKAGE / "matrices").resolve()
+    if folder := os.environ.get("ASCEND_LOCK_MATRICES"):
+        return Path(folder)
+    local = Path("matrices")
+    return local if local.is_dir() else (_PACKAGE / "matrices").resolve()
 
 
-def _language(wanted: str | None) -> Language:
-    """As wanted; otherwise Chinese if the locale is and the encoding of stdout has the characters, or English."""
-    if wanted is None:
+def _language(option: str | None) -> Language:
+    """That of the option; without one Chinese if the locale is and the encoding of stdout has it, or English."""
+    if option is None:
         locale = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))), "")
-        wanted = locale[:2].lower()
+        option = locale[:2].lower()
         try:
             "中".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
         except (UnicodeEncodeError, LookupError):
             return "en"
-    return wanted if wanted in LANGUAGES else LANGUAGES[0]
+    return option if option in LANGUAGES else LANGUAGES[0]
 
 
-def _completed(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def _complete_stack(_context: click.Context, _parameter: click.Parameter, prefix: str) -> list[CompletionItem]:
     """The stacks whose names begin so, for completion in a shell; otherwise, files."""
     from click.shell_completion import CompletionItem  # only while completing
 
-    names = [name for name in (*stack_names(_default_matrices()), ALL) if name.startswith(begun)]
-    return [CompletionItem(name) for name in names] or [CompletionItem(begun, type="file")]
+    names = [name for name in (*stack_names(_default_matrices()), ALL) if name.startswith(prefix)]
+    return [CompletionItem(name) for name in names] or [CompletionItem(prefix, type="file")]
 
 
 def _read_moment(_context: click.Context, _parameter: click.Parameter, value: dt.datetime | None) -> dt.datetime | None:
@@ -152,7 +152,7 @@ def _read_moment(_context: click.Context, _parameter: click.Parameter, value: dt
 
 def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Command], Command]:
     """An argument of any number of stacks."""
-    return click.argument(name, metavar=metavar, nargs=-1, required=required, shell_complete=_completed)
+    return click.argument(name, metavar=metavar, nargs=-1, required=required, shell_complete=_complete_stack)
 
 
 def component(name: str, text: str) -> Value:
@@ -181,7 +181,7 @@ def require_absent(path: Path) -> None:
         raise InputError(f"`{path}` already exists; nothing was written", where=str(path), hint=hint)
 
 
-stack = click.argument("stack", shell_complete=_completed)
+stack = click.argument("stack", shell_complete=_complete_stack)
 _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
     "language": click.option(
         "--lang", "language", type=click.Choice(LANGUAGES), help="Language of the output (default: by locale)."

@@ -1,4 +1,4 @@
-"""What a run comes to for each target: the outcome, how people are told of it, and how `--json` tells it."""
+"""The result of a run for each target, as it is printed for people and in `--json`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from resolver.cli.console import columns, for_stream, has_color, print_error, pr
 from resolver.config.load import Inputs
 from resolver.errors import ResolverError, StaleLock
 from resolver.i18n import translate
-from resolver.lock.previous import difference, new_warnings
+from resolver.lock.previous import difference, new_warnings, same_decisions
 from resolver.lock.warnings import is_grave
 from resolver.model.lock import Lock
 from resolver.model.message import Message, joined, message
@@ -46,16 +46,14 @@ class Job(msgspec.Struct, frozen=True):
 class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result for a target, its `job`; or for a whole stack, if its files could not be read.
 
-    `pins_changed` tells whether any decision did, `written` the files of the lock's folder that did; of a `dry` run,
-    that would.
+    `written` are the files of the lock's folder that changed, or would in a `dry_run`.
     """
 
     stack: str
     job: Job | None = None
-    found: Lock | Explanation | ResolverError
-    dry: bool = False
+    answer: Lock | Explanation | ResolverError
+    dry_run: bool = False
     seconds: float = 0.0
-    pins_changed: bool = False
     written: tuple[str, ...] = ()
 
     @property
@@ -69,9 +67,15 @@ class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.job.folder if self.job is not None else Path()
 
     @property
+    def pins_changed(self) -> bool:
+        """Whether there is a lock with another decision than the one before."""
+        previous = self.job.previous if self.job is not None else None
+        return isinstance(self.answer, Lock) and (previous is None or not same_decisions(previous, self.answer))
+
+    @property
     def exit_status(self) -> int:
-        """That of a run that comes to this alone."""
-        match self.found:
+        """The exit status of a run with this result alone."""
+        match self.answer:
             case Lock():
                 return 0
             case ResolverError() as error:
@@ -80,9 +84,9 @@ class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
                 return UNDECIDED if explanation.awaited else CONFLICT
 
     @property
-    def is_known(self) -> bool:
+    def is_known_conflict(self) -> bool:
         """Whether there is no solution, and the target's conflict report said so before."""
-        return not isinstance(self.found, (Lock, ResolverError)) and self.job is not None and self.job.has_report
+        return not isinstance(self.answer, (Lock, ResolverError)) and self.job is not None and self.job.has_report
 
 
 def print_targets(status: str, targets: Sequence[dict[str, Any]]) -> None:
@@ -91,47 +95,48 @@ def print_targets(status: str, targets: Sequence[dict[str, Any]]) -> None:
     print_json({**only, "status": status, "targets": targets})
 
 
-def outcome_json(outcome: TargetResult, language: Language) -> dict[str, Any]:
+def result_json(result: TargetResult, language: Language) -> dict[str, Any]:
     """The object of a target in `print_targets`."""
-    match outcome.found:
+    match result.answer:
         case Lock() as lock:
-            return lock_json(lock, outcome.folder, moved=outcome.pins_changed, written=outcome.written)
+            return lock_json(lock, result.folder, moved=result.pins_changed, written=result.written)
         case ResolverError() as error:
-            return {"status": "error", "stack": outcome.stack, "target": outcome.target, **error.parts()}
+            return {"status": "error", "stack": result.stack, "target": result.target, **error.parts()}
         case explanation:
             from resolver.report.explanation.json import explanation_json  # loaded where there is a conflict
 
             return explanation_json(explanation, language)
 
 
-def tell_outcomes(outcomes: Sequence[TargetResult], language: Language, *, together: bool) -> None:
+def print_results(results: Sequence[TargetResult], language: Language, *, together: bool) -> None:
     """Print all about the locks of one stack, or of several `together` the table and what a dry run would change."""
-    told: set[Message] = set()
+    printed: set[Message] = set()
     blocks: list[Block] = []
-    for outcome in outcomes:
-        if isinstance(outcome.found, Lock) and outcome.job is not None:
-            if outcome.dry and (outcome.written or not together):
-                blocks += _difference(outcome.found, outcome.job, outcome.written)
-            elif not together:
-                shown = [one for one in _worth_showing(outcome.found, outcome.job, outcome.written) if one not in told]
-                told.update(shown)
-                sys.stdout.write(
-                    summary(
-                        outcome.found,
-                        outcome.job.problem,
-                        outcome.folder,
-                        language,
-                        written=bool(outcome.written),
-                        moved=outcome.pins_changed,
-                        shown=shown,
-                        columns=columns(sys.stdout, COLUMNS),
-                        color=has_color(sys.stdout),
-                    )
-                )
+    for result in results:
+        if not isinstance(result.answer, Lock) or result.job is None:
+            continue
+        if result.dry_run and (result.written or not together):
+            blocks += _difference(result.answer, result.job, result.written)
+        elif not together:
+            warnings = _warnings_to_show(result.answer, result.job, result.written)
+            new = [warning for warning in warnings if warning not in printed]
+            printed.update(new)
+            text = summary(
+                result.answer,
+                result.job.problem,
+                result.folder,
+                language,
+                written=bool(result.written),
+                moved=result.pins_changed,
+                shown=new,
+                columns=columns(sys.stdout, COLUMNS),
+                color=has_color(sys.stdout),
+            )
+            sys.stdout.write(text)
     if blocks:
         sys.stdout.write(for_stream(blocks, language, sys.stdout) + "\n" * together)
-    tell_failures(outcomes, language)
-    rows = [_row(outcome, language) for outcome in outcomes]
+    print_failures(results, language)
+    rows = [_row(result, language) for result in results]
     lines = table(rows, language, columns(sys.stdout, _TABLE), color=has_color(sys.stdout))
     if together:
         sys.stdout.write(lines + closing_line(rows, language))
@@ -139,12 +144,12 @@ def tell_outcomes(outcomes: Sequence[TargetResult], language: Language, *, toget
         sys.stdout.write("\n" + lines)
 
 
-def _worth_showing(lock: Lock, job: Job, written: Sequence[str]) -> list[Message]:
+def _warnings_to_show(lock: Lock, job: Job, written: Sequence[str]) -> list[Message]:
     """The warnings of a lock to show: if it was written, the grave ones and those that the lock before did not have."""
     if not written:
         return []
     new = new_warnings(job.previous, lock)
-    return [one for one in lock.all_warnings if one in new or is_grave(one, job.problem)]
+    return [warning for warning in lock.all_warnings if warning in new or is_grave(warning, job.problem)]
 
 
 def _difference(lock: Lock, job: Job, written: Sequence[str]) -> Iterator[Block]:
@@ -155,47 +160,41 @@ def _difference(lock: Lock, job: Job, written: Sequence[str]) -> Iterator[Block]
         yield from difference_blocks(difference(job.previous, lock))
 
 
-def tell_failures(outcomes: Sequence[TargetResult], language: Language) -> None:
+def print_failures(results: Sequence[TargetResult], language: Language) -> None:
     """Print what failed, and where the reports of conflicts are."""
-    for outcome in outcomes:
-        match outcome.found:
-            case ResolverError() as error:
-                who = outcome.stack
-                if outcome.target:
-                    who = translate("cli.for", language, stack=outcome.stack, target=outcome.target)
-                print_error(f"{who}: error: {error}" if len(outcomes) > 1 else f"error: {error}")
-            case Lock():
-                pass
-            case _:
-                if outcome.written:
-                    print_error(translate("conflict.report-in", language, folder=outcome.folder))
+    for result in results:
+        if isinstance(result.answer, ResolverError):
+            who = result.stack
+            if result.target:
+                who = translate("cli.for", language, stack=result.stack, target=result.target)
+            print_error(f"{who}: error: {result.answer}" if len(results) > 1 else f"error: {result.answer}")
+        elif result.written and not isinstance(result.answer, Lock):
+            print_error(translate("conflict.report-in", language, folder=result.folder))
 
 
-def _row(outcome: TargetResult, language: Language) -> SummaryRow:
-    changes = ""
-    match outcome.found:
+def _row(result: TargetResult, language: Language) -> SummaryRow:
+    changes = "-"
+    match result.answer:
         case Lock() as lock:
-            pins, warnings = (
-                message("cli.pins", count=len(lock.pin)),
-                message("cli.warnings", count=len(lock.all_warnings)),
-            )
-            told = message("cli.row-warned" if lock.all_warnings else "cli.row-locked", pins=pins, warnings=warnings)
+            pins = message("cli.pins", count=len(lock.pin))
+            warnings = message("cli.warnings", count=len(lock.all_warnings))
+            state = message("cli.row-warned" if lock.all_warnings else "cli.row-locked", pins=pins, warnings=warnings)
             kind = "locked"
-            if outcome.dry:
-                told = message("cli.row-stale" if outcome.written else "state.current")
-                kind = "stale" if outcome.written else "current"
-            if outcome.pins_changed and lock.first:
+            if result.dry_run:
+                state = message("cli.row-stale" if result.written else "state.current")
+                kind = "stale" if result.written else "current"
+            if result.pins_changed and lock.first:
                 changes = translate("cli.first-lock", language)
-            elif outcome.pins_changed and lock.change:
+            elif result.pins_changed and lock.change:
                 changes = translate("cli.pins", language, len(lock.change))
             else:
                 changes = translate("cli.no-change", language)
         case ResolverError() as error:
-            told, kind = message("cli.row-failed", message=error.message), "failed"
+            state, kind = message("cli.row-failed", message=error.message), "failed"
         case explanation if explanation.awaited:
-            indexes = dict.fromkeys(name for one in explanation.awaited for name in one.indexes)
-            told, kind = message("cli.row-undecided", names=joined("comma", indexes)), "undecided"
+            indexes = dict.fromkeys(name for row in explanation.awaited for name in row.indexes)
+            state, kind = message("cli.row-undecided", names=joined("comma", indexes)), "undecided"
         case _:
-            told = message("cli.row-conflict-before" if outcome.is_known else "cli.row-conflict")
+            state = message("cli.row-conflict-before" if result.is_known_conflict else "cli.row-conflict")
             kind = "without-a-solution"
-    return SummaryRow(outcome.stack, outcome.target, outcome.seconds, changes or "-", translate(told, language), kind)
+    return SummaryRow(result.stack, result.target, result.seconds, changes, translate(state, language), kind)

@@ -39,21 +39,20 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
     if name not in names:
         hint = did_you_mean(name, names, f"they pair those of {', '.join(names)}" if names else "see --matrices")
         raise InputError(f"no fact pairs releases of `{package}`", where=str(run.matrices / "facts"), hint=hint)
-    asked = {part: options.component(part, text) for part, text in (("cann", cann), ("soc", soc)) if text is not None}
-    if "soc" in asked:
-        require_known_soc(asked["soc"], known, "--soc")
+    given = {"cann": cann, "soc": soc}
+    components = {part: options.component(part, text) for part, text in given.items() if text is not None}
+    if "soc" in components:
+        require_known_soc(components["soc"], known, "--soc")
     declared = read_declared(name, facts, readings_folder(run.matrices), wheels_folder(run.matrices))
     every = pairings(name, facts, declared, known.get("cann", ()))
-    usable = [row for row in every if "soc" not in asked or row.runs_on(asked["soc"])]
-    rows = [row for row in usable if "cann" not in asked or row.goes_with(asked["cann"])]
+    usable = [row for row in every if "soc" not in components or row.runs_on(components["soc"])]
+    rows = [row for row in usable if "cann" not in components or row.goes_with(components["cann"])]
     if run.as_json:
-        told = {"package": name, "cann": cann, "soc": soc, "releases": pairs_json(rows, run.language)}
-        print_json(told)
+        print_json({"package": name, **given, "releases": pairs_json(rows, run.language)})
     elif rows:
-        room = columns(sys.stdout, WIDTH)
-        sys.stdout.write(pairs_table(rows, run.language, sources=sources, columns=room))
+        sys.stdout.write(pairs_table(rows, run.language, sources=sources, columns=columns(sys.stdout, WIDTH)))
     else:
         canns = sorted({release for row in usable for release in row.canns}, reverse=True)
-        wanted = ", ".join(f"{component_name(part)} {value}" for part, value in asked.items())
-        run.print_message("pairs.none", project=name, asked=wanted, canns=tuple(canns) or "-")
+        values = ", ".join(f"{component_name(part)} {value}" for part, value in components.items())
+        run.print_message("pairs.none", project=name, asked=values, canns=tuple(canns) or "-")
     return 0

@@ -16,7 +16,7 @@ from resolver.cli.commands import failure
 from resolver.cli.console import ConflictPage
 from resolver.cli.options import Settings
 from resolver.cli.outcome import Job, TargetResult
-from resolver.cli.stacks import chosen_targets
+from resolver.cli.selection import chosen_targets
 from resolver.config.compile import compile_problems
 from resolver.config.load import load
 from resolver.errors import InputError, NothingToLock, ResolverError
@@ -24,7 +24,7 @@ from resolver.i18n import translate
 from resolver.index.protocol import Catalog
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
-from resolver.lock.previous import KEEP_ALL, UpgradePolicy, replaced_files, same_decisions, with_changes
+from resolver.lock.previous import KEEP_ALL, UpgradePolicy, replaced_files, with_changes
 from resolver.lock.remembered import RememberedLock, rendered
 from resolver.model.lock import Lock
 from resolver.model.message import message
@@ -53,10 +53,10 @@ def attempt(work: Callable[[], _Result]) -> _Result | ResolverError:
 
 @dataclass(frozen=True)
 class Session:
-    """What a run works with. Conflicts are written to the `page`; `ignore_remembered` solves even what is remembered.
+    """The settings and catalogs of a run. Conflicts are written to the `page`.
 
-    A `dry` one leaves the folders of locks as they are. With `all_or_none` nothing is written unless every target has a
-    lock.
+    With `ignore_remembered` even remembered locks are solved again. A `dry_run` leaves the folders of locks as they
+    are. With `all_or_none` nothing is written unless every target has a lock.
     """
 
     settings: Settings
@@ -64,7 +64,7 @@ class Session:
     page: ConflictPage
     policy: UpgradePolicy = KEEP_ALL
     ignore_remembered: bool = False
-    dry: bool = False
+    dry_run: bool = False
     all_or_none: bool = False
 
     def jobs(self, stack: str) -> list[Job]:
@@ -73,14 +73,14 @@ class Session:
         inputs = load(stack, run.matrices)
         problems = chosen_targets(compile_problems(inputs, exclude_newer=run.cutoff), run.targets)
         needs = [root.need for problem in problems for root in problem.stack.requirements]
-        asked = {need.name for need in needs if isinstance(need, Requirement)}
+        projects = {need.name for need in needs if isinstance(need, Requirement)}
         for name in _NEEDS_FACTS:
-            if name in asked and not (run.matrices / "facts" / f"{name}.toml").is_file():
+            if name in projects and not (run.matrices / "facts" / f"{name}.toml").is_file():
                 progress.warn(message("cli.no-facts", name=name, folder=run.matrices / "facts"))
         jobs = []
         for problem in self.catalogs.with_sources(problems):
             folder = run.locks / problem.stack.name / problem.target.name
-            if not self.dry:
+            if not self.dry_run:
                 lock_folder.recover(folder)
             previous = self._previous(folder)
             has_report = not (folder / lock_file.NAME).exists() and bool(lock_folder.reports(folder))
@@ -95,14 +95,14 @@ class Session:
         """
         while True:
             try:
-                return self._write([self._outcome(job) for job in jobs])
+                return self._write([self._result(job) for job in jobs])
             except _OvertakenError:
                 jobs = [replace(job, previous=self._previous(job.folder)) for job in jobs]
 
     def _previous(self, folder: Path) -> Lock | None:
         """The lock in a folder; None if there is none.
 
-        Raises InputError if it cannot be read; for an upgrade, which keeps nothing of it, that is None, too.
+        Raises InputError if it cannot be read, except for an upgrade, which does without it.
         """
         try:
             return lock_file.read_own(folder)
@@ -111,19 +111,16 @@ class Session:
                 return None
             raise
 
-    def _outcome(self, job: Job) -> TargetResult:
-        stack, target = job.problem.stack.name, job.problem.target.name
-        progress = self.settings.progress
-        progress.label("cli.locking", stack=stack, target=target)
+    def _result(self, job: Job) -> TargetResult:
+        stack = job.problem.stack.name
+        self.settings.progress.label("cli.locking", stack=stack, target=job.problem.target.name)
         began = time.monotonic()
-        found = attempt(partial(self._answer, job))
-        moved = isinstance(found, Lock) and (job.previous is None or not same_decisions(job.previous, found))
-        return TargetResult(
-            stack=stack, job=job, found=found, dry=self.dry, seconds=time.monotonic() - began, pins_changed=moved
-        )
+        answer = attempt(partial(self._answer, job))
+        seconds = time.monotonic() - began
+        return TargetResult(stack=stack, job=job, answer=answer, dry_run=self.dry_run, seconds=seconds)
 
     def _answer(self, job: Job) -> Lock | Explanation:
-        answer = self.catalogs.root(job.problem, partial(self._lock_or_explain, job))
+        answer = self.catalogs.ask(job.problem, partial(self._lock_or_explain, job))
         if not isinstance(answer, Lock):
             return answer
         progress, language = self.settings.progress, self.settings.language
@@ -135,53 +132,53 @@ class Session:
                 why="; ".join(notes) or translate("cli.nothing-applies-why", language),
                 hint=translate("cli.nothing-applies-hint", language),
             )
-        for was, now in replaced_files(job.previous, answer) if job.previous is not None else ():
-            progress.warn(message("cli.replaced", file=now.name, was=was.sha256, now=now.sha256))
+        for old, new in replaced_files(job.previous, answer) if job.previous is not None else ():
+            progress.warn(message("cli.replaced", file=new.name, was=old.sha256, now=new.sha256))
         return with_changes(answer, job.previous)
 
     def _lock_or_explain(self, job: Job, catalog: Catalog) -> Lock | Explanation:
         """The lock, regardless of what changed; without a solution, the explanation."""
-        problem, kept = job.problem, self.policy.keep(job.previous)
+        problem, preferences = job.problem, self.policy.preferences(job.previous)
         remembered = RememberedLock(self.catalogs.pool.cache, problem)
-        lock = None if self.ignore_remembered else remembered.get(catalog, kept)
+        lock = None if self.ignore_remembered else remembered.get(catalog, preferences)
         if lock is not None:
             return lock
         from resolver.cli.answers import explanation_of_refutation, lock_or_refutation
         from resolver.resolve.solver import Refutation
         from resolver.resolve.universe import Universe
 
-        universe = Universe(problem, catalog, kept.pins)
-        answer = lock_or_refutation(universe, kept, self.settings.progress.solving)
+        universe = Universe(problem, catalog, preferences.pins)
+        answer = lock_or_refutation(universe, preferences, self.settings.progress.solving)
         if isinstance(answer, Refutation):
             return explanation_of_refutation(answer, job.inputs, self)
         # a lock is a fixed point: solving with its own pins preferred gives it again
-        for preferences in (kept, KEEP_ALL.keep(answer)):
-            remembered.keep(catalog, answer, preferences)
+        for key in (preferences, KEEP_ALL.preferences(answer)):
+            remembered.keep(catalog, answer, key)
         return answer
 
-    def _write(self, outcomes: list[TargetResult]) -> list[TargetResult]:
-        if self.all_or_none and not all(isinstance(outcome.found, Lock) for outcome in outcomes):
-            return outcomes
-        before = {outcome.folder: outcome.job.previous for outcome in outcomes if outcome.job}
+    def _write(self, results: list[TargetResult]) -> list[TargetResult]:
+        if self.all_or_none and not all(isinstance(result.answer, Lock) for result in results):
+            return results
+        previous = {result.folder: result.job.previous for result in results if result.job}
         changed: dict[Path, dict[str, str]] = {}
-        names: dict[Path, tuple[str, ...]] = {}
-        for outcome in outcomes:
-            folder, found = outcome.folder, outcome.found
-            if isinstance(found, Lock):
-                texts = rendered(found, self.catalogs.pool.cache, render)
-                if old := (*lock_folder.outdated(texts, folder), *lock_folder.reports(folder)):
-                    changed[folder], names[folder] = texts, old
-            elif not isinstance(found, ResolverError) and not self.dry:
+        written: dict[Path, tuple[str, ...]] = {}
+        for result in results:
+            folder, answer = result.folder, result.answer
+            if isinstance(answer, Lock):
+                texts = rendered(answer, self.catalogs.pool.cache, render)
+                if names := (*lock_folder.outdated(texts, folder), *lock_folder.reports(folder)):
+                    changed[folder], written[folder] = texts, names
+            elif not isinstance(answer, ResolverError) and not self.dry_run:
                 from resolver.report.explanation.conflict import report_files
 
-                report = report_files(found)
+                report = report_files(answer)
                 lock_folder.add(folder, report)
-                names[folder] = tuple(report)
+                written[folder] = tuple(report)
 
-        def require_the_same(folder: Path) -> None:
-            if self._previous(folder) != before[folder] and lock_folder.outdated(changed[folder], folder):
+        def require_unchanged(folder: Path) -> None:
+            if self._previous(folder) != previous[folder] and lock_folder.outdated(changed[folder], folder):
                 raise _OvertakenError
 
-        if not self.dry:
-            lock_folder.replace(changed, require_the_same)
-        return [replace(outcome, written=names.get(outcome.folder, ())) for outcome in outcomes]
+        if not self.dry_run:
+            lock_folder.replace(changed, require_unchanged)
+        return [replace(result, written=written.get(result.folder, ())) for result in results]

@@ -11,8 +11,8 @@ from resolver.cli.answers import explanation_of_refutation, lock_or_refutation
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import ConflictPage, print_line
 from resolver.cli.options import Settings, settings, today
+from resolver.cli.selection import named_stacks
 from resolver.cli.session import Session
-from resolver.cli.stacks import named_stacks
 from resolver.config.load import find_stack, load
 from resolver.errors import InputError
 from resolver.index import snapshot
@@ -38,14 +38,10 @@ def command(run: Settings, stacks: tuple[str, ...]) -> int:
 
 def _record(stack: str, run: Settings) -> None:
     name = load(stack, run.matrices).stack.content.stack.name
-    theirs = run.matrices / "stacks" / f"{name}.toml"
-    if theirs.is_file() and not theirs.samefile(find_stack(stack, run.matrices)):
-        raise InputError(
-            f"the snapshot `{name}` belongs to another stack",
-            where=stack,
-            why=f"{theirs} has the same name",
-            hint="give the stack a name of its own",
-        )
+    shared = run.matrices / "stacks" / f"{name}.toml"
+    if shared.is_file() and not shared.samefile(find_stack(stack, run.matrices)):
+        what, why = f"the snapshot `{name}` belongs to another stack", f"{shared} has the same name"
+        raise InputError(what, where=stack, why=why, hint="give the stack a name of its own")
     progress = run.progress
     with closing(Catalogs(run)) as catalogs:
         session = Session(run, catalogs, ConflictPage(None, progress))
@@ -54,17 +50,18 @@ def _record(stack: str, run: Settings) -> None:
         for job in jobs:
             problem = job.problem
             progress.label("cli.locking", stack=name, target=problem.target.name)
-            with closing(catalogs.open(problem)) as asked:
-                catalog = RecordingCatalog(asked, problem.target.platform, recording)
-                kept_with_lock = [] if job.previous is None else [KEEP_ALL.keep(job.previous)]
-                for kept in (Preferences(), *kept_with_lock):
-                    answer = lock_or_refutation(Universe(problem, catalog, kept.pins), kept, progress.solving)
+            with closing(catalogs.open(problem)) as live:
+                catalog = RecordingCatalog(live, problem.target.platform, recording)
+                of_lock = [] if job.previous is None else [KEEP_ALL.preferences(job.previous)]
+                for preferences in (Preferences(), *of_lock):
+                    universe = Universe(problem, catalog, preferences.pins)
+                    answer = lock_or_refutation(universe, preferences, progress.solving)
                     if isinstance(answer, Refutation):
                         explanation_of_refutation(answer, job.inputs, session)
                         break
     progress.clear()
     path = run.snapshot_path(name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    whole = recording.snapshot(name, today())
-    snapshot.write(whole, path)
-    print_line(f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(whole.projects)} projects")
+    recorded = recording.snapshot(name, today())
+    snapshot.write(recorded, path)
+    print_line(f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(recorded.projects)} projects")

@@ -1,7 +1,8 @@
-"""Solving all cells of a grid: in processes of this machine or of a cluster, going on where an earlier run stopped."""
+"""Solving the cells of a grid in processes of this machine or of a cluster, going on where an earlier run stopped."""
 
 from __future__ import annotations
 
+import datetime as dt
 import gc
 import multiprocessing
 import os
@@ -11,20 +12,153 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from resolver import files
-from resolver.cli.cell_worker import Sweep, solve
-from resolver.errors import InputError, ResolverError
+from resolver.cli.answers import lock_or_refutation, statements_text
+from resolver.cli.catalogs import Catalogs
+from resolver.cli.console import Progress
+from resolver.cli.options import Settings
+from resolver.config.grid import NAME, load_grid
+from resolver.errors import IndexFailure, InputError, ResolverError
+from resolver.explain.explain import reason_of
+from resolver.explain.trial import Clock
+from resolver.index import snapshot
+from resolver.index.protocol import Catalog
+from resolver.index.snapshot import Recording, RecordingCatalog, SnapshotCatalog
 from resolver.json_text import json_text
-from resolver.model.matrix import Answer, Cell, CellOutcome
+from resolver.lock.previous import Preferences
+from resolver.model.matrix import Answer, Cell, CellOutcome, Practices
+from resolver.model.message import joined, message, verbatim
+from resolver.model.problem import Problem
+from resolver.model.resolution import Resolution
+from resolver.report.explanation.sentences import indexes_of
+from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.universe import Universe
 
+_SECONDS = 5.0  # for a readable reason of a conflict; after that it is the core as the engine found it
 _TRIES = 3  # runs of a cell in a row whose process was killed
-_LARGEST = 256 * files.MIB
+_LARGEST_JOURNAL = 256 * files.MIB
 
 ExecutorFactory = Callable[[], AbstractContextManager[Executor]]
+
+
+class Sweep(msgspec.Struct, frozen=True):
+    """The input of each process that solves cells. All must see the same grid and facts, whose `digest` this is."""
+
+    grid: Path
+    matrices: Path
+    digest: str
+    offline: bool = False
+    cutoff: dt.datetime | None = None
+
+
+class CellSolver:
+    """Solves cells with one cache and one connection, and adds what they request from indexes to a `recording`."""
+
+    def __init__(self, sweep: Sweep, recording: Recording | None = None) -> None:
+        self.grid = load_grid(sweep.grid, sweep.matrices)
+        if self.grid.digest != sweep.digest:
+            raise InputError("the grid or its facts are not those of the run", where=str(sweep.matrices))
+        self._settings = Settings(
+            progress=Progress(enabled=False), language="en", own_matrices=sweep.matrices, offline=sweep.offline
+        )
+        self._catalogs = Catalogs(self._settings)
+        self._cutoff = sweep.cutoff
+        self._recording = recording
+        self._snapshot: snapshot.Snapshot | None = None  # once the cache lacks something
+        self._universes: dict[str, Universe] = {}  # the last one of each platform
+        gc.freeze()  # a collection after each cell then looks at nothing older
+
+    def close(self) -> None:
+        """Release the connection and the cache."""
+        self._catalogs.close()
+
+    def answer(self, cell: Cell) -> Answer:
+        """Solve a cell. Offline, from the cache, and from the first thing on that it lacks from the grid's snapshot."""
+        try:
+            return self._answer(cell)
+        except ResolverError as error:
+            path = self._settings.snapshot_path(NAME)
+            is_lacking = self._settings.offline and self._snapshot is None and isinstance(error, IndexFailure)
+            if is_lacking and path.exists():
+                self._snapshot = snapshot.read(path)
+                self._universes.clear()
+                return self.answer(cell)
+            return self._as_answer(cell, (), outcome=CellOutcome.UNDECIDED, reason=verbatim(error.message))
+        finally:
+            gc.collect()  # a solved stack leaves reference cycles
+
+    def _answer(self, cell: Cell) -> Answer:
+        """Without practices, then with all of them, and if that locks, with those that it needs."""
+        practices: Practices = ()
+        answer = lock_or_refutation(self._universe(cell, practices), Preferences())
+        if isinstance(answer, Refutation):
+            practices = "all"
+            with_all = decide(self._universe(cell, practices))
+            if isinstance(with_all, Refutation):
+                return self._refused(cell, practices, with_all)
+            practices = self._needed(cell, with_all)
+            answer = lock_or_refutation(self._universe(cell, practices), Preferences())
+        if isinstance(answer, Refutation):
+            return self._refused(cell, practices, answer)
+        return self._as_answer(
+            cell,
+            practices,
+            outcome=CellOutcome.PRACTICES if practices else CellOutcome.LOCKS,
+            pins={pin.name: pin.version for pin in answer.pin},
+            warnings=answer.all_warnings,
+        )
+
+    def _needed(self, cell: Cell, with_all: Resolution) -> tuple[str, ...]:
+        """The practices that a resolution rests on, without those that it can do without."""
+        needed = tuple(practice.id for practice in with_all.practices)
+        for name in needed if len(needed) > 1 else ():
+            fewer = tuple(other for other in needed if other != name)
+            if isinstance(decide(self._universe(cell, fewer)), Resolution):
+                needed = fewer
+        return needed
+
+    def _as_answer(self, cell: Cell, practices: Practices, **values: Any) -> Answer:
+        names = () if practices == "all" else practices
+        return Answer(cell=cell, practices=names, stack=self.grid.stack(cell, practices), **values)
+
+    def _refused(self, cell: Cell, practices: Practices, refutation: Refutation) -> Answer:
+        why, awaited = reason_of(refutation, Clock(_SECONDS))
+        if awaited:
+            needs = joined("comma", [need for row in awaited for need in row.needs])
+            reason = message("matrix.awaited", indexes=indexes_of(awaited), needs=needs)
+            cause = ", ".join(row.project for row in awaited)
+            return self._as_answer(cell, practices, outcome=CellOutcome.UNDECIDED, reason=reason, cause=cause)
+        cause = why.closing.subject if why.closing is not None else why.branches[0].subject
+        reason = statements_text(why.statements)
+        return self._as_answer(cell, practices, outcome=CellOutcome.CONFLICT, reason=reason, cause=cause)
+
+    def _universe(self, cell: Cell, practices: Practices) -> Universe:
+        problem = self.grid.problem_of(self.grid.stack(cell, practices), self._cutoff)
+        last = self._universes.get(cell.platform)
+        universe = Universe(problem, self._catalog(problem)) if last is None else last.variant(problem)
+        self._universes[cell.platform] = universe
+        return universe
+
+    def _catalog(self, problem: Problem) -> Catalog:
+        platform = problem.target.platform
+        if self._snapshot is not None:
+            return SnapshotCatalog(self._snapshot, platform)
+        live = self._catalogs.open(problem)
+        return live if self._recording is None else RecordingCatalog(live, platform, self._recording)
+
+
+_solver = lru_cache(1)(CellSolver)  # that of this process
+
+
+def _solve(sweep: Sweep, cell: Cell) -> Answer:
+    """The answer for a cell, in any process. Raises InputError if its files are not those of the sweep."""
+    return _solver(sweep).answer(cell)
 
 
 def answers(sweep: Sweep, pool: ExecutorFactory, cells: Sequence[Cell]) -> Iterator[Answer]:
@@ -32,14 +166,14 @@ def answers(sweep: Sweep, pool: ExecutorFactory, cells: Sequence[Cell]) -> Itera
 
     Raises ResolverError if processes are killed again and again.
     """
-    left = {cell.name: cell for cell in cells}
+    unsolved = {cell.name: cell for cell in cells}
     tries = 0
-    while left:
+    while unsolved:
         with pool() as executor:
             try:
-                for future in as_completed([executor.submit(solve, sweep, cell) for cell in left.values()]):
+                for future in as_completed([executor.submit(_solve, sweep, cell) for cell in unsolved.values()]):
                     answer = future.result()
-                    del left[answer.cell.name]
+                    del unsolved[answer.cell.name]
                     tries = 0
                     yield answer
             except (BrokenProcessPool, OSError) as error:
@@ -48,11 +182,9 @@ def answers(sweep: Sweep, pool: ExecutorFactory, cells: Sequence[Cell]) -> Itera
                     raise
                 tries += 1
                 if tries >= _TRIES:
-                    raise ResolverError(
-                        "a process that solves cells was killed",
-                        why=f"{len(left)} cells are left, and {_TRIES} runs of them ended so",
-                        hint="is there enough memory? fewer at once: --jobs 1",
-                    ) from None
+                    why = f"{len(unsolved)} cells are left, and {_TRIES} runs of them ended so"
+                    hint = "is there enough memory? fewer at once: --jobs 1"
+                    raise ResolverError("a process that solves cells was killed", why=why, hint=hint) from None
 
 
 @contextmanager
@@ -64,7 +196,7 @@ def processes(number: int) -> Iterator[Executor]:
     try:
         yield executor
     finally:
-        # nothing that they still do is wanted; one that started while another was killed would be waited for
+        # otherwise `shutdown` would wait for a process that started while another was killed
         for child in multiprocessing.active_children():
             child.terminate()
         executor.shutdown(cancel_futures=True)
@@ -102,16 +234,16 @@ def cluster(address: str) -> Iterator[Executor]:
 
 
 class Journal:
-    """The answers of a run that has not ended, in a file: a line says what they follow from, then one for each."""
+    """The answers of an unfinished run, in a file: a line that identifies its inputs, then one for each answer."""
 
     def __init__(self, path: Path, head: str) -> None:
         self._path = path
         self._head = head
 
     def read(self) -> Iterable[Answer]:
-        """The answers of an interrupted run of the same inputs; not those that an index may decide by now."""
+        """The decided answers of an interrupted run of the same inputs."""
         with suppress(OSError, ValueError):
-            head, *lines = files.read(self._path, _LARGEST).decode().split("\n")
+            head, *lines = files.read(self._path, _LARGEST_JOURNAL).decode().split("\n")
             if head == self._head:
                 for line in lines:
                     with suppress(msgspec.MsgspecError):  # one was cut off
@@ -119,12 +251,12 @@ class Journal:
                         if answer.outcome is not CellOutcome.UNDECIDED:
                             yield answer
 
-    def begin(self, known: Iterable[Answer]) -> None:
-        """Begin the file anew, with what is known."""
-        files.write(self._path, "".join([f"{self._head}\n", *map(_line, known)]).encode())
+    def begin(self, answers: Iterable[Answer]) -> None:
+        """Write the file with these answers."""
+        files.write(self._path, "".join([f"{self._head}\n", *map(_line, answers)]).encode())
 
     def add(self, answer: Answer) -> None:
-        """One more."""
+        """Append an answer."""
         with self._path.open("a", encoding="utf-8") as file:
             file.write(_line(answer))
 

@@ -9,8 +9,8 @@ from packaging.utils import canonicalize_name
 
 from resolver.cli import options
 from resolver.cli.console import print_json
-from resolver.cli.locks import named_locks
 from resolver.cli.options import Settings, settings
+from resolver.cli.selection import named_locks
 from resolver.errors import InputError, did_you_mean
 from resolver.report.tree import Tree
 
@@ -31,7 +31,7 @@ def command(run: Settings, stack: str, packages: tuple[str, ...], invert: bool, 
     where it would come again.
     """
     names = tuple(map(canonicalize_name, packages))
-    locks = {named.name: named.lock for named in named_locks(stack, run)}
+    locks = {row.name: row.lock for row in named_locks(stack, run)}
     pins = {name: {pin.name for pin in lock.pin} for name, lock in locks.items()}
     for unknown in sorted(set(names).difference(*pins.values())):
         hint = did_you_mean(unknown, set[str]().union(*pins.values()), "see the tree without --package")

@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 
 from resolver.cli import options
-from resolver.cli.locks import named_locks
 from resolver.cli.options import Settings, settings
+from resolver.cli.selection import named_locks
 from resolver.errors import InputError
 from resolver.report.verify import FILE
 
@@ -31,7 +31,7 @@ from resolver.report.verify import FILE
 )
 @click.option("--ascend", metavar="DIR", help="Where driver and CANN are installed (default: /usr/local/Ascend).")
 @settings("targets", "language", "own_matrices", "locks", "as_json")
-def command(run: Settings, stack: str, python: str | None, **passed_on: str | bool | None) -> int:
+def command(run: Settings, stack: str, python: str | None, **options_of_verify: str | bool | None) -> int:
     """Check whether this machine and environment match STACK's lock.
 
     The exit status is 0 if they do, 1 if not, and 2 if the command is wrong.
@@ -39,21 +39,22 @@ def command(run: Settings, stack: str, python: str | None, **passed_on: str | bo
     program = _program(stack, run)
     # the same choice as in install.sh: the active environment's Python, otherwise the one on PATH
     active = next(filter(None, map(os.environ.get, ("VIRTUAL_ENV", "CONDA_PREFIX"))), None)
-    passed_on["python"] = python or (f"{active}/bin/python" if active else shutil.which("python3") or "python3")
-    given = {**passed_on, "lang": run.language, "json": run.as_json}
-    words = [
+    python = python or (f"{active}/bin/python" if active else shutil.which("python3") or "python3")
+    values = {**options_of_verify, "python": python, "lang": run.language, "json": run.as_json}
+    arguments = [
         f"--{name.replace('_', '-')}" if value is True else f"--{name}={value}"
-        for name, value in given.items()
+        for name, value in values.items()
         if value
     ]
-    return subprocess.run([sys.executable, "-I", str(program), *words], check=False).returncode  # noqa: S603
+    return subprocess.run([sys.executable, "-I", str(program), *arguments], check=False).returncode  # noqa: S603
 
 
 def _program(stack: str, run: Settings) -> Path:
     """The verify.py of the only lock, or of the only one for this machine's processor."""
     locks = named_locks(stack, run)
-    fitting = [one for one in locks if len(locks) == 1 or one.lock.target.platform == f"linux-{platform.machine()}"]
+    here = f"linux-{platform.machine()}"
+    fitting = [row for row in locks if len(locks) == 1 or row.lock.target.platform == here]
     if len(fitting) != 1:
-        hint = f"choose this machine's target: {', '.join(one.lock.target.name for one in locks)}"
+        hint = f"choose this machine's target: {', '.join(row.lock.target.name for row in locks)}"
         raise InputError(f"{stack} is locked for several targets", where="--target", hint=hint)
     return fitting[0].folder / FILE

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from resolver.errors import InputError, WrongRelease
 from resolver.index.parse.address import read_root
@@ -34,6 +33,7 @@ from resolver.model.lock import (
 from resolver.model.message import Message
 from resolver.model.problem import PYPI, Indexes
 from resolver.model.release import File, Release, Source
+from resolver.model.repository import Recipe
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.model.target import Target
@@ -48,24 +48,23 @@ def build(
     install.sh builds with what is installed already and downloads nothing.
     """
     problem = resolution.problem
-    tools = [pin for _, one in builds if isinstance(one, Resolution) for pin in one.pins]
-    every = (*resolution.pins, *tools)
-    catalog.prefetch_metadata(other for pin in every for other in pin.release.others)
+    solved = [(archives, tools) for archives, tools in builds if isinstance(tools, Resolution)]
+    tool_pins = [pin for _, tools in solved for pin in tools.pins]
+    catalog.prefetch_metadata(other for pin in (*resolution.pins, *tool_pins) for other in pin.release.others)
     facts_in_use = list(applied_facts(resolution))
-    apart, here = {pin.name for pin in tools}, {pin.name for pin in resolution.pins}
-    origins = (one for pin in tools for one in pin.because)
-    of_builds = (one for one in origins if isinstance(one, NeedLine) and one.source is NeedSource.BUILD)
-    lines = _required((*(one for pin in resolution.pins for one in pin.because), *of_builds))
+    of_pins, of_tools = ([origin for pin in pins for origin in pin.because] for pins in (resolution.pins, tool_pins))
+    of_builds = (line for line in of_tools if isinstance(line, NeedLine) and line.source is NeedSource.BUILD)
+    lines = _lines_by_project((*of_pins, *of_builds))
     pins = tuple(
-        _pin(
-            pin,
-            lines,
-            catalog,
-            external=_external(pin, facts_in_use, here if _mode(pin.release) == "built-here" else apart),
-        )
+        _pin(pin, lines, catalog, external=_external(pin, facts_in_use, resolution.pins, tool_pins))
         for pin in resolution.pins
     )
-    build_pins = tuple(_environments(builds, catalog))
+    build_pins = tuple(
+        _pin(pin, tool_lines, catalog, archives)
+        for archives, tools in solved
+        for tool_lines in [_lines_by_project(origin for pin in tools.pins for origin in pin.because)]
+        for pin in tools.pins
+    )
     return Lock(
         format=FORMAT,
         stack=problem.stack.name,
@@ -73,7 +72,7 @@ def build(
         summary_zh=problem.stack.summary_zh,
         source=problem.stack.source,
         inputs=problem.digest,
-        requires=_lines(one.text for pin in resolution.pins for one in pin.because if isinstance(one, StackLine)),
+        requires=_sorted(origin.text for origin in of_pins if isinstance(origin, StackLine)),
         target=_target(problem.target),
         index=tuple(_indexes((*pins, *build_pins), problem.indexes)),
         stage=stages(
@@ -81,10 +80,10 @@ def build(
             [fact for fact in facts_in_use if isinstance(fact, facts.After)],
             [pin.release.source for pin in resolution.pins if pin.release.source is not None],
             {
-                pin.name: at
-                for at, (archives, one) in enumerate(builds)
+                pin.name: number
+                for number, (archives, _) in enumerate(solved)
                 for pin in pins
-                if isinstance(one, Resolution) and pin.mode == "built-apart" and pin.name in (archives or (pin.name,))
+                if pin.mode == "built-apart" and pin.name in (archives or (pin.name,))
             },
         ),
         pin=pins,
@@ -97,7 +96,7 @@ def build(
         departs=problem.stack.departures,
         warnings=(
             *lock_warnings.warnings(resolution, facts_in_use, catalog),
-            *(line for pin in tools for line in lock_warnings.on_trust(pin, resolution, catalog)),
+            *(warning for pin in tool_pins for warning in lock_warnings.on_trust(pin, resolution, catalog)),
             *lock_warnings.unbuilt(pins, builds),
         ),
         notes=tuple(lock_warnings.notes(problem)),
@@ -117,10 +116,10 @@ def _target(target: Target) -> LockedTarget:
     )
 
 
-def _indexes(pins: Sequence[LockedPin], known: Indexes) -> Iterator[LockedIndex]:
+def _indexes(pins: Sequence[LockedPin], indexes: Indexes) -> Iterator[LockedIndex]:
     """The indexes that files come from, without the address of pip's own."""
     for name in sorted({pin.index for pin in pins if pin.git is None}):
-        url = "" if name == PYPI else read_root(known.indexes[name].url, name).url
+        url = "" if name == PYPI else read_root(indexes.indexes[name].url, name).url
         yield LockedIndex(name=name, url=url)
 
 
@@ -145,72 +144,64 @@ def _pin(
 ) -> LockedPin:
     release = pin.release
     source = release.source
-    own = lines.get(pin.name, ())
-    of_facts = [(one.fact.id, one.text) for one in own if one.source is NeedSource.FACT and one.fact is not None]
-    served = () if source is not None else (release.file, *_alike(pin, catalog))
+    recipe = _recipe(release)
+    of_pin = lines.get(pin.name, ())
+    of_facts = [(line.fact.id, line.text) for line in of_pin if line.source is NeedSource.FACT and line.fact]
+    files = () if source is not None else (release.file, *_interchangeable(pin, catalog))
     return LockedPin(
         name=pin.name,
         version=str(release.version),
         index=release.index,
         mode=_mode(release),
         extras=pin.extras,
-        env={key: value.replace("{version}", str(release.version)) for key, value in _env(release)},
+        env={key: value.replace("{version}", str(release.version)) for key, value in (recipe.env if recipe else ())},
         label=release.builds.label if release.builds is not None else "",
         external=tuple(external),
         yanked=release.file.yanked,
         builds=tuple(builds),
-        requires=_lines(one.text for one in own if one.source is NeedSource.METADATA),
-        build_requires=_lines(one.text for one in own if one.source is NeedSource.BUILD),
+        requires=_sorted(line.text for line in of_pin if line.source is NeedSource.METADATA),
+        build_requires=_sorted(line.text for line in of_pin if line.source is NeedSource.BUILD),
         fact_requires={
-            fact: _lines(line for other, line in of_facts if other == fact)
+            fact: _sorted(line for other, line in of_facts if other == fact)
             for fact in sorted({fact for fact, _ in of_facts})
         },
-        file=tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in map(catalog.sha256, served)),
+        file=tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in map(catalog.sha256, files)),
         git=_git(source) if source is not None else None,
     )
 
 
-def _environments(
-    builds: Sequence[tuple[Sequence[str], Resolution | Message]], catalog: Catalog
-) -> Iterator[LockedPin]:
-    for archives, one in builds:
-        if isinstance(one, Resolution):
-            lines = _required(origin for pin in one.pins for origin in pin.because)
-            yield from (_pin(pin, lines, catalog, archives) for pin in one.pins)
-
-
-def _required(origins: Iterable[Origin]) -> dict[str, list[NeedLine]]:
-    """The lines of metadata, builds and facts, by the project whose they are."""
-    found: dict[str, list[NeedLine]] = {}
+def _lines_by_project(origins: Iterable[Origin]) -> dict[str, list[NeedLine]]:
+    """The lines of metadata, builds and facts, by the project whose requirements they are."""
+    lines: dict[str, list[NeedLine]] = {}
     for origin in dict.fromkeys(origins):
         if isinstance(origin, NeedLine):
-            found.setdefault(re.split(r"[\[ ]", origin.parent)[0], []).append(origin)
-    return found
+            lines.setdefault(re.split(r"[\[ ]", origin.parent)[0], []).append(origin)
+    return lines
 
 
-def _lines(texts: Iterable[str]) -> tuple[str, ...]:
+def _sorted(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(texts)))
 
 
-def _external(pin: Pin, facts_in_use: Sequence[facts.Fact], there: Collection[str]) -> Iterator[facts.MachineNeed]:
-    """What the build of a pin needs of the machine according to the facts, without distributions that are `there`."""
-    stated = (fact for fact in facts_in_use if isinstance(fact, facts.External) and fact.package == pin.name)
-    return (need for need in dict.fromkeys(need for fact in stated for need in fact.needs) if need not in there)
+def _external(
+    pin: Pin, facts_in_use: Sequence[facts.Fact], pins: Sequence[Pin], tools: Sequence[Pin]
+) -> Iterator[facts.MachineNeed]:
+    """What the build of a pin needs of the machine according to the facts, without distributions installed for it."""
+    installed = {other.name for other in (pins if _mode(pin.release) == "built-here" else tools)}
+    external = (fact for fact in facts_in_use if isinstance(fact, facts.External) and fact.package == pin.name)
+    return (need for need in dict.fromkeys(need for fact in external for need in fact.needs) if need not in installed)
+
+
+def _recipe(release: Release) -> Recipe | facts.Builds | None:
+    """How a release is built, if a fact says so."""
+    return release.source.recipe if release.source is not None else release.builds
 
 
 def _mode(release: Release) -> Mode:
-    if release.source is not None:
-        return "built-apart" if release.source.recipe.isolation else "built-here"
-    if release.file.is_wheel:
+    if release.source is None and release.file.is_wheel:
         return "wheels"
-    return "built-here" if release.builds is not None and not release.builds.isolation else "built-apart"
-
-
-def _env(release: Release) -> Sequence[tuple[str, str]]:
-    """The variables of the build, in which `{version}` stands for the release."""
-    if release.source is not None:
-        return release.source.recipe.env
-    return release.builds.env if release.builds is not None else ()
+    recipe = _recipe(release)
+    return "built-apart" if recipe is None or recipe.isolation else "built-here"
 
 
 def _git(source: Source) -> LockedGit:
@@ -223,24 +214,20 @@ def _git(source: Source) -> LockedGit:
         steps=source.recipe.steps,
         rewrites=source.recipe.rewrites,
         submodules=tuple(
-            LockedSubmodule(path=one.path, url=one.git, commit=one.commit) for one in source.recipe.submodules
+            LockedSubmodule(path=row.path, url=row.git, commit=row.commit) for row in source.recipe.submodules
         ),
         trust=source.trust,
     )
 
 
-def _alike(pin: Pin, catalog: Catalog) -> Iterator[File]:
+def _interchangeable(pin: Pin, catalog: Catalog) -> Iterator[File]:
     """Further wheels that would do as well. They must have the same requirements, since metadata is per file."""
-    if not pin.release.others:
-        return
-    wanted = catalog.metadata(pin.release.file)
-    for other in pin.release.others:
-        try:
-            found = catalog.metadata(other)
-        except (UnusableFile, WrongRelease):
-            continue
-        if sorted(found.requires_dist) == sorted(wanted.requires_dist):
-            yield other
+    if pin.release.others:
+        requires = sorted(catalog.metadata(pin.release.file).requires_dist)
+        for other in pin.release.others:
+            with suppress(UnusableFile, WrongRelease):
+                if sorted(catalog.metadata(other).requires_dist) == requires:
+                    yield other
 
 
 def applied_facts(resolution: Resolution) -> Iterator[facts.Fact]:
@@ -306,21 +293,23 @@ def _exports(facts_in_use: Iterable[facts.Exports]) -> Iterator[LockedExport]:
 
     Raises InputError if two facts give it different values.
     """
-    stated = sorted((name, number, value, fact) for number, fact in enumerate(facts_in_use) for name, value in fact.env)
-    for name, group in groupby(stated, itemgetter(0)):
-        (_, _, value, first), *others = group
-        for _, _, another, other in others:
-            if another != value:
+    rows: dict[str, list[tuple[str, facts.Exports]]] = {}
+    for fact in facts_in_use:
+        for name, value in fact.env:
+            rows.setdefault(name, []).append((value, fact))
+    for name, stated in sorted(rows.items()):
+        value, first = stated[0]
+        for other_value, other in stated:
+            if other_value != value:
+                either = f'fact = "{first.id}" or "{other.id}"'
                 raise InputError(
                     f"the facts `{first.id}` and `{other.id}` give {name} different values",
                     where=f"{first.where}, {other.where}",
-                    why=f"{name} is `{value}` in the first and `{another}` in the second",
-                    hint=f'set one of them aside in the stack: [[relax]] fact = "{first.id}" or "{other.id}", with a '
-                    f"reason",
+                    why=f"{name} is `{value}` in the first and `{other_value}` in the second",
+                    hint=f"set one of them aside in the stack: [[relax]] {either}, with a reason",
                 )
-        all_facts = (first, *(fact for _, _, _, fact in others))
-        optional = all(fact.optional for fact in all_facts)
-        yield LockedExport(name=name, value=value, optional=optional, facts=tuple(fact.id for fact in all_facts))
+        optional = all(fact.optional for _, fact in stated)
+        yield LockedExport(name=name, value=value, optional=optional, facts=tuple(fact.id for _, fact in stated))
 
 
 def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
@@ -332,8 +321,7 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
                 if name in fact.drop:
                     yield Override(package=pin.name, version=str(pin.version), name=name, dropped=line, fact=fact.id)
     for pin in resolution.pins:
-        known = pin.release.source.fact if pin.release.source is not None else None
-        if known is not None:
-            for name in known.recipe.drop:
-                yield Override(package=pin.name, version=str(pin.version), name=name, dropped=name, fact=known.id)
+        if pin.release.source is not None and (source := pin.release.source.fact) is not None:
+            for name in source.recipe.drop:
+                yield Override(package=pin.name, version=str(pin.version), name=name, dropped=name, fact=source.id)
     yield from resolution.overrides

@@ -27,8 +27,6 @@ MANIFEST = "bundle.json"
 SUMS = "SHA256SUMS"
 FORMAT = 1
 
-_CHUNK = 1 << 20
-_LARGEST = 64 * files.MIB
 _LONGEST_NAME = 255  # bytes, the limit of file systems
 _LONGEST_PATH = 1000  # characters
 _PART = re.compile(r"\.[0-9a-f]{16}\.part$|\.partial$")
@@ -46,11 +44,8 @@ class BundledLock(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, lock: Lock) -> BundledLock:
         """The row of a lock."""
-        target = lock.target
-        folder = f"locks/{lock.stack}/{target.name}"
-        return cls(
-            stack=lock.stack, target=target.name, platform=target.platform, python=target.python_line, folder=folder
-        )
+        name, platform, python = lock.target.name, lock.target.platform, lock.target.python_line
+        return cls(stack=lock.stack, target=name, platform=platform, python=python, folder=f"locks/{lock.stack}/{name}")
 
 
 class ManifestFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +68,7 @@ class BundledFile(ManifestFile, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything in a bundle, sorted by path. `left` are the files that none of its locks needs any more."""
+    """The content of a bundle, sorted by path. `left` are the files that none of its locks needs any more."""
 
     format: int
     locks: tuple[BundledLock, ...]
@@ -86,7 +81,7 @@ def read(folder: Path) -> Manifest | None:
     """The manifest of a bundle; None if there is none. Raises InputError if it cannot be read."""
     path = folder / MANIFEST
     try:
-        manifest = msgspec.json.decode(files.read(path, _LARGEST), type=Manifest)
+        manifest = msgspec.json.decode(files.read(path), type=Manifest)
         if manifest.format != FORMAT:
             raise ValueError(f"it has format {manifest.format}, but this program reads {FORMAT}")
         for name in (*(row.path for row in rows_of(manifest)), *manifest.left):
@@ -99,8 +94,8 @@ def read(folder: Path) -> Manifest | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, RecursionError) as error:
-        again = "remove it and bundle again; existing files are not downloaded again"
-        raise files.input_error(error, "the bundle's manifest cannot be read", path, again) from None
+        hint = "remove it and bundle again; existing files are not downloaded again"
+        raise files.input_error(error, "the bundle's manifest cannot be read", path, hint) from None
 
 
 def is_inside(path: str) -> bool:
@@ -118,14 +113,14 @@ def merged(
 
     Raises InputError if two locks need different files with the same name.
     """
-    ours = {lock.folder: lock for lock in locks}
-    kept = {lock.folder: lock for lock in (old.locks if old else ()) if lock.folder not in ours}
-    stay = (
-        msgspec.structs.replace(row, locks=tuple(sorted(kept.keys() & {*row.locks})))
+    new_locks = {lock.folder: lock for lock in locks}
+    old_locks = {lock.folder: lock for lock in (old.locks if old else ()) if lock.folder not in new_locks}
+    old_files = (
+        msgspec.structs.replace(row, locks=tuple(sorted(old_locks.keys() & {*row.locks})))
         for row in (old.files if old else ())
     )
     rows: dict[str, BundledFile] = {}
-    for row in (*files, *(row for row in stay if row.locks)):
+    for row in (*files, *(row for row in old_files if row.locks)):
         other = rows.get(row.path, row)
         if other.sha256 != row.sha256:
             raise InputError(
@@ -133,9 +128,9 @@ def merged(
                 why=f"{other.locks[0]} has sha256 {other.sha256}, {row.locks[0]} has {row.sha256}.",
                 hint="bundle them into separate folders",
             )
-        pins, needed = sorted({*other.pins, *row.pins}), sorted({*other.locks, *row.locks})
-        rows[row.path] = msgspec.structs.replace(other, pins=tuple(pins), locks=tuple(needed))
-    every = ours | kept
+        pins, folders = sorted({*other.pins, *row.pins}), sorted({*other.locks, *row.locks})
+        rows[row.path] = msgspec.structs.replace(other, pins=tuple(pins), locks=tuple(folders))
+    every = new_locks | old_locks
     return [every[folder] for folder in sorted(every)], [rows[path] for path in sorted(rows)]
 
 
@@ -156,11 +151,11 @@ def write(
     Raises InputError if the disk refuses.
     """
     entries = tuple(entries)
-    told = [
+    written = [
         ManifestFile(path=path, sha256=hashlib.sha256(text.encode()).hexdigest(), size=len(text.encode()))
         for path, text in sorted(texts.items())
     ]
-    manifest = Manifest(format=FORMAT, locks=tuple(locks), files=entries, texts=tuple(told), left=tuple(left))
+    manifest = Manifest(format=FORMAT, locks=tuple(locks), files=entries, texts=tuple(written), left=tuple(left))
     content = json_text(msgspec.to_builtins(manifest), sort_keys=False) + "\n"
     try:
         for path, text in texts.items():
@@ -171,55 +166,55 @@ def write(
         _write(folder / SUMS, _sums(manifest, hashlib.sha256(content.encode()).hexdigest()))
         files.sync_folder(folder)
     except OSError as error:
-        instead = "choose another folder; files that are there already are not downloaded again"
-        raise files.input_error(error, "the bundle could not be written", folder, instead) from None
+        hint = "choose another folder; files that are there already are not downloaded again"
+        raise files.input_error(error, "the bundle could not be written", folder, hint) from None
     return manifest
 
 
-def _sums(manifest: Manifest, own: str) -> str:
-    """The content of SHA256SUMS; `own` is the sha256 of the manifest file."""
-    sums = {row.path: row.sha256 for row in rows_of(manifest)} | {MANIFEST: own}
+def _sums(manifest: Manifest, of_manifest: str) -> str:
+    """The content of SHA256SUMS; `of_manifest` is the sha256 of the manifest file."""
+    sums = {row.path: row.sha256 for row in rows_of(manifest)} | {MANIFEST: of_manifest}
     return "".join(f"{sha256}  {path}\n" for path, sha256 in sorted(sums.items()))
 
 
 def left_over(folder: Path, old: Manifest | None, needed: Iterable[str]) -> list[str]:
     """The paths of leftovers of earlier locks: from the old manifest, partial downloads, everything below `locks`.
 
-    Anything else in the folder belongs to somebody else. What a killed run left in the place where `write` puts a file
-    before it is whole goes by itself.
+    Anything else in the folder belongs to somebody else. The temporary files of `write` are overwritten by the next
+    run.
     """
-    known = {*(row.path for row in rows_of(old)), *old.left} if old else set()
-    known |= {path.name for path in folder.iterdir() if _PART.search(path.name)}
-    known |= {path.relative_to(folder).as_posix() for path in (folder / "locks").rglob("*")}
-    written = [PurePosixPath(path) for path in (*needed, MANIFEST, SUMS)]
-    known -= {str(one) for path in written for one in (path, path.with_name(f".{path.name}.partial"))}
-    return sorted(path for path in known if (folder / path).is_file())
+    paths = {*(row.path for row in rows_of(old)), *old.left} if old else set()
+    paths |= {path.name for path in folder.iterdir() if _PART.search(path.name)}
+    paths |= {path.relative_to(folder).as_posix() for path in (folder / "locks").rglob("*")}
+    for path in map(PurePosixPath, (*needed, MANIFEST, SUMS)):
+        paths -= {str(path), str(path.with_name(f".{path.name}.partial"))}
+    return sorted(path for path in paths if (folder / path).is_file())
 
 
 def mismatches(folder: Path, manifest: Manifest) -> list[Message]:
     """What differs from the manifest, and whether the manifest differs from the sums."""
-    found = []
+    messages = []
     try:
-        sums = files.read(folder / SUMS, _LARGEST)
+        sums = files.read(folder / SUMS)
     except OSError:
         sums = b""
     if sums != _sums(manifest, sha256_of(folder / MANIFEST)).encode():
-        found.append(message("bundle.sums-differ", file=MANIFEST, other=SUMS))
+        messages.append(message("bundle.sums-differ", file=MANIFEST, other=SUMS))
     for row in rows_of(manifest):
         if sha256_of(folder / row.path) != row.sha256:
             code = "bundle.file-content" if (folder / row.path).exists() else "bundle.file-gone"
-            found.append(message(code, file=row.path, wanted=row.sha256))
-    return found
+            messages.append(message(code, file=row.path, wanted=row.sha256))
+    return messages
 
 
 def sha256_of(path: Path) -> str:
-    """The sha256 of a file; empty if there is no such file, or a pipe or device, which would be waited for."""
+    """The sha256 of a file; empty if there is none, or a pipe or a device, whose reading might not end."""
     if files.is_special(path):
         return ""
     digest = hashlib.sha256()
     try:
         with path.open("rb") as handle:
-            while chunk := handle.read(_CHUNK):
+            while chunk := handle.read(files.MIB):
                 digest.update(chunk)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return ""

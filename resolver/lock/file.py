@@ -1,4 +1,4 @@
-"""Reading and writing `lock.toml`: what is read could have been written by us, or it is refused."""
+"""Reading and writing `lock.toml`: a file that this program would not have written is refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ from resolver.model.requirement import ComponentRequirement, parse_value
 NAME = "lock.toml"
 
 _ASKS = "the stack asks for "  # began the reason for a pin that a line of the stack names, in format 1
-_LARGEST = 64 * files.MIB
 
 _PLACE = re.compile(r".+:\d{1,9}")  # file:line
 _MARKER = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
@@ -49,8 +48,8 @@ _HEADER = """\
 
 def dump(lock: Lock) -> str:
     """The text of lock.toml."""
-    written = tomli_w.dumps(_tidy(msgspec.to_builtins(lock)), multiline_strings=False)
-    return _HEADER + _INVISIBLE.sub(lambda match: f"\\U{ord(match[0]):08X}", written)
+    content = tomli_w.dumps(_without_empty(msgspec.to_builtins(lock)), multiline_strings=False)
+    return _HEADER + _INVISIBLE.sub(lambda match: f"\\U{ord(match[0]):08X}", content)
 
 
 def read_own(folder: Path) -> Lock | None:
@@ -67,12 +66,12 @@ def read_own(folder: Path) -> Lock | None:
 def read(folder: Path) -> Lock | None:
     """The lock in a folder; None if there is none. Raises InputError if it cannot be read."""
     try:
-        return parse(files.read_text(folder / NAME, _LARGEST), folder)
+        return parse(files.read_text(folder / NAME), folder)
     except FileNotFoundError:
         return None
     except OSError as error:
-        instead = "move what is there out of the way, or choose another folder with --locks DIR"
-        raise files.input_error(error, "the lock cannot be read", folder / NAME, instead) from None
+        hint = "move what is there out of the way, or choose another folder with --locks DIR"
+        raise files.input_error(error, "the lock cannot be read", folder / NAME, hint) from None
     except ValueError as error:  # not UTF-8
         raise _unreadable(folder, str(error)) from None
 
@@ -83,7 +82,7 @@ def parse(content: str, folder: Path) -> Lock:
         raw = tomli.loads(content)
         version = raw.get("format")
         if version == 1:
-            raw = _of_format_1(raw)
+            raw = _from_format_1(raw)
         elif version != FORMAT:
             raise ValueError(f"it has format {version}, but this program reads {FORMAT}")
         lock = msgspec.convert(raw, Lock, strict=True)
@@ -102,19 +101,19 @@ def _unreadable(folder: Path, why: str) -> InputError:
     return InputError("the lock cannot be read", where=str(folder / NAME), why=why, hint=hint)
 
 
-def parse_cutoff(written: str) -> dt.datetime:
+def parse_cutoff(text: str) -> dt.datetime:
     """The cut-off that a lock or a report names. Raises ValueError if it is not valid."""
-    value = dt.datetime.fromisoformat(written)
+    value = dt.datetime.fromisoformat(text)
     if value.tzinfo is None:
-        raise ValueError(f"`{written}` names no time zone")
+        raise ValueError(f"`{text}` names no time zone")
     return cutoff_moment(value)
 
 
 def _require_sound(lock: Lock) -> None:
     """Raise ValueError, with the reason, if a lock is incomplete or contains something that no lock has.
 
-    Scripts are made from it, and it may have been edited. What a single text must be like is said where `model.lock`
-    has it, and msgspec has compared that before.
+    Scripts are made from it, and it may have been edited. msgspec has already compared each text with the pattern that
+    `model.lock` gives for it.
     """
     pins = (*lock.pin, *lock.build_pin)
     for component, value in lock.target.system.items():
@@ -125,19 +124,19 @@ def _require_sound(lock: Lock) -> None:
         text.requirement(line)
     for pin in pins:
         _require_pin(pin)
-    _once((pin.name for pin in lock.pin), "a pin")
+    _require_unique((pin.name for pin in lock.pin), "a pin")
     for environment in lock.build_environments():
-        _once((pin.name for pin in environment), "a build-pin")
+        _require_unique((pin.name for pin in environment), "a build-pin")
     _require_stages(lock)
-    indexes = _once((index.name for index in lock.index), "an index")
+    indexes = _require_unique((index.name for index in lock.index), "an index")
     for pin in pins:
         if pin.git is None and pin.index not in indexes:
             raise ValueError(f"`{pin.name}` is from `{pin.index}`, which is not an index of the lock")
-    for one in (*lock.all_warnings, *lock.notes, *(why for stage in lock.stage for why in stage.because)):
+    for message in (*lock.all_warnings, *lock.notes, *(why for stage in lock.stage for why in stage.because)):
         try:
-            translate(one, "en")
+            translate(message, "en")
         except (KeyError, IndexError):
-            raise ValueError(f"there is no message `{one.code}` with these values") from None
+            raise ValueError(f"there is no message `{message.code}` with these values") from None
     facts = {fact.id: dt.date.fromisoformat(fact.checked) for fact in lock.fact}
     for driver in lock.driver:
         if driver.fact not in facts and not _PLACE.fullmatch(driver.fact):
@@ -146,14 +145,13 @@ def _require_sound(lock: Lock) -> None:
             need = ComponentRequirement.parse(line)
             if need is None or need.component != "hdk":
                 raise ValueError(f"`{line}` states nothing about the driver")
-    # which scripts contain unchanged
-    texts = [part for index in lock.index for part in (index.name, index.url)]
-    texts += [value for env in (lock.import_env, *(pin.env for pin in pins)) for value in env.values()]
-    texts += [row.value for row in lock.export]
+    in_scripts = [value for index in lock.index for value in (index.name, index.url)]
+    in_scripts += [value for env in (lock.import_env, *(pin.env for pin in pins)) for value in env.values()]
+    in_scripts += [row.value for row in lock.export]
     steps = [step for pin in lock.pin if pin.git is not None for step in pin.git.steps]
-    for shown in (*texts, *(part for step in steps for part in (step.comment, *step.run))):
-        if not shown.isprintable():
-            raise ValueError(f"`{shown}` has characters that do not print")
+    for value in (*in_scripts, *(word for step in steps for word in (step.comment, *step.run))):
+        if not value.isprintable():
+            raise ValueError(f"`{value}` has characters that do not print")
 
 
 def _require_pin(pin: LockedPin) -> None:
@@ -171,7 +169,7 @@ def _require_pin(pin: LockedPin) -> None:
     if (git := pin.git) is None:
         return
     paths = [git.subdirectory, *(path for step in git.steps for path in (step.move, step.to, step.in_, step.wheels))]
-    for path in (*filter(None, paths), *(one.path for one in git.submodules)):
+    for path in (*filter(None, paths), *(row.path for row in git.submodules)):
         repository.inside(path)
     for url, commit in git.commits:
         repository.repository(url)
@@ -187,43 +185,43 @@ def _release(filename: str, project: str) -> Version | None:
 
 
 def _require_stages(lock: Lock) -> None:
-    known = {pin.name: pin for pin in lock.pin}
-    staged = _once((name for stage in lock.stage for name in stage.pins), "in a stage")
-    for name in known.keys() - staged:
+    pins = {pin.name: pin for pin in lock.pin}
+    staged = _require_unique((name for stage in lock.stage for name in stage.pins), "in a stage")
+    for name in pins.keys() - staged:
         raise ValueError(f"`{name}` is in no stage")
-    for name in staged - known.keys():
+    for name in staged - pins.keys():
         raise ValueError(f"a stage names `{name}`, which is not a pin")
     for number, stage in enumerate(lock.stage, 1):
         if not stage.pins:
             raise ValueError(f"stage {number} has no pins")
         for name in stage.pins:
-            if known[name].mode != stage.mode:
-                raise ValueError(f"`{name}` is {known[name].mode}, and in a stage that is {stage.mode}")
-        if len(stage.pins) > 1 and any(known[name].git is not None for name in stage.pins):
+            if pins[name].mode != stage.mode:
+                raise ValueError(f"`{name}` is {pins[name].mode}, and in a stage that is {stage.mode}")
+        if len(stage.pins) > 1 and any(pins[name].git is not None for name in stage.pins):
             raise ValueError(f"stage {number} has more than the one pin that comes from git")
 
 
-def _once(names: Iterable[str], what: str) -> Set[str]:
+def _require_unique(names: Iterable[str], what: str) -> Set[str]:
     """The names, none of which may be there twice."""
     counts = Counter(names)
-    for name, times in counts.items():
-        if times > 1:
-            raise ValueError(f"`{name}` is {what} {times} times")
+    for name, count in counts.items():
+        if count > 1:
+            raise ValueError(f"`{name}` is {what} {count} times")
     return counts.keys()
 
 
-def _of_format_1(raw: dict[str, Any]) -> dict[str, Any]:
+def _from_format_1(raw: dict[str, Any]) -> dict[str, Any]:
     """A lock of format 1, which had sentences in English where there are messages now, or requirements."""
     pins = [{**row, "requires": row.get("needs", [])} for row in raw["pin"]]
     tools = [{**row, "requires": row.get("needs", [])} for row in raw.get("build-pin", [])]
-    asked = {why.removeprefix(_ASKS) for row in pins for why in row["why"] if why.startswith(_ASKS)}
+    lines = {why.removeprefix(_ASKS) for row in pins for why in row["why"] if why.startswith(_ASKS)}
     for row in (*pins, *tools):
         if trust := row.get("git", {}).get("trust"):
             row["git"] = {**row["git"], "trust": _text(trust)}
     return {
         **raw,
         "format": FORMAT,
-        "requires": sorted(asked),
+        "requires": sorted(lines),
         "pin": [_without(row, "why", "needs") for row in pins],
         "build-pin": [_without(row, "why", "needs") for row in tools],
         "stage": [
@@ -247,7 +245,7 @@ def _without(row: dict[str, Any], *keys: str) -> dict[str, Any]:
 _ALWAYS = frozenset(("index", "stage", "pin", "pins", "requires"))
 
 
-def _tidy(value: Any) -> Any:
+def _without_empty(value: Any) -> Any:
     """The value without None, which TOML does not have, and without empty values; keys keep their order.
 
     msgspec omits defaults by identity, and whether an empty tuple is *the* empty tuple depends on the version of
@@ -255,8 +253,8 @@ def _tidy(value: Any) -> Any:
     """
     if isinstance(value, dict):
         return {
-            key: _tidy(inner)
+            key: _without_empty(inner)
             for key, inner in value.items()
             if inner is not None and (key in _ALWAYS or inner not in ([], {}, ()))
         }
-    return [_tidy(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+    return [_without_empty(inner) for inner in value] if isinstance(value, (list, tuple)) else value

@@ -21,12 +21,11 @@ from pathlib import Path
 from resolver import files
 from resolver.lock.file import parse_cutoff
 
-_LARGEST = 64 * files.MIB
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
-_ELSEWHERE = "choose another folder with --locks DIR"
+_HINT = "choose another folder with --locks DIR"
 _EXECUTABLE = (".sh", ".py")
-# Files of a lock that not every lock has: those of an earlier one must go.
+# Files that not every lock has: those of an earlier lock are removed.
 _SOMETIMES = re.compile(r"(requirements-no-deps|build-requirements(-\d+)?)\.txt\Z")
 _REPORT = re.compile(r"conflict(\.[a-z]+)?\.(md|html|json)")
 
@@ -43,21 +42,21 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
             for parent in sorted({folder.parent for folder in folders}):
                 files.make_folder(parent)
                 stack.enter_context(files.exclusive_lock(parent))
-                for left in (*parent.glob(".*.new"), *parent.glob(".*.old")):  # also of targets that no longer exist
-                    _recover(parent / left.name[1:-4])
+                for path in (*parent.glob(".*.new"), *parent.glob(".*.old")):  # also of targets that no longer exist
+                    _recover(parent / path.name[1:-4])
             for folder, contents in folders.items():
                 require(folder)
-                fresh = _fresh(folder)
-                stack.callback(_remove, fresh)
-                _fill(fresh, contents)
-                _keep_others(folder, fresh, contents)
-                files.sync_tree(fresh)
+                new = _new(folder)
+                stack.callback(_remove, new)
+                _fill(new, contents)
+                _copy_others(folder, new, contents)
+                files.sync_tree(new)
             for folder in folders:
-                _swap(folder, _fresh(folder))
+                _swap(folder, _new(folder))
             _settle(folders)
         except OSError as error:
             what = "the lock could not be written; what was there before is untouched"
-            raise files.input_error(error, what, folder, _ELSEWHERE) from None
+            raise files.input_error(error, what, folder, _HINT) from None
 
 
 def add(folder: Path, contents: Mapping[str, str]) -> None:
@@ -70,12 +69,12 @@ def add(folder: Path, contents: Mapping[str, str]) -> None:
             for name, text in contents.items():
                 files.write(folder / name, text.encode())
     except OSError as error:
-        raise files.input_error(error, "the report could not be written", folder, _ELSEWHERE) from None
+        raise files.input_error(error, "the report could not be written", folder, _HINT) from None
 
 
 def recover(folder: Path) -> None:
-    """Finish or undo what a killed run left, before the folder is read."""
-    if _old(folder).exists() or _fresh(folder).exists():
+    """Finish or undo the work of a killed run, before the folder is read."""
+    if _old(folder).exists() or _new(folder).exists():
         with contextlib.suppress(OSError), files.exclusive_lock(folder.parent):
             _recover(folder)
 
@@ -85,7 +84,7 @@ def outdated(contents: Mapping[str, str], folder: Path) -> tuple[str, ...]:
 
     def has(name: str, text: str) -> bool:
         try:
-            return files.read(folder / name, _LARGEST) == text.encode()
+            return files.read(folder / name) == text.encode()
         except OSError:
             return False
 
@@ -101,21 +100,21 @@ def reports(folder: Path) -> tuple[str, ...]:
 def report_inputs(folder: Path) -> tuple[str, str]:
     """The digest of the inputs and the cut-off of the conflict report; empty if it is missing or unreadable."""
     try:
-        told = json.loads(files.read(folder / "conflict.json", _LARGEST))
-        if told["exclude_newer"]:
-            parse_cutoff(told["exclude_newer"])
-        return str(told["inputs"]), str(told["exclude_newer"])
+        report = json.loads(files.read(folder / "conflict.json"))
+        if report["exclude_newer"]:
+            parse_cutoff(report["exclude_newer"])
+        return str(report["inputs"]), str(report["exclude_newer"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "", ""
 
 
 def _recover(folder: Path) -> None:
-    """Move back what was moved aside, remove what was not finished. Only for the one writer."""
+    """Move an old folder back, remove an unfinished new one. Only for the one writer."""
     old = _old(folder)
     if old.exists() and not folder.exists():
         old.rename(folder)
     _remove(old)
-    _remove(_fresh(folder))
+    _remove(_new(folder))
 
 
 def _remove(folder: Path) -> None:
@@ -127,7 +126,7 @@ def _remove(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _fresh(folder: Path) -> Path:
+def _new(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.new")
 
 
@@ -135,41 +134,39 @@ def _old(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.old")
 
 
-def _fill(fresh: Path, contents: Mapping[str, str]) -> None:
+def _fill(new: Path, contents: Mapping[str, str]) -> None:
     for name, text in contents.items():
-        path = fresh / name
+        path = new / name
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8", newline="\n") as handle:
             handle.write(text)
         path.chmod(0o755 if path.suffix in _EXECUTABLE else 0o644)
 
 
-def _keep_others(folder: Path, fresh: Path, contents: Mapping[str, str]) -> None:
-    """Carry over what somebody else put beside the lock, but not what earlier locks wrote."""
+def _copy_others(folder: Path, new: Path, contents: Mapping[str, str]) -> None:
+    """Copy what somebody else put beside the lock, but not what earlier locks wrote."""
     if not folder.is_dir():
         return
-    ours = {name.split("/")[0] for name in contents} | {"stages"}
+    of_lock = {name.split("/")[0] for name in contents} | {"stages"}
     for path in folder.iterdir():
         name = path.name.removeprefix(".").removesuffix(".partial")
-        if path.name not in ours and not _SOMETIMES.match(path.name) and not _REPORT.fullmatch(name):
+        if path.name not in of_lock and not _SOMETIMES.match(path.name) and not _REPORT.fullmatch(name):
             if path.is_dir() and not path.is_symlink():
-                shutil.copytree(path, fresh / path.name, symlinks=True)
+                shutil.copytree(path, new / path.name, symlinks=True)
             else:
-                shutil.copy2(path, fresh / path.name, follow_symlinks=False)
+                shutil.copy2(path, new / path.name, follow_symlinks=False)
 
 
-def _swap(folder: Path, fresh: Path) -> None:
+def _swap(folder: Path, new: Path) -> None:
     if not os.path.lexists(folder):
-        fresh.rename(folder)
-        return
-    if _exchange(fresh, folder):
-        return
-    folder.rename(_old(folder))
-    fresh.rename(folder)
+        new.rename(folder)
+    elif not _exchange(new, folder):
+        folder.rename(_old(folder))
+        new.rename(folder)
 
 
 def _settle(folders: Iterable[Path]) -> None:
-    """Have the disk keep the exchange before anything of the old folders goes: all are exchanged, nothing fails now."""
+    """Sync the exchange before the old folders are removed. All are exchanged, so an error of the disk is ignored."""
     for parent in sorted({folder.parent for folder in folders}):
         with contextlib.suppress(OSError):
             files.sync_folder(parent)
@@ -177,13 +174,13 @@ def _settle(folders: Iterable[Path]) -> None:
         _remove(_old(folder))
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(left: Path, right: Path) -> bool:
     """Exchange two paths atomically; False if the system does not support it."""
     try:
         call = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError):
         return False
-    if call(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0:
+    if call(_AT_FDCWD, os.fsencode(left), _AT_FDCWD, os.fsencode(right), _RENAME_EXCHANGE) == 0:
         return True
     if (number := ctypes.get_errno()) in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
         return False

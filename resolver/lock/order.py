@@ -4,7 +4,7 @@ pip installs each stage with `--no-deps`, so only three things order a pin: a
 fact that says so, a source build that needs the environment to be there, and a
 plugin that rewrites what is installed. Each project from git is a stage of its own.
 pip itself comes first, and then, before anything large, the builds that need nothing
-of the environment: what the machine lacks for them shows in the first minutes.
+of the environment: if the machine lacks something for them, they fail in the first minutes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from resolver.model.lock import LockedPin, LockedStage, Mode
 from resolver.model.message import Message, message, verbatim
 from resolver.model.release import Source
 
-_REST = ""  # stands for all pins that no fact orders
+_UNORDERED = ""  # the node that stands for all pins that no fact orders
 _INSTALLER = frozenset(("pip", "setuptools"))
 _MODES: tuple[Mode, ...] = get_args(Mode)  # in the order in which the pins of a generation are installed
 
@@ -43,7 +43,7 @@ def stages(
     by_name = {pin.name: pin for pin in pins}
     environments = environments or {}
     graph = nx.DiGraph()  # from each node to what comes after it
-    graph.add_node(_REST)
+    graph.add_node(_UNORDERED)
     because = defaultdict[str, list[Message]](list)
 
     def put_after(package: str, others: Iterable[str], code: str, **values: object) -> bool:
@@ -58,40 +58,40 @@ def stages(
             fact.package, fact.others, "order.after", reason=verbatim(fact.reason, fact.reason_zh), where=fact.where
         )
     rewriting = [
-        one.name for one in sources if put_after(one.name, one.recipe.rewrites, "order.rewrites", where=one.where)
+        row.name for row in sources if put_after(row.name, row.recipe.rewrites, "order.rewrites", where=row.where)
     ]
     with suppress(nx.NetworkXNoCycle):
         cycle = [name for name, _ in nx.find_cycle(graph)]
         orders = [*afters, *(source.fact for source in sources if source.fact is not None)]
-        raise InputError(
-            f"the facts order {', '.join(cycle)} in a cycle",
-            where=", ".join(sorted({fact.where for fact in orders if fact.package in cycle})),
-            hint="remove or correct one of these facts",
-        )
+        where = ", ".join(sorted({fact.where for fact in orders if fact.package in cycle}))
+        hint = "remove or correct one of these facts"
+        raise InputError(f"the facts order {', '.join(cycle)} in a cycle", where=where, hint=hint)
     here = {pin.name for pin in pins if pin.mode == "built-here" or pin.name in rewriting}
     graph.add_nodes_from(here)
     later = here.union(*(nx.descendants(graph, name) for name in here))
-    graph.add_edges_from([(name, _REST) for name in graph if name and name not in later])
-    graph.add_edges_from([(_REST, name) for name in here])
+    graph.add_edges_from([(name, _UNORDERED) for name in graph if name and name not in later])
+    graph.add_edges_from([(_UNORDERED, name) for name in here])
     free = sorted(name for name in by_name if name not in graph)
     pip = by_name.get("pip")
     installer = [name for name in free if name in _INSTALLER and pip and by_name[name].mode == pip.mode == "wheels"]
     alone = [name for name in free if name in environments]
     because |= {name: [message("order.pip-first")] for name in installer}
     because |= {name: [message("order.alone-first")] for name in alone}
-    rest = [name for name in free if name not in installer and name not in alone]
-    generations = ((rest if node == _REST else [node] for node in nodes) for nodes in nx.topological_generations(graph))
+    unordered = [name for name in free if name not in installer and name not in alone]
+    generations = (
+        (unordered if node == _UNORDERED else [node] for node in nodes) for nodes in nx.topological_generations(graph)
+    )
 
-    def together(pin: LockedPin) -> tuple[object, ...]:
-        """What is equal for pins that are installed together: all that indexes serve and one environment builds."""
+    def stage_key(pin: LockedPin) -> tuple[object, ...]:
+        """The same for pins that are installed together: all that indexes serve and one environment builds."""
         of_git = (True, pin.name) if pin.git is not None else (False, environments.get(pin.name, -1))
         return _MODES.index(pin.mode), *of_git, sorted(pin.env.items())
 
-    found: list[LockedStage] = []
+    result: list[LockedStage] = []
     for names in (installer, alone, *(chain(*generation) for generation in generations)):
-        for _, group in groupby(sorted((by_name[name] for name in sorted(names)), key=together), together):
+        for _, group in groupby(sorted((by_name[name] for name in sorted(names)), key=stage_key), stage_key):
             members = tuple(group)
             reasons = dict.fromkeys(why for pin in members for why in because[pin.name])
             pins_of_stage = tuple(pin.name for pin in members)
-            found.append(LockedStage(mode=members[0].mode, pins=pins_of_stage, because=tuple(reasons)))
-    return tuple(found)
+            result.append(LockedStage(mode=members[0].mode, pins=pins_of_stage, because=tuple(reasons)))
+    return tuple(result)

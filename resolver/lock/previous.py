@@ -1,9 +1,8 @@
-"""The lock before: what solving keeps of it (`--upgrade`, `--upgrade-package`), and what differs from it."""
+"""The previous lock: which of its pins are preferred (`--upgrade`, `--upgrade-package`), and what differs from it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any, Final
 
 from msgspec import Struct, to_builtins
@@ -17,8 +16,8 @@ from resolver.model.message import Message, verbatim
 
 Pins = dict[NormalizedName, Version]
 
-# Fields of a lock that have a part of their own below, and those that tell of an earlier difference.
-_TOLD = frozenset(("target", "requires", "pin", "build_pin", "fact", "warnings", "change", "first"))
+# Fields of a lock that have a part of their own in a difference, and those that say what changed earlier.
+_NOT_OTHERS = frozenset(("target", "requires", "pin", "build_pin", "fact", "warnings", "change", "first"))
 
 
 class Preferences(Struct, frozen=True):
@@ -36,22 +35,19 @@ class UpgradePolicy(Struct, frozen=True):
 
     def check(self, previous: Sequence[Lock]) -> None:
         """Raise InputError for a project to upgrade that no previous lock has: most likely a typing error."""
-        known = {pin.name for lock in previous for pin in (*lock.pin, *lock.build_pin)}
-        for name in sorted(self.packages - known) if previous else ():
-            raise InputError(
-                f"the lock has no project `{name}` to upgrade",
-                where="--upgrade-package",
-                hint=did_you_mean(name, known, "see lock.toml for its projects"),
-            )
+        names = {pin.name for lock in previous for pin in (*lock.pin, *lock.build_pin)}
+        for name in sorted(self.packages - names) if previous else ():
+            hint = did_you_mean(name, names, "see lock.toml for its projects")
+            raise InputError(f"the lock has no project `{name}` to upgrade", where="--upgrade-package", hint=hint)
 
-    def keep(self, previous: Lock | None) -> Preferences:
-        """What is kept of the previous lock."""
+    def preferences(self, previous: Lock | None) -> Preferences:
+        """The releases of the previous lock that are kept if they still fit."""
         if previous is None or self.upgrade:
             return Preferences()
 
         def versions(pins: Iterable[LockedPin]) -> Pins:
-            named = ((canonicalize_name(pin.name), Version(pin.version)) for pin in pins)
-            return {name: version for name, version in named if name not in self.packages}
+            every = ((canonicalize_name(pin.name), Version(pin.version)) for pin in pins)
+            return {name: version for name, version in every if name not in self.packages}
 
         return Preferences(
             versions(previous.pin),
@@ -66,8 +62,8 @@ def replaced_files(before: Lock, after: Lock) -> tuple[tuple[LockedFile, LockedF
     """Files whose hash changed while the name stayed, which no trustworthy index does."""
     old = {file.name: file for pin in (*before.pin, *before.build_pin) for file in pin.file}
     new = {file.name: file for pin in (*after.pin, *after.build_pin) for file in pin.file}
-    both = ((old[name], new[name]) for name in sorted(old.keys() & new.keys()))
-    return tuple((was, now) for was, now in both if was.sha256 != now.sha256)
+    common = sorted(old.keys() & new.keys())
+    return tuple((old[name], new[name]) for name in common if old[name].sha256 != new[name].sha256)
 
 
 def same_decisions(before: Lock, after: Lock) -> bool:
@@ -89,15 +85,15 @@ def with_changes(lock: Lock, previous: Lock | None) -> Lock:
 
 
 def changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[PinChange]:
-    """Projects added, removed or moved, by name. If a file changed but not the version, its hash is given."""
+    """Projects added, removed or changed, by name. If a file changed but not the version, its hash is shown."""
     old = {pin.name: pin for pin in before}
     new = {pin.name: pin for pin in after}
     for name in sorted({*old, *new}):
-        was, now = _text(old.get(name)), _text(new.get(name))
-        if was == now and old[name].file != new[name].file:
-            was, now = (f"{version} ({pins[name].file[0].sha256[:12]}…)" for version, pins in ((was, old), (now, new)))
-        if was != now:
-            yield PinChange(name=name, old=was, new=now)
+        old_text, new_text = _version_text(old.get(name)), _version_text(new.get(name))
+        if old_text == new_text and old[name].file != new[name].file:
+            old_text, new_text = (f"{old_text} ({pins[name].file[0].sha256[:12]}…)" for pins in (old, new))
+        if old_text != new_text:
+            yield PinChange(name=name, old=old_text, new=new_text)
 
 
 def _decisions(lock: Lock) -> list[list[LockedPin]]:
@@ -111,14 +107,14 @@ def _decisions(lock: Lock) -> list[list[LockedPin]]:
     ]
 
 
-def _text(pin: LockedPin | None) -> str:
+def _version_text(pin: LockedPin | None) -> str:
     if pin is None:
         return ""
     return f"{pin.version} ({pin.git.commit[:12]})" if pin.git is not None else pin.version
 
 
 class DifferenceRow(Struct, frozen=True, omit_defaults=True):
-    """What became of what has this name; `old` or `new` is empty where it came or went. Whole texts have no name."""
+    """How something differs; `old` or `new` is empty if it was added or removed. A line or a warning has no name."""
 
     name: str = ""
     old: str | Message = ""
@@ -126,10 +122,10 @@ class DifferenceRow(Struct, frozen=True, omit_defaults=True):
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """What differs between two locks, part by part in the order in which people read them.
+    """What differs between two locks, by parts of the lock in the order in which people read them.
 
-    `files` are those of pins that stayed, `details` what else changed of such pins. Facts and warnings that only moved
-    to another line are the same. `others` names what else differs, as lock.toml does.
+    `files` are those of pins whose version stayed, `details` their other fields. Facts and warnings that only moved to
+    another line are the same. `others` are further keys of lock.toml that differ.
     """
 
     target: tuple[DifferenceRow, ...]
@@ -148,94 +144,92 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 def difference(before: Lock, after: Lock) -> Difference:
     """What differs from `before` in `after`."""
-    tools = [{pins[0].builds: pins for pins in lock.build_environments()} for lock in (before, after)]
-    both = [(tools[0].get(names, ()), tools[1].get(names, ())) for names in sorted({*tools[0], *tools[1]})]
+    old_tools, new_tools = ({pins[0].builds: pins for pins in lock.build_environments()} for lock in (before, after))
+    tools = [(old_tools.get(names, ()), new_tools.get(names, ())) for names in sorted({*old_tools, *new_tools})]
     return Difference(
-        target=tuple(_fields("", before.target, after.target)),
-        lines=tuple(_gone_and_come(before.requires, after.requires)),
-        pins=tuple(_pins(before.pin, after.pin)),
-        tools=tuple(chain.from_iterable((*_pins(*pins), *_details(*pins)) for pins in both)),
-        files=tuple(_files(before, after)),
-        details=tuple(_details(before.pin, after.pin)),
-        facts=tuple(_facts(before.fact, after.fact)),
-        warnings=tuple(_gone_and_come(before.all_warnings, after.all_warnings)),
+        target=tuple(_field_rows("", before.target, after.target)),
+        lines=tuple(_text_rows(before.requires, after.requires)),
+        pins=tuple(_pin_rows(before.pin, after.pin)),
+        tools=tuple(row for pins in tools for row in (*_pin_rows(*pins), *_detail_rows(*pins))),
+        files=tuple(_file_rows(before.pin, after.pin)),
+        details=tuple(_detail_rows(before.pin, after.pin)),
+        facts=tuple(_fact_rows(before.fact, after.fact)),
+        warnings=tuple(_text_rows(before.all_warnings, after.all_warnings)),
         others=tuple(
             name.replace("_", "-")
             for name in Lock.__struct_fields__
-            if name not in _TOLD and getattr(before, name) != getattr(after, name)
+            if name not in _NOT_OTHERS and getattr(before, name) != getattr(after, name)
         ),
     )
 
 
 def new_warnings(before: Lock | None, after: Lock) -> list[Message]:
-    """The warnings that the lock before did not have, wherever their facts stood in it."""
-    known = set(map(_placeless, before.all_warnings)) if before is not None else set()
-    return [warning for warning in after.all_warnings if _placeless(warning) not in known]
+    """The warnings that the lock before did not have, whatever the lines of their facts."""
+    old = set(map(_without_places, before.all_warnings)) if before is not None else set()
+    return [warning for warning in after.all_warnings if _without_places(warning) not in old]
 
 
-def _placeless(told: Any) -> Any:
-    """What is told, without the lines where it is stated."""
-    match told:
-        case Message():
-            return Message(told.code, {key: _placeless(one) for key, one in told.values.items() if key != "where"})
+def _without_places(value: Any) -> Any:
+    """A message, or a value of one, without the lines of files."""
+    match value:
+        case Message(code, values):
+            return Message(code, {key: _without_places(inner) for key, inner in values.items() if key != "where"})
         case tuple():
-            return tuple(map(_placeless, told))
+            return tuple(map(_without_places, value))
         case _:
-            return told
+            return value
 
 
-def _gone_and_come(before: Sequence[str | Message], after: Sequence[str | Message]) -> Iterator[DifferenceRow]:
-    old, new = (dict(zip(map(_placeless, told), told, strict=True)) for told in (before, after))
-    yield from (DifferenceRow(old=one) for key, one in old.items() if key not in new)
-    yield from (DifferenceRow(new=one) for key, one in new.items() if key not in old)
+def _text_rows(before: Sequence[str | Message], after: Sequence[str | Message]) -> Iterator[DifferenceRow]:
+    old, new = ({_without_places(text): text for text in texts} for texts in (before, after))
+    yield from (DifferenceRow(old=text) for key, text in old.items() if key not in new)
+    yield from (DifferenceRow(new=text) for key, text in new.items() if key not in old)
 
 
-def _pins(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[DifferenceRow]:
+def _pin_rows(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[DifferenceRow]:
     return (DifferenceRow(change.name, change.old, change.new) for change in changes(before, after))
 
 
-def _stayed(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[tuple[LockedPin, LockedPin]]:
-    """Those of the same version in both."""
+def _same_versions(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[tuple[LockedPin, LockedPin]]:
     old = {(pin.name, pin.version): pin for pin in before}
     return ((old[pin.name, pin.version], pin) for pin in after if (pin.name, pin.version) in old)
 
 
-def _files(before: Lock, after: Lock) -> Iterator[DifferenceRow]:
-    for pins in _stayed(before.pin, after.pin):
+def _file_rows(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[DifferenceRow]:
+    for pins in _same_versions(before, after):
         old, new = ({file.name: f"{file.sha256[:12]}…" for file in pin.file} for pin in pins)
         for name in sorted({*old, *new}):
             if old.get(name) != new.get(name):
                 yield DifferenceRow(name, old.get(name, ""), new.get(name, ""))
 
 
-def _details(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[DifferenceRow]:
-    for pins in _stayed(before, after):
-        # files are told apart, and that a commit is trusted is a warning
-        was, now = (replace(pin, file=(), git=pin.git and replace(pin.git, trust=None)) for pin in pins)
-        yield from _fields(now.name, was, now)
+def _detail_rows(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[DifferenceRow]:
+    for pins in _same_versions(before, after):
+        # files have rows of their own, and that a commit is trusted is a warning
+        old, new = (replace(pin, file=(), git=pin.git and replace(pin.git, trust=None)) for pin in pins)
+        yield from _field_rows(new.name, old, new)
 
 
-def _facts(before: Iterable[LockedFact], after: Iterable[LockedFact]) -> Iterator[DifferenceRow]:
-    old, new = ({fact.id: fact for fact in facts} for facts in (before, after))
-    for name in sorted({*old, *new}):
-        was, now = old.get(name), new.get(name)
-        if was is not None and now is not None:
-            yield from _fields(name, was, replace(now, where=was.where))
+def _fact_rows(before: Iterable[LockedFact], after: Iterable[LockedFact]) -> Iterator[DifferenceRow]:
+    old_facts, new_facts = ({fact.id: fact for fact in facts} for facts in (before, after))
+    for name in sorted({*old_facts, *new_facts}):
+        old, new = old_facts.get(name), new_facts.get(name)
+        if old is not None and new is not None:
+            yield from _field_rows(name, old, replace(new, where=old.where))
         else:
-            yield DifferenceRow(
-                name, *(verbatim(one.reason, one.reason_zh) if one is not None else "" for one in (was, now))
-            )
+            reasons = (verbatim(fact.reason, fact.reason_zh) if fact is not None else "" for fact in (old, new))
+            yield DifferenceRow(name, *reasons)
 
 
-def _fields(name: str, before: Struct, after: Struct) -> Iterator[DifferenceRow]:
-    """What differs of something with this name; of several values in a field, those that only one of both has."""
+def _field_rows(name: str, before: Struct, after: Struct) -> Iterator[DifferenceRow]:
+    """A row for each field that differs; of several values, those that only one of the two has."""
     for field in before.__struct_fields__:
-        if (was := getattr(before, field)) != (now := getattr(after, field)):
-            old, new = _values(was), _values(now)
+        if getattr(before, field) != getattr(after, field):
+            old, new = _values(getattr(before, field)), _values(getattr(after, field))
             yield DifferenceRow(
                 ": ".join(filter(None, (name, field.replace("_", "-")))),
-                ", ".join(one for one in old if one not in new),
-                ", ".join(one for one in new if one not in old),
+                ", ".join(value for value in old if value not in new),
+                ", ".join(value for value in new if value not in old),
             )
 
 
@@ -246,8 +240,8 @@ def _values(value: Any) -> list[str]:
         case Struct():
             return _values(to_builtins(value))
         case dict():
-            return [f"{key} {', '.join(_values(one))}" for key, one in value.items()]
+            return [f"{key} {', '.join(_values(inner))}" for key, inner in value.items()]
         case list() | tuple():
-            return [", ".join(_values(one)) for one in value]
+            return [", ".join(_values(inner)) for inner in value]
         case _:
             return [str(value)]

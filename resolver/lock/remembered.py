@@ -1,18 +1,18 @@
 """Locks made earlier from the same inputs: a hit replaces solving, checking and building.
 
-The key covers what a lock follows from: the input files, what is kept of the lock before, the program itself. The
-entry holds what indexes answered, as the mark of each look-up. It counts only if every page is byte for byte what it
-was, for which the indexes (or offline, the cache) are asked each time. Metadata and archives of files with a hash need
-no marks, as a hash vouches for them. A lock that rests on anything else is not remembered.
+The key covers the input files, the preferences and the program itself. The entry holds a mark of each page that was
+read. It is used only if every page has the same bytes today, for which the indexes (or offline, the cache) are asked
+each time. Metadata and archives of files with a hash need no marks. A lock that rests on anything else is not
+remembered.
 
 The files of a lock follow from it and the program alone, and are remembered by these.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
-from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
@@ -33,7 +33,7 @@ _TEXTS: Final = "rendered"
 
 
 class _Entry(msgspec.Struct, array_like=True, gc=False):
-    """A lock without what changed against the one before, and the marks that it rests on."""
+    """A lock without its changes since the one before, and the marks that it rests on."""
 
     marks: dict[NormalizedName, str]
     lock: Lock
@@ -43,28 +43,28 @@ _ENTRY: Final = msgspec.msgpack.Decoder(_Entry)
 
 
 class RememberedLock(msgspec.Struct, frozen=True):
-    """Locks of one problem in the cache, by what was to be kept of the lock before."""
+    """Locks of one problem in the cache, by the preferences with which it was solved."""
 
-    store: Cache
+    cache: Cache
     problem: Problem
 
-    def get(self, catalog: Catalog, kept: Preferences) -> Lock | None:
+    def get(self, catalog: Catalog, preferences: Preferences) -> Lock | None:
         """The lock that solving would give; None where that is not certain."""
-        entry = self.store.load(_KIND, self._key(kept), _ENTRY)
+        entry = self.cache.load(_KIND, self._key(preferences), _ENTRY)
         if entry is None:
             return None
         try:
             marks = catalog.fingerprints(list(entry.marks))
         except IndexFailure:
-            return None  # met again by who solves, where it matters
+            return None  # solving raises it again, if it matters
         return entry.lock if marks == entry.marks else None
 
-    def keep(self, catalog: Catalog, lock: Lock, kept: Preferences) -> None:
-        """Remember what solving gave."""
+    def keep(self, catalog: Catalog, lock: Lock, preferences: Preferences) -> None:
+        """Remember the lock that was solved."""
         if marks := catalog.used_fingerprints():
-            self.store.save(_KIND, self._key(kept), _Entry(dict(marks), lock))
+            self.cache.save(_KIND, self._key(preferences), _Entry(dict(marks), lock))
 
-    def _key(self, kept: Preferences) -> str:
+    def _key(self, preferences: Preferences) -> str:
         problem = self.problem
         parts = (
             _program(),
@@ -76,29 +76,29 @@ class RememberedLock(msgspec.Struct, frozen=True):
             problem.policy.exclude_newer,
             problem.indexes,
             sorted(problem.sources.items()),
-            kept,
+            preferences,
         )
         return blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 
 
-def rendered(lock: Lock, store: Cache, render: Callable[[Lock], dict[str, str]]) -> dict[str, str]:
-    """What `render`, a part of this program, makes of a lock, now or in an earlier run."""
+def rendered(lock: Lock, cache: Cache, render: Callable[[Lock], dict[str, str]]) -> dict[str, str]:
+    """The texts of a lock by `render`, a part of this program, from now or from an earlier run."""
     program = _program().encode("utf-8", "surrogatepass")
     key = blake2b(program + msgspec.msgpack.encode(lock), digest_size=20).hexdigest()
-    texts = store.load(_TEXTS, key, msgspec.msgpack.Decoder(dict[str, str]))
+    texts = cache.load(_TEXTS, key, msgspec.msgpack.Decoder(dict[str, str]))
     if texts is None:
         texts = render(lock)
-        store.save(_TEXTS, key, texts)
+        cache.save(_TEXTS, key, texts)
     return texts
 
 
-@cache
+@functools.cache
 def _program() -> str:
-    """What tells this program from another, which developers change without changing its version.
+    """The state of this program, which developers change without changing its version.
 
-    It holds name, size and time of change of each module, template and text, and the versions of Python and of the
-    library that versions and markers are read by.
+    That is name, size and time of change of each module, template and text, and the versions of Python and of
+    packaging, by which versions and markers are read.
     """
-    parts = [path for path in Path(__file__).parents[1].rglob("*") if path.suffix in (".py", ".po", ".j2")]
-    told = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(parts)]
-    return "\n".join([f"{sys.version} {packaging.__version__}", *told])
+    paths = [path for path in Path(__file__).parents[1].rglob("*") if path.suffix in (".py", ".po", ".j2")]
+    states = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(paths)]
+    return "\n".join([f"{sys.version} {packaging.__version__}", *states])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from msgspec.structs import replace
 
@@ -56,7 +56,7 @@ def drivers(resolution: Resolution, facts_in_use: Sequence[facts.Fact]) -> Itera
 
 
 def is_left_open(need: facts.Need, resolution: Resolution) -> bool:
-    """Whether this is about the driver, and only the machine can tell: the target's is the oldest, or not stated."""
+    """Whether this is about the driver and is left to the machine: the target has no driver, or only the oldest."""
     system = resolution.problem.target.system
     return isinstance(need, ComponentRequirement) and need.component == _HDK and not need.is_promised_by(system)
 
@@ -75,7 +75,7 @@ def _by(fact: facts.Fact, resolution: Resolution) -> str:
     return f"{fact.package} {pin.version}" if pin is not None else str(fact.package)
 
 
-# Those after which a lock may be of no use, apart from grave facts.
+# Warnings after which a lock may be of no use, apart from grave facts.
 _GRAVE = frozenset(
     f"lock.{code}"
     for code in ("unknown", "fell-back", "fell-back-for", "quarantined", "quarantined-because", "unbuilt")
@@ -84,47 +84,56 @@ _GRAVE = frozenset(
 
 def is_grave(warning: Message, problem: Problem) -> bool:
     """Whether a warning of a lock for this problem should be seen whenever the lock is made."""
-    facts_of_it = (fact for fact in problem.facts if fact.where == warning.values.get("where"))
-    return warning.code in _GRAVE or any(isinstance(fact, facts.Warns) and fact.grave for fact in facts_of_it)
+    stated = (fact for fact in problem.facts if fact.where == warning.values.get("where"))
+    return warning.code in _GRAVE or any(isinstance(fact, facts.Warns) and fact.grave for fact in stated)
 
 
 def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog: Catalog) -> Iterator[Message]:
-    """The warnings of a resolution, with those of the facts `facts_in_use` it.
+    """The warnings of a resolution that rests on these facts. A lock has them in this order, the gravest first."""
+    requirements = [root.need for root in resolution.problem.stack.requirements]
+    direct = {need.name for need in requirements if isinstance(need, Requirement)}
+    yield from _unexpected(resolution, direct)
+    yield from _of_facts(resolution, facts_in_use, direct)
+    yield from _without_effect(resolution)
+    yield from _of_pins(resolution, direct, catalog)
+    yield from _of_indexes(resolution, catalog)
 
-    First what its stack did not ask for in so many words: a CANN that nobody knows, releases far behind, practices
-    that it rests on. Then what the stack itself asks for and does not get: extras, and newer releases of projects that
-    it names. Then grave facts, what is asked of the driver, facts set aside, then other facts; of these, first the ones
-    about projects that the stack names.
-    """
-    named = {root.need.name for root in resolution.problem.stack.requirements if isinstance(root.need, Requirement)}
+
+def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
+    """What the stack did not ask for: an unknown CANN, old releases, practices; then what of its lines it lacks."""
     if near := resolution.problem.near_canns:
         yield message("lock.unknown", value=resolution.problem.target.system["cann"], near=" / ".join(near))
     yield from map(_fell_back, resolution.outdated_pins)
     yield from map(_of_practice, resolution.practices)
-    yield from _lost_extras(resolution)
+    yield from _missing_extras(resolution)
     for pin in resolution.pins:
-        if pin.name in named:
+        if pin.name in direct:
             yield from _skipped(pin, resolution)
-    told = [
-        one
-        for one in facts_in_use
-        if isinstance(one, facts.Warns) and not _is_about_the_driver(one, resolution.problem)
-    ]
-    yield from (_warning(fact) for fact in told if fact.grave)
-    if asked := list(drivers(resolution, facts_in_use)):
-        yield _of_driver(asked, facts_in_use)
-    for row in resolution.problem.stack.relaxed:
+
+
+def _of_facts(resolution: Resolution, facts_in_use: Sequence[facts.Fact], direct: Set[str]) -> Iterator[Message]:
+    """Grave facts, the driver, facts set aside, then other facts, of which those about `direct` projects come first."""
+    problem = resolution.problem
+    warns = [fact for fact in facts_in_use if isinstance(fact, facts.Warns) and not _is_about_the_driver(fact, problem)]
+    yield from (_warning(fact) for fact in warns if fact.grave)
+    if rows := list(drivers(resolution, facts_in_use)):
+        yield _of_driver(rows, facts_in_use)
+    for row in problem.stack.relaxed:
         values = {"strength": message(f"strength.{row.fact.strength}"), "fact": row.fact.id, "where": row.where}
         if row.needs:
             yield message("lock.relaxed-needs", needs=row.needs, reason=row.reason, **values)
         else:
             yield message("lock.relaxed", reason=row.reason, **values)
-    for fact in sorted(facts_in_use, key=lambda fact: fact.package not in named):
-        if fact in told and not fact.grave:
+    for fact in sorted(facts_in_use, key=lambda fact: fact.package not in direct):
+        if fact in warns and not fact.grave:
             yield _warning(fact)
         for need in facts.needs_of(fact):
             if _is_unchecked(need, resolution):
                 yield message("lock.unchecked-fact", package=fact.package, need=need, where=fact.where)
+
+
+def _without_effect(resolution: Resolution) -> Iterator[Message]:
+    """Lines of the stack that cannot be checked, and practices without effect."""
     for root in resolution.problem.stack.requirements:
         if _is_unchecked(root.need, resolution):
             yield message("lock.unchecked-line", line=root.origin.text)
@@ -132,29 +141,38 @@ def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog
     for name in resolution.problem.stack.practices:
         if name not in used:
             yield message("lock.practice-needless", practice=name)
-    passed: dict[str, list[Message]] = {}
-    lost = {(row.project, row.extra) for row in resolution.missing_extras}
+
+
+def _of_pins(resolution: Resolution, direct: Set[str], catalog: Catalog) -> Iterator[Message]:
+    """What is wrong with a pin, pin by pin."""
+    missing = {(row.project, row.extra) for row in resolution.missing_extras}
     for pin in resolution.pins:
         for extra in pin.unknown_extras:
-            if (pin.name, extra) not in lost:
+            if (pin.name, extra) not in missing:
                 yield _no_extra(pin, extra)
         if pin.release.yanked:
-            because = "lock.yanked-because" if pin.release.file.yanked else "lock.yanked"
-            yield message(because, package=f"{pin.name} {pin.version}", reason=pin.release.file.yanked or "")
-        for line in _of_kernels(pin, catalog):
-            yield message("lock.kernel", package=f"{pin.name} {pin.version}", line=line)
+            code = "lock.yanked-because" if pin.release.file.yanked else "lock.yanked"
+            yield message(code, package=f"{pin.name} {pin.version}", reason=pin.release.file.yanked or "")
+        for line in own_lines(pin, catalog, ()):
+            if text.depends_on_kernel(line.partition(";")[2]):  # PEP 508: platform_release, platform_version
+                yield message("lock.kernel", package=f"{pin.name} {pin.version}", line=line)
         yield from _quarantined(pin, catalog)
-        for name in catalog.lookup(pin.name).unreachable if pin.release.source is None else ():
-            if name != pin.release.index:
-                passed.setdefault(name, []).append(
-                    message("lock.project-from", project=pin.name, index=pin.release.index)
-                )
         yield from on_trust(pin, resolution, catalog)
-        if pin.name not in named:
+        if pin.name not in direct:
             yield from _skipped(pin, resolution)
-    if elsewhere := list(_elsewhere(resolution)):
-        yield message("lock.elsewhere", projects=elsewhere)
-    for name, projects in sorted(passed.items()):
+
+
+def _of_indexes(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
+    """Projects that come from other indexes than usual: as the stack has them, or as an index did not answer."""
+    if projects := list(_from_other_indexes(resolution)):
+        yield message("lock.elsewhere", projects=projects)
+    unreachable: dict[str, list[Message]] = {}
+    for pin in resolution.pins:
+        index = pin.release.index
+        for name in catalog.lookup(pin.name).unreachable if pin.release.source is None else ():
+            if name != index:
+                unreachable.setdefault(name, []).append(message("lock.project-from", project=pin.name, index=index))
+    for name, projects in sorted(unreachable.items()):
         yield message("lock.unreachable", index=name, projects=projects)
 
 
@@ -167,9 +185,9 @@ def notes(problem: Problem) -> Iterator[Message]:
 
 
 def _of_practice(practice: facts.Practice) -> Message:
-    told = facts.as_warning(practice)
-    english, chinese = f"{told.text} Source: {practice.source}", f"{told.text_zh}来源：{practice.source}"
-    return _warning(replace(told, text=english, text_zh=chinese))
+    warning = facts.as_warning(practice)
+    english, chinese = f"{warning.text} Source: {practice.source}", f"{warning.text_zh}来源：{practice.source}"
+    return _warning(replace(warning, text=english, text_zh=chinese))
 
 
 def _fell_back(row: OutdatedPin) -> Message:
@@ -183,15 +201,15 @@ def _warning(fact: facts.Warns) -> Message:
     return message("lock.fact-warns", package=fact.package, text=verbatim(fact.text, fact.text_zh), where=fact.where)
 
 
-def _of_driver(asked: Sequence[LockedDriver], facts_in_use: Sequence[facts.Fact]) -> Message:
-    """One warning of all that is asked of the driver: whoever reads it has one driver to look at."""
+def _of_driver(rows: Sequence[LockedDriver], facts_in_use: Sequence[facts.Fact]) -> Message:
+    """One warning of all requirements on the driver, since a machine has one driver."""
     places = {fact.id: fact.where for fact in facts_in_use}
-    told = [
+    texts = [
         message("lock.driver-told", text=verbatim(row.text, row.text_zh), where=places.get(row.fact, row.fact))
-        for row in asked
+        for row in rows
     ]
-    needs = [message("lock.driver-asks", by=row.by, needs=" | ".join(row.needs)) for row in asked]
-    return message("lock.driver", asked=needs, told=joined("report.space", told))
+    needs = [message("lock.driver-asks", by=row.by, needs=" | ".join(row.needs)) for row in rows]
+    return message("lock.driver", asked=needs, told=joined("report.space", texts))
 
 
 def _is_unchecked(need: facts.Need, resolution: Resolution) -> bool:
@@ -201,31 +219,26 @@ def _is_unchecked(need: facts.Need, resolution: Resolution) -> bool:
     return need.component not in resolution.problem.target.system
 
 
-def _of_kernels(pin: Pin, catalog: Catalog) -> Iterator[str]:
-    """What a pin's own metadata requires on some kernels only (PEP 508: platform_release, platform_version)."""
-    return (line for line in own_lines(pin, catalog, ()) if text.depends_on_kernel(line.partition(";")[2]))
-
-
-def own_lines(pin: Pin, catalog: Catalog, otherwise: Sequence[str]) -> Sequence[str]:
-    """What a pin's own metadata requires; `otherwise` if that only shows in a build."""
+def own_lines(pin: Pin, catalog: Catalog, default: Sequence[str]) -> Sequence[str]:
+    """What a pin's own metadata requires; `default` if that only shows in a build."""
     if pin.release.source is not None:
         return pin.release.source.recipe.requires
     file = pin.release.file
-    own = catalog.metadata(file) if file.is_wheel else catalog.archive(file).metadata
-    return own.requires_dist if own is not None else otherwise
+    metadata = catalog.metadata(file) if file.is_wheel else catalog.archive(file).metadata
+    return metadata.requires_dist if metadata is not None else default
 
 
-def _lost_extras(resolution: Resolution) -> Iterator[Message]:
-    """What the stack's lines ask for in vain."""
-    elsewhere: dict[tuple[Pin, str], list[str]] = {}
+def _missing_extras(resolution: Resolution) -> Iterator[Message]:
+    """The extras of the stack's lines that the pins lack."""
+    in_other_releases: dict[tuple[Pin, str], list[str]] = {}
     for row in resolution.missing_extras:
         pin = resolution.pin(row.project)
         assert pin is not None  # noqa: S101  it is one that lacks it
         if row.version is None:
             yield _no_extra(pin, row.extra)
         else:
-            elsewhere.setdefault((pin, f"{row.project}=={row.version}"), []).append(row.extra)
-    for (pin, other), extras in elsewhere.items():
+            in_other_releases.setdefault((pin, f"{row.project}=={row.version}"), []).append(row.extra)
+    for (pin, other), extras in in_other_releases.items():
         yield message("lock.lost-extra", package=f"{pin.name} {pin.version}", extra="`, `".join(extras), other=other)
 
 
@@ -255,19 +268,19 @@ def _quarantined(pin: Pin, catalog: Catalog) -> Iterator[Message]:
     for page in pages:
         if page.index == pin.release.index and page.project_status.status == QUARANTINED:
             reason = page.project_status.reason
-            because = "lock.quarantined-because" if reason else "lock.quarantined"
-            yield message(because, package=f"{pin.name} {pin.version}", index=page.index, reason=reason)
+            code = "lock.quarantined-because" if reason else "lock.quarantined"
+            yield message(code, package=f"{pin.name} {pin.version}", index=page.index, reason=reason)
 
 
-def _elsewhere(resolution: Resolution) -> Iterator[Message]:
+def _from_other_indexes(resolution: Resolution) -> Iterator[Message]:
     """Projects that would come from another index if the stack did not replace the list of indexes."""
     indexes, platform = resolution.problem.indexes, resolution.problem.target.platform
     if not indexes.replaced:
         return
-    usual = Indexes(indexes=indexes.indexes, bindings=indexes.replaced)
+    shared = Indexes(indexes=indexes.indexes, bindings=indexes.replaced)
     bound = {name for binding in indexes.replaced for name in binding.packages}
     for pin in resolution.pins:
-        names = usual.binding(pin.name, platform).indexes
+        names = shared.binding(pin.name, platform).indexes
         if pin.name in bound and pin.release.source is None and pin.release.index not in names:
             yield message("lock.project-elsewhere", project=pin.name, indexes=names, index=pin.release.index)
 
@@ -290,8 +303,8 @@ def unbuilt(
     pins: Sequence[LockedPin], builds: Sequence[tuple[Sequence[str], Resolution | Message]]
 ) -> Iterator[Message]:
     """The builds whose tools cannot be resolved."""
-    for archives, why in builds:
-        if isinstance(why, Message):
-            apart = [pin.name for pin in pins if pin.mode == "built-apart"]
-            names = [name for name in apart if not archives or name in archives]
-            yield message("lock.unbuilt", names=names, why=why)
+    for archives, tools in builds:
+        if isinstance(tools, Message):
+            built_apart = [pin.name for pin in pins if pin.mode == "built-apart"]
+            names = [name for name in built_apart if not archives or name in archives]
+            yield message("lock.unbuilt", names=names, why=tools)

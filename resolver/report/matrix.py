@@ -20,7 +20,6 @@ from resolver.report.template import render_page
 from resolver.report.terminal import table_lines
 
 FORMAT: Final = 1
-_LARGEST: Final = 64 * files.MIB
 _COLUMNS: Final = ("use", "cann", "soc", "platform", "python")
 
 
@@ -69,7 +68,7 @@ def _lines(value: Any) -> str:
 def read_matrix(path: Path) -> Matrix:
     """Read such a file. Raises InputError."""
     try:
-        raw = msgspec.json.decode(files.read(path, _LARGEST), type=dict[str, Any])
+        raw = msgspec.json.decode(files.read(path), type=dict[str, Any])
         if raw.get("format") != FORMAT:
             raise ValueError(f"it has format {raw.get('format')}, but this program reads {FORMAT}")
         texts = [{"code": TEXT, "values": translations} for translations in raw["texts"]]

@@ -16,59 +16,63 @@ from resolver.model.text import Language
 from resolver.report.terminal import COLUMNS, table_lines, wrapped
 
 _PARTNERS: Final = tuple(map(NormalizedName, ("vllm", "torch", "torch-npu", "triton-ascend")))
-_NOTHING: Final = "-"  # where nobody says anything
+_NOTHING: Final = "-"  # where no fact and no file says anything
 _WIDEST: Final = 1 << 16  # a release is a line, however long
 
 
 def pairs_table(rows: Sequence[Pairing], language: Language, *, sources: bool, columns: int = COLUMNS) -> str:
-    """A line for each release, and what the columns mean; with `sources`, below each what says so."""
-    own = rows[0].project
-    partners = [name for name in _PARTNERS if name != own and any(name in row.projects for row in rows)]
+    """A line for each release, and what the columns mean; with `sources`, below each the facts and the file."""
+    project = rows[0].project
+    partners = [name for name in _PARTNERS if name != project and any(name in row.projects for row in rows)]
     is_paired = any(row.paired_with("cann") for row in rows)
-    head = [own, *partners, "CANN", "Python", "glibc", "SoC", "HDK", translate("pairs.accepted", language)]
-    cells = [head]
+    cells = [[project, *partners, "CANN", "Python", "glibc", "SoC", "HDK", translate("pairs.accepted", language)]]
     for row in rows:
         pins = (str(row.projects[name]).removeprefix("==") if name in row.projects else _NOTHING for name in partners)
-        cann = [_told(row.paired_with("cann")), _told(row.needed("cann"))] if is_paired else [_told(row.needed("cann"))]
-        cells.append([str(row.release), *pins, cann[0], *_machine(row), cann[1] if is_paired else _NOTHING])
-    kept = [column for column in zip(*cells, strict=True) if set(column[1:]) != {_NOTHING}]
-    first, *lines = table_lines(list(zip(*kept, strict=True)), _WIDEST)
-    told = [first]
-    for line, row in zip(lines, rows, strict=True):
-        told += [line, *(_sources(row, language, columns) if sources else ())]
-    heads = {column[0] for column in kept}
+        paired, needed = _values(row.paired_with("cann")), _values(row.needed("cann"))
+        cann, accepted = (paired, needed) if is_paired else (needed, _NOTHING)
+        cells.append([str(row.release), *pins, cann, *_machine(row), accepted])
+    columns_in_use = [column for column in zip(*cells, strict=True) if set(column[1:]) != {_NOTHING}]
+    head, *table = table_lines(list(zip(*columns_in_use, strict=True)), _WIDEST)
+    lines = [head]
+    for line, row in zip(table, rows, strict=True):
+        lines += [line, *(_sources(row, language, columns) if sources else ())]
+    heads = {column[0] for column in columns_in_use}
     codes = ["nothing", *(title.lower() for title in ("glibc", "SoC", "HDK") if title in heads), "locks"]
     legend = translate(joined("report.space", [message(f"pairs.legend-{code}") for code in codes]), language)
-    return "\n".join([*told, "", *wrapped(legend, "", "", columns)]) + "\n"
+    return "\n".join([*lines, "", *wrapped(legend, "", "", columns)]) + "\n"
 
 
 def _machine(row: Pairing) -> Iterator[str]:
-    yield _told(row.needed("python"))
+    yield _values(row.needed("python"))
     yield "/".join(dict.fromkeys(row.glibc.values())) or _NOTHING
-    wheels = [] if () in row.built else [_told(row.stated("soc"))]
+    wheels = [] if () in row.built else [_values(row.paired_or_needed("soc"))]
     yield ",".join([*wheels, *(["source"] if row.built else [])])
     yield f">={row.driver}" if row.driver is not None else _NOTHING
 
 
-def _told(needs: Iterable[ComponentRequirement]) -> str:
-    """What is asked of a component without its name: `8.5.0,8.5.1` for `cann in 8.5.0 | 8.5.1`."""
+def _values(needs: Iterable[ComponentRequirement]) -> str:
+    """The requirements on a component without its name: `8.5.0,8.5.1` for `cann in 8.5.0 | 8.5.1`."""
     bodies = (need.text.removeprefix(need.component).strip().removeprefix("in ") for need in needs)
     return ",".join("".join(body.replace("|", ",").split()) for body in dict.fromkeys(bodies)) or _NOTHING
 
 
 def _sources(row: Pairing, language: Language, columns: int) -> Iterator[str]:
     for fact in row.facts:
-        said = {"id": escaped(fact.id), "where": fact.where, "source": escaped(fact.source)}
-        told = message(
-            "pairs.source", **said, strength=message(f"strength.{fact.strength}"), checked=fact.checked.isoformat()
+        source = message(
+            "pairs.source",
+            id=escaped(fact.id),
+            where=fact.where,
+            source=escaped(fact.source),
+            strength=message(f"strength.{fact.strength}"),
+            checked=fact.checked.isoformat(),
         )
-        yield from wrapped(translate(told, language), "    ", "      ", columns)
+        yield from wrapped(translate(source, language), "    ", "      ", columns)
     if row.file:
         yield f"    {translate('pairs.file', language, file=row.file)}"
 
 
 def pairs_json(rows: Iterable[Pairing], language: Language) -> list[dict[str, Any]]:
-    """The releases for programs; a list of requirements is empty, and a value null, where nobody says anything."""
+    """The releases for programs; a list of requirements is empty, and a value null, where nothing is known."""
     return [
         {
             "release": str(row.release),

@@ -8,18 +8,8 @@ from typing import Any, Final
 
 from msgspec import to_builtins
 
-from resolver.audit.compare import (
-    Change,
-    Compared,
-    Gone,
-    Marked,
-    Rehashed,
-    Restored,
-    Twofold,
-    Yanked,
-    is_grave,
-)
-from resolver.audit.fact_checks import Judged, Remark, Verdict
+from resolver.audit.compare import Change, Compared, Gone, Marked, Rehashed, Restored, Twofold, Yanked, is_grave
+from resolver.audit.fact_checks import CheckedFact, Remark, Verdict
 from resolver.errors import escaped
 from resolver.i18n import translate
 from resolver.model.lock import LockedFact
@@ -32,24 +22,24 @@ _SOME: Final = 8  # names on one line
 
 def change_lines(compared: Compared, old: Sequence[LockedFact], days: int) -> Iterator[Message]:
     """A line for each change since a lock was made, grave ones first."""
-    yield from map(change_sentence, sorted(compared.changes, key=lambda one: not is_grave(one)))
+    yield from map(change_sentence, sorted(compared.changes, key=lambda change: not is_grave(change)))
     if not compared.changes and compared.files:
         yield message("upstream.no-change")
-    for missing in compared.out_of_reach:
-        projects = _some(missing.projects)
-        yield message("upstream.out-of-reach", index=missing.index, projects=projects, why=escaped(missing.why))
+    for row in compared.out_of_reach:
+        yield message("upstream.out-of-reach", index=row.index, projects=_some(row.projects), why=escaped(row.why))
     if compared.sources:
         yield message("upstream.sources", projects=_some(compared.sources))
     if old:
-        yield old_facts(old, days)
-    told = [message("upstream.compared", count=compared.files)]
-    unhashed = [message("upstream.unhashed", count=compared.unhashed)] if compared.unhashed else []
-    yield joined("comma", told + unhashed)
+        yield old_facts_sentence(old, days)
+    counts = [message("upstream.compared", count=compared.files)]
+    if compared.unhashed:
+        counts.append(message("upstream.unhashed", count=compared.unhashed))
+    yield joined("comma", counts)
 
 
-def old_facts(old: Sequence[LockedFact], days: int) -> Message:
+def old_facts_sentence(old: Sequence[LockedFact], days: int) -> Message:
     """The facts of a lock that were checked long ago."""
-    return message("upstream.old-facts", count=len(old), days=days, facts=_some([escaped(one.id) for one in old]))
+    return message("upstream.old-facts", count=len(old), days=days, facts=_some([escaped(fact.id) for fact in old]))
 
 
 def change_sentence(change: Change) -> Message:
@@ -62,8 +52,8 @@ def change_sentence(change: Change) -> Message:
         case Restored():
             return message("upstream.restored", release=release, **values)
         case Rehashed():
-            told = {"file": change.file, "offered": change.offered, "locked": change.locked}
-            return message("upstream.rehashed", **told, **values)
+            hashes = {"offered": change.offered, "locked": change.locked}
+            return message("upstream.rehashed", file=change.file, **hashes, **values)
         case Twofold():
             return message("upstream.twofold", file=change.file, **values)
         case Gone(scope="project"):
@@ -71,27 +61,23 @@ def change_sentence(change: Change) -> Message:
         case Gone(scope="release"):
             return message("upstream.release-gone", release=release, **values)
         case Gone(files=files):
-            return message(
-                "upstream.file-gone" if change.needed else "upstream.spare-gone", files=_some(files), **values
-            )
+            code = "upstream.file-gone" if change.needed else "upstream.spare-gone"
+            return message(code, files=_some(files), **values)
         case Marked(status=status, reason=reason):
             code = f"upstream.mark-{status}" if status in _MARKS else "upstream.mark-other"
-            marked = message(code, status=escaped(status), **values)
-            return message("upstream.because", text=marked, reason=escaped(reason)) if reason.strip() else marked
+            mark = message(code, status=escaped(status), **values)
+            return message("upstream.because", text=mark, reason=escaped(reason)) if reason.strip() else mark
 
 
 def _some(names: Sequence[str]) -> Message:
-    told, left = joined("comma", names[:_SOME]), len(names) - _SOME
-    return told if left <= 0 else message("upstream.and-more", text=told, count=left)
+    first, more = joined("comma", names[:_SOME]), len(names) - _SOME
+    return first if more <= 0 else message("upstream.and-more", text=first, count=more)
 
 
 def compared_json(compared: Compared) -> dict[str, Any]:
     """The changes for programs; texts are those of the index."""
     return {
-        "changes": [
-            {"kind": type(change).__name__.lower(), "grave": is_grave(change), **to_builtins(change)}
-            for change in compared.changes
-        ],
+        "changes": [{**to_builtins(change), "grave": is_grave(change)} for change in compared.changes],
         "files": compared.files,
         "files_without_hash": compared.unhashed,
         "from_git": list(compared.sources),
@@ -99,36 +85,35 @@ def compared_json(compared: Compared) -> dict[str, Any]:
     }
 
 
-def fact_line(judged: Judged, *, old_after: int | None, language: Language) -> str:
+def fact_line(checked: CheckedFact, *, old_after: int | None, language: Language) -> str:
     """One fact; `old_after` is a number of days if it was checked longer ago than that."""
-    verdict = message(f"upstream.verdict-{judged.verdict.value}")
-    remarks = joined("semicolon", [_remark(remark, language) for remark in judged.remarks])
-    told = message(
-        "upstream.fact", verdict=verdict, id=escaped(judged.fact.id), where=judged.fact.where, remarks=remarks
-    )
+    verdict = message(f"upstream.verdict-{checked.verdict.value}")
+    remarks = joined("semicolon", [_remark(remark, language) for remark in checked.remarks])
+    fact = checked.fact
+    line = message("upstream.fact", verdict=verdict, id=escaped(fact.id), where=fact.where, remarks=remarks)
     if old_after is not None:
-        told = message("upstream.old", text=told, checked=judged.fact.checked.isoformat(), days=old_after)
-    return translate(told, language)
+        line = message("upstream.old", text=line, checked=fact.checked.isoformat(), days=old_after)
+    return translate(line, language)
 
 
-def facts_summary(all_judged: Sequence[Judged], target: str, language: Language) -> str:
+def facts_summary(facts: Sequence[CheckedFact], target: str, language: Language) -> str:
     """The number of facts of each verdict."""
-    if not all_judged:
+    if not facts:
         return translate("upstream.no-facts", language)
-    numbers = Counter(judged.verdict for judged in all_judged)
+    numbers = Counter(checked.verdict for checked in facts)
     outcome = message("upstream.outcome", **{verdict.value: numbers[verdict] for verdict in Verdict})
-    return translate(message("upstream.facts", count=len(all_judged), target=target, outcome=outcome), language)
+    return translate(message("upstream.facts", count=len(facts), target=target, outcome=outcome), language)
 
 
-def fact_json(judged: Judged, *, old: bool, language: Language) -> dict[str, Any]:
+def fact_json(checked: CheckedFact, *, old: bool, language: Language) -> dict[str, Any]:
     """The findings for programs; `values` are unchanged from the index, `text` is in the language."""
-    fact = judged.fact
+    fact = checked.fact
     return {
         "id": fact.id,
         "package": fact.package,
         "kind": type(fact).__name__.lower(),
         "where": fact.where,
-        "verdict": judged.verdict.value,
+        "verdict": checked.verdict.value,
         "checked": fact.checked.isoformat(),
         "old": old,
         "remarks": [
@@ -138,7 +123,7 @@ def fact_json(judged: Judged, *, old: bool, language: Language) -> dict[str, Any
                 "values": _values(remark.message, "en"),
                 "text": _remark(remark, language),
             }
-            for remark in judged.remarks
+            for remark in checked.remarks
         ],
     }
 
@@ -147,9 +132,9 @@ def _remark(remark: Remark, language: Language) -> str:
     return translate(remark.message.code, language, **_values(remark.message, language))
 
 
-def _values(told: Message, language: Language) -> dict[str, str]:
+def _values(remark: Message, language: Language) -> dict[str, str]:
     """The values, harmless on a terminal."""
     return {
         key: escaped(translate(value, language) if isinstance(value, Message) else str(value))
-        for key, value in told.values.items()
+        for key, value in remark.values.items()
     }

@@ -1,4 +1,4 @@
-"""`verify.py`: a program that tells whether a machine and environment match the lock.
+"""`verify.py`: a program that checks whether a machine and environment match the lock.
 
 It is a single file, so that it can be copied and read alone: the modules of `resolver/verify` one after the other,
 with `model/system.py` so that versions of CANN are compared by the same code; then the data it needs of the
@@ -71,12 +71,8 @@ if __name__ == "__main__":
 def verify(lock: Lock) -> str:
     """The text of verify.py."""
     imports, body = _program()
-    head = _HEAD.format(
-        title=_quiet(lock.title),
-        python=lock.target.python_line,
-        imports=imports,
-    )
-    return head + body + _FOOT.format(lock=_told(lock))
+    head = _HEAD.format(title=_in_docstring(lock.title), python=lock.target.python_line, imports=imports)
+    return head + body + _FOOT.format(lock=_data(lock))
 
 
 @lru_cache(1)
@@ -91,20 +87,20 @@ def _program() -> tuple[str, str]:
     for module in MODULES:
         source = files("resolver").joinpath(f"{module}.py").read_text(encoding="utf-8")
         tree = ast.parse(source)
-        own = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]  # below its docstring
-        for node in own:
+        nodes = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]  # below its docstring
+        for node in nodes:
             imports.setdefault(getattr(node, "module", ""), set()).update(alias.name for alias in node.names)
-        rest = "\n".join(source.split("\n")[own[-1].end_lineno :]).strip()
+        code = "\n".join(source.split("\n")[nodes[-1].end_lineno :]).strip()
         title = "".join(f"# {line}".rstrip() + "\n" for line in (ast.get_docstring(tree) or "").splitlines())
-        parts.append(f"\n\n# --- {module.partition('/')[2]}\n#\n{title}\n{rest}\n")
+        parts.append(f"\n\n# --- {module.partition('/')[2]}\n#\n{title}\n{code}\n")
     lines = [f"import {name}" for name in sorted(imports.pop(""))]
-    for name, taken in sorted(imports.items()):
-        if name != "__future__" and not name.startswith("resolver."):
-            lines.append(f"from {name} import {', '.join(sorted(taken))}")
+    for module, names in sorted(imports.items()):
+        if module != "__future__" and not module.startswith("resolver."):
+            lines.append(f"from {module} import {', '.join(sorted(names))}")
     return "\n".join(lines), "".join(parts)
 
 
-def _told(lock: Lock) -> str:
+def _data(lock: Lock) -> str:
     """The lock's data, one pin a line. JSON never has three quotes in a row, so it cannot end the string early."""
     stages = {name: number for number, stage in enumerate(lock.stage, 1) for name in stage.pins}
     pins = [_pin(pin, stages[pin.name]) for pin in lock.pin]
@@ -122,14 +118,14 @@ def _told(lock: Lock) -> str:
         "absent": {row.name: row.reason for row in lock.absent},
         "driver": [_driver(row, lock) for row in lock.driver],
     }
-    written = json.dumps  # noqa: TID251  ASCII alone, inside of Python's source
-    lines = [f'"{key}": {written(value)},' for key, value in rows.items()]
-    told = json_text(texts(), indent=0, sort_keys=False)
-    return "\n".join(["{", *lines, '"pins": [', ",\n".join(map(written, pins)), "],", f'"texts": {told}', "}"])
+    dumps = json.dumps  # noqa: TID251  ASCII alone, inside of Python's source
+    lines = [f'"{key}": {dumps(value)},' for key, value in rows.items()]
+    messages = json_text(texts(), indent=0, sort_keys=False)
+    return "\n".join(["{", *lines, '"pins": [', ",\n".join(map(dumps, pins)), "],", f'"texts": {messages}', "}"])
 
 
 def texts() -> dict[str, dict[str, str]]:
-    """What the program tells, by language and code."""
+    """The messages of the program, by language and code."""
     return {language: templates("verify.", language) for language in LANGUAGES}
 
 
@@ -164,6 +160,6 @@ def _value(clause: Clause) -> str:
     return ".".join([*map(str, clause.line), "*"]) if clause.line else str(clause.value)
 
 
-def _quiet(text: str) -> str:
+def _in_docstring(text: str) -> str:
     """The text, safe inside a docstring."""
     return one_line(text).replace("\\", "/").replace('"', "'").replace("{", "(").replace("}", ")")

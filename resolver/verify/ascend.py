@@ -1,11 +1,11 @@
-"""CANN, the driver, the SoC and a tensor on the NPU: what files of CANN and npu-smi say of them.
+"""CANN, the driver, the SoC and a tensor on the NPU, by the files of CANN and the driver, and by npu-smi.
 
-CANN: `version.info` says `Version=8.2.0.0.201`, which is an internal number, and the release as `version_dir`;
-`version.cfg` has `[internal:release]`, and beside what runs now a history of what was installed. So only
-ascend_toolkit_install.info, `*_running_version` and `version_dir` are looked at.
+CANN: `version.info` has an internal number as `Version=8.2.0.0.201`, and the release as `version_dir`; `version.cfg`
+has `[internal:release]` of the running version, and a history of installations. So only ascend_toolkit_install.info,
+`*_running_version` and `version_dir` are read.
 
-npu-smi is asked for what it calls Software Version, and for the chip's names: an A2 has a Chip Type and a Chip Name
-(`Ascend`, `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
+npu-smi prints the driver as Software Version, and the chip's names: an A2 has a Chip Type and a Chip Name (`Ascend`,
+`910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from typing import NamedTuple
 
 from resolver.model.system import SystemVersion
 from resolver.verify.findings import (
-    Asked,
+    CheckContext,
     Finding,
     Group,
     UnreadableError,
     assignments,
+    list_and_count,
     read_text,
     run_program,
-    some,
 )
 from resolver.verify.imports import run_python, shown_command
 
-_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu goes by the first
+_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu reads the first
 _PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
 _NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
 
 
 class _Release(NamedTuple):
-    """The release of a part of CANN as a file tells it: as written, and as it is compared."""
+    """The release of a part of CANN in a file: as written, and as it is compared."""
 
     part: str
     path: str
@@ -46,42 +46,41 @@ class _Release(NamedTuple):
     version: SystemVersion
 
 
-def check_cann(asked: Asked) -> Group:
+def check_cann(context: CheckContext) -> Group:
     """Whether the active CANN is the lock's, all of it of one release."""
-    wanted = asked.lock.system["cann"]
-    variable = next((name for name in _HOMES if asked.environ.get(name)), "")
-    home = asked.environ.get(variable, "")
+    wanted = context.lock.system["cann"]
+    variable = next((name for name in _HOMES if context.environ.get(name)), "")
+    home = context.environ.get(variable, "")
     values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
     if not os.path.isdir(home):
         code = "cann-gone" if home else "cann-inactive"
-        return Group("cann", [Finding(code, values, _activation(asked, any_release=True))], values)
+        return Group("cann", [Finding(code, values, _activation(context, any_release=True))], values)
     record = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
     releases: list[_Release] = []
     findings: list[Finding] = []
     for path in (record, f"{home}/version.cfg", *(f"{home}/{part}/version.info" for part in _PARTS)):
         try:
-            releases += [_Release(part, path, text, _parsed(text, path)) for part, text in _stated(path)]
+            releases += [_Release(part, path, text, _parsed(text, path)) for part, text in _releases(path)]
         except UnreadableError as error:
             findings.append(Finding("cann-file-unreadable", error.values))
     if not releases:
-        told = findings[0].values if findings else {"path": record, "why": "no such file"}
-        return Group("cann", [Finding("cann-unreadable", {**values, **told})], values)
+        reason = findings[0].values if findings else {"path": record, "why": "no such file"}
+        return Group("cann", [Finding("cann-unreadable", {**values, **reason})], values)
     if variable != _HOMES[0]:
         findings.append(Finding("cann-half-active", values, _sourced([f"{home}/set_env.sh"])))
     first = releases[0]
     values["found"] = first.text
     if not first.version.same_release(SystemVersion.parse(wanted)):
-        findings.insert(0, Finding("cann-differs", values, _activation(asked, any_release=False)))
-    others = [one for one in releases if not one.version.same_release(first.version)]
+        findings.insert(0, Finding("cann-differs", values, _activation(context, any_release=False)))
+    others = [f"{row.part} {row.text} ({row.path})" for row in releases if not row.version.same_release(first.version)]
     if others:
-        named = some([f"{one.part} {one.text} ({one.path})" for one in others])
-        findings.append(Finding("cann-parts-differ", {**values, **named}))
-    findings += _nnal(asked, first.version)
+        findings.append(Finding("cann-parts-differ", {**values, **list_and_count(others)}))
+    findings += _nnal(context, first.version)
     return Group("cann", findings, values)
 
 
-def _stated(path: str) -> Iterator[tuple[str, str]]:
-    """The parts of CANN whose releases a file tells, that of the toolkit first."""
+def _releases(path: str) -> Iterator[tuple[str, str]]:
+    """The parts of CANN with the releases that a file says of them, the toolkit first."""
     text = read_text(path)
     rows = assignments(text or "")
     folder, name = os.path.split(path)
@@ -98,9 +97,9 @@ def _stated(path: str) -> Iterator[tuple[str, str]]:
         yield "toolkit", rows.get("version", "")
 
 
-def _nnal(asked: Asked, release: SystemVersion) -> list[Finding]:
+def _nnal(context: CheckContext, release: SystemVersion) -> list[Finding]:
     """NNAL must be the same release as the toolkit. Its file says `Version : 8.0.0.B100`."""
-    folder = asked.environ.get("ATB_HOME_PATH", "")
+    folder = context.environ.get("ATB_HOME_PATH", "")
     for _ in range(_NNAL_UP if folder else 0):
         path = f"{folder}/version.info"
         try:
@@ -114,11 +113,11 @@ def _nnal(asked: Asked, release: SystemVersion) -> list[Finding]:
     return []
 
 
-def _activation(asked: Asked, *, any_release: bool) -> str:
+def _activation(context: CheckContext, *, any_release: bool) -> str:
     """The command that activates the lock's release, or any if there is none; nothing where there is none of them."""
-    release = asked.lock.system["cann"]
+    release = context.lock.system["cann"]
     names = [f"cann-{release}", f"ascend-toolkit/{release}", *(["cann", "ascend-toolkit"] if any_release else [])]
-    homes = [asked.ascend, *(f"{home}/Ascend" for home in (asked.environ.get("HOME"),) if home)]
+    homes = [context.ascend, *(f"{home}/Ascend" for home in (context.environ.get("HOME"),) if home)]
     return _sourced([f"{home}/{name}/set_env.sh" for home in homes for name in names])
 
 
@@ -145,7 +144,7 @@ tell({"sum": float((ones + ones).sum().cpu()), "count": torch.npu.device_count()
 
 
 class NpuTool(NamedTuple):
-    """What npu-smi says: of the driver, of the first chip, and how many NPUs there are. Empty where it says nothing."""
+    """The driver, the first chip and the number of NPUs by npu-smi; empty where it does not print them."""
 
     driver: str = ""
     chip: str = ""
@@ -157,37 +156,37 @@ class NpuTool(NamedTuple):
         return self.npus > 0 or bool(glob.glob("/dev/davinci[0-9]*"))
 
 
-def ask_npu_smi(asked: Asked) -> NpuTool:
+def ask_npu_smi(context: CheckContext) -> NpuTool:
     """The answers of npu-smi, if there is one."""
-    folders = [*asked.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
+    folders = [*context.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
     tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
 
-    def told(*arguments: str) -> str:
-        ran = run_program([tool or "", "info", *arguments], asked.environ)
-        return ran.output if ran.status == 0 else ""
+    def output(*arguments: str) -> str:
+        result = run_program([tool or "", "info", *arguments], context.environ)
+        return result.output if result.status == 0 else ""
 
-    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+\S", told("-m"), re.MULTILINE)
+    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+\S", output("-m"), re.MULTILINE)
     if not rows:
         return NpuTool()
     card, chip = rows[0]
-    board = assignments(told("-t", "board", "-i", card))
-    about = assignments(told("-t", "board", "-i", card, "-c", chip))
-    name, npu = about.get("chip name", ""), about.get("npu name", "")
+    of_board = assignments(output("-t", "board", "-i", card))
+    of_chip = assignments(output("-t", "board", "-i", card, "-c", chip))
+    name, npu = of_chip.get("chip name", ""), of_chip.get("npu name", "")
     if npu and npu.upper() != "NA":
         name = f"{name}_{npu}"
     elif not name.lower().startswith("ascend"):
-        name = about.get("chip type", "") + name
-    return NpuTool(board.get("software version", ""), name, len(rows))
+        name = of_chip.get("chip type", "") + name
+    return NpuTool(of_board.get("software version", ""), name, len(rows))
 
 
 def soc_family(name: str) -> str:
-    """`A2` for Ascend910B4, `A3` for Ascend910_9392; nothing for a name that is not known."""
+    """`A2` for Ascend910B4, `A3` for Ascend910_9392; empty for an unknown name."""
     return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
 
 
-def check_soc(asked: Asked, tool: NpuTool) -> Group:
+def check_soc(context: CheckContext, tool: NpuTool) -> Group:
     """Whether the chips are of the family that the lock's binaries and CANN's operators are for."""
-    wanted, family = asked.lock.system["soc"], soc_family(tool.chip)
+    wanted, family = context.lock.system["soc"], soc_family(tool.chip)
     values = {"wanted": wanted, "found": family, "chip": tool.chip or "-"}
     if family.upper() == wanted.upper():
         return Group("soc", [], values)
@@ -195,31 +194,31 @@ def check_soc(asked: Asked, tool: NpuTool) -> Group:
     return Group("soc", [Finding(code, values)], values)
 
 
-def check_npu(asked: Asked, tool: NpuTool) -> Group:
+def check_npu(context: CheckContext, tool: NpuTool) -> Group:
     """Whether torch_npu computes two and two on the first NPU."""
     values = {"count": "0", "name": "-"}
     if not tool.has_npu:
         return Group("npu", [Finding("npu-absent", values)], values)
-    rows, error = run_python(asked, _TENSOR)
+    rows, error = run_python(context, _TENSOR)
     if not rows:
         code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
-        return Group("npu", [Finding("npu-failed", {"error": error, "command": shown_command(asked, code)})], values)
+        return Group("npu", [Finding("npu-failed", {"error": error, "command": shown_command(context, code)})], values)
     (row,) = rows
     values = {"count": str(row["count"]), "name": str(row["name"])}
     findings = [] if row["sum"] == 8.0 else [Finding("npu-wrong", {"found": str(row["sum"])})]
-    wanted, family = asked.lock.system.get("soc", ""), soc_family(values["name"])
+    wanted, family = context.lock.system.get("soc", ""), soc_family(values["name"])
     if wanted and family and family.upper() != wanted.upper() and not soc_family(tool.chip):
         findings.append(Finding("soc-differs", {"wanted": wanted, "found": family, "chip": values["name"]}))
     return Group("npu", findings, values)
 
 
-def check_hdk(asked: Asked, tool: NpuTool) -> Group:
-    """Whether the driver is no older than the target's, and meets what else the lock asks of it."""
-    wanted = asked.lock.system.get("hdk", "")
-    needs = asked.lock.driver
-    path = f"{asked.ascend}/driver/version.info"
-    told = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
-    values = {"wanted": wanted, "found": "", "path": path, "running": tool.driver, "asked": told}
+def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
+    """Whether the driver is no older than the target's, and meets the other requirements of the lock on it."""
+    wanted = context.lock.system.get("hdk", "")
+    needs = context.lock.driver
+    path = f"{context.ascend}/driver/version.info"
+    asked = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
+    values = {"wanted": wanted, "found": "", "path": path, "running": tool.driver, "asked": asked}
     try:
         text = read_text(path)
         if text is not None:
@@ -239,14 +238,14 @@ def check_hdk(asked: Asked, tool: NpuTool) -> Group:
         findings.append(Finding("hdk-old", values))
     for need in sorted(needs, key=lambda need: not need.binding):  # what must be met first
         if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):
-            unmet = {**values, "by": need.by, "asked": need.wanted, "reason": need.reason[asked.language]}
+            unmet = {**values, "by": need.by, "asked": need.wanted, "reason": need.reason[context.language]}
             findings.append(Finding("hdk-refused" if need.binding else "hdk-unmet", unmet))
     try:
         if tool.driver and not _parsed(tool.driver, "npu-smi").same_release(version):
             findings.append(Finding("hdk-not-running", values))
     except UnreadableError:
         pass  # a form that only npu-smi uses; the file is what counts
-    return Group("hdk", findings, values, "hdk-met" if told else "hdk-any")
+    return Group("hdk", findings, values, "hdk-met" if asked else "hdk-any")
 
 
 def _holds(version: SystemVersion, sign: str, text: str) -> bool:

@@ -1,4 +1,4 @@
-"""What checks stand on: the lock, what a run was asked, what they tell, and files that others wrote."""
+"""What checks have in common: their context, what they find, and the files and programs of others."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SECONDS = 60
 
 
 class LockedDistribution(NamedTuple):
-    """A pin. `stage` says when it is installed; `sha256` are its files, of which none is known before for a build.
+    """A pin. `stage` says when it is installed; `sha256` are its files, none for a build.
 
-    `commit` and `editable` speak of a pin from git.
+    `commit` and `editable` are those of a pin from git.
     """
 
     name: str
@@ -35,8 +35,8 @@ class LockedDistribution(NamedTuple):
 class DriverNeed(NamedTuple):
     """What `by` asks of the driver: any of `ranges`, each of them all of its comparisons, such as `>=` and `25.0.rc1`.
 
-    `wanted` says the same for people, `reason` why and who says so, in each language. Where it is not `binding`, what
-    does not meet it is a warning.
+    `wanted` says the same for people, `reason` why and on whose word, in each language. If it is not `binding`, a
+    driver that does not meet it is a warning.
     """
 
     by: str
@@ -48,7 +48,7 @@ class DriverNeed(NamedTuple):
 
 @dataclass(frozen=True)
 class LockedStack:
-    """All that verify.py knows of its lock: `python` is such as `3.11`, `texts` what it tells, by language and code."""
+    """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code."""
 
     stack: str
     target: str
@@ -79,8 +79,8 @@ def is_shared() -> bool:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What this run was asked: the lock, where things are, how thoroughly, and the language of what is told."""
+class CheckContext:
+    """The lock, where things are, how thoroughly to check, and the language of messages."""
 
     lock: LockedStack
     folder: str
@@ -96,12 +96,12 @@ class Asked:
         return shlex.quote(sys.executable)
 
     @property
-    def install(self) -> str:
+    def install_command(self) -> str:
         """The command that installs what is missing."""
         return self._install("--python", sys.executable, *(["--system"] if is_shared() else []))
 
     @property
-    def fresh(self) -> str:
+    def venv_command(self) -> str:
         """The command that makes an environment of its own for the lock."""
         return f"python{self.lock.python} -m venv env && . env/bin/activate && {self._install()}"
 
@@ -109,35 +109,35 @@ class Asked:
         wheelhouse = ["--wheelhouse", self.wheelhouse] if self.wheelhouse else []
         return " ".join(map(shlex.quote, ["bash", f"{self.folder}/install.sh", *options, *wheelhouse]))
 
-    def after(self, command: str) -> str:
-        """A command that takes something away, then `install`; from a Python that others share nothing is taken."""
-        return self.fresh if is_shared() else f"{command} && {self.install}"
+    def then_install(self, command: str) -> str:
+        """A command that removes something, then `install_command`; from a shared Python nothing is removed."""
+        return self.venv_command if is_shared() else f"{command} && {self.install_command}"
 
-    def again(self, *names: str) -> str:
-        """The command that takes distributions away and installs what the lock has of them.
+    def reinstall_command(self, *names: str) -> str:
+        """The command that uninstalls distributions and installs what the lock has of them.
 
-        Without pip nothing can be installed, so Python's own takes the place of one that goes.
+        Without pip nothing can be installed, so Python's own takes its place.
         """
-        back = f" && {self.python} -m ensurepip" if "pip" in names else ""
-        return self.after(f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}{back}")
+        ensure = f" && {self.python} -m ensurepip" if "pip" in names else ""
+        return self.then_install(f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}{ensure}")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not as locked, or could not be told.
+    """Something that is not as locked, or could not be found out.
 
-    `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their placeholders. `mend` is a
+    `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their placeholders. `remedy` is a
     command that is better than the text.
     """
 
     code: str
     values: Mapping[str, str]
-    mend: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True)
 class Group:
-    """What one check found. `note` is the code of the text for the line of a group that is fine, if not its name."""
+    """The result of a check. `note` is the code of the text for a group without findings, if not its name."""
 
     name: str
     findings: Sequence[Finding]
@@ -145,14 +145,14 @@ class Group:
     note: str = ""
 
 
-def some(items: Sequence[str], most: int = 3) -> dict[str, str]:
-    """The values `list` and `count` of a sentence that names a few of many."""
+def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
+    """The values `list` and `count` of a sentence, which names a few of many."""
     text = ", ".join(items[:most])
     return {"list": text if len(items) <= most else f"{text}, …", "count": str(len(items))}
 
 
 class UnreadableError(Exception):
-    """A file that is there and cannot be read, or says nothing that makes sense; `values` name it in a finding."""
+    """A file that exists but cannot be read or has an invalid content; `values` name it in a finding."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(path, why)
@@ -176,15 +176,15 @@ def read_text(path: str, errors: str = "strict") -> str | None:
 
 def assignments(text: str) -> dict[str, str]:
     """Lines like `Version=25.3.rc1` or `Chip Name   : 910B4`: the first of each key, in lower case."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in text.splitlines():
         match = re.match(r"\s*([A-Za-z][\w .-]*?)\s*[=:]\s*(.*?)\s*$", line)
         if match:
-            found.setdefault(match[1].lower(), match[2])
-    return found
+            values.setdefault(match[1].lower(), match[2])
+    return values
 
 
-class Ran(NamedTuple):
+class ProgramResult(NamedTuple):
     """What a program printed, its status (None if it has none), and how it ended: by its last error if any."""
 
     status: int | None
@@ -192,7 +192,7 @@ class Ran(NamedTuple):
     ending: str
 
 
-def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS) -> Ran:
+def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS) -> ProgramResult:
     """Run a program that the machine or the environment has, for at most so long."""
     try:
         done = subprocess.run(  # noqa: S603
@@ -200,12 +200,12 @@ def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int
         )
     except subprocess.TimeoutExpired as error:
         output = (error.stdout or b"").decode("utf-8", "replace")
-        return Ran(None, output, f"it took more than {seconds // 60} minutes")
+        return ProgramResult(None, output, f"it took more than {seconds // 60} minutes")
     except (OSError, ValueError) as error:
-        return Ran(None, "", getattr(error, "strerror", None) or str(error))
+        return ProgramResult(None, "", getattr(error, "strerror", None) or str(error))
     errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
     ending = errors[-1] if errors else f"exit status {done.returncode}"
     if done.returncode < 0:
-        names = {one.value: one.name for one in signal.Signals}  # real-time signals have none
+        names = {number.value: number.name for number in signal.Signals}  # real-time signals have none
         ending = ": ".join([f"killed by {names.get(-done.returncode, -done.returncode)}", *errors[-1:]])
-    return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), ending)
+    return ProgramResult(done.returncode, done.stdout.decode("utf-8", "replace"), ending)

@@ -1,11 +1,9 @@
 """The imports that the lock names, in a Python that sees what a user's program would see.
 
-Not isolated, as everything else here is: CANN's set_env.sh puts what torch_npu
-needs on PYTHONPATH. So each module is also asked where it came from, as that
-variable or the user's own site-packages can put another one before the lock's.
+Unlike the other checks, it is not isolated: CANN's set_env.sh puts modules that torch_npu needs on PYTHONPATH. So the
+path of each module is checked as well, as that variable or the user's own site-packages can come before the lock's.
 
-After a module that fails the rest goes to another Python: half of what it loaded
-stays behind, and what is imported after it can fail of that alone.
+After a module that fails, another Python imports the remaining ones: modules half loaded can make further imports fail.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from resolver.verify.environment import Installed
-from resolver.verify.findings import Asked, Finding, Group, run_program
+from resolver.verify.findings import CheckContext, Finding, Group, run_program
 
 _SECONDS_OF_IMPORTS = 1800
 # The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).
@@ -28,7 +26,7 @@ _MISSING_LIBRARY = re.compile(
     r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*): cannot open shared object"
 )
 
-# What a module prints goes to stderr: what is told must be all of stdout.
+# What a module prints goes to stderr: stdout has the rows alone.
 _TELL = """
 import json, os, sys
 told = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -51,59 +49,61 @@ for name in json.loads(sys.argv[1]):
 """
 
 
-def run_python(asked: Asked, code: str, *arguments: str) -> tuple[list[dict[str, Any]], str]:
+def run_python(context: CheckContext, code: str, *arguments: str) -> tuple[list[dict[str, Any]], str]:
     """Run code in the environment with the lock's variables: the rows that it `tell`s, and how it ended."""
-    environ = {**asked.environ, **asked.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
-    ran = run_program([sys.executable, "-c", _TELL + code, *arguments], environ, _SECONDS_OF_IMPORTS)
+    environ = {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
+    result = run_program([sys.executable, "-c", _TELL + code, *arguments], environ, _SECONDS_OF_IMPORTS)
     rows = []
-    for line in ran.output.splitlines():
+    for line in result.output.splitlines():
         try:
             rows.append(dict(json.loads(line)))
         except (ValueError, TypeError):
             continue  # the process died while it wrote
-    return rows, ran.ending
+    return rows, result.ending
 
 
-def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[str], *, on_npu: bool) -> Group:
+def check_imports(
+    context: CheckContext, installed: Mapping[str, Installed], paths: Iterable[str], *, on_npu: bool
+) -> Group:
     """Each module of the lock's list: whether it can be imported, and whether it is this environment's.
 
-    Without an NPU (on_npu), as where an image is built, a machine can lack libraries of
-    CANN or its driver; a module that wants one of them could then not be tried.
+    Without an NPU (on_npu), as where an image is built, a machine can lack libraries of CANN or its driver; a module
+    that needs one of them cannot be tried there.
     """
     homes = [os.path.realpath(path) for path in paths]
-    homes += [os.path.realpath(one.source) for one in found.values() if one.source]
-    left = list(asked.lock.imports)
+    homes += [os.path.realpath(row.source) for row in installed.values() if row.source]
+    untried = list(context.lock.imports)
     findings: list[Finding] = []
-    while left:
-        rows, ending = run_python(asked, _IMPORT, json.dumps(left))
-        ended = {row["name"]: row for row in rows}
-        for name in left:
-            values = {"name": name, "command": shown_command(asked, f"import {name}")}
-            row = ended.get(name)
+    while untried:
+        rows, ending = run_python(context, _IMPORT, json.dumps(untried))
+        rows_by_name = {row["name"]: row for row in rows}
+        for name in untried:
+            values = {"name": name, "command": shown_command(context, f"import {name}")}
+            row = rows_by_name.get(name)
             if row is None:
                 findings.append(Finding("import-died", {**values, "error": ending}))
                 break
             if "error" in row:
-                findings.append(_failure(asked, values, str(row["error"]).partition("\n")[0], on_npu=on_npu))
+                findings.append(_failure(context, values, str(row["error"]).partition("\n")[0], on_npu=on_npu))
                 break
             if row["path"] and not _within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
-        left = left[left.index(name) + 1 :]
-    return Group("imports", findings, {"list": ", ".join(asked.lock.imports)})
+        untried = untried[untried.index(name) + 1 :]
+    return Group("imports", findings, {"list": ", ".join(context.lock.imports)})
 
 
-def _failure(asked: Asked, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:
+def _failure(context: CheckContext, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:
     missing = _MISSING_LIBRARY.search(error)
     if missing is None:
         return Finding("import-failed", {**values, "error": error})
-    code = "import-without-cann" if on_npu or _is_on_disk(asked, missing[1]) else "import-untried"
+    code = "import-without-cann" if on_npu or _is_on_disk(context, missing[1]) else "import-untried"
     return Finding(code, {**values, "library": missing[1]})
 
 
-def _is_on_disk(asked: Asked, library: str) -> bool:
+def _is_on_disk(context: CheckContext, library: str) -> bool:
     """Whether CANN or the driver has it where programs load it from (`devlib` has stand-ins for compilers)."""
-    home = glob.escape(asked.environ.get("ASCEND_HOME_PATH", ""))
-    driver = f"{glob.escape(asked.ascend)}/driver/lib64"
+    home = glob.escape(context.environ.get("ASCEND_HOME_PATH", ""))
+    driver = f"{glob.escape(context.ascend)}/driver/lib64"
     folders = [driver, f"{driver}/*", *([f"{home}/lib64", f"{home}/*/lib64"] if home else [])]
     return any(glob.glob(f"{folder}/{library}") for folder in folders)
 
@@ -113,7 +113,7 @@ def _within(path: str, homes: list[str]) -> bool:
     return any(real.startswith(home.rstrip("/") + "/") for home in homes)
 
 
-def shown_command(asked: Asked, code: str) -> str:
+def shown_command(context: CheckContext, code: str) -> str:
     """The command that runs code as `run_python` does, for a person to try."""
-    variables = [f"{key}={shlex.quote(value)}" for key, value in sorted(asked.lock.import_env.items())]
-    return " ".join([*(["env", *variables] if variables else []), asked.python, "-c", shlex.quote(code)])
+    variables = [f"{key}={shlex.quote(value)}" for key, value in sorted(context.lock.import_env.items())]
+    return " ".join([*(["env", *variables] if variables else []), context.python, "-c", shlex.quote(code)])

@@ -20,7 +20,7 @@ from resolver.verify.environment import (
     check_requirements,
     installed_distributions,
 )
-from resolver.verify.findings import Asked, Group, LockedStack, run_program
+from resolver.verify.findings import CheckContext, Group, LockedStack, run_program
 from resolver.verify.imports import check_imports
 from resolver.verify.record import check_collisions, check_files, read_records
 
@@ -30,7 +30,7 @@ _TERMINATED = 143
 _WORD = "python"
 _ENDS = ("system-differs", "processor-differs", "python-differs", "environment-other")
 _SYSTEM = ("machine", "cann", "hdk", "soc")
-# What does not fail
+# Findings that do not fail
 WARNINGS = (
     "cann-file-unreadable",
     "cann-half-active",
@@ -54,32 +54,32 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
 
     0: as locked; 1: something differs; 2: the command is wrong.
     """
-    if sys.stdout is None:  # it is closed: the exit status tells, and no other file may get its number
+    if sys.stdout is None:  # it is closed, and no other file may get its number
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.stdout = os.fdopen(1, "w", closefd=False)
     lock = LockedStack.parse(text)
-    given = _arguments(arguments, sorted(lock.texts))
-    if given.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
-        return _become(given.python or sys.executable, file, arguments)
+    options = _options(arguments, sorted(lock.texts))
+    if options.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
+        return _become(options.python or sys.executable, file, arguments)
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # what was begun here ends, too
     folder = os.path.dirname(os.path.abspath(file))
-    asked = Asked(
+    context = CheckContext(
         lock,
         folder,
         dict(os.environ),
-        ascend=given.ascend,
-        wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else _bundle(folder),
-        full=given.full,
-        language=_language(given.lang, lock.texts),
+        ascend=options.ascend,
+        wheelhouse=os.path.abspath(options.wheelhouse) if options.wheelhouse else _bundle(folder),
+        full=options.full,
+        language=_language(options.lang, lock.texts),
     )
-    report = Report(asked, as_json=given.json, lenient=given.skip_system_checks)
-    if given.machine:
-        sys.stdout.write("".join(map(report.for_install, check_system(asked, ask_npu_smi(asked)))))
+    report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
+    if options.machine:
+        sys.stdout.write("".join(map(report.for_install, check_system(context, ask_npu_smi(context)))))
         return 0
     try:
         report.begin()
-        for group in checks(asked):
+        for group in checks(context):
             report.add(group)
             if report.is_hopeless:
                 break
@@ -89,7 +89,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         if str(error):
             sys.stderr.write(f"error: the report cannot be written: {error}\n")
             return _USAGE
-        return 1  # `verify.py | head`: what is left to say has no reader
+        return 1  # `verify.py | head` has read enough
     except MemoryError:
         sys.stderr.write("error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n")
         return _USAGE
@@ -104,59 +104,57 @@ def _bundle(folder: str) -> str:
     return top if os.path.isfile(os.path.join(top, "bundle.json")) else ""
 
 
-def checks(asked: Asked) -> Iterator[Group]:
+def checks(context: CheckContext) -> Iterator[Group]:
     """Every check that the lock gives a reason for, the cheap ones first."""
-    tool = ask_npu_smi(asked)
-    system = check_system(asked, tool)
+    tool = ask_npu_smi(context)
+    system = check_system(context, tool)
     yield next(system)
     paths = [path for path in sys.path if os.path.isdir(path)]
-    found, trouble = installed_distributions(asked, paths)
-    yield check_python(asked, found)
+    installed, broken = installed_distributions(context, paths)
+    yield check_python(context, installed)
     yield from system
-    records, broken = read_records(asked, found)
-    collisions, excused = check_collisions(asked, found, records)
+    records, unreadable = read_records(context, installed)
+    collisions, overwritten = check_collisions(context, installed, records)
     colliding = {finding.values["other"] for finding in collisions.findings}
-    yield check_distributions(asked, found, trouble, colliding)
-    yield check_files(asked, found, records, broken, excused)
+    yield check_distributions(context, installed, broken, colliding)
+    yield check_files(context, installed, records, unreadable, overwritten)
     yield collisions
-    yield check_requirements(asked)
-    if asked.lock.imports:
-        yield check_imports(asked, found, paths, on_npu=tool.has_npu)
-    if "torch-npu" in asked.lock.pins:
-        yield check_npu(asked, tool)
+    yield check_requirements(context)
+    if context.lock.imports:
+        yield check_imports(context, installed, paths, on_npu=tool.has_npu)
+    if "torch-npu" in context.lock.pins:
+        yield check_npu(context, tool)
 
 
-def check_system(asked: Asked, tool: NpuTool) -> Iterator[Group]:
-    """What `--skip-system-checks` is about: the machine, then CANN, driver and SoC where the lock asks for them."""
-    system = asked.lock.system
-    yield check_machine(asked)
+def check_system(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
+    """The checks of `--skip-system-checks`: the machine, then CANN, driver and SoC if the lock has them."""
+    system = context.lock.system
+    yield check_machine(context)
     if "cann" in system:
-        yield check_cann(asked)
-    if "torch-npu" in asked.lock.pins or "hdk" in system or asked.lock.driver:
-        yield check_hdk(asked, tool)
+        yield check_cann(context)
+    if "torch-npu" in context.lock.pins or "hdk" in system or context.lock.driver:
+        yield check_hdk(context, tool)
     if "soc" in system:
-        yield check_soc(asked, tool)
+        yield check_soc(context, tool)
 
 
 def _become(python: str, file: str, arguments: Sequence[str]) -> int:
     """Go on as that Python, isolated; returns only where it is none. Another program might end as if all were well."""
     path = os.path.abspath(python)
-    ran = run_program([path, "-I", "-c", f"print({_WORD!r})"], os.environ)
-    if ran.output.split() == [_WORD]:
+    result = run_program([path, "-I", "-c", f"print({_WORD!r})"], os.environ)
+    if result.output.split() == [_WORD]:
         os.execv(path, [path, "-I", os.path.abspath(file), *arguments, "--python="])  # noqa: S606
-    why = ran.ending if ran.status is None else "it does not run as Python"
+    why = result.ending if result.status is None else "it does not run as Python"
     sys.stderr.write(f"error: {path} cannot be run: {why}\nhint: pass --python PATH of an environment\n")
     return _USAGE
 
 
-def _language(wanted: str | None, known: Collection[str]) -> str:
-    for value in (wanted, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))):
-        if value:
-            return value[:2].lower() if value[:2].lower() in known else "en"
-    return "en"
+def _language(option: str | None, languages: Collection[str]) -> str:
+    locale = next(filter(None, (option, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG")))), "en")
+    return locale[:2].lower() if locale[:2].lower() in languages else "en"
 
 
-def _arguments(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Namespace:
+def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="verify.py",
         description="Check whether this machine and environment match the lock. Changes nothing.",
@@ -184,46 +182,46 @@ def _arguments(arguments: Sequence[str], languages: Sequence[str]) -> argparse.N
 
 
 class UnwritableError(Exception):
-    """Standard output takes no more; the reason as the system tells it, empty where only the reader has gone."""
+    """Standard output cannot be written; the reason is that of the system, and empty for a closed pipe."""
 
 
 class Report:
-    """Tells of groups. `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks."""
+    """Prints groups. `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks."""
 
-    def __init__(self, asked: Asked, *, as_json: bool, lenient: bool) -> None:
-        self._asked = asked
-        self._texts = asked.lock.texts[asked.language]
+    def __init__(self, context: CheckContext, *, as_json: bool, lenient: bool) -> None:
+        self._context = context
+        self._texts = context.lock.texts[context.language]
         self._as_json = as_json
         self._lenient = lenient
         self._groups: list[dict[str, Any]] = []
-        self.is_hopeless = False  # all that is still to be looked at would follow from what was found
+        self.is_hopeless = False  # all further findings would follow from those so far
 
     def begin(self) -> None:
         """The line above all."""
-        lock = self._asked.lock
+        lock = self._context.lock
         self._say(self._fill("label-head", {"stack": lock.stack, "target": lock.target}))
 
     def add(self, group: Group) -> None:
         """The line of a group that was checked."""
-        told = self._told(group)
-        self._groups.append(told)
+        row = self._row(group)
+        self._groups.append(row)
         codes = Counter(finding.code for finding in group.findings)
-        counted = [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
-        note = ", ".join(counted) or self._note(group)
-        state = self._texts[f"state-{told['state']}"]
+        counts = [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
+        note = ", ".join(counts) or self._note(group)
+        state = self._texts[f"state-{row['state']}"]
         self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
-        self.is_hopeless = any(row["code"] in _ENDS and row["state"] == "wrong" for row in told["findings"])
+        self.is_hopeless = any(part["code"] in _ENDS and part["state"] == "wrong" for part in row["findings"])
 
     def for_install(self, group: Group) -> str:
-        """A line for each finding, for install.sh: its state, what differs and why, and what mends it, between tabs.
+        """A line for each finding, for install.sh: its state, what differs and why, and its remedy, with tabs between.
 
-        What is fine has one, too, and so has a SoC that is unknown, as where an image is built.
+        A group without findings has one, too, and so has a SoC that is unknown, as where an image is built.
         """
         rows = [
             ("ok", row["what"], "")
             if row["code"] in ("soc-unknown", "soc-unnamed")
             else (row["state"], self._fill("label-because", row), row["mend"])
-            for row in self._told(group)["findings"]
+            for row in self._row(group)["findings"]
         ]
         fine = {"what": self._texts[f"group-{group.name}"], "why": self._note(group)}
         rows = rows or [("ok", self._fill("label-because", fine), "")]
@@ -235,10 +233,10 @@ class Report:
         rows.sort(key=lambda row: row["state"] == "warning")
         wrong = sum(row["state"] == "wrong" for row in rows)
         if self._as_json:
-            lock = self._asked.lock
-            told = {
+            lock = self._context.lock
+            report = {
                 "schema": 1,
-                "language": self._asked.language,
+                "language": self._context.language,
                 "status": "differs" if wrong else "as-locked",
                 "stack": lock.stack,
                 "target": lock.target,
@@ -248,7 +246,7 @@ class Report:
                 "ended": self.is_hopeless,
                 "groups": self._groups,
             }
-            self._write(json.dumps(told, indent=2, ensure_ascii=True))
+            self._write(json.dumps(report, indent=2, ensure_ascii=True))
         for row in rows:
             self._say("")
             self._say(self._fill(f"label-{row['state']}", row) + f"  [{row['code']}]")
@@ -261,28 +259,28 @@ class Report:
         self._say(self._fill("label-differs" if wrong else "label-as-locked", counts))
         return 1 if wrong else 0
 
-    def _told(self, group: Group) -> dict[str, Any]:
-        """A group and its findings as they are told, in the form of the JSON."""
-        asked = self._asked
-        commands = {"python": asked.python, "install": asked.install, "fresh": asked.fresh}
+    def _row(self, group: Group) -> dict[str, Any]:
+        """A group and its findings as in the JSON."""
+        context = self._context
+        commands = {"python": context.python, "install": context.install_command, "fresh": context.venv_command}
         rows = []
         for finding in group.findings:
-            values = {**commands, "again": asked.again(finding.values.get("name", "")), **finding.values}
-            what, why, mend = (self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend"))
+            values = {**commands, "again": context.reinstall_command(finding.values.get("name", "")), **finding.values}
+            what, why, remedy = (self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend"))
             is_warning = finding.code in WARNINGS or (self._lenient and group.name in _SYSTEM)
             state = "warning" if is_warning else "wrong"
-            row = {"code": finding.code, "state": state, "what": what, "why": why, "mend": finding.mend or mend}
+            row = {"code": finding.code, "state": state, "what": what, "why": why, "mend": finding.remedy or remedy}
             rows.append({**row, "values": dict(finding.values)})
         states = {row["state"] for row in rows}
         state = "wrong" if "wrong" in states else "warning" if states else "ok"
         return {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
 
     def _note(self, group: Group) -> str:
-        """What is told of a group that is fine."""
+        """The text for a group without findings."""
         return self._fill(f"note-{group.note or group.name}", group.values)
 
     def _fill(self, code: str, values: Mapping[str, Any]) -> str:
-        """The text of a code; there is none for what a command says alone, and for a note of nothing."""
+        """The text of a code; empty if a remedy is always a command, or a group has no note."""
         return self._texts.get(code, "").format(**values)
 
     def _say(self, line: str) -> None:

@@ -1,7 +1,4 @@
-"""RECORD: every file that an installer put there, with hash and size, against what is on disk now.
-
-Every file must be there in its size. Contents are compared of all files with `--full`, else of a sample.
-"""
+"""The installed files against RECORD: their sizes, and the hashes of a sample or, with `--full`, of all."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from resolver.verify.environment import Installed
-from resolver.verify.findings import Asked, Finding, Group, UnreadableError, read_text, some
+from resolver.verify.findings import CheckContext, Finding, Group, UnreadableError, list_and_count, read_text
 
 _SMALL_FILES = 40
 _SMALL_BYTES = 1 << 18
@@ -27,34 +24,36 @@ _CHUNK = 1 << 20
 
 
 class RecordRow(NamedTuple):
-    """A file of a distribution. `digest` is `sha256=…` as in RECORD, without padding; a size of -1 is not told."""
+    """A file of a distribution. `digest` is `sha256=…` as in RECORD, without padding; -1 is an unknown size."""
 
     path: str
     digest: str
     size: int
 
 
-def read_records(asked: Asked, found: Mapping[str, Installed]) -> tuple[dict[str, list[RecordRow]], dict[str, Finding]]:
+def read_records(
+    context: CheckContext, installed: Mapping[str, Installed]
+) -> tuple[dict[str, list[RecordRow]], dict[str, Finding]]:
     """The rows of every distribution's RECORD, and what is wrong with those that have none."""
     records: dict[str, list[RecordRow]] = {}
-    broken: dict[str, Finding] = {}
-    for name, one in found.items():
-        values = {"name": name, "version": one.version, "folder": one.info}
-        anew = asked.after(f"rm -r {shlex.quote(one.info)}")
+    unreadable: dict[str, Finding] = {}
+    for name, distribution in installed.items():
+        values = {"name": name, "version": distribution.version, "folder": distribution.info}
+        remedy = context.then_install(f"rm -r {shlex.quote(distribution.info)}")
         try:
-            rows = _read_record(one)
+            rows = _read_record(distribution)
             if rows is not None:
                 records[name] = rows
-            elif not one.source:
-                broken[name] = Finding("record-missing", values, anew)
+            elif not distribution.source:
+                unreadable[name] = Finding("record-missing", values, remedy)
         except UnreadableError as error:
-            broken[name] = Finding("record-broken", {**values, **error.values}, anew)
-    return records, broken
+            unreadable[name] = Finding("record-broken", {**values, **error.values}, remedy)
+    return records, unreadable
 
 
-def _read_record(one: Installed) -> list[RecordRow] | None:
+def _read_record(distribution: Installed) -> list[RecordRow] | None:
     """The rows of RECORD with absolute paths, without compiled files."""
-    path = os.path.join(one.info, "RECORD")
+    path = os.path.join(distribution.info, "RECORD")
     text = read_text(path)
     if text is None:
         return None
@@ -63,9 +62,8 @@ def _read_record(one: Installed) -> list[RecordRow] | None:
     try:
         for name, digest, size in table:
             if not name.endswith(".pyc"):  # Python writes these anew as it likes
-                rows.append(
-                    RecordRow(os.path.normpath(os.path.join(one.root, name)), digest.rstrip("="), int(size or -1))
-                )
+                file = os.path.normpath(os.path.join(distribution.root, name))
+                rows.append(RecordRow(file, digest.rstrip("="), int(size or -1)))
     except csv.Error as error:
         raise UnreadableError(path, str(error)) from None
     except ValueError:
@@ -76,26 +74,26 @@ def _read_record(one: Installed) -> list[RecordRow] | None:
 
 
 def check_files(
-    asked: Asked,
-    found: Mapping[str, Installed],
+    context: CheckContext,
+    installed: Mapping[str, Installed],
     records: Mapping[str, list[RecordRow]],
-    broken: Mapping[str, Finding],
-    excused: Set[tuple[str, str]],
+    unreadable: Mapping[str, Finding],
+    overwritten: Set[tuple[str, str]],
 ) -> Group:
-    """Every locked distribution's files. `excused` are those that belong to another distribution now."""
+    """Every locked distribution's files. `overwritten` are those that belong to another distribution now."""
     findings: list[Finding] = []
     compared = files = 0
-    kept = sorted(name for name in asked.lock.rewritten if name in found)
-    for name in sorted(asked.lock.pins):
-        one = found.get(name)
-        if one is None or name in kept or one.installer == "conda":
+    rewritten = sorted(name for name in context.lock.rewritten if name in installed)
+    for name in sorted(context.lock.pins):
+        distribution = installed.get(name)
+        if distribution is None or name in rewritten or distribution.installer == "conda":
             continue
-        if not one.version:  # its METADATA is broken: told already, with what mends all of it
+        if not distribution.version:  # its METADATA is broken, which is a finding with a remedy for all of it
             continue
-        if name in broken:
-            findings.append(broken[name])
-        rows = [row for row in records.get(name, ()) if (name, row.path) not in excused]
-        sample = {row.path for row in (rows if asked.full else _sample(rows)) if row.digest}
+        if name in unreadable:
+            findings.append(unreadable[name])
+        rows = [row for row in records.get(name, ()) if (name, row.path) not in overwritten]
+        sample = {row.path for row in (rows if context.full else _sample(rows)) if row.digest}
         wrong: dict[str, list[str]] = {"file-missing": [], "file-changed": [], "file-unreadable": [], "": []}
         for row in rows:
             wrong[_wrong(row, compare=row.path in sample)].append(row.path)
@@ -103,30 +101,30 @@ def check_files(
         compared += len(sample)
         for code, paths in wrong.items():
             if code and paths:
-                shown = [os.path.relpath(path, one.root) for path in paths]
-                findings.append(Finding(code, {"name": name, "version": one.version, **some(shown)}))
-    values = {"files": str(files), "compared": str(compared), "kept": ", ".join(kept)}
-    return Group("files", findings, values, "files-kept" if kept else "")
+                shown = list_and_count([os.path.relpath(path, distribution.root) for path in paths])
+                findings.append(Finding(code, {"name": name, "version": distribution.version, **shown}))
+    values = {"files": str(files), "compared": str(compared), "kept": ", ".join(rewritten)}
+    return Group("files", findings, values, "files-kept" if rewritten else "")
 
 
 def _wrong(row: RecordRow, *, compare: bool) -> str:
-    """The code of what is wrong with a file; nothing if it is as RECORD says, with its content if that is compared."""
+    """The code of a finding about a file; empty if it is as in RECORD. Its hash is computed only to `compare`."""
     try:
-        there = os.stat(row.path)
+        status = os.stat(row.path)
     except (FileNotFoundError, NotADirectoryError):
         return "file-missing"
     except (OSError, ValueError):
         return "file-unreadable"
-    if row.size not in (-1, there.st_size):
+    if row.size not in (-1, status.st_size):
         return "file-changed"
     digest = _digest(row) if compare else row.digest
-    if not stat.S_ISREG(there.st_mode) or (compare and not digest):
+    if not stat.S_ISREG(status.st_mode) or (compare and not digest):
         return "file-unreadable"
     return "" if digest == row.digest else "file-changed"
 
 
 def _digest(row: RecordRow) -> str:
-    """The hash of a file as RECORD writes it, but without padding; nothing if it cannot be told."""
+    """The hash of a file as RECORD writes it, but without padding; nothing if it cannot be read or computed."""
     kind = row.digest.partition("=")[0]
     try:
         digest = hashlib.new(kind)
@@ -149,42 +147,43 @@ def _sample(rows: list[RecordRow]) -> list[RecordRow]:
 
 
 def check_collisions(
-    asked: Asked, found: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
+    context: CheckContext, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
 ) -> tuple[Group, set[tuple[str, str]]]:
     """The collisions, and the files whose RECORD need not hold for a distribution, as another one's are there."""
     findings: list[Finding] = []
-    excused: set[tuple[str, str]] = set()
-    stages = {name: pin.stage for name, pin in asked.lock.pins.items()}
+    overwritten: set[tuple[str, str]] = set()
+    stages = {name: pin.stage for name, pin in context.lock.pins.items()}
     for (owner, other), rows in sorted(_shared(records, stages).items()):
         ours = theirs = 0
-        for mine, their in rows:
-            now = _digest(mine)
-            if now == mine.digest:
+        for of_owner, of_other in rows:
+            digest = _digest(of_owner)
+            if digest == of_owner.digest:
                 ours += 1
-                excused.add((other, their.path))
-            elif now == their.digest:
+                overwritten.add((other, of_other.path))
+            elif digest == of_other.digest:
                 theirs += 1
-                excused.add((owner, mine.path))
-        strange = other not in stages
-        if strange or (theirs and stages[owner] != stages[other]):
+                overwritten.add((owner, of_owner.path))
+        is_extra = other not in stages
+        if is_extra or (theirs and stages[owner] != stages[other]):
             values = {
                 "owner": owner,
                 "other": other,
-                "module": _module(found[owner], rows),
+                "module": _module(installed[owner], rows),
                 "count": str(len(rows)),
                 "ours": str(ours),
                 "theirs": str(theirs),
             }
-            findings.append(Finding("collision" if strange else "collision-order", values, asked.again(other, owner)))
-    return Group("collisions", findings), excused
+            remedy = context.reinstall_command(other, owner)
+            findings.append(Finding("collision" if is_extra else "collision-order", values, remedy))
+    return Group("collisions", findings), overwritten
 
 
 def _shared(
     records: Mapping[str, list[RecordRow]], stages: Mapping[str, int]
 ) -> dict[tuple[str, str], list[tuple[RecordRow, RecordRow]]]:
-    """What two distributions both have and not alike, by who must own it and the other.
+    """The files that two distributions both have with different contents, by their owner and the other distribution.
 
-    What is locked must own it, and of two such what is installed later; nobody of two in a stage, or of two strangers.
+    A locked distribution is the owner, and of two such the one installed later.
     """
     claims: dict[str, list[tuple[str, RecordRow]]] = {}
     for name in sorted(records, key=lambda name: (-stages.get(name, 0), name)):
@@ -192,14 +191,14 @@ def _shared(
             if row.digest:
                 claims.setdefault(row.path, []).append((name, row))
     shared: dict[tuple[str, str], list[tuple[RecordRow, RecordRow]]] = {}
-    for several in claims.values():
-        for (owner, mine), (other, theirs) in combinations(several, 2):
-            if owner in stages and mine.digest != theirs.digest:
-                shared.setdefault((owner, other), []).append((mine, theirs))
+    for rows in claims.values():
+        for (owner, of_owner), (other, of_other) in combinations(rows, 2):
+            if owner in stages and of_owner.digest != of_other.digest:
+                shared.setdefault((owner, other), []).append((of_owner, of_other))
     return shared
 
 
 def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
-    """What both own, as it is imported where it is a package."""
+    """What both have, by the name of its package if it is in one."""
     path = os.path.relpath(rows[0][0].path, owner.root)
     return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)

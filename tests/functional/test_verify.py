@@ -368,7 +368,7 @@ def test_memory_that_runs_out_is_told(machine: Machine) -> None:
         "verify = importlib.util.module_from_spec(spec)\n"
         "sys.modules['verify'] = verify\n"
         "spec.loader.exec_module(verify)\n"
-        "def checks(asked):\n"
+        "def checks(context):\n"
         "    raise MemoryError\n"
         "verify.checks = checks\n"
         "sys.exit(verify.run(verify.LOCK, sys.argv[1], []))\n"

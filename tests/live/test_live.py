@@ -14,8 +14,8 @@ pytestmark = pytest.mark.live
 
 def told(*arguments: str) -> dict[str, object]:
     """What a command says; 5 is a finding of one that compares, and no failure of the command."""
-    words = [sys.executable, "-m", "resolver", *arguments, "--json"]
-    run = subprocess.run(words, capture_output=True, text=True, check=False)
+    command = Path(sys.executable).with_name("ascend-lock")
+    run = subprocess.run([command, *arguments, "--json"], capture_output=True, text=True, check=False)
     assert run.returncode in (0, 5), run.stdout + run.stderr
     answer: dict[str, object] = json.loads(run.stdout)
     return answer

@@ -166,15 +166,15 @@ def _build_rank(build: int | None) -> int:
 
 # --- findings
 #
-# What checks stand on: the lock, what a run was asked, what they tell, and files that others wrote.
+# What checks have in common: their context, what they find, and the files and programs of others.
 
 _SECONDS = 60
 
 
 class LockedDistribution(NamedTuple):
-    """A pin. `stage` says when it is installed; `sha256` are its files, of which none is known before for a build.
+    """A pin. `stage` says when it is installed; `sha256` are its files, none for a build.
 
-    `commit` and `editable` speak of a pin from git.
+    `commit` and `editable` are those of a pin from git.
     """
 
     name: str
@@ -189,8 +189,8 @@ class LockedDistribution(NamedTuple):
 class DriverNeed(NamedTuple):
     """What `by` asks of the driver: any of `ranges`, each of them all of its comparisons, such as `>=` and `25.0.rc1`.
 
-    `wanted` says the same for people, `reason` why and who says so, in each language. Where it is not `binding`, what
-    does not meet it is a warning.
+    `wanted` says the same for people, `reason` why and on whose word, in each language. If it is not `binding`, a
+    driver that does not meet it is a warning.
     """
 
     by: str
@@ -202,7 +202,7 @@ class DriverNeed(NamedTuple):
 
 @dataclass(frozen=True)
 class LockedStack:
-    """All that verify.py knows of its lock: `python` is such as `3.11`, `texts` what it tells, by language and code."""
+    """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code."""
 
     stack: str
     target: str
@@ -233,8 +233,8 @@ def is_shared() -> bool:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What this run was asked: the lock, where things are, how thoroughly, and the language of what is told."""
+class CheckContext:
+    """The lock, where things are, how thoroughly to check, and the language of messages."""
 
     lock: LockedStack
     folder: str
@@ -250,12 +250,12 @@ class Asked:
         return shlex.quote(sys.executable)
 
     @property
-    def install(self) -> str:
+    def install_command(self) -> str:
         """The command that installs what is missing."""
         return self._install("--python", sys.executable, *(["--system"] if is_shared() else []))
 
     @property
-    def fresh(self) -> str:
+    def venv_command(self) -> str:
         """The command that makes an environment of its own for the lock."""
         return f"python{self.lock.python} -m venv env && . env/bin/activate && {self._install()}"
 
@@ -263,35 +263,35 @@ class Asked:
         wheelhouse = ["--wheelhouse", self.wheelhouse] if self.wheelhouse else []
         return " ".join(map(shlex.quote, ["bash", f"{self.folder}/install.sh", *options, *wheelhouse]))
 
-    def after(self, command: str) -> str:
-        """A command that takes something away, then `install`; from a Python that others share nothing is taken."""
-        return self.fresh if is_shared() else f"{command} && {self.install}"
+    def then_install(self, command: str) -> str:
+        """A command that removes something, then `install_command`; from a shared Python nothing is removed."""
+        return self.venv_command if is_shared() else f"{command} && {self.install_command}"
 
-    def again(self, *names: str) -> str:
-        """The command that takes distributions away and installs what the lock has of them.
+    def reinstall_command(self, *names: str) -> str:
+        """The command that uninstalls distributions and installs what the lock has of them.
 
-        Without pip nothing can be installed, so Python's own takes the place of one that goes.
+        Without pip nothing can be installed, so Python's own takes its place.
         """
-        back = f" && {self.python} -m ensurepip" if "pip" in names else ""
-        return self.after(f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}{back}")
+        ensure = f" && {self.python} -m ensurepip" if "pip" in names else ""
+        return self.then_install(f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}{ensure}")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not as locked, or could not be told.
+    """Something that is not as locked, or could not be found out.
 
-    `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their placeholders. `mend` is a
+    `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their placeholders. `remedy` is a
     command that is better than the text.
     """
 
     code: str
     values: Mapping[str, str]
-    mend: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True)
 class Group:
-    """What one check found. `note` is the code of the text for the line of a group that is fine, if not its name."""
+    """The result of a check. `note` is the code of the text for a group without findings, if not its name."""
 
     name: str
     findings: Sequence[Finding]
@@ -299,14 +299,14 @@ class Group:
     note: str = ""
 
 
-def some(items: Sequence[str], most: int = 3) -> dict[str, str]:
-    """The values `list` and `count` of a sentence that names a few of many."""
+def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
+    """The values `list` and `count` of a sentence, which names a few of many."""
     text = ", ".join(items[:most])
     return {"list": text if len(items) <= most else f"{text}, …", "count": str(len(items))}
 
 
 class UnreadableError(Exception):
-    """A file that is there and cannot be read, or says nothing that makes sense; `values` name it in a finding."""
+    """A file that exists but cannot be read or has an invalid content; `values` name it in a finding."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(path, why)
@@ -330,15 +330,15 @@ def read_text(path: str, errors: str = "strict") -> str | None:
 
 def assignments(text: str) -> dict[str, str]:
     """Lines like `Version=25.3.rc1` or `Chip Name   : 910B4`: the first of each key, in lower case."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in text.splitlines():
         match = re.match(r"\s*([A-Za-z][\w .-]*?)\s*[=:]\s*(.*?)\s*$", line)
         if match:
-            found.setdefault(match[1].lower(), match[2])
-    return found
+            values.setdefault(match[1].lower(), match[2])
+    return values
 
 
-class Ran(NamedTuple):
+class ProgramResult(NamedTuple):
     """What a program printed, its status (None if it has none), and how it ended: by its last error if any."""
 
     status: int | None
@@ -346,7 +346,7 @@ class Ran(NamedTuple):
     ending: str
 
 
-def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS) -> Ran:
+def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS) -> ProgramResult:
     """Run a program that the machine or the environment has, for at most so long."""
     try:
         done = subprocess.run(  # noqa: S603
@@ -354,24 +354,24 @@ def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int
         )
     except subprocess.TimeoutExpired as error:
         output = (error.stdout or b"").decode("utf-8", "replace")
-        return Ran(None, output, f"it took more than {seconds // 60} minutes")
+        return ProgramResult(None, output, f"it took more than {seconds // 60} minutes")
     except (OSError, ValueError) as error:
-        return Ran(None, "", getattr(error, "strerror", None) or str(error))
+        return ProgramResult(None, "", getattr(error, "strerror", None) or str(error))
     errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
     ending = errors[-1] if errors else f"exit status {done.returncode}"
     if done.returncode < 0:
-        names = {one.value: one.name for one in signal.Signals}  # real-time signals have none
+        names = {number.value: number.name for number in signal.Signals}  # real-time signals have none
         ending = ": ".join([f"killed by {names.get(-done.returncode, -done.returncode)}", *errors[-1:]])
-    return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), ending)
+    return ProgramResult(done.returncode, done.stdout.decode("utf-8", "replace"), ending)
 
 
 # --- environment
 #
 # The machine, its Python and what is installed there, against what is locked.
 
-def check_machine(asked: Asked) -> Group:
+def check_machine(context: CheckContext) -> Group:
     """Whether the lock's compiled files can run here at all."""
-    system, _, machine = asked.lock.platform.partition("-")
+    system, _, machine = context.lock.platform.partition("-")
     library, glibc = platform.libc_ver()
     glibc = glibc if library == "glibc" else "-"
     findings: list[Finding] = []
@@ -379,29 +379,30 @@ def check_machine(asked: Asked) -> Group:
         findings.append(Finding("system-differs", {"found": platform.system()}))
     if platform.machine() != machine:
         findings.append(Finding("processor-differs", {"found": platform.machine(), "wanted": machine}))
-    if glibc == "-" or _numbers(glibc) < _numbers(asked.lock.glibc):
+    if glibc == "-" or _numbers(glibc) < _numbers(context.lock.glibc):
         code = "glibc-missing" if glibc == "-" else "glibc-old"
-        findings.append(Finding(code, {"found": glibc, "wanted": asked.lock.glibc}))
+        findings.append(Finding(code, {"found": glibc, "wanted": context.lock.glibc}))
     values = {"system": platform.system(), "machine": platform.machine(), "glibc": glibc}
     return Group("machine", findings, values)
 
 
-def check_python(asked: Asked, found: Mapping[str, Installed]) -> Group:
+def check_python(context: CheckContext, installed: Mapping[str, Installed]) -> Group:
     """Whether this interpreter takes the lock's wheels, and is the lock's environment, and one of its own."""
-    values = {"found": platform.python_version(), "wanted": asked.lock.python, "python": sys.executable}
+    values = {"found": platform.python_version(), "wanted": context.lock.python, "python": sys.executable}
     kind = platform.python_implementation()
     if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
         kind = "free-threaded CPython"
-    there = sum(name in found for name in asked.lock.pins)
-    gone = len(asked.lock.pins) - there
+    there = sum(name in installed for name in context.lock.pins)
+    missing = len(context.lock.pins) - there
     if kind != "CPython":
         findings = [Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"})]
-    elif ".".join(platform.python_version_tuple()[:2]) != asked.lock.python:
+    elif ".".join(platform.python_version_tuple()[:2]) != context.lock.python:
         findings = [Finding("python-differs", values)]
-    elif gone >= max(_MANY, there):  # all other findings would follow from that
-        strange = is_shared() or extra_distributions(asked, found)
-        told = {"found": str(there), "count": str(len(asked.lock.pins)), "python": sys.executable}
-        findings = [Finding("environment-other", {**told, "install": asked.fresh if strange else asked.install})]
+    elif missing >= max(_MANY, there):  # all other findings would follow from that
+        of_others = is_shared() or extra_distributions(context, installed)
+        install = context.venv_command if of_others else context.install_command
+        counts = {"found": str(there), "count": str(len(context.lock.pins))}
+        findings = [Finding("environment-other", {**counts, "python": sys.executable, "install": install})]
     else:
         findings = [Finding("python-shared", values)] if is_shared() else []
     return Group("python", findings, values)
@@ -421,9 +422,9 @@ def canonical_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def same_version(one: str, other: str) -> bool:
+def same_version(left: str, right: str) -> bool:
     """Whether two texts spell one version (PEP 440): `1.0` is `1.0.0`, `2024.01.05` is `2024.1.5`."""
-    return one == other or _canonical_version(one) == _canonical_version(other)
+    return left == right or _canonical_version(left) == _canonical_version(right)
 
 
 def _canonical_version(text: str) -> tuple[str, ...]:
@@ -455,8 +456,8 @@ class Installed(NamedTuple):
         folder = self.direct_url.get("dir_info")
         if isinstance(folder, dict) and folder.get("editable") is True:
             return re.sub("^file://", "", str(self.direct_url.get("url", "")))
-        listed = not os.path.isdir(self.info) or os.path.isfile(os.path.join(self.info, "installed-files.txt"))
-        return "" if listed or self.info.endswith(".dist-info") else self.root  # setup.py develop
+        is_listed = not os.path.isdir(self.info) or os.path.isfile(os.path.join(self.info, "installed-files.txt"))
+        return "" if is_listed or self.info.endswith(".dist-info") else self.root  # setup.py develop
 
     @property
     def is_ours(self) -> bool:
@@ -464,12 +465,12 @@ class Installed(NamedTuple):
         return not is_shared() and self.root.startswith(os.path.realpath(sys.prefix) + "/")
 
 
-def installed_distributions(asked: Asked, paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
+def installed_distributions(context: CheckContext, paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
     """By name, and what is wrong with them; of several in the search path the first, as Python takes it."""
-    found: dict[str, Installed] = {}
+    installed: dict[str, Installed] = {}
     findings: list[Finding] = []
     for root in dict.fromkeys(map(os.path.realpath, paths)):
-        here: dict[str, str] = {}
+        entries: dict[str, str] = {}
         for path in sorted(
             path for kind in ("dist", "egg") for path in glob.glob(f"{glob.escape(root)}/*.{kind}-info")
         ):
@@ -477,19 +478,21 @@ def installed_distributions(asked: Asked, paths: Iterable[str]) -> tuple[dict[st
             if entry.startswith("~"):
                 findings.append(Finding("distribution-leftover", {"path": path}, f"rm -r {shlex.quote(path)}"))
                 continue
-            one, trouble = _read(asked, root, path)
-            if one.name in here:
-                values = {"name": one.name, "one": here[one.name], "other": entry}
-                findings.append(Finding("distribution-twice", values, asked.after(asked.again(one.name))))
+            distribution, broken = _read(context, root, path)
+            name = distribution.name
+            if name in entries:
+                values = {"name": name, "one": entries[name], "other": entry}
+                remedy = context.then_install(context.reinstall_command(name))
+                findings.append(Finding("distribution-twice", values, remedy))
                 continue
-            here[one.name] = entry
-            if one.name not in found:
-                found[one.name] = one
-                findings += trouble
-    return found, findings
+            entries[name] = entry
+            if name not in installed:
+                installed[name] = distribution
+                findings += broken
+    return installed, findings
 
 
-def _read(asked: Asked, root: str, path: str) -> tuple[Installed, list[Finding]]:
+def _read(context: CheckContext, root: str, path: str) -> tuple[Installed, list[Finding]]:
     """A distribution, and what is wrong with its metadata; it has no version if that cannot be read."""
     name, version, installer = os.path.basename(path).rpartition(".")[0].partition("-")[0], "", ""
     direct_url: dict[str, Any] = {}
@@ -509,80 +512,81 @@ def _read(asked: Asked, root: str, path: str) -> tuple[Installed, list[Finding]]
         direct_url = _object(os.path.join(path, "direct_url.json"))
     except UnreadableError as error:
         values = {"name": canonical_name(name), **error.values}
-        findings.append(Finding("metadata-broken", values, asked.after(f"rm -r {shlex.quote(path)}")))
+        findings.append(Finding("metadata-broken", values, context.then_install(f"rm -r {shlex.quote(path)}")))
     return Installed(canonical_name(name), version, root, path, installer, direct_url), findings
 
 
 def _object(path: str) -> dict[str, Any]:
     """The object in a file of JSON; an empty one where there is no file."""
     try:
-        found = json.loads(read_text(path) or "{}")
+        value = json.loads(read_text(path) or "{}")
     except (ValueError, RecursionError) as error:
         raise UnreadableError(path, str(error)) from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise UnreadableError(path, "it is not a JSON object")
-    return found
+    return value
 
 
 _TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
-_NAMED = 8
-_MANY = 10  # that are missing are told one by one; more of them are another matter
+_LISTED = 8
+_MANY = 10  # so many missing ones are another environment
 
 
 def check_distributions(
-    asked: Asked, found: Mapping[str, Installed], trouble: Iterable[Finding], colliding: Container[str] = ()
+    context: CheckContext, installed: Mapping[str, Installed], broken: Iterable[Finding], colliding: Container[str] = ()
 ) -> Group:
-    """Each pin in its version and from its source, and what else there is; `colliding` is told elsewhere."""
-    locked = asked.lock.pins
+    """Each pin in its version and from its source, and other distributions; those `colliding` have another group."""
+    pins = context.lock.pins
     findings: list[Finding] = []
-    gone = sorted(f"{pin.name} {pin.version}" for pin in locked.values() if pin.name not in found)
-    if gone:
-        findings.append(Finding("distribution-missing", {**some(gone, _NAMED), "total": str(len(locked))}))
-    differences = (_difference(pin, found[name]) for name, pin in sorted(locked.items()) if name in found)
+    missing = sorted(f"{pin.name} {pin.version}" for pin in pins.values() if pin.name not in installed)
+    if missing:
+        values = {**list_and_count(missing, _LISTED), "total": str(len(pins))}
+        findings.append(Finding("distribution-missing", values))
+    differences = (_difference(pin, installed[name]) for name, pin in sorted(pins.items()) if name in installed)
     findings += [finding for finding in differences if finding is not None]
-    for finding in trouble:
-        if finding.values.get("name") in locked or (finding.code == "distribution-leftover" and not is_shared()):
+    for finding in broken:
+        if finding.values.get("name") in pins or (finding.code == "distribution-leftover" and not is_shared()):
             findings.append(finding)
-    for name, reason in sorted(asked.lock.absent.items()):
-        if name in found and name not in colliding:
-            command = asked.again(name) if found[name].is_ours else asked.fresh
-            findings.append(Finding("distribution-unwanted", {"name": name, "reason": reason}, command))
-    extra = extra_distributions(asked, found)
+    for name, reason in sorted(context.lock.absent.items()):
+        if name in installed and name not in colliding:
+            remedy = context.reinstall_command(name) if installed[name].is_ours else context.venv_command
+            findings.append(Finding("distribution-unwanted", {"name": name, "reason": reason}, remedy))
+    extra = extra_distributions(context, installed)
     if extra:
-        command = f"{asked.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
-        command = command if all(found[name].is_ours for name in extra) else asked.fresh
-        findings.append(Finding("distribution-extra", some(extra, _NAMED), command))
-    return Group("distributions", findings, {"count": str(len(locked))})
+        command = f"{context.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
+        remedy = command if all(installed[name].is_ours for name in extra) else context.venv_command
+        findings.append(Finding("distribution-extra", list_and_count(extra, _LISTED), remedy))
+    return Group("distributions", findings, {"count": str(len(pins))})
 
 
-def extra_distributions(asked: Asked, found: Iterable[str]) -> list[str]:
+def extra_distributions(context: CheckContext, installed: Iterable[str]) -> list[str]:
     """What the lock does not have, and no environment is made with."""
-    return sorted(set(found) - set(asked.lock.pins) - set(_TOOLS) - set(asked.lock.absent))
+    return sorted(set(installed) - set(context.lock.pins) - set(_TOOLS) - set(context.lock.absent))
 
 
-def _difference(pin: LockedDistribution, there: Installed) -> Finding | None:
+def _difference(pin: LockedDistribution, installed: Installed) -> Finding | None:
     """How a distribution differs from its pin: in its version, or else in where it is from."""
 
     def finding(code: str, found: str = "") -> Finding:
         return Finding(code, {"name": pin.name, "wanted": pin.version, "found": found})
 
-    if there.version and not same_version(there.version, pin.version):
-        return finding("distribution-differs", there.version)
-    if there.installer == "conda":
+    if installed.version and not same_version(installed.version, pin.version):
+        return finding("distribution-differs", installed.version)
+    if installed.installer == "conda":
         return finding("distribution-conda")
-    if there.source:
-        return None if pin.editable else finding("distribution-editable", there.source)
-    url = there.direct_url.get("url", "")
-    vcs, archive = there.direct_url.get("vcs_info"), there.direct_url.get("archive_info")
+    if installed.source:
+        return None if pin.editable else finding("distribution-editable", installed.source)
+    url = installed.direct_url.get("url", "")
+    vcs, archive = installed.direct_url.get("vcs_info"), installed.direct_url.get("archive_info")
     commit = str(vcs.get("commit_id", "")) if isinstance(vcs, dict) else ""
     if commit and commit != pin.commit:
         return finding("distribution-elsewhere", f"{url}@{commit}")
     if isinstance(archive, dict) and pin.sha256 and not pin.built:
         hashes = archive.get("hashes")
-        told = str(hashes.get("sha256", "")) if isinstance(hashes, dict) else ""
-        told = told or str(archive.get("hash", "")).partition("sha256=")[2]
-        if told and told not in pin.sha256:
-            return finding("distribution-elsewhere", f"{url} (sha256 {told[:12]}…)")
+        sha256 = str(hashes.get("sha256", "")) if isinstance(hashes, dict) else ""
+        sha256 = sha256 or str(archive.get("hash", "")).partition("sha256=")[2]
+        if sha256 and sha256 not in pin.sha256:
+            return finding("distribution-elsewhere", f"{url} (sha256 {sha256[:12]}…)")
     return None
 
 
@@ -590,23 +594,23 @@ _SECONDS_OF_PIP = 300
 _COMPLAINT = re.compile(r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))")
 
 
-def check_requirements(asked: Asked) -> Group:
-    """Whether every distribution has what it asks for.
+def check_requirements(context: CheckContext) -> Group:
+    """Whether the requirements of every distribution are met.
 
     Without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge.
     """
-    environ = {key: value for key, value in asked.environ.items() if not key.startswith("PIP_")}
+    environ = {key: value for key, value in context.environ.items() if not key.startswith("PIP_")}
     command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "check"]
-    ran = run_program(command, environ, _SECONDS_OF_PIP)
-    complaints = ran.output.splitlines()
-    if ran.ending.endswith("No module named pip"):
-        return Group("requirements", [Finding("pip-missing", {"python": asked.python})])
-    if ran.status not in (0, 1) or (ran.status == 1 and not complaints):
-        return Group("requirements", [Finding("pip-failed", {"error": ran.ending})])
+    result = run_program(command, environ, _SECONDS_OF_PIP)
+    complaints = result.output.splitlines()
+    if result.ending.endswith("No module named pip"):
+        return Group("requirements", [Finding("pip-missing", {"python": context.python})])
+    if result.status not in (0, 1) or (result.status == 1 and not complaints):
+        return Group("requirements", [Finding("pip-failed", {"error": result.ending})])
     findings: list[Finding] = []
     expected = 0
     for line in complaints:
-        if _expected(asked, line):
+        if _is_expected(context, line):
             expected += 1
         elif line.strip() and not line.startswith("No broken requirements found"):
             findings.append(Finding("requirement-broken", {"complaint": line.strip()}))
@@ -614,24 +618,23 @@ def check_requirements(asked: Asked) -> Group:
     return Group("requirements", findings, {"count": str(expected)}, note)
 
 
-def _expected(asked: Asked, line: str) -> bool:
+def _is_expected(context: CheckContext, line: str) -> bool:
+    """Whether pip complains of a requirement that the lock overrides."""
     match = _COMPLAINT.match(line)
     if match is None:
         return False
     package, version, name = canonical_name(match[1]), match[2], canonical_name(match[3] or match[4])
-    return any((package, name) == (row[0], row[2]) and same_version(version, row[1]) for row in asked.lock.overrides)
+    return any((package, name) == (row[0], row[2]) and same_version(version, row[1]) for row in context.lock.overrides)
 
 
 # --- imports
 #
 # The imports that the lock names, in a Python that sees what a user's program would see.
 #
-# Not isolated, as everything else here is: CANN's set_env.sh puts what torch_npu
-# needs on PYTHONPATH. So each module is also asked where it came from, as that
-# variable or the user's own site-packages can put another one before the lock's.
+# Unlike the other checks, it is not isolated: CANN's set_env.sh puts modules that torch_npu needs on PYTHONPATH. So the
+# path of each module is checked as well, as that variable or the user's own site-packages can come before the lock's.
 #
-# After a module that fails the rest goes to another Python: half of what it loaded
-# stays behind, and what is imported after it can fail of that alone.
+# After a module that fails, another Python imports the remaining ones: modules half loaded can make further imports fail.
 
 _SECONDS_OF_IMPORTS = 1800
 # The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).
@@ -639,7 +642,7 @@ _MISSING_LIBRARY = re.compile(
     r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*): cannot open shared object"
 )
 
-# What a module prints goes to stderr: what is told must be all of stdout.
+# What a module prints goes to stderr: stdout has the rows alone.
 _TELL = """
 import json, os, sys
 told = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -662,59 +665,61 @@ for name in json.loads(sys.argv[1]):
 """
 
 
-def run_python(asked: Asked, code: str, *arguments: str) -> tuple[list[dict[str, Any]], str]:
+def run_python(context: CheckContext, code: str, *arguments: str) -> tuple[list[dict[str, Any]], str]:
     """Run code in the environment with the lock's variables: the rows that it `tell`s, and how it ended."""
-    environ = {**asked.environ, **asked.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
-    ran = run_program([sys.executable, "-c", _TELL + code, *arguments], environ, _SECONDS_OF_IMPORTS)
+    environ = {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
+    result = run_program([sys.executable, "-c", _TELL + code, *arguments], environ, _SECONDS_OF_IMPORTS)
     rows = []
-    for line in ran.output.splitlines():
+    for line in result.output.splitlines():
         try:
             rows.append(dict(json.loads(line)))
         except (ValueError, TypeError):
             continue  # the process died while it wrote
-    return rows, ran.ending
+    return rows, result.ending
 
 
-def check_imports(asked: Asked, found: Mapping[str, Installed], paths: Iterable[str], *, on_npu: bool) -> Group:
+def check_imports(
+    context: CheckContext, installed: Mapping[str, Installed], paths: Iterable[str], *, on_npu: bool
+) -> Group:
     """Each module of the lock's list: whether it can be imported, and whether it is this environment's.
 
-    Without an NPU (on_npu), as where an image is built, a machine can lack libraries of
-    CANN or its driver; a module that wants one of them could then not be tried.
+    Without an NPU (on_npu), as where an image is built, a machine can lack libraries of CANN or its driver; a module
+    that needs one of them cannot be tried there.
     """
     homes = [os.path.realpath(path) for path in paths]
-    homes += [os.path.realpath(one.source) for one in found.values() if one.source]
-    left = list(asked.lock.imports)
+    homes += [os.path.realpath(row.source) for row in installed.values() if row.source]
+    untried = list(context.lock.imports)
     findings: list[Finding] = []
-    while left:
-        rows, ending = run_python(asked, _IMPORT, json.dumps(left))
-        ended = {row["name"]: row for row in rows}
-        for name in left:
-            values = {"name": name, "command": shown_command(asked, f"import {name}")}
-            row = ended.get(name)
+    while untried:
+        rows, ending = run_python(context, _IMPORT, json.dumps(untried))
+        rows_by_name = {row["name"]: row for row in rows}
+        for name in untried:
+            values = {"name": name, "command": shown_command(context, f"import {name}")}
+            row = rows_by_name.get(name)
             if row is None:
                 findings.append(Finding("import-died", {**values, "error": ending}))
                 break
             if "error" in row:
-                findings.append(_failure(asked, values, str(row["error"]).partition("\n")[0], on_npu=on_npu))
+                findings.append(_failure(context, values, str(row["error"]).partition("\n")[0], on_npu=on_npu))
                 break
             if row["path"] and not _within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
-        left = left[left.index(name) + 1 :]
-    return Group("imports", findings, {"list": ", ".join(asked.lock.imports)})
+        untried = untried[untried.index(name) + 1 :]
+    return Group("imports", findings, {"list": ", ".join(context.lock.imports)})
 
 
-def _failure(asked: Asked, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:
+def _failure(context: CheckContext, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:
     missing = _MISSING_LIBRARY.search(error)
     if missing is None:
         return Finding("import-failed", {**values, "error": error})
-    code = "import-without-cann" if on_npu or _is_on_disk(asked, missing[1]) else "import-untried"
+    code = "import-without-cann" if on_npu or _is_on_disk(context, missing[1]) else "import-untried"
     return Finding(code, {**values, "library": missing[1]})
 
 
-def _is_on_disk(asked: Asked, library: str) -> bool:
+def _is_on_disk(context: CheckContext, library: str) -> bool:
     """Whether CANN or the driver has it where programs load it from (`devlib` has stand-ins for compilers)."""
-    home = glob.escape(asked.environ.get("ASCEND_HOME_PATH", ""))
-    driver = f"{glob.escape(asked.ascend)}/driver/lib64"
+    home = glob.escape(context.environ.get("ASCEND_HOME_PATH", ""))
+    driver = f"{glob.escape(context.ascend)}/driver/lib64"
     folders = [driver, f"{driver}/*", *([f"{home}/lib64", f"{home}/*/lib64"] if home else [])]
     return any(glob.glob(f"{folder}/{library}") for folder in folders)
 
@@ -724,30 +729,30 @@ def _within(path: str, homes: list[str]) -> bool:
     return any(real.startswith(home.rstrip("/") + "/") for home in homes)
 
 
-def shown_command(asked: Asked, code: str) -> str:
+def shown_command(context: CheckContext, code: str) -> str:
     """The command that runs code as `run_python` does, for a person to try."""
-    variables = [f"{key}={shlex.quote(value)}" for key, value in sorted(asked.lock.import_env.items())]
-    return " ".join([*(["env", *variables] if variables else []), asked.python, "-c", shlex.quote(code)])
+    variables = [f"{key}={shlex.quote(value)}" for key, value in sorted(context.lock.import_env.items())]
+    return " ".join([*(["env", *variables] if variables else []), context.python, "-c", shlex.quote(code)])
 
 
 # --- ascend
 #
-# CANN, the driver, the SoC and a tensor on the NPU: what files of CANN and npu-smi say of them.
+# CANN, the driver, the SoC and a tensor on the NPU, by the files of CANN and the driver, and by npu-smi.
 #
-# CANN: `version.info` says `Version=8.2.0.0.201`, which is an internal number, and the release as `version_dir`;
-# `version.cfg` has `[internal:release]`, and beside what runs now a history of what was installed. So only
-# ascend_toolkit_install.info, `*_running_version` and `version_dir` are looked at.
+# CANN: `version.info` has an internal number as `Version=8.2.0.0.201`, and the release as `version_dir`; `version.cfg`
+# has `[internal:release]` of the running version, and a history of installations. So only ascend_toolkit_install.info,
+# `*_running_version` and `version_dir` are read.
 #
-# npu-smi is asked for what it calls Software Version, and for the chip's names: an A2 has a Chip Type and a Chip Name
-# (`Ascend`, `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
+# npu-smi prints the driver as Software Version, and the chip's names: an A2 has a Chip Type and a Chip Name (`Ascend`,
+# `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
 
-_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu goes by the first
+_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu reads the first
 _PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
 _NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
 
 
 class _Release(NamedTuple):
-    """The release of a part of CANN as a file tells it: as written, and as it is compared."""
+    """The release of a part of CANN in a file: as written, and as it is compared."""
 
     part: str
     path: str
@@ -755,42 +760,41 @@ class _Release(NamedTuple):
     version: SystemVersion
 
 
-def check_cann(asked: Asked) -> Group:
+def check_cann(context: CheckContext) -> Group:
     """Whether the active CANN is the lock's, all of it of one release."""
-    wanted = asked.lock.system["cann"]
-    variable = next((name for name in _HOMES if asked.environ.get(name)), "")
-    home = asked.environ.get(variable, "")
+    wanted = context.lock.system["cann"]
+    variable = next((name for name in _HOMES if context.environ.get(name)), "")
+    home = context.environ.get(variable, "")
     values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
     if not os.path.isdir(home):
         code = "cann-gone" if home else "cann-inactive"
-        return Group("cann", [Finding(code, values, _activation(asked, any_release=True))], values)
+        return Group("cann", [Finding(code, values, _activation(context, any_release=True))], values)
     record = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
     releases: list[_Release] = []
     findings: list[Finding] = []
     for path in (record, f"{home}/version.cfg", *(f"{home}/{part}/version.info" for part in _PARTS)):
         try:
-            releases += [_Release(part, path, text, _parsed(text, path)) for part, text in _stated(path)]
+            releases += [_Release(part, path, text, _parsed(text, path)) for part, text in _releases(path)]
         except UnreadableError as error:
             findings.append(Finding("cann-file-unreadable", error.values))
     if not releases:
-        told = findings[0].values if findings else {"path": record, "why": "no such file"}
-        return Group("cann", [Finding("cann-unreadable", {**values, **told})], values)
+        reason = findings[0].values if findings else {"path": record, "why": "no such file"}
+        return Group("cann", [Finding("cann-unreadable", {**values, **reason})], values)
     if variable != _HOMES[0]:
         findings.append(Finding("cann-half-active", values, _sourced([f"{home}/set_env.sh"])))
     first = releases[0]
     values["found"] = first.text
     if not first.version.same_release(SystemVersion.parse(wanted)):
-        findings.insert(0, Finding("cann-differs", values, _activation(asked, any_release=False)))
-    others = [one for one in releases if not one.version.same_release(first.version)]
+        findings.insert(0, Finding("cann-differs", values, _activation(context, any_release=False)))
+    others = [f"{row.part} {row.text} ({row.path})" for row in releases if not row.version.same_release(first.version)]
     if others:
-        named = some([f"{one.part} {one.text} ({one.path})" for one in others])
-        findings.append(Finding("cann-parts-differ", {**values, **named}))
-    findings += _nnal(asked, first.version)
+        findings.append(Finding("cann-parts-differ", {**values, **list_and_count(others)}))
+    findings += _nnal(context, first.version)
     return Group("cann", findings, values)
 
 
-def _stated(path: str) -> Iterator[tuple[str, str]]:
-    """The parts of CANN whose releases a file tells, that of the toolkit first."""
+def _releases(path: str) -> Iterator[tuple[str, str]]:
+    """The parts of CANN with the releases that a file says of them, the toolkit first."""
     text = read_text(path)
     rows = assignments(text or "")
     folder, name = os.path.split(path)
@@ -807,9 +811,9 @@ def _stated(path: str) -> Iterator[tuple[str, str]]:
         yield "toolkit", rows.get("version", "")
 
 
-def _nnal(asked: Asked, release: SystemVersion) -> list[Finding]:
+def _nnal(context: CheckContext, release: SystemVersion) -> list[Finding]:
     """NNAL must be the same release as the toolkit. Its file says `Version : 8.0.0.B100`."""
-    folder = asked.environ.get("ATB_HOME_PATH", "")
+    folder = context.environ.get("ATB_HOME_PATH", "")
     for _ in range(_NNAL_UP if folder else 0):
         path = f"{folder}/version.info"
         try:
@@ -823,11 +827,11 @@ def _nnal(asked: Asked, release: SystemVersion) -> list[Finding]:
     return []
 
 
-def _activation(asked: Asked, *, any_release: bool) -> str:
+def _activation(context: CheckContext, *, any_release: bool) -> str:
     """The command that activates the lock's release, or any if there is none; nothing where there is none of them."""
-    release = asked.lock.system["cann"]
+    release = context.lock.system["cann"]
     names = [f"cann-{release}", f"ascend-toolkit/{release}", *(["cann", "ascend-toolkit"] if any_release else [])]
-    homes = [asked.ascend, *(f"{home}/Ascend" for home in (asked.environ.get("HOME"),) if home)]
+    homes = [context.ascend, *(f"{home}/Ascend" for home in (context.environ.get("HOME"),) if home)]
     return _sourced([f"{home}/{name}/set_env.sh" for home in homes for name in names])
 
 
@@ -854,7 +858,7 @@ tell({"sum": float((ones + ones).sum().cpu()), "count": torch.npu.device_count()
 
 
 class NpuTool(NamedTuple):
-    """What npu-smi says: of the driver, of the first chip, and how many NPUs there are. Empty where it says nothing."""
+    """The driver, the first chip and the number of NPUs by npu-smi; empty where it does not print them."""
 
     driver: str = ""
     chip: str = ""
@@ -866,37 +870,37 @@ class NpuTool(NamedTuple):
         return self.npus > 0 or bool(glob.glob("/dev/davinci[0-9]*"))
 
 
-def ask_npu_smi(asked: Asked) -> NpuTool:
+def ask_npu_smi(context: CheckContext) -> NpuTool:
     """The answers of npu-smi, if there is one."""
-    folders = [*asked.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
+    folders = [*context.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
     tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
 
-    def told(*arguments: str) -> str:
-        ran = run_program([tool or "", "info", *arguments], asked.environ)
-        return ran.output if ran.status == 0 else ""
+    def output(*arguments: str) -> str:
+        result = run_program([tool or "", "info", *arguments], context.environ)
+        return result.output if result.status == 0 else ""
 
-    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+\S", told("-m"), re.MULTILINE)
+    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+\S", output("-m"), re.MULTILINE)
     if not rows:
         return NpuTool()
     card, chip = rows[0]
-    board = assignments(told("-t", "board", "-i", card))
-    about = assignments(told("-t", "board", "-i", card, "-c", chip))
-    name, npu = about.get("chip name", ""), about.get("npu name", "")
+    of_board = assignments(output("-t", "board", "-i", card))
+    of_chip = assignments(output("-t", "board", "-i", card, "-c", chip))
+    name, npu = of_chip.get("chip name", ""), of_chip.get("npu name", "")
     if npu and npu.upper() != "NA":
         name = f"{name}_{npu}"
     elif not name.lower().startswith("ascend"):
-        name = about.get("chip type", "") + name
-    return NpuTool(board.get("software version", ""), name, len(rows))
+        name = of_chip.get("chip type", "") + name
+    return NpuTool(of_board.get("software version", ""), name, len(rows))
 
 
 def soc_family(name: str) -> str:
-    """`A2` for Ascend910B4, `A3` for Ascend910_9392; nothing for a name that is not known."""
+    """`A2` for Ascend910B4, `A3` for Ascend910_9392; empty for an unknown name."""
     return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
 
 
-def check_soc(asked: Asked, tool: NpuTool) -> Group:
+def check_soc(context: CheckContext, tool: NpuTool) -> Group:
     """Whether the chips are of the family that the lock's binaries and CANN's operators are for."""
-    wanted, family = asked.lock.system["soc"], soc_family(tool.chip)
+    wanted, family = context.lock.system["soc"], soc_family(tool.chip)
     values = {"wanted": wanted, "found": family, "chip": tool.chip or "-"}
     if family.upper() == wanted.upper():
         return Group("soc", [], values)
@@ -904,31 +908,31 @@ def check_soc(asked: Asked, tool: NpuTool) -> Group:
     return Group("soc", [Finding(code, values)], values)
 
 
-def check_npu(asked: Asked, tool: NpuTool) -> Group:
+def check_npu(context: CheckContext, tool: NpuTool) -> Group:
     """Whether torch_npu computes two and two on the first NPU."""
     values = {"count": "0", "name": "-"}
     if not tool.has_npu:
         return Group("npu", [Finding("npu-absent", values)], values)
-    rows, error = run_python(asked, _TENSOR)
+    rows, error = run_python(context, _TENSOR)
     if not rows:
         code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
-        return Group("npu", [Finding("npu-failed", {"error": error, "command": shown_command(asked, code)})], values)
+        return Group("npu", [Finding("npu-failed", {"error": error, "command": shown_command(context, code)})], values)
     (row,) = rows
     values = {"count": str(row["count"]), "name": str(row["name"])}
     findings = [] if row["sum"] == 8.0 else [Finding("npu-wrong", {"found": str(row["sum"])})]
-    wanted, family = asked.lock.system.get("soc", ""), soc_family(values["name"])
+    wanted, family = context.lock.system.get("soc", ""), soc_family(values["name"])
     if wanted and family and family.upper() != wanted.upper() and not soc_family(tool.chip):
         findings.append(Finding("soc-differs", {"wanted": wanted, "found": family, "chip": values["name"]}))
     return Group("npu", findings, values)
 
 
-def check_hdk(asked: Asked, tool: NpuTool) -> Group:
-    """Whether the driver is no older than the target's, and meets what else the lock asks of it."""
-    wanted = asked.lock.system.get("hdk", "")
-    needs = asked.lock.driver
-    path = f"{asked.ascend}/driver/version.info"
-    told = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
-    values = {"wanted": wanted, "found": "", "path": path, "running": tool.driver, "asked": told}
+def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
+    """Whether the driver is no older than the target's, and meets the other requirements of the lock on it."""
+    wanted = context.lock.system.get("hdk", "")
+    needs = context.lock.driver
+    path = f"{context.ascend}/driver/version.info"
+    asked = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
+    values = {"wanted": wanted, "found": "", "path": path, "running": tool.driver, "asked": asked}
     try:
         text = read_text(path)
         if text is not None:
@@ -948,14 +952,14 @@ def check_hdk(asked: Asked, tool: NpuTool) -> Group:
         findings.append(Finding("hdk-old", values))
     for need in sorted(needs, key=lambda need: not need.binding):  # what must be met first
         if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):
-            unmet = {**values, "by": need.by, "asked": need.wanted, "reason": need.reason[asked.language]}
+            unmet = {**values, "by": need.by, "asked": need.wanted, "reason": need.reason[context.language]}
             findings.append(Finding("hdk-refused" if need.binding else "hdk-unmet", unmet))
     try:
         if tool.driver and not _parsed(tool.driver, "npu-smi").same_release(version):
             findings.append(Finding("hdk-not-running", values))
     except UnreadableError:
         pass  # a form that only npu-smi uses; the file is what counts
-    return Group("hdk", findings, values, "hdk-met" if told else "hdk-any")
+    return Group("hdk", findings, values, "hdk-met" if asked else "hdk-any")
 
 
 def _holds(version: SystemVersion, sign: str, text: str) -> bool:
@@ -968,9 +972,7 @@ def _holds(version: SystemVersion, sign: str, text: str) -> bool:
 
 # --- record
 #
-# RECORD: every file that an installer put there, with hash and size, against what is on disk now.
-#
-# Every file must be there in its size. Contents are compared of all files with `--full`, else of a sample.
+# The installed files against RECORD: their sizes, and the hashes of a sample or, with `--full`, of all.
 
 _SMALL_FILES = 40
 _SMALL_BYTES = 1 << 18
@@ -980,34 +982,36 @@ _CHUNK = 1 << 20
 
 
 class RecordRow(NamedTuple):
-    """A file of a distribution. `digest` is `sha256=…` as in RECORD, without padding; a size of -1 is not told."""
+    """A file of a distribution. `digest` is `sha256=…` as in RECORD, without padding; -1 is an unknown size."""
 
     path: str
     digest: str
     size: int
 
 
-def read_records(asked: Asked, found: Mapping[str, Installed]) -> tuple[dict[str, list[RecordRow]], dict[str, Finding]]:
+def read_records(
+    context: CheckContext, installed: Mapping[str, Installed]
+) -> tuple[dict[str, list[RecordRow]], dict[str, Finding]]:
     """The rows of every distribution's RECORD, and what is wrong with those that have none."""
     records: dict[str, list[RecordRow]] = {}
-    broken: dict[str, Finding] = {}
-    for name, one in found.items():
-        values = {"name": name, "version": one.version, "folder": one.info}
-        anew = asked.after(f"rm -r {shlex.quote(one.info)}")
+    unreadable: dict[str, Finding] = {}
+    for name, distribution in installed.items():
+        values = {"name": name, "version": distribution.version, "folder": distribution.info}
+        remedy = context.then_install(f"rm -r {shlex.quote(distribution.info)}")
         try:
-            rows = _read_record(one)
+            rows = _read_record(distribution)
             if rows is not None:
                 records[name] = rows
-            elif not one.source:
-                broken[name] = Finding("record-missing", values, anew)
+            elif not distribution.source:
+                unreadable[name] = Finding("record-missing", values, remedy)
         except UnreadableError as error:
-            broken[name] = Finding("record-broken", {**values, **error.values}, anew)
-    return records, broken
+            unreadable[name] = Finding("record-broken", {**values, **error.values}, remedy)
+    return records, unreadable
 
 
-def _read_record(one: Installed) -> list[RecordRow] | None:
+def _read_record(distribution: Installed) -> list[RecordRow] | None:
     """The rows of RECORD with absolute paths, without compiled files."""
-    path = os.path.join(one.info, "RECORD")
+    path = os.path.join(distribution.info, "RECORD")
     text = read_text(path)
     if text is None:
         return None
@@ -1016,9 +1020,8 @@ def _read_record(one: Installed) -> list[RecordRow] | None:
     try:
         for name, digest, size in table:
             if not name.endswith(".pyc"):  # Python writes these anew as it likes
-                rows.append(
-                    RecordRow(os.path.normpath(os.path.join(one.root, name)), digest.rstrip("="), int(size or -1))
-                )
+                file = os.path.normpath(os.path.join(distribution.root, name))
+                rows.append(RecordRow(file, digest.rstrip("="), int(size or -1)))
     except csv.Error as error:
         raise UnreadableError(path, str(error)) from None
     except ValueError:
@@ -1029,26 +1032,26 @@ def _read_record(one: Installed) -> list[RecordRow] | None:
 
 
 def check_files(
-    asked: Asked,
-    found: Mapping[str, Installed],
+    context: CheckContext,
+    installed: Mapping[str, Installed],
     records: Mapping[str, list[RecordRow]],
-    broken: Mapping[str, Finding],
-    excused: Set[tuple[str, str]],
+    unreadable: Mapping[str, Finding],
+    overwritten: Set[tuple[str, str]],
 ) -> Group:
-    """Every locked distribution's files. `excused` are those that belong to another distribution now."""
+    """Every locked distribution's files. `overwritten` are those that belong to another distribution now."""
     findings: list[Finding] = []
     compared = files = 0
-    kept = sorted(name for name in asked.lock.rewritten if name in found)
-    for name in sorted(asked.lock.pins):
-        one = found.get(name)
-        if one is None or name in kept or one.installer == "conda":
+    rewritten = sorted(name for name in context.lock.rewritten if name in installed)
+    for name in sorted(context.lock.pins):
+        distribution = installed.get(name)
+        if distribution is None or name in rewritten or distribution.installer == "conda":
             continue
-        if not one.version:  # its METADATA is broken: told already, with what mends all of it
+        if not distribution.version:  # its METADATA is broken, which is a finding with a remedy for all of it
             continue
-        if name in broken:
-            findings.append(broken[name])
-        rows = [row for row in records.get(name, ()) if (name, row.path) not in excused]
-        sample = {row.path for row in (rows if asked.full else _sample(rows)) if row.digest}
+        if name in unreadable:
+            findings.append(unreadable[name])
+        rows = [row for row in records.get(name, ()) if (name, row.path) not in overwritten]
+        sample = {row.path for row in (rows if context.full else _sample(rows)) if row.digest}
         wrong: dict[str, list[str]] = {"file-missing": [], "file-changed": [], "file-unreadable": [], "": []}
         for row in rows:
             wrong[_wrong(row, compare=row.path in sample)].append(row.path)
@@ -1056,30 +1059,30 @@ def check_files(
         compared += len(sample)
         for code, paths in wrong.items():
             if code and paths:
-                shown = [os.path.relpath(path, one.root) for path in paths]
-                findings.append(Finding(code, {"name": name, "version": one.version, **some(shown)}))
-    values = {"files": str(files), "compared": str(compared), "kept": ", ".join(kept)}
-    return Group("files", findings, values, "files-kept" if kept else "")
+                shown = list_and_count([os.path.relpath(path, distribution.root) for path in paths])
+                findings.append(Finding(code, {"name": name, "version": distribution.version, **shown}))
+    values = {"files": str(files), "compared": str(compared), "kept": ", ".join(rewritten)}
+    return Group("files", findings, values, "files-kept" if rewritten else "")
 
 
 def _wrong(row: RecordRow, *, compare: bool) -> str:
-    """The code of what is wrong with a file; nothing if it is as RECORD says, with its content if that is compared."""
+    """The code of a finding about a file; empty if it is as in RECORD. Its hash is computed only to `compare`."""
     try:
-        there = os.stat(row.path)
+        status = os.stat(row.path)
     except (FileNotFoundError, NotADirectoryError):
         return "file-missing"
     except (OSError, ValueError):
         return "file-unreadable"
-    if row.size not in (-1, there.st_size):
+    if row.size not in (-1, status.st_size):
         return "file-changed"
     digest = _digest(row) if compare else row.digest
-    if not stat.S_ISREG(there.st_mode) or (compare and not digest):
+    if not stat.S_ISREG(status.st_mode) or (compare and not digest):
         return "file-unreadable"
     return "" if digest == row.digest else "file-changed"
 
 
 def _digest(row: RecordRow) -> str:
-    """The hash of a file as RECORD writes it, but without padding; nothing if it cannot be told."""
+    """The hash of a file as RECORD writes it, but without padding; nothing if it cannot be read or computed."""
     kind = row.digest.partition("=")[0]
     try:
         digest = hashlib.new(kind)
@@ -1102,42 +1105,43 @@ def _sample(rows: list[RecordRow]) -> list[RecordRow]:
 
 
 def check_collisions(
-    asked: Asked, found: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
+    context: CheckContext, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
 ) -> tuple[Group, set[tuple[str, str]]]:
     """The collisions, and the files whose RECORD need not hold for a distribution, as another one's are there."""
     findings: list[Finding] = []
-    excused: set[tuple[str, str]] = set()
-    stages = {name: pin.stage for name, pin in asked.lock.pins.items()}
+    overwritten: set[tuple[str, str]] = set()
+    stages = {name: pin.stage for name, pin in context.lock.pins.items()}
     for (owner, other), rows in sorted(_shared(records, stages).items()):
         ours = theirs = 0
-        for mine, their in rows:
-            now = _digest(mine)
-            if now == mine.digest:
+        for of_owner, of_other in rows:
+            digest = _digest(of_owner)
+            if digest == of_owner.digest:
                 ours += 1
-                excused.add((other, their.path))
-            elif now == their.digest:
+                overwritten.add((other, of_other.path))
+            elif digest == of_other.digest:
                 theirs += 1
-                excused.add((owner, mine.path))
-        strange = other not in stages
-        if strange or (theirs and stages[owner] != stages[other]):
+                overwritten.add((owner, of_owner.path))
+        is_extra = other not in stages
+        if is_extra or (theirs and stages[owner] != stages[other]):
             values = {
                 "owner": owner,
                 "other": other,
-                "module": _module(found[owner], rows),
+                "module": _module(installed[owner], rows),
                 "count": str(len(rows)),
                 "ours": str(ours),
                 "theirs": str(theirs),
             }
-            findings.append(Finding("collision" if strange else "collision-order", values, asked.again(other, owner)))
-    return Group("collisions", findings), excused
+            remedy = context.reinstall_command(other, owner)
+            findings.append(Finding("collision" if is_extra else "collision-order", values, remedy))
+    return Group("collisions", findings), overwritten
 
 
 def _shared(
     records: Mapping[str, list[RecordRow]], stages: Mapping[str, int]
 ) -> dict[tuple[str, str], list[tuple[RecordRow, RecordRow]]]:
-    """What two distributions both have and not alike, by who must own it and the other.
+    """The files that two distributions both have with different contents, by their owner and the other distribution.
 
-    What is locked must own it, and of two such what is installed later; nobody of two in a stage, or of two strangers.
+    A locked distribution is the owner, and of two such the one installed later.
     """
     claims: dict[str, list[tuple[str, RecordRow]]] = {}
     for name in sorted(records, key=lambda name: (-stages.get(name, 0), name)):
@@ -1145,15 +1149,15 @@ def _shared(
             if row.digest:
                 claims.setdefault(row.path, []).append((name, row))
     shared: dict[tuple[str, str], list[tuple[RecordRow, RecordRow]]] = {}
-    for several in claims.values():
-        for (owner, mine), (other, theirs) in combinations(several, 2):
-            if owner in stages and mine.digest != theirs.digest:
-                shared.setdefault((owner, other), []).append((mine, theirs))
+    for rows in claims.values():
+        for (owner, of_owner), (other, of_other) in combinations(rows, 2):
+            if owner in stages and of_owner.digest != of_other.digest:
+                shared.setdefault((owner, other), []).append((of_owner, of_other))
     return shared
 
 
 def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
-    """What both own, as it is imported where it is a package."""
+    """What both have, by the name of its package if it is in one."""
     path = os.path.relpath(rows[0][0].path, owner.root)
     return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)
 
@@ -1168,7 +1172,7 @@ _TERMINATED = 143
 _WORD = "python"
 _ENDS = ("system-differs", "processor-differs", "python-differs", "environment-other")
 _SYSTEM = ("machine", "cann", "hdk", "soc")
-# What does not fail
+# Findings that do not fail
 WARNINGS = (
     "cann-file-unreadable",
     "cann-half-active",
@@ -1192,32 +1196,32 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
 
     0: as locked; 1: something differs; 2: the command is wrong.
     """
-    if sys.stdout is None:  # it is closed: the exit status tells, and no other file may get its number
+    if sys.stdout is None:  # it is closed, and no other file may get its number
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.stdout = os.fdopen(1, "w", closefd=False)
     lock = LockedStack.parse(text)
-    given = _arguments(arguments, sorted(lock.texts))
-    if given.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
-        return _become(given.python or sys.executable, file, arguments)
+    options = _options(arguments, sorted(lock.texts))
+    if options.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
+        return _become(options.python or sys.executable, file, arguments)
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # what was begun here ends, too
     folder = os.path.dirname(os.path.abspath(file))
-    asked = Asked(
+    context = CheckContext(
         lock,
         folder,
         dict(os.environ),
-        ascend=given.ascend,
-        wheelhouse=os.path.abspath(given.wheelhouse) if given.wheelhouse else _bundle(folder),
-        full=given.full,
-        language=_language(given.lang, lock.texts),
+        ascend=options.ascend,
+        wheelhouse=os.path.abspath(options.wheelhouse) if options.wheelhouse else _bundle(folder),
+        full=options.full,
+        language=_language(options.lang, lock.texts),
     )
-    report = Report(asked, as_json=given.json, lenient=given.skip_system_checks)
-    if given.machine:
-        sys.stdout.write("".join(map(report.for_install, check_system(asked, ask_npu_smi(asked)))))
+    report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
+    if options.machine:
+        sys.stdout.write("".join(map(report.for_install, check_system(context, ask_npu_smi(context)))))
         return 0
     try:
         report.begin()
-        for group in checks(asked):
+        for group in checks(context):
             report.add(group)
             if report.is_hopeless:
                 break
@@ -1227,7 +1231,7 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         if str(error):
             sys.stderr.write(f"error: the report cannot be written: {error}\n")
             return _USAGE
-        return 1  # `verify.py | head`: what is left to say has no reader
+        return 1  # `verify.py | head` has read enough
     except MemoryError:
         sys.stderr.write("error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n")
         return _USAGE
@@ -1242,59 +1246,57 @@ def _bundle(folder: str) -> str:
     return top if os.path.isfile(os.path.join(top, "bundle.json")) else ""
 
 
-def checks(asked: Asked) -> Iterator[Group]:
+def checks(context: CheckContext) -> Iterator[Group]:
     """Every check that the lock gives a reason for, the cheap ones first."""
-    tool = ask_npu_smi(asked)
-    system = check_system(asked, tool)
+    tool = ask_npu_smi(context)
+    system = check_system(context, tool)
     yield next(system)
     paths = [path for path in sys.path if os.path.isdir(path)]
-    found, trouble = installed_distributions(asked, paths)
-    yield check_python(asked, found)
+    installed, broken = installed_distributions(context, paths)
+    yield check_python(context, installed)
     yield from system
-    records, broken = read_records(asked, found)
-    collisions, excused = check_collisions(asked, found, records)
+    records, unreadable = read_records(context, installed)
+    collisions, overwritten = check_collisions(context, installed, records)
     colliding = {finding.values["other"] for finding in collisions.findings}
-    yield check_distributions(asked, found, trouble, colliding)
-    yield check_files(asked, found, records, broken, excused)
+    yield check_distributions(context, installed, broken, colliding)
+    yield check_files(context, installed, records, unreadable, overwritten)
     yield collisions
-    yield check_requirements(asked)
-    if asked.lock.imports:
-        yield check_imports(asked, found, paths, on_npu=tool.has_npu)
-    if "torch-npu" in asked.lock.pins:
-        yield check_npu(asked, tool)
+    yield check_requirements(context)
+    if context.lock.imports:
+        yield check_imports(context, installed, paths, on_npu=tool.has_npu)
+    if "torch-npu" in context.lock.pins:
+        yield check_npu(context, tool)
 
 
-def check_system(asked: Asked, tool: NpuTool) -> Iterator[Group]:
-    """What `--skip-system-checks` is about: the machine, then CANN, driver and SoC where the lock asks for them."""
-    system = asked.lock.system
-    yield check_machine(asked)
+def check_system(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
+    """The checks of `--skip-system-checks`: the machine, then CANN, driver and SoC if the lock has them."""
+    system = context.lock.system
+    yield check_machine(context)
     if "cann" in system:
-        yield check_cann(asked)
-    if "torch-npu" in asked.lock.pins or "hdk" in system or asked.lock.driver:
-        yield check_hdk(asked, tool)
+        yield check_cann(context)
+    if "torch-npu" in context.lock.pins or "hdk" in system or context.lock.driver:
+        yield check_hdk(context, tool)
     if "soc" in system:
-        yield check_soc(asked, tool)
+        yield check_soc(context, tool)
 
 
 def _become(python: str, file: str, arguments: Sequence[str]) -> int:
     """Go on as that Python, isolated; returns only where it is none. Another program might end as if all were well."""
     path = os.path.abspath(python)
-    ran = run_program([path, "-I", "-c", f"print({_WORD!r})"], os.environ)
-    if ran.output.split() == [_WORD]:
+    result = run_program([path, "-I", "-c", f"print({_WORD!r})"], os.environ)
+    if result.output.split() == [_WORD]:
         os.execv(path, [path, "-I", os.path.abspath(file), *arguments, "--python="])  # noqa: S606
-    why = ran.ending if ran.status is None else "it does not run as Python"
+    why = result.ending if result.status is None else "it does not run as Python"
     sys.stderr.write(f"error: {path} cannot be run: {why}\nhint: pass --python PATH of an environment\n")
     return _USAGE
 
 
-def _language(wanted: str | None, known: Collection[str]) -> str:
-    for value in (wanted, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))):
-        if value:
-            return value[:2].lower() if value[:2].lower() in known else "en"
-    return "en"
+def _language(option: str | None, languages: Collection[str]) -> str:
+    locale = next(filter(None, (option, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG")))), "en")
+    return locale[:2].lower() if locale[:2].lower() in languages else "en"
 
 
-def _arguments(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Namespace:
+def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="verify.py",
         description="Check whether this machine and environment match the lock. Changes nothing.",
@@ -1322,46 +1324,46 @@ def _arguments(arguments: Sequence[str], languages: Sequence[str]) -> argparse.N
 
 
 class UnwritableError(Exception):
-    """Standard output takes no more; the reason as the system tells it, empty where only the reader has gone."""
+    """Standard output cannot be written; the reason is that of the system, and empty for a closed pipe."""
 
 
 class Report:
-    """Tells of groups. `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks."""
+    """Prints groups. `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks."""
 
-    def __init__(self, asked: Asked, *, as_json: bool, lenient: bool) -> None:
-        self._asked = asked
-        self._texts = asked.lock.texts[asked.language]
+    def __init__(self, context: CheckContext, *, as_json: bool, lenient: bool) -> None:
+        self._context = context
+        self._texts = context.lock.texts[context.language]
         self._as_json = as_json
         self._lenient = lenient
         self._groups: list[dict[str, Any]] = []
-        self.is_hopeless = False  # all that is still to be looked at would follow from what was found
+        self.is_hopeless = False  # all further findings would follow from those so far
 
     def begin(self) -> None:
         """The line above all."""
-        lock = self._asked.lock
+        lock = self._context.lock
         self._say(self._fill("label-head", {"stack": lock.stack, "target": lock.target}))
 
     def add(self, group: Group) -> None:
         """The line of a group that was checked."""
-        told = self._told(group)
-        self._groups.append(told)
+        row = self._row(group)
+        self._groups.append(row)
         codes = Counter(finding.code for finding in group.findings)
-        counted = [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
-        note = ", ".join(counted) or self._note(group)
-        state = self._texts[f"state-{told['state']}"]
+        counts = [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
+        note = ", ".join(counts) or self._note(group)
+        state = self._texts[f"state-{row['state']}"]
         self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
-        self.is_hopeless = any(row["code"] in _ENDS and row["state"] == "wrong" for row in told["findings"])
+        self.is_hopeless = any(part["code"] in _ENDS and part["state"] == "wrong" for part in row["findings"])
 
     def for_install(self, group: Group) -> str:
-        """A line for each finding, for install.sh: its state, what differs and why, and what mends it, between tabs.
+        """A line for each finding, for install.sh: its state, what differs and why, and its remedy, with tabs between.
 
-        What is fine has one, too, and so has a SoC that is unknown, as where an image is built.
+        A group without findings has one, too, and so has a SoC that is unknown, as where an image is built.
         """
         rows = [
             ("ok", row["what"], "")
             if row["code"] in ("soc-unknown", "soc-unnamed")
             else (row["state"], self._fill("label-because", row), row["mend"])
-            for row in self._told(group)["findings"]
+            for row in self._row(group)["findings"]
         ]
         fine = {"what": self._texts[f"group-{group.name}"], "why": self._note(group)}
         rows = rows or [("ok", self._fill("label-because", fine), "")]
@@ -1373,10 +1375,10 @@ class Report:
         rows.sort(key=lambda row: row["state"] == "warning")
         wrong = sum(row["state"] == "wrong" for row in rows)
         if self._as_json:
-            lock = self._asked.lock
-            told = {
+            lock = self._context.lock
+            report = {
                 "schema": 1,
-                "language": self._asked.language,
+                "language": self._context.language,
                 "status": "differs" if wrong else "as-locked",
                 "stack": lock.stack,
                 "target": lock.target,
@@ -1386,7 +1388,7 @@ class Report:
                 "ended": self.is_hopeless,
                 "groups": self._groups,
             }
-            self._write(json.dumps(told, indent=2, ensure_ascii=True))
+            self._write(json.dumps(report, indent=2, ensure_ascii=True))
         for row in rows:
             self._say("")
             self._say(self._fill(f"label-{row['state']}", row) + f"  [{row['code']}]")
@@ -1399,28 +1401,28 @@ class Report:
         self._say(self._fill("label-differs" if wrong else "label-as-locked", counts))
         return 1 if wrong else 0
 
-    def _told(self, group: Group) -> dict[str, Any]:
-        """A group and its findings as they are told, in the form of the JSON."""
-        asked = self._asked
-        commands = {"python": asked.python, "install": asked.install, "fresh": asked.fresh}
+    def _row(self, group: Group) -> dict[str, Any]:
+        """A group and its findings as in the JSON."""
+        context = self._context
+        commands = {"python": context.python, "install": context.install_command, "fresh": context.venv_command}
         rows = []
         for finding in group.findings:
-            values = {**commands, "again": asked.again(finding.values.get("name", "")), **finding.values}
-            what, why, mend = (self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend"))
+            values = {**commands, "again": context.reinstall_command(finding.values.get("name", "")), **finding.values}
+            what, why, remedy = (self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend"))
             is_warning = finding.code in WARNINGS or (self._lenient and group.name in _SYSTEM)
             state = "warning" if is_warning else "wrong"
-            row = {"code": finding.code, "state": state, "what": what, "why": why, "mend": finding.mend or mend}
+            row = {"code": finding.code, "state": state, "what": what, "why": why, "mend": finding.remedy or remedy}
             rows.append({**row, "values": dict(finding.values)})
         states = {row["state"] for row in rows}
         state = "wrong" if "wrong" in states else "warning" if states else "ok"
         return {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
 
     def _note(self, group: Group) -> str:
-        """What is told of a group that is fine."""
+        """The text for a group without findings."""
         return self._fill(f"note-{group.note or group.name}", group.values)
 
     def _fill(self, code: str, values: Mapping[str, Any]) -> str:
-        """The text of a code; there is none for what a command says alone, and for a note of nothing."""
+        """The text of a code; empty if a remedy is always a command, or a group has no note."""
         return self._texts.get(code, "").format(**values)
 
     def _say(self, line: str) -> None:

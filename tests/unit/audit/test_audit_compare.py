@@ -13,10 +13,10 @@ from resolver.audit.compare import (
     Marked,
     OutOfReach,
     Restored,
-    as_locked,
     compare,
     is_grave,
-    older,
+    locked_indexes,
+    old_facts,
     pins_of,
 )
 from resolver.i18n import translate
@@ -55,7 +55,7 @@ def lock(*pins: LockedPin, build: tuple[LockedPin, ...] = ()) -> Lock:
 
 
 def compared(locked: Lock, served: LoopbackIndex) -> Compared:
-    asked = as_locked(locked, PYPI_ONLY)
+    asked = locked_indexes(locked, PYPI_ONLY)
     with closing(CatalogPool(Cache(None, print), pip=PipConfig(index_url=served.url))) as pool:
         return compare(locked, LiveCatalog(asked, "linux-aarch64", pool))
 
@@ -103,4 +103,4 @@ def test_facts_grow_old_after_so_many_days() -> None:
 
     days = {"new": "2026-11-22", "edge": "2026-05-26", "old": "2026-05-25", "older": "0001-01-01"}
     locked = replace(lock(), fact=tuple(fact(name, day) for name, day in days.items()))
-    assert [one.id for one in older(locked, dt.date(2026, 11, 22), 180)] == ["older", "old"]
+    assert [one.id for one in old_facts(locked, dt.date(2026, 11, 22), 180)] == ["older", "old"]

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from resolver.verify.environment import check_distributions, check_python, installed_distributions
-from resolver.verify.findings import Asked, Group, LockedDistribution, LockedStack
+from resolver.verify.findings import CheckContext, Group, LockedDistribution, LockedStack
 from resolver.verify.imports import run_python, shown_command
 from resolver.verify.record import check_collisions, check_files, read_records
 from tests.builders import build_wheel
@@ -43,11 +43,11 @@ class Site:
             self.pins[name] = LockedDistribution(name, "1.0", stage)
         return info
 
-    def _asked(self, *, full: bool) -> Asked:
+    def _asked(self, *, full: bool) -> CheckContext:
         lock = LockedStack(
             "demo", "here", "linux-x", "3.11", "2.17", {}, self.pins, rewritten=self.rewritten, absent=self.absent
         )
-        return Asked(lock, "/lock", {}, full=full)
+        return CheckContext(lock, "/lock", {}, full=full)
 
     def groups(self, *, full: bool = False) -> dict[str, Group]:
         asked = self._asked(full=full)
@@ -256,20 +256,20 @@ def test_of_two_locked_ones_the_later_stage_owns(site: Site) -> None:
 
 def test_without_pip_nothing_could_be_installed() -> None:
     """A mend that takes pip away brings one back before install.sh needs it."""
-    asked = Asked(LockedStack("demo", "here", "linux-x", "3.11", "2.17", {}, {}), "/lock", {})
-    steps = asked.again("pip").split(" && ")
+    asked = CheckContext(LockedStack("demo", "here", "linux-x", "3.11", "2.17", {}, {}), "/lock", {})
+    steps = asked.reinstall_command("pip").split(" && ")
     assert steps[0].endswith("-m pip uninstall -y pip")
     assert steps[1].endswith("-m ensurepip")
-    assert steps[2] == asked.install
-    assert "ensurepip" not in asked.again("numpy")
+    assert steps[2] == asked.install_command
+    assert "ensurepip" not in asked.reinstall_command("numpy")
 
 
 # --- code in another Python: what it tells, how it ends, and the command to try it
 
 
-def asked(**variables: str) -> Asked:
+def asked(**variables: str) -> CheckContext:
     line = ".".join(map(str, sys.version_info[:2]))
-    return Asked(LockedStack("demo", "here", "linux-x", line, "2.17", {}, {}, import_env=variables), "/lock", {})
+    return CheckContext(LockedStack("demo", "here", "linux-x", line, "2.17", {}, {}, import_env=variables), "/lock", {})
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from resolver.report.verify import texts
 from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_soc, soc_family
 from resolver.verify.environment import check_machine
-from resolver.verify.findings import Asked, DriverNeed, Group, LockedStack
+from resolver.verify.findings import CheckContext, DriverNeed, Group, LockedStack
 from resolver.verify.machine import Machine, this_machine
 from resolver.verify.main import Report
 
@@ -60,10 +60,10 @@ class Installation:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> CheckContext:
         place = ("demo", "here", f"linux-{MACHINE}", "3.11", "2.17")
         lock = LockedStack(*place, self.system, driver=self.driver, texts=texts())
-        return Asked(lock, "/lock", self.environ, ascend=str(self.root))
+        return CheckContext(lock, "/lock", self.environ, ascend=str(self.root))
 
     def said(self, group: Group) -> list[str]:
         """Of each finding of a group its code, below `told` what is said; or else the note on the group's line."""

@@ -1,5 +1,0 @@
-"""`python -m resolver` is `ascend-lock`."""
-
-from resolver.cli import main
-
-main()

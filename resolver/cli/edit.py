@@ -1,0 +1,131 @@
+"""`ascend-lock add` and `remove`: a stack's file is edited, and then locked or put back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import closing
+
+import click
+
+from resolver import files
+from resolver.cli import options
+from resolver.cli.catalogs import Catalogs
+from resolver.cli.console import ConflictPage, print_error
+from resolver.cli.options import Settings, settings, ships
+from resolver.cli.outcome import print_failures, print_results
+from resolver.cli.session import Session
+from resolver.config.decode import parse_need
+from resolver.config.load import find_stack, read_stack, read_text
+from resolver.config.schema import StackFile
+from resolver.errors import InputError, did_you_mean, without_secrets
+from resolver.explain.stack_text import StackText, subject
+from resolver.i18n import translate
+from resolver.model import text
+from resolver.model.fact import Need
+from resolver.model.lock import Lock
+from resolver.model.requirement import Requirement
+
+_frozen = click.option("--frozen", is_flag=True, help="Edit the file without locking.")
+_settings = settings("offline", "seconds", "language", "own_matrices", "locks")
+
+
+@click.command("add")
+@options.stack
+@click.argument("lines", metavar="REQUIREMENT...", nargs=-1, required=True)
+@_frozen
+@_settings
+def add(run: Settings, stack: str, lines: tuple[str, ...], frozen: bool) -> int:
+    """Add lines to STACK's file, such as 'ms-swift>=4', and lock it.
+
+    A line takes the place of those about the same project; one with a marker, of one with the same marker. If it cannot
+    be locked, the file stays as it was.
+    """
+    needs = {line: _need(line) for line in lines}
+
+    def edit(document: StackText) -> StackText:
+        for line, need in needs.items():
+            replaced = {number: old for number, old in document.needs().items() if _takes_the_place_of(need, old)}
+            if replaced:
+                first, *others = replaced
+                run.print_message("edit.replaced", old=tuple(map(str, replaced.values())), new=line)
+                document = document.with_line(first, line).without_lines(others)
+            else:
+                run.print_message("edit.added", line=line)
+                document = document.with_new_line(line)
+        return document
+
+    return _edit_and_lock(run, stack, edit, frozen=frozen)
+
+
+@click.command("remove")
+@options.stack
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@_frozen
+@_settings
+def remove(run: Settings, stack: str, names: tuple[str, ...], frozen: bool) -> int:
+    """Remove the lines about each NAME from STACK's file, and lock it.
+
+    If it cannot be locked, the file stays as it was.
+    """
+
+    def edit(document: StackText) -> StackText:
+        for name in names:
+            needs = document.needs()
+            removed = {number: need for number, need in needs.items() if subject(need) == text.name(name)}
+            if not removed:
+                subjects = sorted(set(map(subject, needs.values())))
+                hint = did_you_mean(text.name(name), subjects, f"its lines are about {', '.join(subjects)}")
+                raise InputError(f"no line of {stack} is about `{name}`", hint=hint)
+            run.print_message("edit.removed", lines=tuple(map(str, removed.values())))
+            document = document.without_lines(removed)
+        return document
+
+    return _edit_and_lock(run, stack, edit, frozen=frozen)
+
+
+def _need(line: str) -> Need:
+    try:
+        return parse_need(line, direct=True)
+    except ValueError as error:
+        raise InputError(without_secrets(f"`{line}` cannot be used"), why=str(error)) from None
+
+
+def _takes_the_place_of(new: Need, old: Need) -> bool:
+    if isinstance(new, Requirement) and isinstance(old, Requirement):
+        return new.name == old.name and (new.marker is None or new.marker == old.marker)
+    return subject(new) == subject(old)
+
+
+def _edit_and_lock(run: Settings, stack: str, edit: Callable[[StackText], StackText], *, frozen: bool) -> int:
+    """Edit a stack and, unless it is `frozen`, lock it for all of its targets. Returns the exit status of `lock`.
+
+    If one of them cannot be locked, no lock is written, and the file has its bytes again. Raises ResolverError.
+    """
+    path = find_stack(stack, run.matrices)
+    if ships(path):
+        message = f"`{path.stem}` ships with ascend-lock, so its file is not edited"
+        raise InputError(message, where=str(path), hint=f"copy it, rename the stack in it and edit that: cp {path} .")
+    edited = edit(StackText(read_stack(stack, run.matrices).text)).text
+    read_text(edited, StackFile, str(path))  # also of an edit that is not locked
+    file = path.resolve()  # where a link leads
+    original, locked = file.read_bytes(), False
+    files.write(file, edited.encode())
+    if frozen:
+        return 0
+    try:
+        with closing(Catalogs(run)) as catalogs:
+            page = ConflictPage(sys.stderr, run.progress, run.repeated_options, undone=True)
+            session = Session(run, catalogs, page, all_or_none=True)
+            results = session.lock(session.jobs(stack))
+        locked = all(isinstance(result.answer, Lock) for result in results)
+    finally:
+        run.progress.clear()
+        if not locked:
+            files.write(file, original)
+            print_error(translate("edit.undone", run.language, path=path))
+    if locked:
+        print_results(results, run.language, together=False)
+    else:
+        print_failures(results, run.language)
+    return max(result.exit_status for result in results)
