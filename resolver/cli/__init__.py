@@ -26,7 +26,7 @@ COMMANDS: Final = {
     "bundle": "bundle.command",
     "export": "export.command",
     "snapshot": "snapshot.command",
-    "stacks": "stacks.command",
+    "stacks": "selection.stacks",
     "cache": "cache.command",
 }
 

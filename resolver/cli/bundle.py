@@ -32,7 +32,7 @@ from resolver.model.lock import Lock, LockedPin
 from resolver.model.message import joined, message
 from resolver.model.problem import Problem
 from resolver.model.release import File
-from resolver.report.rendering import render
+from resolver.report import render
 from resolver.report.script import bundle_script
 
 

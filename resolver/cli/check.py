@@ -28,7 +28,7 @@ from resolver.lock import folder as lock_folder
 from resolver.model.lock import Lock
 from resolver.model.message import Message, message, verbatim
 from resolver.model.problem import Problem
-from resolver.report.rendering import render
+from resolver.report import render
 from resolver.report.upstream import change_lines, compared_json, old_facts_sentence
 
 _CURRENT = ("state.current", "state.conflict-current")

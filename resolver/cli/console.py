@@ -18,9 +18,9 @@ from msgspec.structs import replace
 
 from resolver.cli import COMMANDS
 from resolver.errors import escaped
+from resolver.files import json_text
 from resolver.i18n import translate
 from resolver.index.protocol import Traffic
-from resolver.json_text import json_text
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language

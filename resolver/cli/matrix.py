@@ -19,10 +19,10 @@ from resolver.cli.options import Settings, settings, today
 from resolver.cli.sweep import CellSolver, ExecutorFactory, Journal, Sweep, answers, cluster, processes
 from resolver.config.grid import NAME, Grid, load_grid
 from resolver.errors import CHANGED_UPSTREAM, InputError
+from resolver.files import digest
 from resolver.i18n import translate
 from resolver.index import snapshot
 from resolver.index.snapshot import Recording
-from resolver.json_text import digest
 from resolver.model import text
 from resolver.model.matrix import Answer, Cell, Matrix
 from resolver.model.message import message

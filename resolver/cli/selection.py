@@ -6,14 +6,18 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import msgspec
 
-from resolver.cli.options import ALL, Settings
+from resolver.cli.console import print_line
+from resolver.cli.options import ALL, Settings, settings
 from resolver.config.load import read_stack, stack_names
-from resolver.errors import InputError, did_you_mean
+from resolver.errors import InputError, did_you_mean, escaped
+from resolver.i18n import translate
 from resolver.index.git import files_at
 from resolver.lock import file as lock_file
 from resolver.model.lock import Lock
+from resolver.model.message import verbatim
 
 if TYPE_CHECKING:
     from resolver.model.problem import Problem
@@ -112,3 +116,16 @@ def _with_locks(locks: Path) -> set[str]:
 
 def _file_next_to(locks: Path, name: str) -> Path:
     return locks.parent / f"{name}.toml"
+
+
+@click.command("stacks")
+@settings("language", "own_matrices")
+def stacks(run: Settings) -> int:
+    """List the stacks, one per line."""
+    names = stack_names(run.matrices)
+    width = max(map(len, names), default=0)
+    for name in names:
+        stack = read_stack(name, run.matrices).content.stack
+        summary = translate(verbatim(stack.summary, stack.summary_zh), run.language)
+        print_line(f"  {escaped(name):<{width}}  {escaped(summary)}".rstrip())
+    return 0

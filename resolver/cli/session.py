@@ -29,7 +29,7 @@ from resolver.lock.remembered import RememberedLock, rendered
 from resolver.model.lock import Lock
 from resolver.model.message import message
 from resolver.model.requirement import Requirement
-from resolver.report.rendering import render
+from resolver.report import render
 
 if TYPE_CHECKING:  # a remembered lock needs no explaining
     from resolver.model.explanation import Explanation

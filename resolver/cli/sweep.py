@@ -27,10 +27,10 @@ from resolver.config.grid import NAME, load_grid
 from resolver.errors import IndexFailure, InputError, ResolverError
 from resolver.explain.explain import reason_of
 from resolver.explain.trial import Clock
+from resolver.files import json_text
 from resolver.index import snapshot
 from resolver.index.protocol import Catalog
 from resolver.index.snapshot import Recording, RecordingCatalog, SnapshotCatalog
-from resolver.json_text import json_text
 from resolver.lock.previous import Preferences
 from resolver.model.matrix import Answer, Cell, CellOutcome, Practices
 from resolver.model.message import joined, message, verbatim

@@ -16,7 +16,7 @@ from resolver.config.fact_rules import compile_facts
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import IndexesFile, IndexRow, StackFile, SystemsFile
 from resolver.errors import InputError
-from resolver.json_text import digest
+from resolver.files import digest
 from resolver.model.dependency import StackLine
 from resolver.model.fact import Builds, Fact, Names, Need, Practice, Requires, Strength
 from resolver.model.problem import PYPI, Binding, Index, Indexes, Policy, Problem, Relaxed, RootRequirement, Stack

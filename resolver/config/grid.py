@@ -16,7 +16,7 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import Document, Inputs, load_with, read, read_text, with_stack
 from resolver.config.schema import GridFile, StackFile
 from resolver.errors import InputError
-from resolver.json_text import digest
+from resolver.files import digest
 from resolver.model.fact import Requires, component_requirements
 from resolver.model.matrix import Cell, Practices, stack_text
 from resolver.model.problem import Problem

@@ -18,7 +18,7 @@ import msgspec
 
 from resolver import files
 from resolver.errors import InputError
-from resolver.json_text import json_text
+from resolver.files import json_text
 from resolver.model.lock import FolderName, Lock, PythonVersion
 from resolver.model.message import Message, message
 from resolver.model.target import Platform

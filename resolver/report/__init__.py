@@ -1,1 +1,24 @@
 """Locks and explanations as files for pip, bash and people. Pure: the same lock gives the same bytes."""
+
+from __future__ import annotations
+
+from resolver.lock import file
+from resolver.model.lock import Lock
+
+
+def render(lock: Lock) -> dict[str, str]:
+    """All files of a lock's folder: relative path -> text, in the order in which people read them."""
+    from resolver.report import report, requirements, script, verify  # not needed for remembered files
+
+    files = {
+        file.NAME: file.dump(lock),
+        requirements.FILE: requirements.requirements(lock),
+        requirements.NO_DEPS_FILE: requirements.no_deps(lock),
+        **requirements.build_requirements(lock),
+        script.FILE: script.script(lock),
+        script.ACTIVATION_FILE: script.activation(lock),
+        verify.FILE: verify.verify(lock),
+        **report.reports(lock),
+        **script.stage_files(lock),
+    }
+    return {name: text for name, text in files.items() if text is not None}

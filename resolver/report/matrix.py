@@ -11,8 +11,8 @@ import msgspec
 
 from resolver import files
 from resolver.errors import InputError
+from resolver.files import json_text
 from resolver.i18n import LANGUAGES, templates, translate
-from resolver.json_text import json_text
 from resolver.model.matrix import LOCKED, Answer, CellOutcome, Matrix
 from resolver.model.message import TEXT
 from resolver.model.text import Language

@@ -18,8 +18,8 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
 from resolver import __version__
+from resolver.files import json_text
 from resolver.i18n import translate
-from resolver.json_text import json_text
 from resolver.lock import file as lock_file
 from resolver.model.lock import Lock, LockedPin
 from resolver.model.message import Message

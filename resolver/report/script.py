@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from resolver.files import digest, json_text
 from resolver.i18n import LANGUAGES, translate
-from resolver.json_text import digest, json_text
 from resolver.lock.bundle import BundledLock
 from resolver.model.lock import Lock, LockedExport, LockedFact, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.model.message import message

@@ -13,8 +13,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+from resolver.files import json_text
 from resolver.i18n import LANGUAGES, templates, translate
-from resolver.json_text import json_text
 from resolver.model.lock import Lock, LockedDriver, LockedPin
 from resolver.model.message import message, verbatim
 from resolver.model.requirement import Clause, ComponentRequirement

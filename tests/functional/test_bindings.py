@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.functional.workspace import NOBODY_THERE, UNREACHABLE_MARK, Workspace, tree
+from tests.functional.workspace import NOBODY_THERE, UNREACHABLE, Workspace, tree
 from tests.loopback import LoopbackIndex, status
 
 
@@ -78,7 +78,7 @@ def test_of_several_indexes_the_first_or_all_answer(
 @pytest.mark.parametrize("take", ["first", "all"])
 def test_next_goes_on_and_leaves_a_warning_everywhere(workspace: Workspace, take: str) -> None:
     workspace.serve("torch-npu 2.9.0")
-    bind(workspace, take=take, unreachable="next", vendor=UNREACHABLE_MARK)
+    bind(workspace, take=take, unreachable="next", vendor=UNREACHABLE)
     run = workspace.locked_stack("torch-npu")
     assert run.stderr.startswith("warning: Index `vendor` cannot be reached. Connection refused (2 tries). ")
     told = "index `vendor` could not be reached; locked without it: torch-npu (from pypi)"
@@ -88,7 +88,7 @@ def test_next_goes_on_and_leaves_a_warning_everywhere(workspace: Workspace, take
 
 def test_fail_is_status_3(workspace: Workspace) -> None:
     workspace.serve("torch-npu 2.9.0")
-    bind(workspace, take="all", unreachable="fail", vendor=UNREACHABLE_MARK)
+    bind(workspace, take="all", unreachable="fail", vendor=UNREACHABLE)
     workspace.stack("torch-npu")
     run = workspace.lock()
     assert (run.status, run.stdout, run.error) == (3, "", "Index `vendor` cannot be reached.")
@@ -113,12 +113,12 @@ def test_a_mirror_answers_for_an_index_that_is_down(workspace: Workspace, index:
     workspace.indexes(f"""
         [[index]]
         name = "vendor"
-        url = "{UNREACHABLE_MARK}"
+        url = "{UNREACHABLE}"
         mirrors = ["{index.url_of("vendor")}"]
         packages = ["torch-npu"]
     """)
     assert workspace.locked_stack("torch-npu").stderr == ""
-    assert workspace.content()["index"] == [{"name": "vendor", "url": UNREACHABLE_MARK}]
+    assert workspace.content()["index"] == [{"name": "vendor", "url": UNREACHABLE}]
 
 
 @pytest.mark.parametrize("own", [False, True], ids=["indexes.toml", "stack"])
@@ -168,7 +168,7 @@ def tell(workspace: Workspace, cpu: str, sha256: str, *, platform: str = "linux-
 
 
 def test_what_is_recorded_stands_in_for_an_index_that_does_not_answer(workspace: Workspace) -> None:
-    tell(workspace, UNREACHABLE_MARK, "a" * 64)
+    tell(workspace, UNREACHABLE, "a" * 64)
     run = workspace.locked()
     assert run.stderr.startswith("warning: Index `cpu` cannot be reached. Connection refused (2 tries). ")
     assert workspace.pins() == {"sympy": "1.14", "torch": "2.8.0+cpu"}
@@ -190,7 +190,7 @@ def test_what_is_recorded_stands_in_for_an_index_that_does_not_answer(workspace:
 def test_what_is_recorded_counts_for_nothing_where_the_index_answers_or_on_another_platform(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
-    tell(workspace, UNREACHABLE_MARK, "a" * 64)
+    tell(workspace, UNREACHABLE, "a" * 64)
     workspace.locked()
     real = index.add_wheel("torch", "2.8.0+cpu", index="cpu")  # which asks for nothing
     tell(workspace, index.url_of("cpu"), "a" * 64)
@@ -203,7 +203,7 @@ def test_what_is_recorded_counts_for_nothing_where_the_index_answers_or_on_anoth
     assert workspace.lock("--upgrade").error == "Index `cpu` did not answer for torch."
     index.clear()
     shutil.rmtree(workspace.locks)
-    tell(workspace, UNREACHABLE_MARK, "a" * 64, platform="linux-aarch64")
+    tell(workspace, UNREACHABLE, "a" * 64, platform="linux-aarch64")
     assert workspace.locked().stderr == ""
     assert (workspace.pins(), asked(index)) == ({"torch": "2.8.0"}, {"pypi/torch"})
 
@@ -211,7 +211,7 @@ def test_what_is_recorded_counts_for_nothing_where_the_index_answers_or_on_anoth
 def test_an_explanation_sees_what_is_recorded(workspace: Workspace) -> None:
     """The look-ahead reads the page first, and what it sees stays in the universe."""
     workspace.serve("torch-npu 2.7.1", "numpy 2.1.0 1.26.4")
-    bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE_MARK)
+    bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE)
     row = f'[[recorded]]\nindex = "vendor"\nfile = "torch_npu-2.8.0-py3-none-any.whl"\nsha256 = "{"a" * 64}"\n'
     row += 'requires = ["numpy<2"]\nsource = "a public file"\nchecked = 2026-11-22\n'
     workspace.stack("torch-npu==2.8.0", "numpy>=2", more=row)
@@ -226,7 +226,7 @@ def test_an_explanation_sees_what_is_recorded(workspace: Workspace) -> None:
 
 
 def test_an_archive_cannot_be_recorded(workspace: Workspace) -> None:
-    tell(workspace, UNREACHABLE_MARK, "a" * 64)
+    tell(workspace, UNREACHABLE, "a" * 64)
     workspace.edit("stacks/demo.toml", "-py3-none-any.whl", ".tar.gz")
     run = workspace.refused("`file` cannot be used", "lock", "demo")
     assert "\n  at matrices/stacks/demo.toml:1" in run.stderr

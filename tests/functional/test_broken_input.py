@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.cached import require_sound_cache
-from tests.functional.workspace import UNREACHABLE_MARK, Workspace, targets, tree
+from tests.functional.workspace import UNREACHABLE, Workspace, targets, tree
 from tests.loopback import status, wrong_hashes
 
 
@@ -54,7 +54,7 @@ def index_at(url: str) -> Callable[[Workspace], None]:
             2,
             "the fact `demo-excludes-1` refers to demo >2, but there is no such release",
         ),
-        (index_at(UNREACHABLE_MARK), 3, "Index `pypi` cannot be reached."),
+        (index_at(UNREACHABLE), 3, "Index `pypi` cannot be reached."),
         (index_at("http://user:secret@example.org/simple"), 2, "The address of index `pypi` is plain http."),
         (another_hash, 3, "demo-2.0.tar.gz is not the file listed on its index page."),
         (a_file_that_is_not_there, 3, "demo-2.0.tar.gz cannot be downloaded."),

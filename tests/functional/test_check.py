@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.functional.workspace import UNREACHABLE_MARK, Run, Workspace, targets, tree
+from tests.functional.workspace import UNREACHABLE, Run, Workspace, targets, tree
 from tests.loopback import Fault, LoopbackIndex, altered, status
 
 LANGUAGE_OF_C = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -356,7 +356,7 @@ def test_an_index_out_of_reach_or_a_page_that_fails(eleven: Workspace, index: Lo
     assert "  gone: `pypi` no longer has the project vanished\n  not compared: `pypi` for kept: " in run.stdout
     index.add_wheel("vanished", "1.0")
     assert upstream(eleven).status == 3
-    eleven.index_url = UNREACHABLE_MARK
+    eleven.index_url = UNREACHABLE
     run = upstream(eleven, "--json")
     assert (run.status, run.json["status"]) == (3, "out-of-reach")
     (lost,) = run.json["locks"][0]["upstream"]["out_of_reach"]

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from resolver.config.grid import load_grid
-from resolver.json_text import json_text
+from resolver.files import json_text
 from resolver.report.matrix import read_matrix
 from tests import matrix_page
-from tests.functional.workspace import COMMAND, NOBODY_THERE, UNREACHABLE_MARK, Content, Workspace, row
+from tests.functional.workspace import COMMAND, NOBODY_THERE, UNREACHABLE, Content, Workspace, row
 
 GRID = """\
 package = "plugin"
@@ -61,7 +61,7 @@ name = "pypi"
 
 [[index]]
 name = "vendor"
-url = "{UNREACHABLE_MARK}"
+url = "{UNREACHABLE}"
 
 [[binding]]
 packages = ["kernels"]

@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 from resolver.index import snapshot as snapshot_file
 from resolver.index.snapshot import Snapshot
 from resolver.index.store.cache import Cache
-from tests.functional.workspace import REPOSITORY, UNREACHABLE_MARK, Run, Tree, Workspace, tree
+from tests.functional.workspace import REPOSITORY, UNREACHABLE, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
 from tests.seeded import seed_cache
 
@@ -39,7 +39,7 @@ def offline(workspace: Workspace, stack: str, status: int, *arguments: str) -> N
 
 @pytest.fixture
 def plain(tmp_path: Path) -> Workspace:
-    return Workspace(tmp_path, UNREACHABLE_MARK)
+    return Workspace(tmp_path, UNREACHABLE)
 
 
 def test_the_report_of_a_conflict(plain: Workspace) -> None:
@@ -272,7 +272,7 @@ def test_with_the_missing_release_it_locks(tmp_path: Path) -> None:
 
 
 def test_what_is_locked_today_is_what_its_snapshot_gives(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path, UNREACHABLE_MARK)
+    workspace = Workspace(tmp_path, UNREACHABLE)
     target = "linux-aarch64-py311-cann8.5.1-a2"
     matrices = str(REPOSITORY / "matrices")
     made, committed = (folder / "verl-qwen3.5-latest" / target for folder in (workspace.locks, REPOSITORY / "locks"))

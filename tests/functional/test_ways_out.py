@@ -9,7 +9,7 @@ import pytest
 import tomli
 
 from tests.functional.test_bindings import bind
-from tests.functional.workspace import UNREACHABLE_MARK, Workspace, row
+from tests.functional.workspace import UNREACHABLE, Workspace, row
 from tests.loopback import LoopbackIndex
 
 
@@ -374,7 +374,7 @@ def test_an_index_that_has_nothing_at_all_is_no_conflict(workspace: Workspace, c
     workspace.serve("torch 2.8.0", "torch-npu 2.8.0", "numpy 2.8.0")
     for name in ("torch", "torch-npu", "numpy"):
         workspace.facts(name, '[[warns]]\ntext = "a"\nreason = "b"\n')
-    bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE_MARK)
+    bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE)
     right = workspace.index_url
     workspace.index_url = right.replace("http://", "http://reader:hunter2@").replace("/simple/", "/")
     for lines in (["torch"], ["numpy", "torch", "torch-npu"]):
@@ -397,7 +397,7 @@ def away(workspace: Workspace) -> Workspace:
     """The index `vendor`, which may have a torch-npu that `pypi` lacks, does not answer."""
     workspace.facts("torch-npu", "")
     workspace.serve("torch-npu 2.7.1", "numpy 1.26.4 2.1.0", "runner 1.0: torch-npu==2.8.0")
-    bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE_MARK)
+    bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE)
     return workspace
 
 

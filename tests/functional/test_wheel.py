@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.functional.test_shipped import PATIENCE
-from tests.functional.workspace import REPOSITORY, UNREACHABLE_MARK, Workspace, tree
+from tests.functional.workspace import REPOSITORY, UNREACHABLE, Workspace, tree
 
 STACK = "trl-train"
 CONFLICT = "trl-vllm-train"
@@ -57,7 +57,7 @@ def run(installed: Path, workspace: Workspace, *arguments: str) -> subprocess.Co
 @pytest.fixture
 def anywhere(tmp_path: Path) -> Workspace:
     """A folder without facts and stacks."""
-    workspace = Workspace(tmp_path, UNREACHABLE_MARK)
+    workspace = Workspace(tmp_path, UNREACHABLE)
     shutil.rmtree(workspace.matrices)
     return workspace
 

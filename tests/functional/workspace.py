@@ -61,8 +61,8 @@ def row(kind: str, **said: object) -> str:
 # The files of a conflict's report.
 REPORTS = {"conflict.html", "conflict.json", "conflict.md", "conflict.zh.html", "conflict.zh.md"}
 
-UNREACHABLE_MARK = "http://127.0.0.1:9/simple/"  # the port of `discard`, where nothing listens
-NOBODY_THERE = {"PIP_INDEX_URL": UNREACHABLE_MARK}
+UNREACHABLE = "http://127.0.0.1:9/simple/"  # the port of `discard`, where nothing listens
+NOBODY_THERE = {"PIP_INDEX_URL": UNREACHABLE}
 
 # Variables for every run's interpreter.
 INTERPRETER = {"LANG": "C.UTF-8", "PYTHONWARNINGS": "error"}
@@ -104,7 +104,7 @@ class Workspace:
     `index` is pip's: an address, or one that the tests add to. By default nothing listens there.
     """
 
-    def __init__(self, root: Path, index: LoopbackIndex | str = UNREACHABLE_MARK) -> None:
+    def __init__(self, root: Path, index: LoopbackIndex | str = UNREACHABLE) -> None:
         self.root = root
         self.matrices = root / "matrices"
         self.locks = root / "locks"

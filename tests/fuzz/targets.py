@@ -56,7 +56,7 @@ from resolver.model.problem import PYPI, Binding, Index, Indexes
 from resolver.model.release import CoreMetadata, File
 from resolver.model.repository import Direct
 from resolver.model.target import Target as Machine
-from resolver.report.rendering import render
+from resolver.report import render
 from resolver.resolve.needs import requirements_file
 from tests.datacatalog import DataCatalog
 from tests.fuzz import tokens

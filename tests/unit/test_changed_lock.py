@@ -7,7 +7,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from resolver.json_text import json_text
+from resolver.files import json_text
 from resolver.lock.previous import difference, replaced_files, same_decisions, with_changes
 from resolver.model.lock import Lock, PinChange
 from resolver.report.summary import difference_json

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from resolver.lock import file, folder
-from resolver.report.rendering import render
+from resolver.report import render
 
 SHIPPED = Path(__file__).parents[2] / "locks"
 # Between them they have every file that a lock may have.

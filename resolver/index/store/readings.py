@@ -15,9 +15,9 @@ from msgspec.structs import asdict
 from packaging.utils import NormalizedName
 
 from resolver import files
+from resolver.files import json_text
 from resolver.index.parse.metadata import check_texts
 from resolver.index.protocol import UnusableFile
-from resolver.json_text import json_text
 from resolver.model import text
 from resolver.model.release import Archive, CoreMetadata, File
 

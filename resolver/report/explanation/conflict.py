@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from resolver.errors import escaped
+from resolver.files import json_text
 from resolver.i18n import LANGUAGES
-from resolver.json_text import json_text
 from resolver.model.explanation import Awaited, Branch, Contradiction, Explanation, Fix, Why
 from resolver.model.fact import Fact, Warns
 from resolver.model.message import Message, joined, message
@@ -18,7 +18,6 @@ from resolver.report.explanation.json import explanation_json
 from resolver.report.explanation.statements import cited, needed_name, origin_span, sort_of, source_line, with_strength
 from resolver.report.markup import html_text, markdown_text
 
-FILE = "conflict.md"
 _ATTEMPTS = 10  # that a terminal shows
 _MISSING = 20
 _NEWER = 8
@@ -50,9 +49,6 @@ def conflict_blocks(
 ) -> Iterator[Block]:
     """What has no solution, or waits for an index, and why."""
     yield _paragraph(*sentences.verdict(problem, awaited))
-    if not contradictions:
-        yield _paragraph(message("conflict.no-contradiction"))
-        return
     yield Heading(message("conflict.why", claim=sentences.overall_claim(contradictions)))
     yield from _contradictions(contradictions)
 

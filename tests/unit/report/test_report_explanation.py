@@ -11,9 +11,10 @@ import pytest
 from rich.cells import cell_len
 
 from resolver.model import fact as facts
-from resolver.model.explanation import Explanation
+from resolver.model.explanation import Contradiction, Explanation
 from resolver.report.document import Items
 from resolver.report.explanation.conflict import statement_items
+from resolver.report.explanation.statements import grouped
 from resolver.report.terminal import paragraph, terminal_text, wrapped
 from tests.unit.report import samples
 from tests.unit.report.expected import (
@@ -41,12 +42,14 @@ def test_nothing_is_left_over() -> None:
     assert {path.name for path in FOLDER.iterdir()} == known
 
 
-def test_what_a_fact_about_the_soc_says_stands_below_it() -> None:
+@pytest.mark.parametrize("what", [("soc in A2", "cann in 8.5.0"), ("soc in A2", "soc != 310P") * 6])
+def test_what_a_fact_about_the_soc_says_stands_below_it(what: tuple[str, ...]) -> None:
     fact = samples.fact(facts.Requires, "vllm-ascend", needs=())
-    statements = [samples.needs("vllm-ascend", "1", what, fact) for what in ("soc in A2", "cann in 8.5.0")]
+    needs = tuple(samples.needs("vllm-ascend", str(at), need, fact) for at, need in enumerate(what))
+    statements = grouped(Contradiction(statements=needs, closing=None)).statements  # of many, those with one cause
     for language, reason in (("en", "Somebody read it."), ("zh", "有人读到过。")):
         told = terminal_text([Items(tuple(statement_items(statements)))], language).splitlines()
-        assert [line.strip() for line in told].index(reason) == len(told) - 2
+        assert [line.strip() for line in told].index(reason) == len(told) - len(statements)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resolver.json_text import json_text
+from resolver.files import json_text
 from resolver.model.dependency import NeedSource
 from resolver.model.explanation import AttemptOutcome, ChangeKind
 from resolver.model.fact import Strength

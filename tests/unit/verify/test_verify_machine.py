@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from resolver.cli.init import Machine, this_machine
 from resolver.report.verify import texts
 from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_soc, soc_family
 from resolver.verify.environment import check_machine
 from resolver.verify.findings import CheckContext, DriverNeed, Group, LockedStack
-from resolver.verify.machine import Machine, this_machine
 from resolver.verify.main import Report
 
 MACHINE = platform.machine()
