@@ -127,11 +127,6 @@ class SystemVersion:
         """The release line, (8, 5) for 8.5.0.B160."""
         return self._key.major, self._key.minor
 
-    @property
-    def is_prerelease(self) -> bool:
-        """Whether this is a T, RC, alpha, beta or rc."""
-        return self._key.stage[0] != _FINAL_STAGE or self._key.pre != _NOT_PRE
-
     def same_release(self, other: SystemVersion) -> bool:
         """Whether both are the same release, whatever the build: 8.5.0.B160 and 8.5.0."""
         return self._key == other._key
