@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Final, TypeGuard
 
@@ -93,7 +94,7 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
 
 def projects_with_pairs(facts: Iterable[Fact]) -> list[NormalizedName]:
     """The projects of which facts pair releases, sorted."""
-    return sorted({fact.package for fact in facts if _is_pairing(fact) and any(_exact_versions(fact))})
+    return sorted({fact.package for fact in facts if _is_pairing(fact) and any(_releases(fact))})
 
 
 def read_declared(
@@ -123,7 +124,7 @@ def pairings(
 ) -> list[Pairing]:
     """The releases of a project that facts pair by name, newest first. `canns` are the known releases of CANN."""
     of_project = (fact for fact in facts if fact.package == project and _is_pairing(fact))
-    releases = {version for fact in of_project for version in _exact_versions(fact)}
+    releases = {version for fact in of_project for version in _releases(fact)}
     return [
         _pairing(project, release, facts, declared.get(release), canns) for release in sorted(releases, reverse=True)
     ]
@@ -176,15 +177,20 @@ def _is_pairing(fact: Fact) -> bool:
             return False
 
 
-def _exact_versions(fact: Fact) -> Iterator[Version]:
+def _releases(fact: Fact) -> Iterator[Version]:
     """The releases that a fact names, other than in ranges."""
-    for specifier in (specifier for versions in fact.versions for specifier in versions if len(versions) == 1):
+    return chain.from_iterable(_exact_versions(versions) for versions in fact.versions if len(versions) == 1)
+
+
+def _exact_versions(specifiers: SpecifierSet) -> Iterator[Version]:
+    """The releases that specifiers name, other than in ranges and series."""
+    for specifier in specifiers:
         if specifier.operator == "==" and not specifier.version.endswith(".*"):
             yield Version(specifier.version)
 
 
 def is_pin(need: Need) -> TypeGuard[Requirement]:
-    """Whether it is an exact requirement on a project, for every machine."""
+    """Whether it is a requirement on one release of a project, or on one series (`==2.8.*`), for every machine."""
     if not isinstance(need, Requirement) or need.marker is not None:
         return False
     return any(specifier.operator == "==" for specifier in need.specifier)
@@ -208,8 +214,7 @@ def _admit(needs: Iterable[ComponentRequirement], soc: Value) -> bool:
 
 def _of_torch_npu(pairing: Pairing, facts: Iterable[Fact]) -> Iterator[Fact]:
     """The facts about the torch-npu that a release goes with."""
-    specifiers = pairing.projects.get(_TORCH_NPU, ())
-    versions = [Version(specifier.version) for specifier in specifiers if specifier.operator == "=="]
+    versions = list(_exact_versions(pairing.projects.get(_TORCH_NPU, SpecifierSet())))
     return (fact for fact in facts if fact.package == _TORCH_NPU and any(map(fact.applies_to, versions)))
 
 

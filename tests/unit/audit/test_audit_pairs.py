@@ -73,16 +73,24 @@ def test_what_is_accepted_goes_together_beside_what_is_paired_and_nothing_withou
 
 
 @pytest.mark.parametrize(
-    ("cann", "driver"),
-    [("8.5.0", "25.0.rc1"), ("8.5.0 | 8.5.1", "25.0.rc1"), ("8.5.1 | 9.1.0", "24.1.0"), ("9.1.0", "25.2.0")],
+    ("cann", "npu", "driver"),
+    [
+        ("8.5.0", "2.0", "25.0.rc1"),
+        ("8.5.0", "2.*", "24.1.0"),  # which release that is, is not known
+        ("8.5.0 | 8.5.1", "2.0", "25.0.rc1"),
+        ("8.5.1 | 9.1.0", "2.0", "24.1.0"),
+        ("9.1.0", "2.0", "25.2.0"),
+    ],
 )
-def test_the_driver_is_the_newest_that_the_release_and_every_cann_of_it_ask_for(cann: str, driver: str) -> None:
+def test_the_driver_is_the_newest_that_the_release_and_every_cann_of_it_ask_for(
+    cann: str, npu: str, driver: str
+) -> None:
     of_cann = [
         warns("torch-npu", ">=0", "cann != 8.5.*", "hdk >= 25.0.rc1"),
         warns("torch-npu", ">=0", "cann != 9.1.*", "hdk >= 25.2.0"),
         warns("torch-npu", "==3.0", "hdk >= 99.0.0"),
     ]
     own = warns("app", ">=1.0", "hdk >= 24.1.0")
-    (row,) = paired(requires("app", "==1.0", f"cann in {cann}", "torch-npu==2.0"), own, *of_cann)
+    (row,) = paired(requires("app", "==1.0", f"cann in {cann}", f"torch-npu=={npu}"), own, *of_cann)
     assert str(row.driver) == driver
     assert own in row.facts
