@@ -39,7 +39,7 @@ class Yanked(_Change, frozen=True, kw_only=True):
     reason: str
 
 
-class Restored(_Change, frozen=True, kw_only=True):
+class Unyanked(_Change, frozen=True, kw_only=True):
     """Files that were yanked when they were locked, and no longer are."""
 
 
@@ -51,7 +51,7 @@ class Rehashed(_Change, frozen=True, kw_only=True):
     offered: str
 
 
-class Twofold(_Change, frozen=True, kw_only=True):
+class DuplicateFile(_Change, frozen=True, kw_only=True):
     """A file that the index lists a second time, with another hash."""
 
     file: str
@@ -72,19 +72,19 @@ class Marked(_Change, frozen=True, kw_only=True):
     reason: str
 
 
-Change = Yanked | Restored | Rehashed | Twofold | Gone | Marked
+Change = Yanked | Unyanked | Rehashed | DuplicateFile | Gone | Marked
 
 
 def is_grave(change: Change) -> bool:
     """Whether to decide about it before the lock is installed again. PEP 792 calls quarantined projects unsafe."""
     match change:
-        case Yanked() | Rehashed() | Twofold():
+        case Yanked() | Rehashed() | DuplicateFile():
             return True
         case Gone():
             return change.needed
         case Marked():
             return change.status == QUARANTINED
-        case Restored():
+        case Unyanked():
             return False
 
 
@@ -175,7 +175,7 @@ def _changes(pin: LockedPin, page: Page | None, offered: Mapping[str, Sequence[F
     for file in pin.file:
         hashes = {copy.sha256 for copy in offered.get(file.name, ())} or {file.sha256}
         if len(hashes) > 1 and file.sha256 in hashes:
-            yield Twofold(**release, file=file.name)
+            yield DuplicateFile(**release, file=file.name)
         elif not hashes & {"", file.sha256}:
             yield Rehashed(**release, file=file.name, locked=file.sha256, offered=min(hashes))
     yanked = {
@@ -186,4 +186,4 @@ def _changes(pin: LockedPin, page: Page | None, offered: Mapping[str, Sequence[F
     if yanked and pin.yanked is None:
         yield Yanked(**release, files=tuple(yanked), reason=next(filter(None, yanked.values()), ""))
     elif pin.yanked is not None and not yanked and not gone:
-        yield Restored(**release)
+        yield Unyanked(**release)

@@ -194,4 +194,7 @@ def _projects(targets: Sequence[Problem], locks: Path) -> set[str]:
 def _facts(problem: Problem) -> list[Fact]:
     """The facts of a stack; those that it sets aside are included unchanged, and so are practices that are off."""
     relaxed = {row.fact.id: row.fact for row in problem.stack.relaxed}
-    return [fact for fact in problem.facts if fact.id not in relaxed] + [*relaxed.values(), *problem.practices]
+    return [fact for fact in problem.facts if fact.id not in relaxed] + [
+        *relaxed.values(),
+        *problem.available_practices,
+    ]

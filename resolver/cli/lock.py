@@ -25,7 +25,7 @@ from resolver.cli.outcome import (
     result_json,
 )
 from resolver.cli.selection import named_stacks
-from resolver.cli.session import Session, attempt
+from resolver.cli.session import Session, result_or_error
 from resolver.errors import ResolverError, StaleLock
 from resolver.lock.previous import UpgradePolicy
 
@@ -85,13 +85,13 @@ def command(
 
 def _lock_all(names: Sequence[str], session: Session) -> list[TargetResult]:
     """The result for each target of each stack, in order. A failure does not keep others from being locked."""
-    prepared = [(name, attempt(partial(session.jobs, name))) for name in names]
+    prepared = [(name, result_or_error(partial(session.jobs, name))) for name in names]
     readable = [jobs for _, jobs in prepared if not isinstance(jobs, ResolverError)]
     session.policy.check([job.previous for jobs in readable for job in jobs if job.previous is not None])
     results: list[TargetResult] = []
     for number, (name, jobs) in enumerate(prepared, 1):
         session.settings.progress.place(f"{number}/{len(names)} " if len(names) > 1 else "")
-        locked = jobs if isinstance(jobs, ResolverError) else attempt(partial(session.lock, jobs))
+        locked = jobs if isinstance(jobs, ResolverError) else result_or_error(partial(session.lock, jobs))
         if isinstance(locked, ResolverError):
             locked = [TargetResult(stack=name, answer=locked, dry_run=session.dry_run)]
         results += locked

@@ -43,7 +43,7 @@ class _OvertakenError(Exception):
     """Another run wrote a lock since this one read it."""
 
 
-def attempt(work: Callable[[], _Result]) -> _Result | ResolverError:
+def result_or_error(work: Callable[[], _Result]) -> _Result | ResolverError:
     """The result of `work`, or why it failed."""
     try:
         return work()
@@ -115,7 +115,7 @@ class Session:
         stack = job.problem.stack.name
         self.settings.progress.label("cli.locking", stack=stack, target=job.problem.target.name)
         began = time.monotonic()
-        answer = attempt(partial(self._answer, job))
+        answer = result_or_error(partial(self._answer, job))
         seconds = time.monotonic() - began
         return TargetResult(stack=stack, job=job, answer=answer, dry_run=self.dry_run, seconds=seconds)
 

@@ -101,11 +101,11 @@ class CellSolver:
             practices = "all"
             with_all = decide(self._universe(cell, practices))
             if isinstance(with_all, Refutation):
-                return self._refused(cell, practices, with_all)
+                return self._unsolvable(cell, practices, with_all)
             practices = self._needed(cell, with_all)
             answer = lock_or_refutation(self._universe(cell, practices), Preferences())
         if isinstance(answer, Refutation):
-            return self._refused(cell, practices, answer)
+            return self._unsolvable(cell, practices, answer)
         return self._as_answer(
             cell,
             practices,
@@ -116,7 +116,7 @@ class CellSolver:
 
     def _needed(self, cell: Cell, with_all: Resolution) -> tuple[str, ...]:
         """The practices that a resolution rests on, without those that it can do without."""
-        needed = tuple(practice.id for practice in with_all.practices)
+        needed = tuple(practice.id for practice in with_all.used_practices)
         for name in needed if len(needed) > 1 else ():
             fewer = tuple(other for other in needed if other != name)
             if isinstance(decide(self._universe(cell, fewer)), Resolution):
@@ -127,7 +127,7 @@ class CellSolver:
         names = () if practices == "all" else practices
         return Answer(cell=cell, practices=names, stack=self.grid.stack(cell, practices), **values)
 
-    def _refused(self, cell: Cell, practices: Practices, refutation: Refutation) -> Answer:
+    def _unsolvable(self, cell: Cell, practices: Practices, refutation: Refutation) -> Answer:
         why, awaited = reason_of(refutation, Clock(_SECONDS))
         if awaited:
             needs = joined("comma", [need for row in awaited for need in row.needs])

@@ -64,7 +64,7 @@ def compile_problems(
             values=_values(target, facts, known),
             near_canns=_near_canns(target, known),
             sources=dict(sources or {}),
-            practices=practices,
+            available_practices=practices,
         )
         for target in targets
     )
@@ -86,7 +86,7 @@ def _stack(document: Document[StackFile], facts: tuple[Fact, ...], known: Compon
         departures=content.departs,
         relaxed=tuple(_relaxed(document, facts)),
         absent=content.absent,
-        practices=practices if not isinstance(content.target, tuple) else (),
+        enabled_practices=practices if not isinstance(content.target, tuple) else (),
         recorded=content.recorded,
         checks=content.check,
     )

@@ -142,10 +142,10 @@ class _RequirementsFiles:
         else:
             requirement, *options = _OPTIONS_AFTER.split(line.text, maxsplit=1)
             into.append(FileLine(_direct_reference(requirement), where))
-            rest, hashes = _HASH.subn("", "".join(options))
+            other_options, hashes = _HASH.subn("", "".join(options))
             self._result.hashes += hashes
-            if rest.strip():
-                self._result.leave_out(FileLine(rest.strip(), where), "import.option")
+            if other_options.strip():
+                self._result.leave_out(FileLine(other_options.strip(), where), "import.option")
 
 
 def _direct_reference(text: str) -> str:

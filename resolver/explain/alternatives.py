@@ -125,7 +125,7 @@ class Alternatives:
         assert isinstance(ground, LineGround)  # noqa: S101  nothing else has candidates
         need = self._needs[ground.origin]
         package, specifiers = Package(need.name), need.specifier
-        self._clauses.introduce(package)
+        self._clauses.add_package(package)
         releases = [
             candidate
             for candidate in self._clauses.packages[package]
@@ -160,7 +160,7 @@ class Alternatives:
         if not isinstance(ground, LineGround):
             return None
         lack = LackGround(self._needs[ground.origin].name, Lack.FILE, "")
-        return lack if lack in self._clauses.absent else None
+        return lack if lack in self._clauses.unusable_releases else None
 
     # --- how far from the original stack
 

@@ -78,7 +78,7 @@ class Changes:
         """Whether a set of changes leaves anything to lock."""
         return sum(map(costs.drops, changing)) < len(self._places)
 
-    def same(self, ground: Ground) -> list[Ground]:
+    def changed_together(self, ground: Ground) -> list[Ground]:
         """The grounds that change along with one: a `replaces` fact removes every requirement on a project."""
         known = self._clauses.known
         if isinstance(ground, LackGround) and ground.lack is Lack.CUTOFF:
@@ -104,7 +104,7 @@ class Changes:
                     before, after = str(target.system[name]), str(choice[ground].chosen)
                     where = target.places.get(name, self._problem.stack.where)
                     change = Change(ChangeKind.COMPONENT, name, before, after, where, target=self._trials.target)
-                    stack = stack.with_component(self._trials.at, name, after)
+                    stack = stack.with_component(self._trials.current_target, name, after)
                 case RequirementGround() if self._is_override(ground):
                     change, stack = self._override(stack, ground)
                 case RequirementGround() | ExclusionGround():
@@ -120,7 +120,7 @@ class Changes:
                 case _:
                     continue
             changes.append(change)
-        stack = stack.apart(self._trials.at)
+        stack = stack.apart(self._trials.current_target)
         price = sum(self.price(ground) or 0 for ground in changing)
         price += self.alternatives.doubt(choice)
         price += costs.EXTRA * sum(len(self._lost_extras(ground, choice)) for ground in changing)
@@ -195,7 +195,7 @@ class Changes:
             and (line.marker is None or line.marker.evaluate(markers))
         ]
         texts_by_version: dict[Version, set[str]] = {}
-        for same in self.same(ground):
+        for same in self.changed_together(ground):
             for parent, _ in self._clauses.edges[same]:
                 if parent is not None and isinstance(same, RequirementGround):
                     texts_by_version.setdefault(parent.version, set()).add(same.text)

@@ -223,7 +223,7 @@ def _cores(
         for _ in range(_SAME_CONSTRAINTS):
             if clauses.satisfiable(among=[*hard, *unused]):
                 break
-            core = readable(clauses, hard, unused, expired)
+            core = readable_core(clauses, hard, unused, expired)
             subject = closing_subject(clauses, core)
             if subject not in met:  # otherwise it is the same in another way
                 met.add(subject)
@@ -234,7 +234,7 @@ def _cores(
             unused = [ground for ground in unused if ground not in used]
 
 
-def readable(
+def readable_core(
     clauses: Clauses, hard: Sequence[Ground], reasons: Sequence[Ground], expired: Callable[[], bool]
 ) -> tuple[Ground, ...]:
     """A smallest core of user constraints that clash for these reasons, with no needless aspect, as reported to people.
@@ -402,4 +402,4 @@ def hidden_contradiction(core: Sequence[Ground], clauses: Clauses, expired: Call
     with clauses.without():
         if clauses.satisfiable(among=[*hard, *reasons]):
             return None
-        return contradiction(clauses, readable(clauses, hard, reasons, expired), expired)
+        return contradiction(clauses, readable_core(clauses, hard, reasons, expired), expired)

@@ -55,16 +55,16 @@ class Corrections:
         self._variables: dict[Ground, int] = {}
         self._solver = RC2(WCNF())
 
-    def demand(self, prices: Mapping[Ground, int], given: Collection[Ground] = ()) -> None:
-        """One of these grounds must change, at its price; with `given`, only if all of those change."""
+    def add_core(self, prices: Mapping[Ground, int], only_with: Collection[Ground] = ()) -> None:
+        """One of these grounds must change, at its price; with `only_with`, only if all of those change."""
         for ground, price in prices.items():
             if ground not in self._variables:
                 self._variables[ground] = len(self._variables) + 1
                 self._solver.add_clause([-self._variables[ground]], weight=price)
-        unless = [-self._variables[ground] for ground in given]
+        unless = [-self._variables[ground] for ground in only_with]
         self._solver.add_clause([*unless, *(self._variables[ground] for ground in prices)])
 
-    def refuse(self, tried: Collection[Ground], *, exactly: bool = False) -> None:
+    def exclude(self, tried: Collection[Ground], *, exactly: bool = False) -> None:
         """Exclude this set of changes and its supersets; with `exactly`, only the set itself."""
         unchanged = [variable for ground, variable in self._variables.items() if exactly and ground not in tried]
         self._solver.add_clause([*(-self._variables[ground] for ground in tried), *unchanged])
@@ -80,8 +80,8 @@ class Corrections:
 
 def cost(fix: Fix) -> int:
     """The cost of a fix for ranking: the price of its changes, what is lost, what may not work on the machine."""
-    gone = [name for where in fix.environments for name in where.gone]
-    warnings = [fact for where in fix.environments for fact in where.warnings]
+    gone = [name for environment in fix.environments for name in environment.gone]
+    warnings = [fact for environment in fix.environments for fact in environment.warnings]
     dropped = [change.subject for change in fix.changes if change.kind is ChangeKind.DROP]
     total = fix.price + _LOST * len(dropped)
     for change in fix.changes:

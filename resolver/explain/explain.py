@@ -19,8 +19,17 @@ from resolver.explain.stack_text import StackText, with_suffix
 from resolver.explain.trial import ChangedStack, Clock, Expired, Trials
 from resolver.index.protocol import Catalog, polling
 from resolver.lock.build import applied_facts
-from resolver.model.dependency import NeedLine, Origin, PackageKind, SameRelease, StackLine
-from resolver.model.explanation import Awaited, Change, ChangeKind, Contradiction, Environment, Explanation, Fix, PinOf
+from resolver.model.dependency import NeedLine, PackageKind, RequirementOrigin, SameRelease, StackLine
+from resolver.model.explanation import (
+    Awaited,
+    Change,
+    ChangeKind,
+    Contradiction,
+    Environment,
+    Explanation,
+    Fix,
+    ShownPin,
+)
 from resolver.model.fact import Warns, as_warning
 from resolver.model.problem import Problem
 from resolver.model.requirement import COMPONENTS, Requirement
@@ -102,7 +111,7 @@ def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
     Of several grounds that rest on them, each is left out in turn, until nothing clashes or others alone do.
     """
     clauses = refutation.clauses
-    origins_by_name: dict[NormalizedName, list[Origin]] = {}
+    origins_by_name: dict[NormalizedName, list[RequirementOrigin]] = {}
     if not any(is_open(ground, clauses) for ground in refutation.core):
         return ()
     with polling(clock.look), suppress(Expired):
@@ -169,11 +178,11 @@ def _projects_of(contradictions: Iterable[Contradiction]) -> list[str]:
 
 def _fix_of(problem: Problem, changed: ChangedStack, resolution: Resolution, concerned: Sequence[str]) -> Fix:
     """A fix of a problem, and its lock; `concerned` are the projects to report."""
-    known = {pin.name for pin in resolution.pins}.union(COMPONENTS)
-    known |= {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
-    known |= {project_of(change.before) for change in changed.changes if change.kind is ChangeKind.VERSION}
+    not_gone = {pin.name for pin in resolution.pins}.union(COMPONENTS)
+    not_gone |= {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
+    not_gone |= {project_of(change.before) for change in changed.changes if change.kind is ChangeKind.VERSION}
     removed = [name for change in changed.changes for name in no_longer_needed(change)]
-    gone = [name for name in dict.fromkeys([*concerned, *removed]) if name not in known]
+    gone = [name for name in dict.fromkeys([*concerned, *removed]) if name not in not_gone]
     gone += [f"{pin.name}[{extra}]" for pin, extra in lost_extras(resolution)]
     return Fix(
         name="",
@@ -196,7 +205,7 @@ def _environment(resolution: Resolution, original: Problem, concerned: Sequence[
         name=resolution.problem.stack.name,
         requires=tuple(root.origin.text for root in requirements),
         pins=tuple(
-            PinOf(name=pin.name, version=str(pin.version), wished=pin.name in requested)
+            ShownPin(name=pin.name, version=str(pin.version), wished=pin.name in requested)
             for pin in filter(None, map(resolution.pin, names))
         ),
         count=len(resolution.pins),
@@ -212,7 +221,7 @@ def _warnings(resolution: Resolution, original: Problem, concerned: Sequence[str
     """
     needs = {root.need.name: root.need for root in original.stack.requirements if isinstance(root.need, Requirement)}
     facts = {fact.id for fact in original.facts}
-    yield from (as_warning(practice) for practice in resolution.practices if practice.id not in facts)
+    yield from (as_warning(practice) for practice in resolution.used_practices if practice.id not in facts)
     for fact in applied_facts(resolution):
         if not isinstance(fact, Warns):
             continue
@@ -224,7 +233,7 @@ def _warnings(resolution: Resolution, original: Problem, concerned: Sequence[str
             yield fact
 
 
-def _lettered(fixes: Iterable[Fix], of: str, cutoff: str) -> Iterator[Fix]:
+def _lettered(fixes: Iterable[Fix], stack_name: str, cutoff: str) -> Iterator[Fix]:
     """The fixes of a stack with letters: the smallest loss first, those that go against a fact last.
 
     One that goes against a fact is left out if it changes all of the stack that one before it changes.
@@ -237,12 +246,13 @@ def _lettered(fixes: Iterable[Fix], of: str, cutoff: str) -> Iterator[Fix]:
         for at, fix in enumerate(ranked)
         if not (fix.risky and any(changes_less(better.changes, fix.changes) for better in ranked[:at]))
     ]
-    return (_with_letter(fix, letter, of, cutoff) for fix, letter in zip(listed, ascii_uppercase, strict=False))
+    letters = zip(listed, ascii_uppercase, strict=False)
+    return (_with_letter(fix, letter, stack_name, cutoff) for fix, letter in letters)
 
 
-def _with_letter(fix: Fix, letter: str, of: str, cutoff: str) -> Fix:
+def _with_letter(fix: Fix, letter: str, stack_name: str, cutoff: str) -> Fix:
     numbers = [""] if len(fix.files) == 1 else [str(at) for at, _ in enumerate(fix.files, 1)]
-    names = [with_suffix(of, f"-{letter.lower()}{number}") for number in numbers]
+    names = [with_suffix(stack_name, f"-{letter.lower()}{number}") for number in numbers]
     changes = fix.changes
     if len(names) > 1:
         changes = tuple(replace(change, subject=name) for change, name in zip(changes, names, strict=True))
@@ -251,10 +261,10 @@ def _with_letter(fix: Fix, letter: str, of: str, cutoff: str) -> Fix:
         name=letter,
         changes=changes,
         files=tuple(
-            (name, StackText(text).way_out(letter, of, name, cutoff).text)
+            (name, StackText(text).way_out(letter, stack_name, name, cutoff).text)
             for name, (_, text) in zip(names, fix.files, strict=True)
         ),
-        environments=tuple(replace(where, name=name) for where, name in zip(fix.environments, names, strict=True)),
+        environments=tuple(replace(row, name=name) for row, name in zip(fix.environments, names, strict=True)),
     )
 
 

@@ -76,7 +76,9 @@ class Proposals:
         Those that a solution can do without are turned off again.
         """
         is_loaded = self._clauses.universe.is_loaded
-        practices = [practice.id for practice in self._problem.practices if is_loaded(text.name(practice.package))]
+        practices = [
+            practice.id for practice in self._problem.available_practices if is_loaded(text.name(practice.package))
+        ]
         if practices:
             stack = StackText(self._trials.text).with_names("practices", practices)
             where = self._trials.inputs.stack.line("stack")

@@ -38,7 +38,7 @@ _READABLE = 24  # statements of a further contradiction: a longer one does not h
 _FURTHER = 3  # further contradictions
 _MARGIN = 100  # how much dearer than the cheapest fix the changes of a changed stack may be, with those before them
 _SMALL = 310  # up to which price that is so for the same target: another Python or glibc with another version or CANN
-_PROPOSED = (
+_ONLY_PROPOSED = (
     ComponentGround("python"),
     ComponentGround("glibc"),
 )  # the clauses do not know what another one would bring
@@ -141,7 +141,7 @@ class Repairs:
             elif self._results.safe >= _WHOLE and self._price(self._next) >= _DEAR:
                 self._next, self._sets_left = None, 0
             elif self._results.safe >= _WHOLE and (drops := list(filter(costs.drops, self._next))):
-                self._corrections.refuse(drops[:1])
+                self._corrections.exclude(drops[:1])
                 self._next = None
         return self._next
 
@@ -178,19 +178,19 @@ class Repairs:
         self._rounds_left -= 1
         cutoff = [ground for ground in changing if isinstance(ground, LackGround) and ground.lack is Lack.CUTOFF]
         if cutoff:
-            corrections.refuse(cutoff)
+            corrections.exclude(cutoff)
             self._sets_left -= 1
             self.propose(self._before.then(self.changes.apply(cutoff, {})), self._results.attempts)
             return
-        with clauses.without(same for ground in changing for same in self.changes.same(ground)):
+        with clauses.without(same for ground in changing for same in self.changes.changed_together(ground)):
             if not clauses.satisfiable():
                 self._demand(clauses.minimal())
             elif not self.changes.keeps_a_line(changing):
-                corrections.refuse(changing)
+                corrections.exclude(changing)
             else:
                 self._sets_left -= 1
                 if not self._try(changing):
-                    corrections.refuse(changing)
+                    corrections.exclude(changing)
 
     def _demand(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
         """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
@@ -199,14 +199,14 @@ class Repairs:
         self._results.unreached.update({name: self._clauses.universe.project(name).unreachable for name in missing})
         # a core does not include releases that a line could become if there were files for the target
         self._propose(core, [lack for ground in given if (lack := self._alternatives.lacking(ground)) is not None])
-        changing = dict.fromkeys(self.changes.same(ground)[0] for ground in core)
+        changing = dict.fromkeys(self.changes.changed_together(ground)[0] for ground in core)
         prices = {
             ground: price
             for ground in changing
-            if ground not in _PROPOSED and (price := self.changes.price(ground)) is not None
+            if ground not in _ONLY_PROPOSED and (price := self.changes.price(ground)) is not None
         }
         if prices:
-            self._corrections.demand(prices, given)
+            self._corrections.add_core(prices, given)
         elif not given:
             self._sets_left = 0
         return bool(prices)
@@ -231,7 +231,7 @@ class Repairs:
         """Lock the stacks to which a set of changes may lead; False if neither it nor more changes are of any use."""
         clauses, alternatives = self._clauses, self._alternatives
         attempts: list[Attempt] = []
-        hit = hit_listed = failed = False
+        locks_somewhere = locks_listed = failed = False
         refuted: Refutation | None = None
         for newest in (False,) if any(map(costs.risky, changing)) else (False, True):
             for choice in islice(alternatives.choices(changing, newest=newest), _TRIES):
@@ -251,33 +251,33 @@ class Repairs:
                         break  # another release may take as long
                     if isinstance(answer, Refutation):
                         refuted = answer
-                        excludes = clauses.learn(answer.clauses)
+                        excludes = clauses.import_clauses(answer.clauses)
                         if clauses.satisfiable([excludes]):
                             continue
                         hidden = clauses.minimal([excludes])
                         self._report(hidden)
                         return self._demand(hidden)
                     locks = True
-                hit |= locks
-                hit_listed |= locks and not alternatives.count_unlisted(choice)
+                locks_somewhere |= locks
+                locks_listed |= locks and not alternatives.count_unlisted(choice)
                 failed |= not locks  # for reasons that the clauses do not know
                 if changed.text not in self._results.refused:
                     break
-        if hit_listed:
+        if locks_listed:
             return False
-        if hit:
+        if locks_somewhere:
             alternatives.met_unlisted.append(frozenset(changing))
         offered = [clauses.any_of(options) for options in alternatives.options(changing, newest=False).values()]
         if not clauses.satisfiable(offered):  # what was learned from the attempts
-            core = [ground for ground in clauses.minimal(offered) if not (hit and costs.risky(ground))]
+            core = [ground for ground in clauses.minimal(offered) if not (locks_somewhere and costs.risky(ground))]
             return self._demand(core, free_of(changing))
-        if self._is_original and not hit:
+        if self._is_original and not locks_somewhere:
             self._results.attempts += attempts[:1]
-        if refuted is not None and not hit:  # more than these releases stand in the way, though others may be left
+        if refuted is not None and not locks_somewhere:  # more than these releases is in the way
             core = [ground for ground in refuted.core if ground in clauses.known]
             if self._demand(core, free_of(changing)):
                 return True
-        self._corrections.refuse(changing, exactly=failed and not hit)
+        self._corrections.exclude(changing, exactly=failed and not locks_somewhere)
         return True
 
     def _report(self, hidden: Sequence[Ground]) -> None:
@@ -296,11 +296,11 @@ class Repairs:
         useless = [stack for stack, _ in self._results.useless.values() if stack.dropped == changed.dropped]
         if self._has_fix_within(changed) or (not self._is_original and any(map(changed.includes, useless))):
             return True
-        return self._results.seen.get((self._trials.at, frozenset(changed.changes)))
+        return self._results.seen.get((self._trials.current_target, frozenset(changed.changes)))
 
     def _lock(self, changed: ChangedStack, attempts: list[Attempt]) -> Answer:
         """Lock a changed stack: the result is a fix, or an attempt and why it failed."""
-        results, key = self._results, (self._trials.at, frozenset(changed.changes))
+        results, key = self._results, (self._trials.current_target, frozenset(changed.changes))
         answer = self._trials.lock(changed.text)
         if isinstance(answer, Resolution):
             changed, answer = self._with_fewest_practices(changed, answer)
@@ -345,7 +345,7 @@ class Repairs:
     def _with_fewest_practices(self, changed: ChangedStack, resolution: Resolution) -> tuple[ChangedStack, Answer]:
         """A changed stack with no more practices turned on than it needs to lock, and its lock."""
         practices = [change for change in changed.changes if change.kind is ChangeKind.PRACTICE]
-        used = {practice.id for practice in resolution.practices}
+        used = {practice.id for practice in resolution.used_practices}
         changed = _without_practices(changed, [practice for practice in practices if practice.subject not in used])
         answer = self._trials.lock(changed.text)
         for practice in (practice for practice in practices if practice.subject in used):

@@ -93,8 +93,8 @@ class Trials:
         self._cutoff = cutoff
         self._problems = compile_problems(inputs, exclude_newer=cutoff, sources=universe.problem.sources)
         self._names = [problem.target.name for problem in self._problems]
-        self.at = self._explained = self._names.index(universe.problem.target.name)
-        self._universes = {self.at: universe}  # of the original stack, by target
+        self.current_target = self._explained = self._names.index(universe.problem.target.name)
+        self._universes = {self.current_target: universe}  # of the original stack, by target
         self._locked: dict[tuple[int, str], Resolution] = {}
         self._catalog_of = catalog_of
         self._stand_at(inputs, universe)
@@ -115,12 +115,12 @@ class Trials:
     @property
     def name(self) -> str:
         """The name of the target in the original stack."""
-        return self._names[self.at]
+        return self._names[self.current_target]
 
     @property
     def target(self) -> str:
         """The same; empty for the target that is explained."""
-        return "" if self.at == self._explained else self.name
+        return "" if self.current_target == self._explained else self.name
 
     def target_index(self, change: Change) -> int:
         """The place in the stack of the target that a change is about."""
@@ -128,12 +128,12 @@ class Trials:
 
     def lock(self, text: str) -> Answer:
         """Solve a changed stack, including its builds."""
-        if (self.at, text) in self._locked:
-            return self._locked[self.at, text]
+        if (self.current_target, text) in self._locked:
+            return self._locked[self.current_target, text]
         clock = self.clock.within(self.clock.seconds * _SHARE)
         try:
             problems = compile_problems(self._with(text), exclude_newer=self._cutoff, sources=self.problem.sources)
-            universe = self._universe.variant(problems[self.at])
+            universe = self._universe.variant(problems[self.current_target])
             with polling(clock.look):
                 answer = decide(universe, tick=clock.tick)
                 if isinstance(answer, Resolution):
@@ -144,13 +144,13 @@ class Trials:
         except ResolverError as error:
             return Undecided(error.message)
         if isinstance(answer, Resolution):
-            self._locked[self.at, text] = answer
+            self._locked[self.current_target, text] = answer
         return answer
 
     def elsewhere(self, text: str) -> tuple[Trials, Refutation | Undecided] | None:
         """The first other target for which a changed stack does not lock, and why; None if it locks for all."""
         for at in range(len(self._problems)):
-            if at == self.at:
+            if at == self.current_target:
                 continue
             trials = self._for_target(at)
             answer = trials.lock(text)
@@ -168,12 +168,12 @@ class Trials:
         """The lock of a changed stack, which locks for all targets, for the one that is explained."""
         return self._locked[self._explained, text]
 
-    def _for_target(self, at: int) -> Trials:
+    def _for_target(self, target: int) -> Trials:
         trials = copy(self)
-        trials.at = at
-        if at not in self._universes:
-            self._universes[at] = Universe(self._problems[at], self._catalog_of(self._problems[at]))
-        trials._stand_at(self.inputs, self._universes[at])
+        trials.current_target = target
+        if target not in self._universes:
+            self._universes[target] = Universe(self._problems[target], self._catalog_of(self._problems[target]))
+        trials._stand_at(self.inputs, self._universes[target])
         return trials
 
     def _with(self, text: str) -> Inputs:

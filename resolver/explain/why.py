@@ -15,7 +15,7 @@ from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.trial import Clock, Expired
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import NeedLine, NeedSource, Origin
+from resolver.model.dependency import NeedLine, NeedSource, RequirementOrigin
 from resolver.model.explanation import Contradiction, Why
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
@@ -128,9 +128,9 @@ def _moves(before: Resolution, after: Resolution) -> Iterator[tuple[str, str, st
             yield name, old.get(name, ""), new.get(name, "")
 
 
-def _merged(origins: Iterable[Origin]) -> Iterator[Origin]:
+def _merged(origins: Iterable[RequirementOrigin]) -> Iterator[RequirementOrigin]:
     """The origins, each file's lines about one project as one: some files have a line for each version of Python."""
-    rows: dict[Origin, list[Requirement]] = {}
+    rows: dict[RequirementOrigin, list[Requirement]] = {}
     for origin in origins:
         key, needs = origin, []
         if isinstance(origin, NeedLine) and origin.source is NeedSource.METADATA:
@@ -151,7 +151,7 @@ def _narrowed(needs: Sequence[Requirement]) -> SpecifierSet:
     return SpecifierSet(sorted(parts.difference(lowest[:-1]), key=str))
 
 
-def _admits(origin: Origin, name: str) -> SpecifierSet:
+def _admits(origin: RequirementOrigin, name: str) -> SpecifierSet:
     need = text.requirement(getattr(origin, "text", name))
     return need.specifier if need.name == name else SpecifierSet()
 

@@ -134,16 +134,16 @@ class LiveCatalog(Catalog):
     def metadata(self, file: File) -> CoreMetadata:
         if (recorded := self._pages.recorded_metadata(file)) is not None:
             return recorded
-        release = self._release(file)
+        release = self._parse_filename(file)
         stored = partial(self._files.metadata, file, release)
         return self._read(file, stored, lambda files: files.metadata(file, release), covered=bool(file.metadata))
 
     def archive(self, file: File) -> Archive:
-        release = self._release(file)
+        release = self._parse_filename(file)
         return self._read(file, partial(self._files.archive, file), lambda files: files.archive(file, release))
 
     def member(self, file: File, path: str) -> str:
-        release = self._release(file)
+        release = self._parse_filename(file)
         stored = partial(self._files.member, file, path)
         return self._read(file, stored, lambda files: files.member(file, release, path), what=f"{path} of ")
 
@@ -164,7 +164,7 @@ class LiveCatalog(Catalog):
         self._in_background(lambda network: network.prefetch(rows, look_ahead))
 
     def prefetch_metadata(self, files: Iterable[File]) -> None:
-        wheels = [(file, self._release(file)) for file in files if file.url]
+        wheels = [(file, self._parse_filename(file)) for file in files if file.url]
         self._in_background(lambda network: network.prefetch_metadata(wheels))
 
     def close(self) -> None:
@@ -228,8 +228,8 @@ class LiveCatalog(Catalog):
                 from resolver.index.net.network import Network
 
                 pool = self._pool
-                self._network = Network(self._pages, pool.connection(), pool.warn, self._release)
+                self._network = Network(self._pages, pool.connection(), pool.warn, self._parse_filename)
             return self._network
 
-    def _release(self, file: File) -> FileRelease:
+    def _parse_filename(self, file: File) -> FileRelease:
         return release_of(file, self._lookups.__contains__)

@@ -14,7 +14,7 @@ from resolver.lock.order import stages
 from resolver.lock.warnings import drivers
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import NeedLine, NeedSource, Origin, StackLine
+from resolver.model.dependency import NeedLine, NeedSource, RequirementOrigin, StackLine
 from resolver.model.lock import (
     FORMAT,
     Lock,
@@ -170,7 +170,7 @@ def _pin(
     )
 
 
-def _lines_by_project(origins: Iterable[Origin]) -> dict[str, list[NeedLine]]:
+def _lines_by_project(origins: Iterable[RequirementOrigin]) -> dict[str, list[NeedLine]]:
     """The lines of metadata, builds and facts, by the project whose requirements they are."""
     lines: dict[str, list[NeedLine]] = {}
     for origin in dict.fromkeys(origins):

@@ -164,7 +164,7 @@ def _require_pin(pin: LockedPin) -> None:
     for file in pin.file:
         if not is_readable(file.name) or file.name.startswith((".", "-")):
             raise ValueError(f"`{file.name}` is not the name of a file")
-        if _release(file.name, pin.name) != text.version(pin.version):
+        if _version_in(file.name, pin.name) != text.version(pin.version):
             raise ValueError(f"`{file.name}` is not a file of {pin.name} {pin.version}")
     if (git := pin.git) is None:
         return
@@ -176,7 +176,7 @@ def _require_pin(pin: LockedPin) -> None:
         repository.commit(commit)
 
 
-def _release(filename: str, project: str) -> Version | None:
+def _version_in(filename: str, project: str) -> Version | None:
     """The version in a file name of a project; None if it has none or is a file of another project."""
     if filename.endswith(".whl"):
         distribution, version = (wheel_parts(filename) or ("", ""))[:2]

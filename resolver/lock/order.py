@@ -66,18 +66,20 @@ def stages(
         where = ", ".join(sorted({fact.where for fact in orders if fact.package in cycle}))
         hint = "remove or correct one of these facts"
         raise InputError(f"the facts order {', '.join(cycle)} in a cycle", where=where, hint=hint)
-    here = {pin.name for pin in pins if pin.mode == "built-here" or pin.name in rewriting}
-    graph.add_nodes_from(here)
-    later = here.union(*(nx.descendants(graph, name) for name in here))
+    built_here = {pin.name for pin in pins if pin.mode == "built-here" or pin.name in rewriting}
+    graph.add_nodes_from(built_here)
+    later = built_here.union(*(nx.descendants(graph, name) for name in built_here))
     graph.add_edges_from([(name, _UNORDERED) for name in graph if name and name not in later])
-    graph.add_edges_from([(_UNORDERED, name) for name in here])
-    free = sorted(name for name in by_name if name not in graph)
+    graph.add_edges_from([(_UNORDERED, name) for name in built_here])
+    independent = sorted(name for name in by_name if name not in graph)
     pip = by_name.get("pip")
-    installer = [name for name in free if name in _INSTALLER and pip and by_name[name].mode == pip.mode == "wheels"]
-    alone = [name for name in free if name in environments]
+    installer = [
+        name for name in independent if name in _INSTALLER and pip and by_name[name].mode == pip.mode == "wheels"
+    ]
+    alone = [name for name in independent if name in environments]
     because |= {name: [message("order.pip-first")] for name in installer}
     because |= {name: [message("order.alone-first")] for name in alone}
-    unordered = [name for name in free if name not in installer and name not in alone]
+    unordered = [name for name in independent if name not in installer and name not in alone]
     generations = (
         (unordered if node == _UNORDERED else [node] for node in nodes) for nodes in nx.topological_generations(graph)
     )

@@ -104,7 +104,7 @@ def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
     if near := resolution.problem.near_canns:
         yield message("lock.unknown", value=resolution.problem.target.system["cann"], near=" / ".join(near))
     yield from map(_fell_back, resolution.outdated_pins)
-    yield from map(_of_practice, resolution.practices)
+    yield from map(_of_practice, resolution.used_practices)
     yield from _missing_extras(resolution)
     for pin in resolution.pins:
         if pin.name in direct:
@@ -137,8 +137,8 @@ def _without_effect(resolution: Resolution) -> Iterator[Message]:
     for root in resolution.problem.stack.requirements:
         if _is_unchecked(root.need, resolution):
             yield message("lock.unchecked-line", line=root.origin.text)
-    used = {practice.id for practice in resolution.practices}
-    for name in resolution.problem.stack.practices:
+    used = {practice.id for practice in resolution.used_practices}
+    for name in resolution.problem.stack.enabled_practices:
         if name not in used:
             yield message("lock.practice-needless", practice=name)
 

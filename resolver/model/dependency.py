@@ -126,7 +126,7 @@ class Unusable(msgspec.Struct, frozen=True):
     text: str
 
 
-Origin = StackLine | NeedLine | SameRelease | Unusable
+RequirementOrigin = StackLine | NeedLine | SameRelease | Unusable
 
 
 class ModuleOwner(msgspec.Struct, frozen=True):
@@ -149,4 +149,4 @@ class Edge(msgspec.Struct, frozen=True, eq=False):
 
     package: Package
     allows: Allows
-    origin: Origin
+    origin: RequirementOrigin

@@ -77,7 +77,7 @@ class Change(msgspec.Struct, frozen=True):
     target: str = ""
 
 
-class PinOf(msgspec.Struct, frozen=True, kw_only=True):
+class ShownPin(msgspec.Struct, frozen=True, kw_only=True):
     """A pin of a fix's lock that is shown: `wished` by the stack, or named in a contradiction."""
 
     name: str
@@ -95,7 +95,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     requires: tuple[str, ...]
-    pins: tuple[PinOf, ...]
+    pins: tuple[ShownPin, ...]
     count: int
     warnings: tuple[Warns, ...] = ()
     gone: tuple[str, ...] = ()

@@ -198,7 +198,7 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
     departures: tuple[Departure, ...] = ()
     relaxed: tuple[Relaxed, ...] = ()
     absent: tuple[Absence, ...] = ()
-    practices: tuple[str, ...] = ()
+    enabled_practices: tuple[str, ...] = ()
     recorded: tuple[Recorded, ...] = ()
     checks: Checks = msgspec.field(default_factory=Checks)
 
@@ -209,8 +209,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     `digest` is the sha256 of the input files; `readings` that of the recorded readings of archives, which repeat the
     content of the archives. With `wheels_only` source archives are no candidates, as for build tools. `values` are the
     known values of each component, nearest to the target's first. `near_canns` are the known releases next to a CANN of
-    the target that is not known. `sources` are the resolved direct references of the stack, by their text. `practices`
-    are those not in force; those in force are among the `facts`.
+    the target that is not known. `sources` are the resolved direct references of the stack, by their text. The
+    `available_practices` are not in force; those that are, are among the `facts`.
     """
 
     stack: Stack
@@ -224,7 +224,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     values: Mapping[str, tuple[Value, ...]] = msgspec.field(default_factory=dict)
     near_canns: tuple[str, ...] = ()
     sources: Mapping[str, Source] = msgspec.field(default_factory=dict)
-    practices: tuple[Practice, ...] = ()
+    available_practices: tuple[Practice, ...] = ()
 
     def requirements_on(self, name: NormalizedName) -> tuple[RootRequirement, ...]:
         """The stack's lines about a project whose markers hold for the target."""

@@ -69,7 +69,7 @@ def named_values(need: object, component: str) -> Iterator[Value]:
                     yield clause.value
 
 
-class Clause(msgspec.Struct, frozen=True):
+class Comparison(msgspec.Struct, frozen=True):
     """One comparison. `line` is set for a wildcard: `== 8.5.*` compares the release line only."""
 
     operator: str
@@ -101,7 +101,7 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
     """A requirement on a component: one of `alternatives`, of which all clauses must be met."""
 
     component: str
-    alternatives: tuple[tuple[Clause, ...], ...]
+    alternatives: tuple[tuple[Comparison, ...], ...]
     text: str
 
     @classmethod
@@ -116,14 +116,16 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
         component, body = match["component"], match["body"].strip()
         if body.startswith("in"):
             values = [part.strip() for part in body[2:].split("|")]
-            alternatives: tuple[tuple[Clause, ...], ...] = tuple((_clause(component, "==", value),) for value in values)
+            alternatives: tuple[tuple[Comparison, ...], ...] = tuple(
+                (_comparison(component, "==", value),) for value in values
+            )
         else:
             clauses = []
             for part in body.split(","):
                 clause = _CLAUSE.fullmatch(part)
                 if clause is None:
                     raise ValueError(f"`{part.strip()}` is not a comparison such as >= 8.5.0")
-                clauses.append(_clause(component, clause["operator"], clause["value"]))
+                clauses.append(_comparison(component, clause["operator"], clause["value"]))
             alternatives = (tuple(clauses),)
         return cls(component, alternatives, " ".join(text.split()))
 
@@ -145,17 +147,17 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
         return self.text
 
 
-def _clause(component: str, sign: str, text: str) -> Clause:
+def _comparison(component: str, sign: str, text: str) -> Comparison:
     wildcard = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})*)\.\*", text)
     if wildcard and component != "soc":
         if sign not in ("==", "!="):
             raise ValueError(f"`{sign} {text}`: a wildcard can only be used with == or !=")
         if component in ("cann", "hdk") and wildcard[1].count(".") > 1:
             raise ValueError(f"`{text}`: a wildcard names a release line such as 8.5.* or 8.*")
-        return Clause(sign, None, tuple(int(part) for part in wildcard[1].split(".")))
+        return Comparison(sign, None, tuple(int(part) for part in wildcard[1].split(".")))
     if component == "soc" and sign not in ("==", "!="):
         raise ValueError(f"`{sign} {text}`: SoC families have no order")
-    return Clause(sign, parse_value(component, text))
+    return Comparison(sign, parse_value(component, text))
 
 
 class Requirement(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.model.dependency import NeedSource, Origin
+from resolver.model.dependency import NeedSource, RequirementOrigin
 from resolver.model.fact import Absent, Collides, Excludes, Fact, Names, Practice
 from resolver.model.lock import Override
 from resolver.model.message import Message
@@ -161,7 +161,7 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
     release: Release
     extras: tuple[str, ...]
     unknown_extras: tuple[str, ...]
-    because: tuple[Origin, ...]
+    because: tuple[RequirementOrigin, ...]
     needs: tuple[NormalizedName, ...]
 
     @property
@@ -205,9 +205,9 @@ class OutdatedPin(msgspec.Struct, frozen=True, kw_only=True):
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name, which `engine` found after `rounds` steps.
 
-    `overrides` are the requirements of metadata that facts replace. `practices` are those without which the resolution
-    would not be valid (see `resolve/gather.py`). `skipped_releases`, `missing_extras` and `outdated_pins` are filled in
-    only for what is going to be locked (see `resolve/shortfalls.py`).
+    `overrides` are the requirements of metadata that facts replace. Without the `used_practices` the resolution would
+    not be valid (see `resolve/gather.py`). `skipped_releases`, `missing_extras` and `outdated_pins` are filled in only
+    for what is going to be locked (see `resolve/shortfalls.py`).
     """
 
     problem: Problem
@@ -217,7 +217,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     overrides: tuple[Override, ...] = ()
     skipped_releases: tuple[SkippedRelease, ...] = ()
     missing_extras: tuple[MissingExtra, ...] = ()
-    practices: tuple[Practice, ...] = ()
+    used_practices: tuple[Practice, ...] = ()
     outdated_pins: tuple[OutdatedPin, ...] = ()
 
     def pin(self, name: str) -> Pin | None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import to_builtins
 
-from resolver.audit.compare import Change, Compared, Gone, Marked, Rehashed, Restored, Twofold, Yanked, is_grave
+from resolver.audit.compare import Change, Compared, DuplicateFile, Gone, Marked, Rehashed, Unyanked, Yanked, is_grave
 from resolver.audit.fact_checks import CheckedFact, Remark, Verdict
 from resolver.errors import escaped
 from resolver.i18n import translate
@@ -49,12 +49,12 @@ def change_sentence(change: Change) -> Message:
         case Yanked(reason=reason):
             code = "upstream.yanked" if reason.strip() else "upstream.yanked-silently"
             return message(code, release=release, **values, reason=escaped(reason))
-        case Restored():
+        case Unyanked():
             return message("upstream.restored", release=release, **values)
         case Rehashed():
             hashes = {"offered": change.offered, "locked": change.locked}
             return message("upstream.rehashed", file=change.file, **hashes, **values)
-        case Twofold():
+        case DuplicateFile():
             return message("upstream.twofold", file=change.file, **values)
         case Gone(scope="project"):
             return message("upstream.project-gone", **values)

@@ -17,7 +17,7 @@ from resolver.files import json_text
 from resolver.i18n import LANGUAGES, templates, translate
 from resolver.model.lock import Lock, LockedDriver, LockedPin
 from resolver.model.message import message, verbatim
-from resolver.model.requirement import Clause, ComponentRequirement
+from resolver.model.requirement import Comparison, ComponentRequirement
 from resolver.report.document import one_line
 
 FILE = "verify.py"
@@ -156,7 +156,7 @@ def _driver(row: LockedDriver, lock: Lock) -> dict[str, Any]:
     }
 
 
-def _value(clause: Clause) -> str:
+def _value(clause: Comparison) -> str:
     return ".".join([*map(str, clause.line), "*"]) if clause.line else str(clause.value)
 
 

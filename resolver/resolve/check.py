@@ -134,7 +134,7 @@ class _Check:
         while self._todo:
             name, extra = self._todo.pop()
             pin = self._pins[name]
-            who = f"{name}[{extra}] {pin.version}" if extra else f"{name} {pin.version}"
+            requirer = f"{name}[{extra}] {pin.version}" if extra else f"{name} {pin.version}"
             try:
                 lines = map(text.requirement, self._lines_for(pin, extra))
                 needs = [need for need in lines if self._applies(need, extra)]
@@ -149,9 +149,9 @@ class _Check:
             by_fact = bool(self._facts_of_kind(pin, facts.Builds)) if source is None else source.fact is not None
             for requirement in needs:
                 if requirement.name not in dropped:
-                    yield from self._project_need(who, requirement, by_user=by_fact)
+                    yield from self._project_need(requirer, requirement, by_user=by_fact)
             for requirement in build_needs:
-                yield from self._project_need(f"building {who}", requirement, by_user=False)
+                yield from self._project_need(f"building {requirer}", requirement, by_user=False)
             if extra:
                 continue
             practices = [fact for fact in replacing if fact.strength is facts.Strength.PRACTICE]
@@ -160,32 +160,32 @@ class _Check:
                 firm = fact.strength in (facts.Strength.ENFORCED, facts.Strength.PRACTICE)
                 for need in fact.needs if pin.release.file.is_wheel or not fact.wheels else ():
                     if firm or isinstance(need, ComponentRequirement) or need.name not in by_practice:
-                        yield from self._need(who, need)
+                        yield from self._need(requirer, need)
             for need in chain.from_iterable(fact.add for fact in replacing):
-                yield from self._need(who, need)
+                yield from self._need(requirer, need)
 
     def _applies(self, need: Requirement, extra: str) -> bool:
         return need.marker is None or need.marker.evaluate({**self._problem.target.markers, "extra": extra})
 
-    def _need(self, who: str, need: facts.Need) -> Iterator[str]:
+    def _need(self, requirer: str, need: facts.Need) -> Iterator[str]:
         if isinstance(need, ComponentRequirement):
             value = self._problem.target.system.get(need.component)
             if value is not None and not need.allows(value):
-                yield f"{who}: {need} does not hold, the target has {need.component} {value}"
+                yield f"{requirer}: {need} does not hold, the target has {need.component} {value}"
         elif self._applies(need, ""):
-            yield from self._project_need(who, need, by_user=True)
+            yield from self._project_need(requirer, need, by_user=True)
 
-    def _project_need(self, who: str, need: Requirement, *, by_user: bool) -> Iterator[str]:
+    def _project_need(self, requirer: str, need: Requirement, *, by_user: bool) -> Iterator[str]:
         name = need.name
         pin = self._pins.get(name)
         if name in self._absent:
             return
         if need.url:
-            yield f"{who} needs the address {need.url}"
+            yield f"{requirer} needs the address {need.url}"
         elif pin is None:
-            yield f"{who} needs {need}, which is not pinned"
+            yield f"{requirer} needs {need}, which is not pinned"
         elif not need.specifier.contains(pin.version, prereleases=True):
-            yield f"{who} needs {need}, and {pin.version} is pinned"
+            yield f"{requirer} needs {need}, and {pin.version} is pinned"
         else:
             self._specifiers[name].append(need.specifier)
             if by_user:

@@ -53,7 +53,7 @@ class Clauses(Grounded):
         self.packages: dict[Package, list[Candidate]] = {}
         self.edges: dict[Ground, list[tuple[Candidate | None, Edge]]] = {}  # what each ground was added for
         # what each ground of an absence rules out: package, position of the release, variable
-        self.absent: dict[Ground, list[tuple[Package, int, int]]] = {}
+        self.unusable_releases: dict[Ground, list[tuple[Package, int, int]]] = {}
         self._set_aside: dict[Package, dict[int, int]] = {}  # position of an unusable release -> variable
         self._nowhere: dict[tuple[Package, str], int] = {}  # package and specifier -> variable
         self._ruled_out: list[tuple[Package, Lack, Callable[[Edge], bool], bool]] = []
@@ -76,7 +76,7 @@ class Clauses(Grounded):
         """The variable of a candidate."""
         variable = self._variables.get(candidate)
         if variable is None:
-            variable = self._variables[candidate] = self.fresh()
+            variable = self._variables[candidate] = self.new_variable()
             self._candidates[variable] = candidate
         return variable
 
@@ -90,12 +90,12 @@ class Clauses(Grounded):
             return
         edges = self.universe.edges(candidate)  # first, as it may raise
         self._opened[candidate] = None
-        self.introduce(candidate.package)
+        self.add_package(candidate.package)
         self.prefetch.prefetch(edges)
         for edge in edges:
             self._add(candidate, edge)
 
-    def learn(self, other: Clauses) -> int:
+    def import_clauses(self, other: Clauses) -> int:
         """Open what other clauses have opened, of the packages that these have.
 
         The result is a variable that, assumed, rules out what the policy excludes in the other ones, where it holds.
@@ -109,13 +109,13 @@ class Clauses(Grounded):
         # the new version of a line that is relaxed may permit what the policy otherwise excludes
         lines = [ground for ground in self.relaxed if isinstance(ground, LineGround)]
         free = {edge.package.base for line in lines for _, edge in self.edges[line]}
-        excludes = self.fresh()
+        excludes = self.new_variable()
         for package, lack, permits, any_may in other._ruled_out:
             if package in self.packages and package not in free:
                 self.rule_out(package, lack, permits, any_may=any_may, unless=[-excludes])
         return excludes
 
-    def introduce(self, package: Package) -> None:
+    def add_package(self, package: Package) -> None:
         """Add a package's candidates, and why its other releases are not candidates."""
         if package in self.packages:
             return
@@ -130,7 +130,7 @@ class Clauses(Grounded):
         if package.kind is PackageKind.COMPONENT:
             self.rule([ComponentGround(package.name)], [variables[0]])
         if package.extra:
-            self.introduce(package.base)
+            self.add_package(package.base)
             # an extra is of its project's release: known without its metadata
             for candidate in candidates:
                 base = self.universe.candidate(package.base, candidate.release.position)
@@ -152,7 +152,7 @@ class Clauses(Grounded):
         these count only where `reading` is set. A true literal of `unless` permits them, too.
         """
         self._ruled_out.append((package, lack, permits, any_may))
-        ground, permitted = LackGround(package.name, lack, ""), self.fresh()
+        ground, permitted = LackGround(package.name, lack, ""), self.new_variable()
         read, unread = [], []
         for candidate in self.candidates():
             if candidate.package.kind is not PackageKind.PROJECT:
@@ -167,12 +167,12 @@ class Clauses(Grounded):
         permitting = [*read, *lines, *unless]
         if unread:
             self._unread.update(unread)
-            guard = self.fresh()
+            guard = self.new_variable()
             self._guards.append(guard)
             self.add_clause([-guard, *unread])
             permitting.append(guard)
         self.add_clause([-permitted, *permitting])
-        absent = self.absent.setdefault(ground, [])
+        absent = self.unusable_releases.setdefault(ground, [])
         for candidate in self.packages[package]:
             is_excluded = candidate.release.yanked if lack is Lack.YANKED else candidate.version.is_prerelease
             if is_excluded:
@@ -183,7 +183,7 @@ class Clauses(Grounded):
 
     def any_of(self, candidates: Iterable[Candidate]) -> int:
         """A variable that, assumed, demands one of the candidates."""
-        variable = self.fresh()
+        variable = self.new_variable()
         self.add_clause([-variable, *map(self.variable, candidates)])
         return variable
 
@@ -207,7 +207,7 @@ class Clauses(Grounded):
     # --- clauses
 
     def _add(self, parent: Candidate | None, edge: Edge) -> None:
-        self.introduce(edge.package)
+        self.add_package(edge.package)
         premise = [] if parent is None else [-self.variable(parent)]
         for because, bounds in grounds(parent.package if parent is not None else None, edge):
             for ground in because:
@@ -220,12 +220,12 @@ class Clauses(Grounded):
     def _exclude_other_pins(self, package: Package, pin: SpecifierSet, clause: list[int]) -> None:
         """Two pins that differ clash, whatever the indexes have."""
         unknown = not self.universe.mask(package, pin)
-        rows = self._pins.setdefault(package, [])
-        if len(rows) < _COMPARED:
-            for other, other_clause, is_unknown in rows:
+        pins = self._pins.setdefault(package, [])
+        if len(pins) < _COMPARED:
+            for other, other_clause, is_unknown in pins:
                 if (unknown or is_unknown) and str(other) != str(pin) and _are_disjoint(other, pin):
                     self.add_clause([*clause, *other_clause])
-            rows.append((pin, clause, unknown))
+            pins.append((pin, clause, unknown))
 
     def _allowed(self, edge: Edge, allows: Allows | None) -> Iterator[int]:
         """The variables that meet an edge; None stands for no bounds."""
@@ -251,13 +251,13 @@ class Clauses(Grounded):
         for position in project.positions(project.all):
             if position in usable:
                 continue
-            variable = rows[position] = self.fresh()
+            variable = rows[position] = self.new_variable()
             ground = _why_absent(project, position)
-            self.absent.setdefault(ground, []).append((package, position, variable))
+            self.unusable_releases.setdefault(ground, []).append((package, position, variable))
             self.rule([ground], [-variable])
             for collision in self.universe.collisions(project.name, project.versions[position]):
                 module = Package(collision.module, "", PackageKind.MODULE)
-                self.introduce(module)
+                self.add_package(module)
                 owner = self.variable(self.universe.candidate_for(module, project.name))
                 self.rule([CollisionGround(collision.id)], [-variable, owner])
             yield variable
@@ -284,7 +284,7 @@ class Clauses(Grounded):
         """The variable of something required that does not exist. It excludes nothing, since it is unknown."""
         variable = self._nowhere.get((package, text))
         if variable is None:
-            variable = self._nowhere[package, text] = self.fresh()
+            variable = self._nowhere[package, text] = self.new_variable()
             self.rule(because, [-variable])
         return variable
 

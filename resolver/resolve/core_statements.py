@@ -14,7 +14,7 @@ from packaging.specifiers import SpecifierSet
 
 from resolver.errors import closest
 from resolver.model import text
-from resolver.model.dependency import NeedLine, NeedSource, Origin, Package, PackageKind, StackLine, Unusable
+from resolver.model.dependency import NeedLine, NeedSource, Package, PackageKind, RequirementOrigin, StackLine, Unusable
 from resolver.model.fact import Absent, Collides, Excludes, Names, projects_named_by
 from resolver.model.release import Rejection, RejectionReason, Release
 from resolver.model.requirement import COMPONENT_ALIASES, Requirement
@@ -126,7 +126,9 @@ class _StatementBuilder:
         project = self._universe.project(text.name(ground.package.name))
         files: dict[int, str] = {}
         others = [
-            row for row in self._core if not (isinstance(row, RequirementGround) and row.package == ground.package)
+            other
+            for other in self._core
+            if not (isinstance(other, RequirementGround) and other.package == ground.package)
         ]
         for parent, _ in self._clauses.edges[ground]:
             if parent is not None and self._clauses.satisfiable([self._clauses.variable(parent)], others):
@@ -147,17 +149,17 @@ class _StatementBuilder:
         return {
             position
             for ground in self._core
-            for other, position, variable in self._clauses.absent.get(ground, ())
+            for other, position, variable in self._clauses.unusable_releases.get(ground, ())
             if other == package.base and newest < position < oldest and self._matters(ground, variable)
         }
 
     def _ruled_out(self, ground: Ground) -> tuple[Project, list[int]]:
         """The project in which a ground rules releases out, and the positions of those that matter."""
-        rows = self._clauses.absent[ground]
+        rows = self._clauses.unusable_releases[ground]
         project = self._universe.project(text.name(rows[0][0].name))
         # what a later ground rules out, too, such as a yanked pre-release, belongs to this statement
         later = {
-            other: {variable for _, _, variable in self._clauses.absent.get(other, ())}
+            other: {variable for _, _, variable in self._clauses.unusable_releases.get(other, ())}
             for other in self._core[self._core.index(ground) + 1 :]
         }
         # requirements of such a release are not mentioned: that it is ruled out is enough
@@ -284,7 +286,7 @@ def similar_project(clauses: Clauses, name: str) -> str:
     return closest(name, similar, _SIMILAR)
 
 
-def origin_statement(origin: Origin) -> Statement:
+def origin_statement(origin: RequirementOrigin) -> Statement:
     """The statement of a line that asks for a project."""
     if isinstance(origin, StackLine):
         return Asks(text=origin.text, where=origin.where)

@@ -214,7 +214,7 @@ def gather(universe: Universe, choices: Choices, *, engine: str, rounds: int) ->
         rounds=rounds,
         overrides=tuple(sorted(overrides, key=lambda row: (row.package, row.name, row.dropped))),
     )
-    return replace(resolution, practices=tuple(_practices_used(universe, resolution)))
+    return replace(resolution, used_practices=tuple(_practices_used(universe, resolution)))
 
 
 def _practices_used(universe: Universe, resolution: Resolution) -> Iterator[facts.Practice]:

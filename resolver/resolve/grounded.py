@@ -151,8 +151,8 @@ class Grounded:
         if among is not None:
             selectors = [self._selectors[ground] for ground in among if ground not in self.relaxed]
         else:
-            rows = self._selectors.items()
-            selectors = [-selector if ground in self.relaxed else selector for ground, selector in rows]
+            items = self._selectors.items()
+            selectors = [-selector if ground in self.relaxed else selector for ground, selector in items]
         guards = () if self.reading else (-guard for guard in self._guards)
         return bool(self._solver.solve(assumptions=[*assumed, *selectors, *guards]))
 
@@ -204,7 +204,7 @@ class Grounded:
         """The variable that says that a ground holds."""
         selector = self._selectors.get(ground)
         if selector is None:
-            selector = self._selectors[ground] = self.fresh()
+            selector = self._selectors[ground] = self.new_variable()
             self._grounds[selector] = ground
             self._solver.set_phases([selector])
         return selector
@@ -219,7 +219,7 @@ class Grounded:
         for clause in coded.clauses:
             self.add_clause(clause)
 
-    def fresh(self) -> int:
+    def new_variable(self) -> int:
         """A new variable."""
         self._top += 1
         return self._top

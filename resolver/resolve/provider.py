@@ -181,10 +181,10 @@ class _Uncached(list[Candidate]):
         return next(self._find(), None) is not None
 
 
-def _packages(rows: Iterable[Information]) -> set[Package]:
+def _packages(information: Iterable[Information]) -> set[Package]:
     """The packages that requirements are on, and those that they come from."""
-    parents = {row.parent.package for row in rows if row.parent is not None}
-    return {row.requirement.package for row in rows} | parents
+    parents = {row.parent.package for row in information if row.parent is not None}
+    return {row.requirement.package for row in information} | parents
 
 
 # --- prefetching

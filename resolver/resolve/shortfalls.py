@@ -70,20 +70,20 @@ def _far_behind(universe: Universe, resolution: Resolution) -> Iterator[tuple[Pi
             for at in project.positions(project.stable & project.mask(need.specifier))
             if project.versions[at] > pin.version
             and project.is_preferred_to(at, pin.release.position)
-            and not _is_out(project.release(at))
+            and not _is_unusable(project.release(at))
         ]
-        if newer and _is_far(project, newer, pin):
+        if newer and _is_far_behind(project, newer, pin):
             yield pin, str(project.versions[newer[0]])
 
 
-def _is_out(release: Release | tuple[Rejection, ...]) -> bool:
+def _is_unusable(release: Release | tuple[Rejection, ...]) -> bool:
     """Whether a release does not count: yanked, or after the cut-off."""
     if isinstance(release, Release):
         return release.yanked
     return any(row.reason in (RejectionReason.NEWER, RejectionReason.YANKED) for row in release)
 
 
-def _is_far(project: Project, newer: Sequence[int], pin: Pin) -> bool:
+def _is_far_behind(project: Project, newer: Sequence[int], pin: Pin) -> bool:
     """Whether a pin is more than so many minor releases, or longer, behind the first of the newer ones."""
     new, old = project.versions[newer[0]], pin.version
     minors = {project.versions[at].release[:2] for at in newer} - {old.release[:2]}

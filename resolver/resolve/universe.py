@@ -26,10 +26,10 @@ from resolver.model.dependency import (
     ModuleOwner,
     NeedLine,
     NeedSource,
-    Origin,
     Package,
     PackageKind,
     ReleaseMask,
+    RequirementOrigin,
     SameRelease,
     StackLine,
     Unusable,
@@ -52,7 +52,7 @@ from resolver.resolve.needs import (
 _IN_VAIN = 3
 
 
-class _Unfit(Exception):
+class _UnusableRelease(Exception):
     """A release cannot be used; the arguments are those of `Unusable` after the file's name."""
 
 
@@ -67,10 +67,10 @@ class Universe(Candidates):
         self.requirements = self._markers.requirements
         self.fixable_errors: dict[str, ResolverError] = {}  # by file name
         self._edges: dict[Candidate, tuple[Edge, ...]] = {}
-        self._lines: dict[Release, ReleaseRequirements | _Unfit] = {}
+        self._lines: dict[Release, ReleaseRequirements | _UnusableRelease] = {}
         self._dynamic: dict[str, list[DynamicArchiveError]] = {}  # by project
         self._overrides: dict[Candidate, tuple[Override, ...]] = {}
-        self._narrowing: tuple[Edge, ...] = ()  # further roots
+        self._mask_edges: tuple[Edge, ...] = ()  # further roots
 
     def variant(self, problem: Problem, preferred: Mapping[NormalizedName, Version] | None = None) -> Universe:
         """The universe of another problem, over the same catalog.
@@ -81,7 +81,7 @@ class Universe(Candidates):
         fresh = Universe(problem, self.catalog, preferred)
         fresh._ordered, fresh._shared = self._ordered, self._shared
         old, new = (
-            [(name, source) for name, (_, source) in universe.sources.items()] + sorted(universe.absent)
+            [(name, source) for name, (_, source) in universe.sources.items()] + sorted(universe.excluded_projects)
             for universe in (self, fresh)
         )
         with_this_stack = replace(
@@ -107,7 +107,7 @@ class Universe(Candidates):
         """
         origins = {edge.package.base: edge.origin for edge in self.roots()}
         narrowed = copy(self)
-        narrowed._narrowing = tuple(Edge(name, ReleaseMask(mask), origins[name]) for name, mask in releases.items())
+        narrowed._mask_edges = tuple(Edge(name, ReleaseMask(mask), origins[name]) for name, mask in releases.items())
         narrowed.preferred = {
             text.name(package.name): candidate.version
             for package, candidate in choices.items()
@@ -120,10 +120,10 @@ class Universe(Candidates):
     def roots(self) -> tuple[Edge, ...]:
         """The edges of the stack's lines."""
         edges = [edge for root in self.problem.stack.requirements for edge in self._of_need(root.need, root.origin)]
-        return (*edges, *self._narrowing)
+        return (*edges, *self._mask_edges)
 
     @cached_property
-    def absent(self) -> Mapping[NormalizedName, str]:
+    def excluded_projects(self) -> Mapping[NormalizedName, str]:
         """The projects on which requirements do not count, each with a fact's id or the file:line of the stack's row.
 
         A fact applies if the stack itself names its project, the fact is about every release that those lines admit,
@@ -191,12 +191,12 @@ class Universe(Candidates):
             return ()
         try:
             edges = tuple(self._of_lines(candidate, release))
-        except _Unfit as error:
+        except _UnusableRelease as error:
             origin = Unusable(release.file.filename, *error.args)
             edges = (Edge(Package(origin.filename, "", PackageKind.UNAVAILABLE), ReleaseMask(0), origin),)
         if not candidate.package.extra:
             edges += tuple(self._of_facts(candidate, release))
-        absent = self.absent
+        absent = self.excluded_projects
         dropped = dict.fromkeys(
             edge for edge in edges if edge.package.kind is PackageKind.PROJECT and edge.package.name in absent
         )
@@ -220,10 +220,10 @@ class Universe(Candidates):
         if release not in self._lines:
             try:
                 self._lines[release] = self._read(candidate)
-            except _Unfit as error:
+            except _UnusableRelease as error:
                 self._lines[release] = error
         lines = self._lines[release]
-        if isinstance(lines, _Unfit):
+        if isinstance(lines, _UnusableRelease):
             raise lines.with_traceback(None)
         return lines
 
@@ -233,21 +233,21 @@ class Universe(Candidates):
         dynamic = self._dynamic.setdefault(candidate.package.name, [])
         if len(dynamic) >= _IN_VAIN and not (metadata or release.builds or release.source or release.file.is_wheel):
             self.fixable_errors[filename] = dynamic[0]
-            raise _Unfit(RejectionReason.UNOPENED, RejectionReason.UNOPENED.value)
+            raise _UnusableRelease(RejectionReason.UNOPENED, RejectionReason.UNOPENED.value)
         try:
             lines = requirement_lines(self.catalog, release, metadata)
         except UnusableFile as error:
-            raise _Unfit(RejectionReason.METADATA, str(error)) from None
+            raise _UnusableRelease(RejectionReason.METADATA, str(error)) from None
         except DynamicArchiveError as error:
             # another release may do; the whole lock fails only if none does
             self.fixable_errors[filename] = error
             dynamic.append(error)
-            raise _Unfit(RejectionReason.DYNAMIC, DYNAMIC) from None
+            raise _UnusableRelease(RejectionReason.DYNAMIC, DYNAMIC) from None
         except WrongRelease as error:
             self.fixable_errors[filename] = error
-            raise _Unfit(RejectionReason.METADATA, error.message) from None
+            raise _UnusableRelease(RejectionReason.METADATA, error.message) from None
         if (refusal := self._compatibility.python_refusal(lines.requires_python)) is not None:
-            raise _Unfit(*refusal)
+            raise _UnusableRelease(*refusal)
         return lines
 
     def _of_lines(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
@@ -264,7 +264,7 @@ class Universe(Candidates):
         for requirement in self._applying(requires, package.extra, dropped, "metadata", "it needs"):
             if requirement.name == package.name and not requirement.extras:
                 if not requirement.specifier.contains(release.version, prereleases=True):
-                    raise _Unfit(RejectionReason.METADATA, f"it needs `{requirement}` of itself")
+                    raise _UnusableRelease(RejectionReason.METADATA, f"it needs `{requirement}` of itself")
                 continue
             need = requirement.without_marker()
             origin = NeedLine(NeedSource.METADATA, parent, need, filename, metadata)
@@ -287,11 +287,15 @@ class Universe(Candidates):
             try:
                 requirement = self._markers.evaluate(line, extra)
             except InvalidRequirement:
-                raise _Unfit(RejectionReason.METADATA, f"`{line}` in its {where} is not a requirement") from None
+                raise _UnusableRelease(
+                    RejectionReason.METADATA, f"`{line}` in its {where} is not a requirement"
+                ) from None
             if requirement is None or requirement.name in dropped:
                 continue
             if requirement.url:
-                raise _Unfit(RejectionReason.DIRECT, f"{who} `{requirement}`, and addresses are not supported")
+                raise _UnusableRelease(
+                    RejectionReason.DIRECT, f"{who} `{requirement}`, and addresses are not supported"
+                )
             yield requirement
 
     def _of_facts(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
@@ -313,7 +317,7 @@ class Universe(Candidates):
         return self.project(text.name(candidate.package.name)).facts_about(candidate.release.position, kind)
 
 
-def _split(requirement: Requirement, origin: Origin) -> Iterator[Edge]:
+def _split(requirement: Requirement, origin: RequirementOrigin) -> Iterator[Edge]:
     yield Edge(Package(requirement.name), requirement.specifier, origin)
     for extra in requirement.extras:
         yield Edge(Package(requirement.name, extra), requirement.specifier, origin)

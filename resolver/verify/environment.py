@@ -110,7 +110,7 @@ class Installed(NamedTuple):
     direct_url: Mapping[str, Any]
 
     @property
-    def source(self) -> str:
+    def editable_folder(self) -> str:
         """The folder that an editable installation points to; nothing for any other."""
         folder = self.direct_url.get("dir_info")
         if isinstance(folder, dict) and folder.get("editable") is True:
@@ -233,8 +233,8 @@ def _difference(pin: LockedDistribution, installed: Installed) -> Finding | None
         return finding("distribution-differs", installed.version)
     if installed.installer == "conda":
         return finding("distribution-conda")
-    if installed.source:
-        return None if pin.editable else finding("distribution-editable", installed.source)
+    if installed.editable_folder:
+        return None if pin.editable else finding("distribution-editable", installed.editable_folder)
     url = installed.direct_url.get("url", "")
     vcs, archive = installed.direct_url.get("vcs_info"), installed.direct_url.get("archive_info")
     commit = str(vcs.get("commit_id", "")) if isinstance(vcs, dict) else ""

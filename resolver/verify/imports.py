@@ -29,12 +29,12 @@ _MISSING_LIBRARY = re.compile(
 # What a module prints goes to stderr: stdout has the rows alone.
 _TELL = """
 import json, os, sys
-told = os.fdopen(os.dup(1), "w", encoding="utf-8")
+rows = os.fdopen(os.dup(1), "w", encoding="utf-8")
 os.dup2(2, 1)
 sys.path[:] = [path for path in sys.path if path]
 def tell(row):
-    told.write(json.dumps(row) + "\\n")
-    told.flush()
+    rows.write(json.dumps(row) + "\\n")
+    rows.flush()
 """
 _IMPORT = """
 import importlib
@@ -71,7 +71,7 @@ def check_imports(
     that needs one of them cannot be tried there.
     """
     homes = [os.path.realpath(path) for path in paths]
-    homes += [os.path.realpath(row.source) for row in installed.values() if row.source]
+    homes += [os.path.realpath(row.editable_folder) for row in installed.values() if row.editable_folder]
     untried = list(context.lock.imports)
     findings: list[Finding] = []
     while untried:

@@ -44,7 +44,7 @@ def read_records(
             rows = _read_record(distribution)
             if rows is not None:
                 records[name] = rows
-            elif not distribution.source:
+            elif not distribution.editable_folder:
                 unreadable[name] = Finding("record-missing", values, remedy)
         except UnreadableError as error:
             unreadable[name] = Finding("record-broken", {**values, **error.values}, remedy)

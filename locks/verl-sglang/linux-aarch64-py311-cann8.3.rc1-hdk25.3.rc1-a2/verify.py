@@ -446,7 +446,7 @@ class Installed(NamedTuple):
     direct_url: Mapping[str, Any]
 
     @property
-    def source(self) -> str:
+    def editable_folder(self) -> str:
         """The folder that an editable installation points to; nothing for any other."""
         folder = self.direct_url.get("dir_info")
         if isinstance(folder, dict) and folder.get("editable") is True:
@@ -569,8 +569,8 @@ def _difference(pin: LockedDistribution, installed: Installed) -> Finding | None
         return finding("distribution-differs", installed.version)
     if installed.installer == "conda":
         return finding("distribution-conda")
-    if installed.source:
-        return None if pin.editable else finding("distribution-editable", installed.source)
+    if installed.editable_folder:
+        return None if pin.editable else finding("distribution-editable", installed.editable_folder)
     url = installed.direct_url.get("url", "")
     vcs, archive = installed.direct_url.get("vcs_info"), installed.direct_url.get("archive_info")
     commit = str(vcs.get("commit_id", "")) if isinstance(vcs, dict) else ""
@@ -640,12 +640,12 @@ _MISSING_LIBRARY = re.compile(
 # What a module prints goes to stderr: stdout has the rows alone.
 _TELL = """
 import json, os, sys
-told = os.fdopen(os.dup(1), "w", encoding="utf-8")
+rows = os.fdopen(os.dup(1), "w", encoding="utf-8")
 os.dup2(2, 1)
 sys.path[:] = [path for path in sys.path if path]
 def tell(row):
-    told.write(json.dumps(row) + "\\n")
-    told.flush()
+    rows.write(json.dumps(row) + "\\n")
+    rows.flush()
 """
 _IMPORT = """
 import importlib
@@ -682,7 +682,7 @@ def check_imports(
     that needs one of them cannot be tried there.
     """
     homes = [os.path.realpath(path) for path in paths]
-    homes += [os.path.realpath(row.source) for row in installed.values() if row.source]
+    homes += [os.path.realpath(row.editable_folder) for row in installed.values() if row.editable_folder]
     untried = list(context.lock.imports)
     findings: list[Finding] = []
     while untried:
@@ -997,7 +997,7 @@ def read_records(
             rows = _read_record(distribution)
             if rows is not None:
                 records[name] = rows
-            elif not distribution.source:
+            elif not distribution.editable_folder:
                 unreadable[name] = Finding("record-missing", values, remedy)
         except UnreadableError as error:
             unreadable[name] = Finding("record-broken", {**values, **error.values}, remedy)

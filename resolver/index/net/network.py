@@ -128,9 +128,9 @@ class Connection:
         self.client = Client(pip, meter)
         self.files = RemoteFiles(files, self.client, warn)
         self.pages = Once()
-        self.ahead = asyncio.Semaphore(AHEAD)
-        self.few = asyncio.Semaphore(PAGES)  # limits the bodies held in memory
-        self.reading = asyncio.Semaphore(1)  # a page of 5 MB takes 50 MB while it is parsed
+        self.look_ahead_slots = asyncio.Semaphore(AHEAD)
+        self.page_slots = asyncio.Semaphore(PAGES)  # limits the bodies held in memory
+        self.parser_slot = asyncio.Semaphore(1)  # a page of 5 MB takes 50 MB while it is parsed
         self.worker = LoopThread()
 
     def close(self) -> None:
@@ -184,7 +184,7 @@ class Network:
 
         async def read(file: File, release: FileRelease) -> None:
             with suppress(Exception):  # raised again when the metadata is needed
-                async with self._connection.ahead:
+                async with self._connection.look_ahead_slots:
                     await self.files.metadata(file, release)
 
         for file, release in files[:_MOST_AHEAD]:  # a hundred thousand tasks would take memory and time
@@ -210,7 +210,7 @@ class Network:
             lookup = await self.lookup(project)
             if look_ahead is None:
                 return
-            async with self._connection.ahead:
+            async with self._connection.look_ahead_slots:
                 file = look_ahead.likely_file(project, lookup, specifier)
                 if file is None or not file.url:  # none, or a recorded one
                     return
@@ -262,7 +262,7 @@ class Network:
 
     async def _fetch_page(self, root: Root, name: str, project: NormalizedName, patience: RetryPolicy | None) -> str:
         """The key of the current page, which is stored; "" if there is none."""
-        async with self._connection.few:
+        async with self._connection.page_slots:
             stored = self._cache.answer(root, project, name)
             self._connection.client.credentials.remember(root)
             reply = await self._get(root, project, patience, stored)
@@ -278,7 +278,7 @@ class Network:
                 raise _bad_status(reply.status, name, project, reply.url)
             answer = StoredPage(reply.url, reply.headers.get("etag", ""), reply.headers.get("last-modified", ""))
             kind = reply.headers.get("content-type", "")
-            async with self._connection.reading:
+            async with self._connection.parser_slot:
                 store = self._cache.store_page
                 return await asyncio.to_thread(store, root, project, name, answer, reply.body, kind, stored)
 

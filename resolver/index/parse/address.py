@@ -107,10 +107,10 @@ def split_written(written: str) -> tuple[str, str]:
     A password in it may be unescaped, and part of it look like the host. So everything before the last `@` is taken for
     secret. Raises WrittenError without it.
     """
-    before, mark, rest = written.rpartition("@")
+    before, mark, after_credentials = written.rpartition("@")
     begin = scheme[0] if (scheme := _SCHEME.match(before)) else ""
     secret = before[len(begin) :]
-    shown = _before_query(rest)
+    shown = _before_query(after_credentials)
     if mark and not begin:
         why = "It does not begin with a scheme and `://`."
         raise WrittenError(why, f"…@{shown}", "the form is https://USER:PASSWORD@HOST/PATH")
@@ -123,7 +123,7 @@ def split_written(written: str) -> tuple[str, str]:
     except UnicodeEncodeError:
         hint = "percent-encode the UTF-8 bytes of non-ASCII characters: %C3%BC"
         raise WrittenError("It is not UTF-8.", f"{begin}{shown}", hint) from None
-    return secret, begin + rest
+    return secret, begin + after_credentials
 
 
 def has_password(written: str) -> bool:

@@ -159,7 +159,8 @@ def ways_out_blocks(
 def _fixes(explanation: Explanation, *, whole: bool) -> Iterator[Block]:
     """The fixes, and below them their warnings, each once, as most fixes share them."""
     environments = [environment for fix in explanation.fixes for environment in fix.environments]
-    warnings = {sentences.warning_text(warning): warning for where in environments for warning in where.warnings}
+    listed = (warning for environment in environments for warning in environment.warnings)
+    warnings = {sentences.warning_text(warning): warning for warning in listed}
     labels = {text: f"W{number}" for number, text in enumerate(warnings, 1)}
     if explanation.fixes:
         yield _items([_fix(fix, labels) for fix in explanation.fixes])

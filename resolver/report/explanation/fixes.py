@@ -86,11 +86,11 @@ def environment_sentence(environment: Environment) -> Message:
 
 def requires_sentence(fix: Fix, environment: Environment) -> Message:
     """The lines of the stack in one of a fix's environments; of many that all of them have, only the number."""
-    shared = set(environment.requires).intersection(*(where.requires for where in fix.environments))
-    own = [line for line in environment.requires if line not in shared]
+    shared = set(environment.requires).intersection(*(each.requires for each in fix.environments))
+    only_here = [line for line in environment.requires if line not in shared]
     requires = joined("comma", environment.requires)
-    if len(shared) > _SHARED and own:
-        requires = message("conflict.and-shared", own=joined("comma", own), count=len(shared))
+    if len(shared) > _SHARED and only_here:
+        requires = message("conflict.and-shared", own=joined("comma", only_here), count=len(shared))
     return message("conflict.environment", name=environment.name, requires=requires)
 
 

@@ -12,7 +12,7 @@ from resolver.audit.compare import (
     Compared,
     Marked,
     OutOfReach,
-    Restored,
+    Unyanked,
     compare,
     is_grave,
     locked_indexes,
@@ -62,7 +62,7 @@ def compared(locked: Lock, served: LoopbackIndex) -> Compared:
 
 def test_what_is_no_longer_yanked(index: LoopbackIndex) -> None:
     found = compared(lock(pin(index.add_wheel("demo", "1.0"), yanked="broken")), index)
-    assert found.changes == (Restored(**HERE),)
+    assert found.changes == (Unyanked(**HERE),)
     assert not is_grave(found.changes[0])
     assert translate(change_sentence(found.changes[0]), "en") == "no longer yanked: demo 1.0 on `pypi`"
 

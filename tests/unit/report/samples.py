@@ -20,7 +20,7 @@ from resolver.model.explanation import (
     Environment,
     Explanation,
     Fix,
-    PinOf,
+    ShownPin,
     Why,
 )
 from resolver.model.problem import Policy, Problem, RootRequirement, Stack
@@ -157,7 +157,7 @@ def _environment(
     *lines: str, pins: Mapping[str, str], count: int, name: str = "trl-vllm-train", **more: Any
 ) -> Environment:
     rows = tuple(
-        PinOf(name=one, version=version, wished=one in ("trl", "vllm-ascend")) for one, version in pins.items()
+        ShownPin(name=one, version=version, wished=one in ("trl", "vllm-ascend")) for one, version in pins.items()
     )
     return Environment(name=name, requires=lines, pins=rows, count=count, **more)
 
@@ -343,7 +343,7 @@ def hostile() -> Explanation:
     bad = fact(facts.Excludes, "numpy", **said, where=f"matrices/facts/{HOSTILE}.toml:1")
     warns = fact(facts.Warns, "numpy", text=HOSTILE, text_zh=HOSTILE, extra="", unless=(), source=HOSTILE)
     change = Change(kind=ChangeKind.VERSION, subject=HOSTILE, before=HOSTILE, after=HOSTILE, where=HOSTILE)
-    pinned = PinOf(name=HOSTILE, version=HOSTILE, wished=True)
+    pinned = ShownPin(name=HOSTILE, version=HOSTILE, wished=True)
     environment = Environment(name=HOSTILE, requires=(HOSTILE,), pins=(pinned,), count=1, warnings=(warns,))
     return Explanation(
         problem=problem("hostile", "numpy", where=f"./{HOSTILE}.toml"),
