@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, product
+from itertools import chain
 from typing import Any, Final, TypeGuard
 
 from msgspec.structs import asdict, replace
@@ -17,8 +17,9 @@ from resolver.config.load import Document, Inputs
 from resolver.config.schema import IndexesFile, IndexRow, StackFile, SystemsFile
 from resolver.errors import InputError
 from resolver.files import digest
+from resolver.model import text
 from resolver.model.dependency import StackLine
-from resolver.model.fact import Builds, Fact, Names, Need, Practice, Requires, Strength
+from resolver.model.fact import Builds, Fact, Names, Need, Practice, Requires, Strength, conditions_of, needs_of
 from resolver.model.problem import PYPI, Binding, Index, Indexes, Policy, Problem, Relaxed, RootRequirement, Stack
 from resolver.model.release import Source
 from resolver.model.requirement import Requirement, Value, named_values, nearest, parse_value
@@ -43,13 +44,13 @@ def compile_problems(
     indexes = _indexes(inputs)
     stack = _stack(inputs.stack, facts, known)
     facts = tuple(_without_relaxed(facts, stack.relaxed))
+    targets = _targets(inputs.stack, known)
+    _require_markers(stack.requirements, facts, targets)
     practices = tuple(fact for fact in facts if _is_disabled(fact, inputs.stack.content.stack.practices))
     facts = tuple(fact for fact in facts if fact not in practices)
     policy = inputs.stack.content.policy
     if exclude_newer is not None:
         policy = replace(policy, exclude_newer=exclude_newer)
-    targets = _targets(inputs.stack, known)
-    _require_markers(stack.requirements, targets)
     digest = _digest(inputs, policy)
     needs = [root.need for root in stack.requirements]
     return tuple(
@@ -100,15 +101,24 @@ def _root_requirement(document: Document[StackFile], number: int, known: Compone
     return RootRequirement(need=need, origin=StackLine(line, document.line(*path)))
 
 
-def _require_markers(requirements: Iterable[RootRequirement], targets: Iterable[Target]) -> None:
-    """Raise InputError if a line's marker compares what cannot be compared (PEP 508)."""
-    for root, target in product(requirements, targets):
-        if isinstance(root.need, Requirement) and root.need.marker is not None:
-            try:
-                root.need.marker.evaluate(target.markers)
-            except (UndefinedComparison, UndefinedEnvironmentName) as error:
-                what = f"the marker of `{root.need}` cannot be evaluated"
-                raise InputError(what, where=root.origin.where, why=str(error)) from None
+def _require_markers(requirements: Iterable[RootRequirement], facts: Iterable[Fact], targets: Iterable[Target]) -> None:
+    """Raise InputError if a marker compares what cannot be compared (PEP 508), or the kernel, which is not known."""
+    needs = [(root.need, root.origin.where) for root in requirements]
+    needs += [(need, fact.where) for fact in facts for need in (*needs_of(fact), *conditions_of(fact))]
+    for need, where in needs:
+        if not isinstance(need, Requirement) or need.marker is None:
+            continue
+        what = f"the marker of `{need}` cannot be evaluated"
+        if text.depends_on_kernel(str(need.marker)):
+            why = "It depends on the machine's kernel, which is unknown when locking."
+            hint = "leave `platform_release` and `platform_version` out of the marker"
+            raise InputError(what, where=where, why=why, hint=hint)
+        try:
+            for target in targets:
+                need.marker.evaluate(target.markers)
+        except (UndefinedComparison, UndefinedEnvironmentName) as error:
+            hint = "a marker compares a variable of PEP 508 with a text, such as `python_version < '3.12'`"
+            raise InputError(what, where=where, why=str(error), hint=hint) from None
 
 
 def _relaxed(document: Document[StackFile], facts: tuple[Fact, ...]) -> Iterator[Relaxed]:

@@ -170,14 +170,7 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
             case facts.Collides() | facts.Absent():
                 if pin.name in (fact.package, fact.other):
                     yield Shares(fact=fact)
-            case (
-                facts.Replaces()
-                | facts.Metadata()
-                | facts.Builds()
-                | facts.Sources()
-                | facts.After()
-                | facts.Warns()
-                | facts.Exports()
-                | facts.External()
-            ):
-                pass
+            case facts.Replaces() | facts.Metadata() | facts.Builds() | facts.Sources():
+                pass  # they say what a release needs, and how it is built
+            case facts.After() | facts.Warns() | facts.Exports() | facts.External():
+                pass  # they rule nothing out

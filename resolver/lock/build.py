@@ -271,7 +271,8 @@ def _is_met(need: facts.Need, resolution: Resolution) -> bool:
             return need.is_promised_by(resolution.problem.target.system)
         case Requirement():
             pin = resolution.pin(need.name)
-            return pin is not None and need.specifier.contains(pin.version, prereleases=True)
+            applies = need.marker is None or need.marker.evaluate(resolution.problem.target.markers)
+            return applies and pin is not None and need.specifier.contains(pin.version, prereleases=True)
 
 
 def _absent(resolution: Resolution, facts_in_use: Sequence[facts.Fact]) -> Iterator[LockedAbsent]:

@@ -305,6 +305,11 @@ def needs_of(fact: Fact) -> tuple[Need, ...]:
     return fact.add if isinstance(fact, Replaces) else ()
 
 
+def conditions_of(fact: Fact) -> tuple[Need, ...]:
+    """What decides whether a warning concerns a lock."""
+    return (*fact.together_with, *fact.unless) if isinstance(fact, Warns) else ()
+
+
 def projects_named_by(fact: Fact) -> tuple[NormalizedName, ...]:
     """The projects that a fact names, other than its own."""
     match fact:

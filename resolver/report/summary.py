@@ -13,7 +13,7 @@ from rich.cells import chop_cells
 
 from resolver.i18n import translate
 from resolver.lock.previous import Difference, DifferenceRow
-from resolver.model.lock import Lock, PinChange
+from resolver.model.lock import Lock
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
@@ -87,15 +87,16 @@ def _changed(lock: Lock, folder: Path, *, written: bool, moved: bool) -> Message
         return message("cli.no-pin-changed", folder=folder)
     if lock.first:
         return message("cli.first", folder=folder)
-    moves = joined("comma", map(_move, lock.change[:_CHANGES]))
+    moves = joined("comma", [pin_change(row.name, row.old, row.new) for row in lock.change[:_CHANGES]])
     if len(lock.change) > _CHANGES:
         moves = message("cli.more-moves", moves=moves, count=len(lock.change) - _CHANGES)
     return message("cli.moved", count=len(lock.change), folder=folder, moves=moves)
 
 
-def _move(change: PinChange) -> Message:
-    code = "cli.move" if change.old and change.new else "cli.came" if change.new else "cli.gone"
-    return message(code, name=change.name, old=change.old, new=change.new)
+def pin_change(name: str, old: str, new: str) -> Message:
+    """A pin that moved, came or went, by its versions, one of which may be empty."""
+    code = "cli.move" if old and new else "cli.came" if new else "cli.gone"
+    return message(code, name=name, old=old, new=new)
 
 
 def _warnings(

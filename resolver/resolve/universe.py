@@ -11,12 +11,11 @@ from copy import copy
 from functools import cached_property
 
 from msgspec.structs import replace
-from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.errors import InputError, ResolverError, WrongRelease
+from resolver.errors import ResolverError, WrongRelease
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
@@ -171,18 +170,7 @@ class Universe(Candidates):
             if need.component in self.problem.target.system:
                 yield Edge(Package(need.component, "", PackageKind.COMPONENT), need, origin)
             return
-        why = hint = ""
-        if text.depends_on_kernel(str(need.marker)):
-            why = "It depends on the machine's kernel, which is unknown when locking."
-            hint = "leave `platform_release` and `platform_version` out of the marker"
-        try:
-            applies = need.marker is None or need.marker.evaluate(self.problem.target.markers)
-        except (UndefinedComparison, UndefinedEnvironmentName) as error:
-            why = why or str(error)
-            hint = hint or "a marker compares a variable of PEP 508 with a text, such as `python_version < '3.12'`"
-        if why:
-            raise InputError(f"the marker of `{need}` cannot be evaluated", where=origin.where, why=why, hint=hint)
-        if applies:
+        if need.marker is None or need.marker.evaluate(self.problem.target.markers):
             yield from _split(need, origin)
 
     def _edges_of(self, candidate: Candidate) -> tuple[Edge, ...]:

@@ -92,15 +92,3 @@ def test_what_is_told_is_true_and_stays_with_its_pins(world: World) -> None:
     assert again is not None
     assert [pin.release.file for pin in again[0].pins] == [pin.release.file for pin in answer.pins]
     assert again[1] == rows
-
-
-@given(worlds())
-def test_nothing_is_told_where_every_archive_says_what_it_needs(world: World) -> None:
-    whole = {
-        name: {
-            version: release if release.requires is not None else Release(False, ()) for version, release in of.items()
-        }
-        for name, of in world.items()
-    }
-    solved = told(whole, "p", "q")
-    assert solved is None or solved[1] == []

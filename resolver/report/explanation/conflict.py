@@ -17,6 +17,7 @@ from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.json import explanation_json
 from resolver.report.explanation.statements import cited, needed_name, origin_span, sort_of, source_line, with_strength
 from resolver.report.markup import html_text, markdown_text
+from resolver.report.summary import pin_change
 
 _ATTEMPTS = 10  # that a terminal shows
 _MISSING = 20
@@ -228,7 +229,7 @@ def why_blocks(why: Why) -> Iterator[Block]:
         others = [move for move in why.moves if move[0] != why.name]
         code = "conflict.can-take" if others else "conflict.can-take-alone"
         yield Heading(message(code, count=len(others), name=why.name, version=why.tried))
-        yield _items([Item(lines=(line(_move(*move)),)) for move in others])
+        yield _items([Item(lines=(line(pin_change(*move)),)) for move in others])
 
 
 def _newer(why: Why) -> Iterator[Message]:
@@ -251,11 +252,6 @@ def _newer(why: Why) -> Iterator[Message]:
         yield message("conflict.untried", why=escaped(why.untried))
     elif why.newer and not why.tried:
         yield message("conflict.not-decided")
-
-
-def _move(name: str, old: str, new: str) -> Message:
-    code = "cli.move" if old and new else "conflict.move-new" if new else "conflict.move-gone"
-    return message(code, name=name, old=old, new=new)
 
 
 def _items(items: Sequence[Item]) -> Items:

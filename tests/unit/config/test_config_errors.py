@@ -187,6 +187,17 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
             ),
         ),
         (
+            {"stack": STACK.replace('"numpy<2"', "\"numpy<2 ; platform_version >= '5'\"")},
+            (
+                'the marker of `numpy<2 ; platform_version >= "5"` cannot be evaluated\n  at matrices/stacks/s.toml:5\n'
+                "  It depends on the machine's kernel, which is unknown when locking.\nhint: leave `platform_release` "
+            ),
+        ),
+        (
+            {"facts": FACTS.replace("cann in 8.5.0 | 8.5.1", "numpy ; sys_platform ~= '1'")},
+            'the marker of `numpy ; sys_platform ~= "1"` cannot be evaluated\n  at matrices/facts/verl.toml:6\n',
+        ),
+        (
             {"facts": FACTS.replace('strength = "vendor"\n', "")},
             "the key `strength` is missing\n  at matrices/facts/verl.toml:5: requires[0]\nhint: it must ",
         ),
