@@ -96,10 +96,10 @@ class Catalogs:
         lines = {text.name(edge.package.name) for edge in universe.roots() if edge.package.kind is PackageKind.PROJECT}
 
         def by_index(names: set[NormalizedName]) -> dict[str, list[NormalizedName]]:
-            found = defaultdict[str, list[NormalizedName]](list)
+            projects = defaultdict[str, list[NormalizedName]](list)
             for name in sorted(names - universe.sources.keys()):
-                found[problem.indexes.binding(name, problem.target.platform).indexes[0]].append(name)
-            return found
+                projects[problem.indexes.binding(name, problem.target.platform).indexes[0]].append(name)
+            return projects
 
         def may_have(index: str, name: NormalizedName) -> bool:
             try:

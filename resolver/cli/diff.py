@@ -41,10 +41,14 @@ def command(run: Settings, before: str, after: str | None, form: str) -> int:
     compared = [(old, new, difference(old.lock, new.lock) if old and new else None) for old, new in pairs]
     if run.as_json:
         rows = [
-            {"before": old and old.name, "after": new and new.name, **({} if found is None else difference_json(found))}
-            for old, new, found in compared
+            {
+                "before": old and old.name,
+                "after": new and new.name,
+                **({} if changes is None else difference_json(changes)),
+            }
+            for old, new, changes in compared
         ]
-        is_same = all(found is not None and not found for _, _, found in compared)
+        is_same = all(changes is not None and not changes for _, _, changes in compared)
         print_targets("same" if is_same else "different", rows)
         return 0
     blocks = [block for row in compared for block in _blocks(*row)]
@@ -65,9 +69,9 @@ def _pairs(before: Sequence[NamedLock], after: Sequence[NamedLock]) -> list[tupl
     return [(old.get(name), new.get(name)) for name in sorted({*old, *new})]
 
 
-def _blocks(old: NamedLock | None, new: NamedLock | None, found: Difference | None) -> Iterator[Block]:
+def _blocks(old: NamedLock | None, new: NamedLock | None, changes: Difference | None) -> Iterator[Block]:
     yield Heading(" -> ".join(lock.name for lock in (old, new) if lock is not None))
-    if found is not None:
-        yield from difference_blocks(found)
+    if changes is not None:
+        yield from difference_blocks(changes)
     else:
         yield Paragraph((line(message("difference.no-target-after" if old else "difference.no-target-before")),))

@@ -78,20 +78,20 @@ def named_locks(name: str, run: Settings) -> list[NamedLock]:
     Sorted by their folders. A path is that of a stack's file, a folder of locks, a lock's folder or its lock.toml.
     Raises InputError if there are none.
     """
-    place, at, revision = name.partition("@")
-    folder = _folder(place, run)
+    location, at, revision = name.partition("@")
+    folder = _folder(location, run)
     if revision:
         texts = files_at(revision, folder, lock_file.NAME)
         found = [(lock_file.parse(text, path.parent), path.parent) for path, text in sorted(texts.items())]
     else:
-        own = folder / lock_file.NAME
-        paths = [own] if own.exists() else folder.glob(f"[!.]*/{lock_file.NAME}")
+        lock_path = folder / lock_file.NAME
+        paths = [lock_path] if lock_path.exists() else folder.glob(f"[!.]*/{lock_file.NAME}")
         found = [(lock, path.parent) for path in sorted(paths) if (lock := lock_file.read(path.parent)) is not None]
     if not found:
         stacks = {path.parts[-3] for path in run.locks.glob(f"*/*/{lock_file.NAME}")}
-        otherwise = f"{run.command('lock', place)}; or name STACK/TARGET, or the folder of a lock"
-        hint = did_you_mean(place, stacks, otherwise)
-        hint = f"see `git log -- {folder}`" if revision and place in stacks else hint
+        otherwise = f"{run.command('lock', location)}; or name STACK/TARGET, or the folder of a lock"
+        hint = did_you_mean(location, stacks, otherwise)
+        hint = f"see `git log -- {folder}`" if revision and location in stacks else hint
         raise InputError(f"there is no lock of `{name}`", where=str(folder), hint=hint)
     locks = [(lock, path) for lock, path in found if not run.targets or lock.target.name in run.targets]
     if not locks:

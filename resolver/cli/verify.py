@@ -52,8 +52,8 @@ def command(run: Settings, stack: str, python: str | None, **options_of_verify: 
 def _program(stack: str, run: Settings) -> Path:
     """The verify.py of the only lock, or of the only one for this machine's processor."""
     locks = named_locks(stack, run)
-    here = f"linux-{platform.machine()}"
-    fitting = [row for row in locks if len(locks) == 1 or row.lock.target.platform == here]
+    this_platform = f"linux-{platform.machine()}"
+    fitting = [row for row in locks if len(locks) == 1 or row.lock.target.platform == this_platform]
     if len(fitting) != 1:
         hint = f"choose this machine's target: {', '.join(row.lock.target.name for row in locks)}"
         raise InputError(f"{stack} is locked for several targets", where="--target", hint=hint)

@@ -61,8 +61,8 @@ class Alternatives:
         """
         looks = takewhile(lambda _: not self._expired(), range(_LOOKS))
         options = self.options(changing, newest=newest)
-        free = sorted(options, key=lambda ground: (isinstance(ground, ComponentGround), len(options[ground])))
-        for choice in self._complete(options, free, {}, looks):
+        undecided = sorted(options, key=lambda ground: (isinstance(ground, ComponentGround), len(options[ground])))
+        for choice in self._complete(options, undecided, {}, looks):
             if self.unreadable.isdisjoint(choice.values()):
                 yield choice
 

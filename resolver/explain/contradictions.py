@@ -283,13 +283,13 @@ def _notes(clauses: Clauses, statements: Iterable[Statement]) -> Iterator[Warns]
 
 
 def closing(
-    clauses: Clauses, numbers: Mapping[Ground, int], of: Sequence[Ground], assumed: Sequence[Candidate] = ()
+    clauses: Clauses, numbers: Mapping[Ground, int], grounds: Sequence[Ground], assumed: Sequence[Candidate] = ()
 ) -> Closing:
-    """The package for which the grounds `of` leave nothing. `numbers` are the numbers of the core's statements."""
-    subject = closing_subject(clauses, of, assumed)
-    if _is_empty(clauses, of, subject, assumed):
-        of = [ground for ground in of if subject in _restricted_packages(clauses, ground)]
-    return Closing(subject=subject, numbers=tuple(sorted({numbers[ground] for ground in of})))
+    """The package for which the `grounds` leave nothing. `numbers` are the numbers of the core's statements."""
+    subject = closing_subject(clauses, grounds, assumed)
+    if _is_empty(clauses, grounds, subject, assumed):
+        grounds = [ground for ground in grounds if subject in _restricted_packages(clauses, ground)]
+    return Closing(subject=subject, numbers=tuple(sorted({numbers[ground] for ground in grounds})))
 
 
 def closing_subject(clauses: Clauses, core: Sequence[Ground], assumed: Sequence[Candidate] = ()) -> str:
@@ -353,16 +353,16 @@ def branches(
 
 
 def _cases(
-    clauses: Clauses, of: Sequence[Ground], package: Package, assumed: Sequence[Candidate]
+    clauses: Clauses, core: Sequence[Ground], package: Package, assumed: Sequence[Candidate]
 ) -> list[list[Candidate]]:
     """The releases of a package that a core leaves, newest first, grouped by what the core says about them."""
     cases: dict[tuple[Ground, ...], list[Candidate]] = {}
     variables = [*map(clauses.variable, assumed)]
-    others = [ground for ground in of if not (isinstance(ground, RequirementGround) and ground.package == package)]
+    others = [ground for ground in core if not (isinstance(ground, RequirementGround) and ground.package == package)]
     for candidate in clauses.packages[package]:
         if clauses.satisfiable([*variables, clauses.variable(candidate)], others):
             says = tuple(
-                ground for ground in of if any(parent is candidate for parent, _ in clauses.edges.get(ground, ()))
+                ground for ground in core if any(parent is candidate for parent, _ in clauses.edges.get(ground, ()))
             )
             cases.setdefault(says, []).append(candidate)
     return sorted(cases.values(), key=lambda candidates: _position(candidates[0]))

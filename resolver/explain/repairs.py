@@ -115,7 +115,7 @@ class Repairs:
         self._sets_left, self._rounds_left = _SETS, _ROUNDS
         self._reasons: set[Ground] = set()  # of known contradictions, without user constraints
         for core in cores:
-            self._demand(core)
+            self._add_core(core)
 
     # --- what comes next
 
@@ -184,7 +184,7 @@ class Repairs:
             return
         with clauses.without(same for ground in changing for same in self.changes.changed_together(ground)):
             if not clauses.satisfiable():
-                self._demand(clauses.minimal())
+                self._add_core(clauses.minimal())
             elif not self.changes.keeps_a_line(changing):
                 corrections.exclude(changing)
             else:
@@ -192,7 +192,7 @@ class Repairs:
                 if not self._try(changing):
                     corrections.exclude(changing)
 
-    def _demand(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
+    def _add_core(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
         """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
         self._reasons.update(ground for ground in core if constraint_of(ground) is None)
         missing = [ground.name for ground in core if is_open(ground, self._clauses)]
@@ -256,7 +256,7 @@ class Repairs:
                             continue
                         hidden = clauses.minimal([excludes])
                         self._report(hidden)
-                        return self._demand(hidden)
+                        return self._add_core(hidden)
                     locks = True
                 locks_somewhere |= locks
                 locks_listed |= locks and not alternatives.count_unlisted(choice)
@@ -270,12 +270,12 @@ class Repairs:
         offered = [clauses.any_of(options) for options in alternatives.options(changing, newest=False).values()]
         if not clauses.satisfiable(offered):  # what was learned from the attempts
             core = [ground for ground in clauses.minimal(offered) if not (locks_somewhere and costs.risky(ground))]
-            return self._demand(core, free_of(changing))
+            return self._add_core(core, free_of(changing))
         if self._is_original and not locks_somewhere:
             self._results.attempts += attempts[:1]
         if refuted is not None and not locks_somewhere:  # more than these releases is in the way
             core = [ground for ground in refuted.core if ground in clauses.known]
-            if self._demand(core, free_of(changing)):
+            if self._add_core(core, free_of(changing)):
                 return True
         self._corrections.exclude(changing, exactly=failed and not locks_somewhere)
         return True

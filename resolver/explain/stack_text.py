@@ -57,7 +57,7 @@ class StackText:
     def _raw(self) -> Any:
         return tomli.loads(self.text)
 
-    def way_out(self, letter: str, of: str, name: str, cutoff: str = "") -> StackText:
+    def way_out(self, letter: str, original: str, name: str, cutoff: str = "") -> StackText:
         """The stack with a name of its own, and a head and summaries that say of which stack it is a way out.
 
         A `cutoff`, a day or a moment in TOML, replaces that of the stack.
@@ -65,10 +65,10 @@ class StackText:
         stack = self.with_key(("stack", "name"), name)
         for key, form in (("summary", "way out {} of {} ({})"), ("summary-zh", "{1} 的解决办法 {0}（{2}）")):
             if (summary := self._raw["stack"].get(key)) is not None:
-                stack = stack.with_key(("stack", key), form.format(letter, of, summary))
+                stack = stack.with_key(("stack", key), form.format(letter, original, summary))
         if cutoff:
             stack = stack.with_key(("policy", CUTOFF), tomlkit.value(cutoff))
-        return StackText(f"# Way out {letter} of `{of}`: what follows was written for that stack.\n{stack.text}")
+        return StackText(f"# Way out {letter} of `{original}`: what follows was written for that stack.\n{stack.text}")
 
     def needs(self) -> dict[int, Need]:
         """The requirements of its lines, by number, as far as they can be parsed: compiling reports the others."""
@@ -107,8 +107,8 @@ class StackText:
         name = _target_name(rows[target])
         if name not in taken:
             return self
-        free = next(number for number in count(2) if f"{name}-{number}" not in taken)
-        return self.with_key(("target", target, "name"), f"{name}-{free}")
+        next_number = next(number for number in count(2) if f"{name}-{number}" not in taken)
+        return self.with_key(("target", target, "name"), f"{name}-{next_number}")
 
     def undone(self, change: Change, target: int) -> StackText:
         """Without a change of a line, or of a component of the target at this place; unchanged for other changes."""

@@ -150,7 +150,7 @@ def closing_line(rows: Sequence[SummaryRow], language: Language) -> str:
     counts = [message(f"cli.kind-{kind}", count=kinds[kind]) for kind in KINDS if kinds[kind]]
     stacks = message("cli.stacks", count=len({row.stack for row in rows}))
     targets = message("cli.targets", count=sum(bool(row.target) for row in rows))
-    total = message("cli.total", stacks=stacks, targets=targets, told=joined("comma", counts))
+    total = message("cli.total", stacks=stacks, targets=targets, counts=joined("comma", counts))
     return translate(total, language) + "\n"
 
 

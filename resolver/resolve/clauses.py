@@ -108,10 +108,10 @@ class Clauses(Grounded):
                     self.open(candidate)
         # the new version of a line that is relaxed may permit what the policy otherwise excludes
         lines = [ground for ground in self.relaxed if isinstance(ground, LineGround)]
-        free = {edge.package.base for line in lines for _, edge in self.edges[line]}
+        relaxed_packages = {edge.package.base for line in lines for _, edge in self.edges[line]}
         excludes = self.new_variable()
         for package, lack, permits, any_may in other._ruled_out:
-            if package in self.packages and package not in free:
+            if package in self.packages and package not in relaxed_packages:
                 self.rule_out(package, lack, permits, any_may=any_may, unless=[-excludes])
         return excludes
 

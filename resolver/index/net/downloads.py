@@ -234,14 +234,14 @@ class Transfer:
         self._report(self._progress)
 
 
-def _combined(failures: Sequence[IndexFailure], of: int) -> IndexFailure:
+def _combined(failures: Sequence[IndexFailure], total: int) -> IndexFailure:
     """One failure that names every file."""
     first = failures[0]
     if len(failures) == 1:
         return first
     others = "\n".join(f"{failure.message} {failure.why}" for failure in failures[1:])
     return IndexFailure(
-        f"{len(failures)} of {of} files could not be downloaded. {first.message}",
+        f"{len(failures)} of {total} files could not be downloaded. {first.message}",
         where=first.where,
         why=first.why,
         hint=f"{first.hint}\n{others}",

@@ -96,8 +96,8 @@ def _rejections(lacks: Lacks) -> Iterator[Message]:
 def _rejected_together(refusals: Sequence[RejectedRelease], machine: Mapping[str, str]) -> Message:
     first = refusals[0]
     if len(refusals) > 1:
-        each = message("conflict.each-file", predicate=_predicate(first.files[0]))
-        return message("conflict.labelled", label=[refusal.version for refusal in refusals], text=each)
+        reason = message("conflict.each-file", predicate=_predicate(first.files[0]))
+        return message("conflict.labelled", label=[refusal.version for refusal in refusals], text=reason)
     if len(first.files) == 1:
         return _rejected_file(first.files[0], machine)
     names = joined("comma", [file.filename for file in first.files[:_FILES]])

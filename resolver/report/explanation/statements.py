@@ -75,8 +75,8 @@ def _cause(statement: Statement) -> object:
 
 def needed_name(statement: Needs) -> str:
     """The project or component that a statement's requirement is about, or the first of several in one statement."""
-    found = _REQUIRED_NAME.match(statement.needs)
-    return canonicalize_name(found[0]) if found is not None else statement.needs
+    match = _REQUIRED_NAME.match(statement.needs)
+    return canonicalize_name(match[0]) if match is not None else statement.needs
 
 
 def _together(statements: Sequence[Statement]) -> Statement:
