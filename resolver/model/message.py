@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, Union
 
 import msgspec
@@ -39,6 +39,12 @@ def verbatim(en: str, zh: str = "") -> Message:
 def joined(by: str, items: Iterable[str | Message], last: str = "") -> Message:
     """Several texts or messages, joined by the text of the code `by`, and of `last` before the last one."""
     return Message(JOINED, {"by": by, "items": tuple(items), "last": last or by})
+
+
+def first_of(items: Sequence[str | Message], most: int) -> Message:
+    """At most so many of several, with commas, and how many more there are."""
+    shown = joined("comma", items[:most])
+    return message("and-more", items=shown, count=len(items) - most) if len(items) > most else shown
 
 
 def _value(value: object) -> Value:

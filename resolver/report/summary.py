@@ -14,7 +14,7 @@ from rich.cells import chop_cells
 from resolver.i18n import translate
 from resolver.lock.previous import Difference, DifferenceRow
 from resolver.model.lock import Lock
-from resolver.model.message import Message, joined, message
+from resolver.model.message import Message, first_of, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
 from resolver.report.document import Block, Heading, Item, Items, Paragraph, Table, line, one_line, translated
@@ -87,9 +87,7 @@ def _changed(lock: Lock, folder: Path, *, written: bool, moved: bool) -> Message
         return message("cli.no-pin-changed", folder=folder)
     if lock.first:
         return message("cli.first", folder=folder)
-    moves = joined("comma", [pin_change(row.name, row.old, row.new) for row in lock.change[:_CHANGES]])
-    if len(lock.change) > _CHANGES:
-        moves = message("cli.more-moves", moves=moves, count=len(lock.change) - _CHANGES)
+    moves = first_of([pin_change(row.name, row.old, row.new) for row in lock.change], _CHANGES)
     return message("cli.moved", count=len(lock.change), folder=folder, moves=moves)
 
 

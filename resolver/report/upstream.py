@@ -13,7 +13,7 @@ from resolver.audit.fact_checks import CheckedFact, Remark, Verdict
 from resolver.errors import escaped
 from resolver.i18n import translate
 from resolver.model.lock import LockedFact
-from resolver.model.message import Message, joined, message
+from resolver.model.message import Message, first_of, joined, message
 from resolver.model.text import Language
 
 _MARKS: Final = ("archived", "deprecated", "quarantined")
@@ -26,9 +26,11 @@ def change_lines(compared: Compared, old: Sequence[LockedFact], days: int) -> It
     if not compared.changes and compared.files:
         yield message("upstream.no-change")
     for row in compared.out_of_reach:
-        yield message("upstream.out-of-reach", index=row.index, projects=_some(row.projects), why=escaped(row.why))
+        yield message(
+            "upstream.out-of-reach", index=row.index, projects=first_of(row.projects, _SOME), why=escaped(row.why)
+        )
     if compared.sources:
-        yield message("upstream.sources", projects=_some(compared.sources))
+        yield message("upstream.sources", projects=first_of(compared.sources, _SOME))
     if old:
         yield old_facts_sentence(old, days)
     counts = [message("upstream.compared", count=compared.files)]
@@ -39,7 +41,9 @@ def change_lines(compared: Compared, old: Sequence[LockedFact], days: int) -> It
 
 def old_facts_sentence(old: Sequence[LockedFact], days: int) -> Message:
     """The facts of a lock that were checked long ago."""
-    return message("upstream.old-facts", count=len(old), days=days, facts=_some([escaped(fact.id) for fact in old]))
+    return message(
+        "upstream.old-facts", count=len(old), days=days, facts=first_of([escaped(fact.id) for fact in old], _SOME)
+    )
 
 
 def change_sentence(change: Change) -> Message:
@@ -62,16 +66,11 @@ def change_sentence(change: Change) -> Message:
             return message("upstream.release-gone", release=release, **values)
         case Gone(files=files):
             code = "upstream.file-gone" if change.needed else "upstream.spare-gone"
-            return message(code, files=_some(files), **values)
+            return message(code, files=first_of(files, _SOME), **values)
         case Marked(status=status, reason=reason):
             code = f"upstream.mark-{status}" if status in _MARKS else "upstream.mark-other"
             mark = message(code, status=escaped(status), **values)
             return message("upstream.because", text=mark, reason=escaped(reason)) if reason.strip() else mark
-
-
-def _some(names: Sequence[str]) -> Message:
-    first, more = joined("comma", names[:_SOME]), len(names) - _SOME
-    return first if more <= 0 else message("upstream.and-more", text=first, count=more)
 
 
 def compared_json(compared: Compared) -> dict[str, Any]:

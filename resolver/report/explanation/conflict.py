@@ -9,7 +9,7 @@ from resolver.files import json_text
 from resolver.i18n import LANGUAGES
 from resolver.model.explanation import Awaited, Branch, Contradiction, Explanation, Fix, Why
 from resolver.model.fact import Fact, Warns
-from resolver.model.message import Message, joined, message
+from resolver.model.message import Message, first_of, joined, message
 from resolver.model.problem import Problem
 from resolver.model.resolution import Forbids, Needs, Statement, fact_of
 from resolver.report.document import Block, Code, Details, Heading, Item, Items, Line, Paragraph, Span, line, one_line
@@ -237,9 +237,7 @@ def _newer(why: Why) -> Iterator[Message]:
     if not why.newer:
         yield message("conflict.nothing-newer")
     else:
-        versions = joined("comma", why.newer[:_NEWER])
-        if len(why.newer) > _NEWER:
-            versions = message("conflict.and-more", items=versions)
+        versions = first_of(why.newer, _NEWER)
         yield message("conflict.newer-releases", count=len(why.newer), versions=versions)
     for version, facts in why.later:
         places = joined("comma", [with_strength(fact, fact.where) for fact in facts])

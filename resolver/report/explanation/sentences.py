@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Awaited, Branch, Closing, Contradiction
 from resolver.model.fact import Absent, Fact, Names, Warns
-from resolver.model.message import Message, joined, message, verbatim
+from resolver.model.message import Message, first_of, joined, message, verbatim
 from resolver.model.problem import Problem
 from resolver.model.release import Rejection, RejectionReason
 from resolver.model.resolution import (
@@ -100,9 +100,7 @@ def _rejected_together(refusals: Sequence[RejectedRelease], machine: Mapping[str
         return message("conflict.labelled", label=[refusal.version for refusal in refusals], text=reason)
     if len(first.files) == 1:
         return _rejected_file(first.files[0], machine)
-    names = joined("comma", [file.filename for file in first.files[:_FILES]])
-    if len(first.files) > _FILES:
-        names = message("conflict.more-files", count=len(first.files) - _FILES, files=names)
+    names = first_of([file.filename for file in first.files], _FILES)
     reasons = message("conflict.in-brackets", text=_reasons(first.files, machine), extra=names)
     return message("conflict.labelled", label=first.version, text=reasons)
 
@@ -247,9 +245,7 @@ def warning_text(fact: Warns) -> Message:
 
 def missing_sentence(missing: Sequence[str], most: int | None = None) -> Message:
     """What else no index has, naming at most so many."""
-    names, unnamed = joined("comma", missing[:most]), len(missing[most:]) if most else 0
-    if unnamed:
-        names = message("conflict.named-and-more", names=names, count=unnamed)
+    names = first_of(missing, most or len(missing))
     return message("conflict.also-missing", count=len(missing), names=names)
 
 
