@@ -62,7 +62,7 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
         problem=resolution.problem,
         name=pin.name,
         version=str(pin.version),
-        asked=tuple(statements),
+        requirements=tuple(statements),
         bound=tuple(bound),
         facts=tuple(_facts(resolution, project, pin)),
         newer=newer,

@@ -68,13 +68,13 @@ class BundledFile(ManifestFile, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of a bundle, sorted by path. `left` are the files that none of its locks needs any more."""
+    """The content of a bundle, sorted by path. `leftover` are the files that none of its locks needs any more."""
 
     format: int
     locks: tuple[BundledLock, ...]
     files: tuple[BundledFile, ...]
     texts: tuple[ManifestFile, ...]
-    left: tuple[str, ...] = ()
+    leftover: tuple[str, ...] = msgspec.field(default=(), name="left")
 
 
 def read(folder: Path) -> Manifest | None:
@@ -84,7 +84,7 @@ def read(folder: Path) -> Manifest | None:
         manifest = msgspec.json.decode(files.read(path), type=Manifest)
         if manifest.format != FORMAT:
             raise ValueError(f"it has format {manifest.format}, but this program reads {FORMAT}")
-        for name in (*(row.path for row in rows_of(manifest)), *manifest.left):
+        for name in (*(row.path for row in rows_of(manifest)), *manifest.leftover):
             if not is_inside(name):
                 raise ValueError(f"it names a file outside of the bundle: {name}")
         for lock in manifest.locks:  # they go into install.sh
@@ -144,7 +144,7 @@ def write(
     locks: Iterable[BundledLock],
     entries: Iterable[BundledFile],
     texts: Mapping[str, str],
-    left: Iterable[str],
+    leftover: Iterable[str],
 ) -> Manifest:
     """Write the texts, the manifest and the sums, each atomically, and the manifest after the files that it names.
 
@@ -155,7 +155,9 @@ def write(
         ManifestFile(path=path, sha256=hashlib.sha256(text.encode()).hexdigest(), size=len(text.encode()))
         for path, text in sorted(texts.items())
     ]
-    manifest = Manifest(format=FORMAT, locks=tuple(locks), files=entries, texts=tuple(written), left=tuple(left))
+    manifest = Manifest(
+        format=FORMAT, locks=tuple(locks), files=entries, texts=tuple(written), leftover=tuple(leftover)
+    )
     content = json_text(msgspec.to_builtins(manifest), sort_keys=False) + "\n"
     try:
         for path, text in texts.items():
@@ -183,7 +185,7 @@ def left_over(folder: Path, old: Manifest | None, needed: Iterable[str]) -> list
     Anything else in the folder belongs to somebody else. The temporary files of `write` are overwritten by the next
     run.
     """
-    paths = {*(row.path for row in rows_of(old)), *old.left} if old else set()
+    paths = {*(row.path for row in rows_of(old)), *old.leftover} if old else set()
     paths |= {path.name for path in folder.iterdir() if _PART.search(path.name)}
     paths |= {path.relative_to(folder).as_posix() for path in (folder / "locks").rglob("*")}
     for path in map(PurePosixPath, (*needed, MANIFEST, SUMS)):

@@ -174,7 +174,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 class Why(msgspec.Struct, frozen=True, kw_only=True):
     """Why a project is pinned to a version in a solved problem.
 
-    `asked` are the requirements on it, `bound` those of them that admit nothing newer. `newer` are the newer releases,
+    `requirements` are those on it, `bound` those of them that admit nothing newer. `newer` are the newer releases,
     newest first. `tried` is the release that was tried instead, empty for none, with the contradictions that it causes;
     without any it is possible, and then `moves` are the pins that change (name, from, to). `unreachable` are indexes
     that may have more releases; `untried` says why none was tried if an index failed. `later` are newer releases of
@@ -184,7 +184,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     problem: Problem
     name: str
     version: str
-    asked: tuple[Statement, ...]
+    requirements: tuple[Statement, ...]
     facts: tuple[Statement, ...]
     newer: tuple[str, ...]
     tried: str

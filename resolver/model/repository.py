@@ -95,8 +95,8 @@ def same_repository(url: str, other_url: str) -> bool:
 
 
 def _normalized(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    host, slash, path = rest.partition("/")
+    scheme, _, location = url.partition("://")
+    host, slash, path = location.partition("/")
     return f"{scheme}://{host.lower()}{slash}{path.rstrip('/').removesuffix('.git')}"
 
 

@@ -40,7 +40,7 @@ from resolver.index import snapshot as snapshot_file
 from resolver.index.net.client import RetryPolicy
 from resolver.index.net.pipconfig import read_pip_config
 from resolver.index.parse import metadata, simple
-from resolver.index.parse.address import NOWHERE, origin, read_root
+from resolver.index.parse.address import NOWHERE, origin_of, read_root
 from resolver.index.parse.archive import MissingSpanError, RangeFile, read_archive, read_member, wheel_metadata
 from resolver.index.parse.distribution import Compatibility, FileRelease, is_readable, release_of, wheel_parts
 from resolver.index.parse.metadata import check_texts, informal_requirements, read_pyproject
@@ -99,7 +99,7 @@ def page(content: bytes) -> None:
             assert text.version(release_of(file, {DEMO}.__contains__).version) == text.version(version)
             assert "@" not in file.url.partition("://")[2].partition("/")[0], "credentials in an address"
             with contextlib.suppress(ValueError):
-                origin(file.url)
+                origin_of(file.url)
         for cutoff in (None, _CUTOFF):
             screened = Compatibility(HERE, cutoff)(files)
             names = {file.filename for file in files}  # one that is listed with several hashes is set aside once

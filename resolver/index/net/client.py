@@ -19,7 +19,7 @@ import httpx
 from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net.pipconfig import Credentials, PipConfig
 from resolver.index.net.transport import ERRORS, NoAnswerError, Transport, no_answer
-from resolver.index.parse.address import Origin, is_allowed, is_local, origin, without_credentials
+from resolver.index.parse.address import Origin, is_allowed, is_local, origin_of, without_credentials
 from resolver.index.protocol import Meter
 
 if sys.version_info >= (3, 11):
@@ -134,17 +134,17 @@ class Client:
         `long` is for whole files. Raises Unreachable after the last try, and what `consume` raises.
         """
         patience = patience or self.patience
-        where = _require_allowed([url])[1]
+        origin = _require_allowed([url])[1]
         async with self._slots[long]:
-            tries, failure = self._dead.get(where, (0, None))
+            tries, failure = self._dead.get(origin, (0, None))
             if failure is not None and tries >= patience.tries:
                 raise failure
             for number in range(1, patience.tries + 1):
                 urls = [url]
                 try:
                     response = await self._send(urls, headers() if callable(headers) else headers, patience)
-                    self._answered.add(where)
-                    self._dead.pop(where, None)
+                    self._answered.add(origin)
+                    self._dead.pop(origin, None)
                     try:
                         if response.status_code not in _BUSY:
                             return await consume(response)
@@ -160,8 +160,8 @@ class Client:
                 if number < patience.tries:
                     await asyncio.sleep(wait)
             assert failure is not None, "it is tried at least once"  # noqa: S101
-            if where not in self._answered:
-                self._dead[where] = patience.tries, failure
+            if origin not in self._answered:
+                self._dead[origin] = patience.tries, failure
             raise failure
 
     async def body(self, response: httpx.Response, limit: int) -> bytes:
@@ -248,8 +248,8 @@ class Client:
         timeouts = httpx.Timeout(self._timeout, connect=patience.connect, pool=patience.connect)
         time = patience.connect + _WINDOW * self._timeout
         while True:
-            url, where = _require_allowed(urls)
-            fields = {**headers, **self.credentials.header(where)}
+            url, origin = _require_allowed(urls)
+            fields = {**headers, **self.credentials.header(origin)}
             self._meter.add(requests=1)
             async with _limit(time, f"Its answer did not begin within {time:.0f} seconds"):
                 try:
@@ -279,7 +279,7 @@ class Client:
         elif error.certificate:
             hint = "if your proxy re-signs TLS connections, set its certificate: `pip config set global.cert FILE`"
         return Unreachable(
-            f"{origin(urls[-1]).host} cannot be reached.",
+            f"{origin_of(urls[-1]).host} cannot be reached.",
             where=_route(urls),
             why=f"{why.removesuffix('.')} ({f'through the proxy {proxy}, ' if proxy else ''}"
             f"{tries} {'try' if tries == 1 else 'tries'}).",
@@ -312,22 +312,22 @@ def _unpackable(response: httpx.Response, why: str) -> IndexFailure:
 def _require_allowed(urls: list[str]) -> tuple[httpx.URL, Origin]:
     """The last address as it is sent, and its origin. Raises IndexFailure if it must not be requested."""
     try:
-        where = origin(urls[-1])
+        origin = origin_of(urls[-1])
         url = httpx.URL(urls[-1])
         sent, decoded = url.raw_host.decode("ascii"), url.host  # what is no IDNA shows only here
     except httpx.InvalidURL as error:
         raise _refusal(urls, f"It cannot be read: {error}.") from None
     except ValueError as error:
         raise _refusal(urls, str(error)) from None
-    if len(urls) > 1 and (is_local(where.host) or is_local(sent)) and not is_local(origin(urls[0]).host):
+    if len(urls) > 1 and (is_local(origin.host) or is_local(sent)) and not is_local(origin_of(urls[0]).host):
         why = "It is an address on this machine or its local link; only an index on this machine may redirect there."
         raise _refusal(urls, why)
-    if not is_allowed(where):
+    if not is_allowed(origin):
         raise _refusal(urls, "Only https is allowed, and plain http only to this machine.")
     # Libraries might read another form of host as a host other than the one that was checked.
-    if url.userinfo or not _HOST.fullmatch(sent) or where.host not in (decoded, sent):
-        raise _refusal(urls, f"It cannot be read: `{without_credentials(where.host)}` is not a host.")
-    return url, where
+    if url.userinfo or not _HOST.fullmatch(sent) or origin.host not in (decoded, sent):
+        raise _refusal(urls, f"It cannot be read: `{without_credentials(origin.host)}` is not a host.")
+    return url, origin
 
 
 def _redirect(urls: list[str], location: str) -> str:

@@ -19,7 +19,7 @@ import msgspec
 
 from resolver.errors import InputError
 from resolver.files import is_special
-from resolver.index.parse.address import Origin, Root, origin
+from resolver.index.parse.address import Origin, Root, origin_of
 
 _TIMEOUT = 15.0  # pip's own
 _TIMEOUTS = (1.0, 600.0)
@@ -129,18 +129,18 @@ class Credentials:
 
         If an address has only a user, netrc may have both, as in pip; otherwise the user is a token.
         """
-        where = origin(root.url)
-        if root.password or (root.user and not self._of_netrc(where)):
-            self._of_indexes[where] = _basic(root.user, root.password)
+        origin = origin_of(root.url)
+        if root.password or (root.user and not self._of_netrc(origin)):
+            self._of_indexes[origin] = _basic(root.user, root.password)
 
-    def header(self, where: Origin) -> dict[str, str]:
+    def header(self, origin: Origin) -> dict[str, str]:
         """The header field of a request to an origin, if it has one."""
-        value = self._of_indexes.get(where) or self._of_netrc(where)
+        value = self._of_indexes.get(origin) or self._of_netrc(origin)
         return {"Authorization": value} if value else {}
 
-    def _of_netrc(self, where: Origin) -> str:
+    def _of_netrc(self, origin: Origin) -> str:
         """The entry of netrc for a host; "" if there is none."""
-        entry = self._netrc.authenticators(where.host) if self._netrc is not None else None
+        entry = self._netrc.authenticators(origin.host) if self._netrc is not None else None
         return _basic(entry[0], entry[2] or "") if entry else ""
 
 

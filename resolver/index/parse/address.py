@@ -40,7 +40,7 @@ class Root(NamedTuple):
         return f"{self.url}{project}/"
 
 
-def origin(url: str) -> Origin:
+def origin_of(url: str) -> Origin:
     """The origin of an absolute address. Raises ValueError if it has none."""
     parts = urlsplit(url)
     if not parts.hostname:
@@ -156,14 +156,14 @@ def read_root(url: str, index: str) -> Root:
         raise refused(shown, "It has a space or a character that does not print.", hint)
     try:
         parts = urlsplit(clean)
-        where = origin(clean) if parts.scheme in _PORTS else None
+        origin = origin_of(clean) if parts.scheme in _PORTS else None
     except ValueError as error:
         raise refused(shown, str(error)) from None
-    if where is None:
+    if origin is None:
         hint = "serve a folder with `python -m http.server --bind 127.0.0.1` and use that address"
         why = "Only https is allowed, and plain http only to this machine."
         raise refused(shown, why, hint, f"has the scheme `{parts.scheme}`")
-    if not is_allowed(where):
+    if not is_allowed(origin):
         why = "Anyone on the network path could change pages and hashes alike."
         raise refused(shown, why, "use https; pip's trusted-host setting is ignored", "is plain http")
     user, _, password = secret.partition(":")

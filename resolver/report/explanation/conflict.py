@@ -212,9 +212,9 @@ def why_blocks(why: Why) -> Iterator[Block]:
     """Why a project has the version that it has."""
     values = {"stack": why.problem.stack.name, "target": sentences.target_line(why.problem)}
     yield _paragraph(message("conflict.why-heading", name=why.name, version=why.version, **values))
-    yield Heading(message("conflict.asked-by" if why.asked else "conflict.asked-by-none"))
-    yield _items(statement_items(why.asked))
-    binding = [number for number, statement in enumerate(why.asked, 1) if statement in why.bound]
+    yield Heading(message("conflict.asked-by" if why.requirements else "conflict.asked-by-none"))
+    yield _items(statement_items(why.requirements))
+    binding = [number for number, statement in enumerate(why.requirements, 1) if statement in why.bound]
     if binding:
         yield _result(message("conflict.bound", count=len(binding), numbers=sentences.numbers(binding)))
     if why.facts:

@@ -190,7 +190,7 @@ def why_json(why: Why, language: Language = "en") -> dict[str, Any]:
         "version": why.version,
         "asked": [
             {"statement": row, "bound": statement in why.bound}
-            for row, statement in zip(_statements(why.asked, language), why.asked, strict=True)
+            for row, statement in zip(_statements(why.requirements, language), why.requirements, strict=True)
         ],
         "facts": _statements(why.facts, language),
         "newer": list(why.newer),

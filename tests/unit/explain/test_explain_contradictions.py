@@ -169,5 +169,5 @@ def test_lines_of_one_file_about_one_project_are_one_statement() -> None:
     answer = decide(universe)
     assert isinstance(answer, Resolution)
     found = why(answer, universe, text.requirement("n"), Clock(60))
-    needs = [(one.subject, one.needs) for one in found.asked if isinstance(one, Needs)]
+    needs = [(one.subject, one.needs) for one in found.requirements if isinstance(one, Needs)]
     assert needs == [("app", "n!=1.23,<3,>=1.21.2"), ("app", "n[x]>=1"), ("b", "n>=1")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from resolver.errors import InputError
-from resolver.index.parse.address import Root, is_allowed, is_local, origin, read_root
+from resolver.index.parse.address import Root, is_allowed, is_local, origin_of, read_root
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def test_other_machines(host: str) -> None:
     ],
 )
 def test_what_may_be_asked(url: str, allowed: bool) -> None:
-    assert is_allowed(origin(url)) is allowed
+    assert is_allowed(origin_of(url)) is allowed
 
 
 def test_origins() -> None:
-    assert origin("https://a.example/x") == origin("https://me@A.example:443/y")
-    assert origin("https://[::1]:8443/x") == ("https", "::1", 8443)
+    assert origin_of("https://a.example/x") == origin_of("https://me@A.example:443/y")
+    assert origin_of("https://[::1]:8443/x") == ("https", "::1", 8443)
     with pytest.raises(ValueError, match="has no host"):
-        origin("https:///x")
+        origin_of("https:///x")
 
 
 def test_a_root_keeps_credentials_apart() -> None:

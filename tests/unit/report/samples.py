@@ -413,7 +413,7 @@ def why(*, moves: bool = False) -> Why:
         problem=problem("verl-qwen3.5", "verl==0.7.1"),
         name="numpy",
         version="1.26.4",
-        asked=(upper, lower, bound),
+        requirements=(upper, lower, bound),
         facts=(bound,),
         newer=("2.4.0", "2.3.5", "2.0.0"),
         tried="2.0.0",
