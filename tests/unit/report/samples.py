@@ -425,5 +425,5 @@ def why(*, moves: bool = False) -> Why:
 
 def newest() -> Why:
     """Why numpy is at a release that has no newer one."""
-    asked = {"asked": (), "facts": (), "newer": (), "tried": "", "contradictions": ()}
-    return Why(problem=problem("a", "numpy"), name="numpy", version="2.4.0", **asked)
+    fields = {"requirements": (), "facts": (), "newer": (), "tried": "", "contradictions": ()}
+    return Why(problem=problem("a", "numpy"), name="numpy", version="2.4.0", **fields)
