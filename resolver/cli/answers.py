@@ -37,7 +37,7 @@ def lock_or_refutation(universe: Universe, preferences: Preferences, tick: Tick 
     universe.catalog.prefetch_metadata(other for pin in answer.pins for other in pin.release.others)  # a lock needs it
     answer = replace(
         answer,
-        skipped_releases=skipped_releases(universe, answer),
+        skipped_releases=skipped_releases(universe, answer, preferences.skipped),
         missing_extras=missing_extras(universe, answer),
         outdated_pins=tuple(
             replace(row, why=statements_text(row.because)) if row.because else row

@@ -91,6 +91,7 @@ def build(
         fact=tuple(map(_fact, facts_in_use)),
         driver=tuple(drivers(resolution, facts_in_use)),
         override=tuple(_overrides(resolution, catalog)),
+        skipped=resolution.skipped_releases,
         export=tuple(_exports(fact for fact in facts_in_use if isinstance(fact, facts.Exports))),
         absent=tuple(_absent(resolution, facts_in_use)),
         departs=problem.stack.departures,

@@ -128,6 +128,12 @@ def _require_sound(lock: Lock) -> None:
     for environment in lock.build_environments():
         _require_unique((pin.name for pin in environment), "a build-pin")
     _require_stages(lock)
+    for version in (
+        *(pin.version for pin in pins),
+        *(v for row in lock.skipped for v in (row.version, row.archive_version)),
+    ):
+        if text.version(version) is None:
+            raise ValueError(f"`{version}` is not a version")
     indexes = _require_unique((index.name for index in lock.index), "an index")
     for pin in pins:
         if pin.git is None and pin.index not in indexes:
@@ -155,8 +161,6 @@ def _require_sound(lock: Lock) -> None:
 
 
 def _require_pin(pin: LockedPin) -> None:
-    if text.version(pin.version) is None:
-        raise ValueError(f"`{pin.version}` is not a version")
     if not pin.file and pin.git is None:
         raise ValueError(f"`{pin.name}` has no file")
     if pin.git is not None and (pin.file or pin.index):

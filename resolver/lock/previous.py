@@ -11,7 +11,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from resolver.errors import InputError, did_you_mean
-from resolver.model.lock import Lock, LockedFact, LockedFile, LockedPin, PinChange
+from resolver.model.lock import Lock, LockedFact, LockedFile, LockedPin, PinChange, SkippedRelease
 from resolver.model.message import Message, verbatim
 
 Pins = dict[NormalizedName, Version]
@@ -21,10 +21,14 @@ _NOT_OTHERS = frozenset(("target", "requires", "pin", "build_pin", "fact", "warn
 
 
 class Preferences(Struct, frozen=True):
-    """The releases to prefer: of the stack, and of each environment in which these archives are built."""
+    """The releases to prefer: of the stack, and of each environment in which these archives are built.
+
+    `skipped` are newer releases that were skipped for those of the stack.
+    """
 
     pins: Pins = {}
     builds: dict[tuple[NormalizedName, ...], Pins] = {}
+    skipped: tuple[SkippedRelease, ...] = ()
 
 
 class UpgradePolicy(Struct, frozen=True):
@@ -52,6 +56,7 @@ class UpgradePolicy(Struct, frozen=True):
         return Preferences(
             versions(previous.pin),
             {tuple(map(canonicalize_name, pins[0].builds)): versions(pins) for pins in previous.build_environments()},
+            tuple(row for row in previous.skipped if row.project not in self.packages),
         )
 
 

@@ -245,15 +245,14 @@ def _missing_extras(resolution: Resolution) -> Iterator[Message]:
 def _skipped(pin: Pin, resolution: Resolution) -> Iterator[Message]:
     for row in resolution.skipped_releases:
         if row.project == pin.name:
-            file = row.archive.file.filename
             yield message(
                 "lock.passed-over",
                 package=f"{row.project} {row.version}",
                 pin=pin.version,
-                archive=file,
-                index=row.archive.index,
-                of=text.name(file.rpartition("-")[0]),
-                version=row.archive.version,
+                archive=row.archive,
+                index=row.index,
+                of=row.archive_of,
+                version=row.archive_version,
                 project=row.project,
             )
 

@@ -210,6 +210,21 @@ class Override(_Row, kw_only=True, frozen=True):
     fact: str
 
 
+class SkippedRelease(_Row, kw_only=True, frozen=True):
+    """A release newer than the pin of its project, admitted by all requirements on it, that cannot be used.
+
+    The reason is `archive`, a source archive without static metadata: its own, or that of a release of `archive_of`
+    that it needs.
+    """
+
+    project: _Project
+    version: _Version
+    archive: str
+    archive_of: _Project
+    archive_version: _Version
+    index: str
+
+
 class LockedExport(_Row, kw_only=True, frozen=True):
     """An environment variable in activate.sh, with the ids of its `facts`; an `optional` one is a comment there."""
 
@@ -243,9 +258,9 @@ class Lock(_Row, kw_only=True, frozen=True):
     """The lock of a target. `requires` are the stack's lines, `inputs` the digest of the files that it was made from.
 
     `pin` is what is installed, in the order of `stage`, and `build_pin` the tools of isolated builds. `override` are
-    ignored requirements, `absent` distributions that must not be installed, `departs` the differences from a guide.
-    `imports` are tested after the installation, with `import_env`. `change` lists the differences from the previous
-    lock; `first` tells that there was none.
+    ignored requirements, `skipped` newer releases that cannot be used, `absent` distributions that must not be
+    installed, `departs` the differences from a guide. `imports` are tested after the installation, with `import_env`.
+    `change` lists the differences from the previous lock; `first` tells that there was none.
     """
 
     format: int
@@ -263,6 +278,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     fact: tuple[LockedFact, ...] = ()
     driver: tuple[LockedDriver, ...] = ()
     override: tuple[Override, ...] = ()
+    skipped: tuple[SkippedRelease, ...] = msgspec.field(default=(), name="passed-over")
     export: tuple[LockedExport, ...] = ()
     absent: tuple[LockedAbsent, ...] = ()
     departs: tuple[Departure, ...] = ()

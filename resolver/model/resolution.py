@@ -15,7 +15,7 @@ from packaging.version import Version
 
 from resolver.model.dependency import NeedSource, RequirementOrigin
 from resolver.model.fact import Absent, Collides, Excludes, Fact, Names, Practice
-from resolver.model.lock import Override
+from resolver.model.lock import Override, SkippedRelease
 from resolver.model.message import Message
 from resolver.model.problem import Problem
 from resolver.model.release import Rejection, RejectionReason, Release
@@ -176,17 +176,6 @@ class MissingExtra(msgspec.Struct, frozen=True, kw_only=True):
     project: NormalizedName
     extra: str
     version: Version | None
-
-
-class SkippedRelease(msgspec.Struct, frozen=True, kw_only=True):
-    """A release newer than the pin that cannot be used, as an `archive` has no static metadata.
-
-    That is its own archive, or that of a dependency.
-    """
-
-    project: NormalizedName
-    version: Version
-    archive: Release
 
 
 class OutdatedPin(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,12 +1,12 @@
 """Where a resolution falls short of the stack: lines far behind, skipped releases, extras that are missing.
 
-All of it depends on the stack, the metadata of pins and the pages, not on a cache or the progress of a look-ahead.
+All of it depends on the stack, the pages, and what the search opened, not on a cache or the progress of a look-ahead.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from itertools import chain, islice
@@ -15,10 +15,12 @@ from packaging.version import Version
 
 from resolver.errors import ResolverError
 from resolver.model import fact as facts
+from resolver.model import text
 from resolver.model.dependency import Candidate, Edge, Package, PackageKind, SameRelease
+from resolver.model.lock import SkippedRelease
 from resolver.model.release import Rejection, RejectionReason, Release
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Asks, MissingExtra, OutdatedPin, Pin, Resolution, SkippedRelease, Statement
+from resolver.model.resolution import Asks, MissingExtra, OutdatedPin, Pin, Resolution, Statement
 from resolver.resolve.grounded import ComponentGround, Ground, LineGround
 from resolver.resolve.needs import DynamicArchiveError
 from resolver.resolve.project import Project
@@ -70,14 +72,14 @@ def _far_behind(universe: Universe, resolution: Resolution) -> Iterator[tuple[Pi
             for at in project.positions(project.stable & project.mask(need.specifier))
             if project.versions[at] > pin.version
             and project.is_preferred_to(at, pin.release.position)
-            and not _is_unusable(project.release(at))
+            and not _does_not_count(project.release(at))
         ]
         if newer and _is_far_behind(project, newer, pin):
             yield pin, str(project.versions[newer[0]])
 
 
-def _is_unusable(release: Release | tuple[Rejection, ...]) -> bool:
-    """Whether a release does not count: yanked, or after the cut-off."""
+def _does_not_count(release: Release | tuple[Rejection, ...]) -> bool:
+    """Whether a release is yanked, or was uploaded after the cut-off."""
     if isinstance(release, Release):
         return release.yanked
     return any(row.reason in (RejectionReason.NEWER, RejectionReason.YANKED) for row in release)
@@ -140,30 +142,71 @@ def _order(ground: Ground) -> tuple[int, str]:
 # --- releases newer than a pin that cannot be used because of a source archive without static metadata
 
 
-def skipped_releases(universe: Universe, resolution: Resolution) -> tuple[SkippedRelease, ...]:
-    """For each pin, by name: the newest such release that all requirements on the project admit for this target."""
+def skipped_releases(
+    universe: Universe, resolution: Resolution, before: Sequence[SkippedRelease]
+) -> tuple[SkippedRelease, ...]:
+    """For each pin, by name: the newest such release that all requirements on the project admit for this target.
+
+    Only those count that the search opened, so that nothing is read for this. A search that prefers the pins of a lock
+    does not come to newer releases: the rows `before`, which that lock has, hold for as long as it keeps their pins.
+    """
+    archives = {
+        candidate: error.release
+        for candidate in universe.opened_candidates()
+        if isinstance(candidate.chosen, Release)
+        and isinstance(error := universe.fixable_errors.get(candidate.release.file.filename), DynamicArchiveError)
+    }
+    known = {row.project: row for row in before}
+    if not archives and not known:
+        return ()
     edges: dict[str, list[Edge]] = defaultdict(list)
-    candidates = [
-        candidate for pin in resolution.pins for candidate in _candidates(universe, pin, pin.release.position)
-    ]
-    for edge in chain(universe.roots(), *map(universe.edges, candidates)):
+    pinned = (candidate for pin in resolution.pins for candidate in _candidates(universe, pin, pin.release.position))
+    for edge in chain(universe.roots(), *map(universe.edges, pinned)):
         if edge.package.kind is PackageKind.PROJECT and not isinstance(edge.origin, SameRelease):
             edges[edge.package.name].append(edge)
-    return tuple(row for pin in resolution.pins for row in islice(_skipped(universe, pin, edges[pin.name]), 1))
+    rows = (_skipped(universe, pin, edges[pin.name], archives, known.get(pin.name)) for pin in resolution.pins)
+    return tuple(filter(None, rows))
 
 
 def _candidates(universe: Universe, pin: Pin, position: int) -> Iterator[Candidate]:
     return filter(None, (universe.candidate(Package(pin.name, extra), position) for extra in ("", *pin.extras)))
 
 
-def _skipped(universe: Universe, pin: Pin, edges: Iterable[Edge]) -> Iterator[SkippedRelease]:
+def _skipped(
+    universe: Universe,
+    pin: Pin,
+    edges: Iterable[Edge],
+    archives: Mapping[Candidate, Release],
+    known: SkippedRelease | None,
+) -> SkippedRelease | None:
     project, pinned = universe.project(pin.name), pin.release.position
     mask = universe.demand(*edges).mask & (project.all if pin.version.is_prerelease else project.stable)
+    is_kept = known is not None and universe.preferred.get(pin.name) == pin.version and not _has_fact(known, universe)
     for position in project.positions(mask & ((1 << pinned) - 1)):
-        if project.is_preferred_to(position, pinned) and not _is_for_another_target(universe, project, position):
-            for candidate in _candidates(universe, pin, position):
-                if not candidate.release.yanked and (archive := _dynamic_archive(universe, candidate)) is not None:
-                    yield SkippedRelease(project=pin.name, version=candidate.version, archive=archive)
+        if not project.is_preferred_to(position, pinned) or _is_for_another_target(universe, project, position):
+            continue
+        usable = [row for row in _candidates(universe, pin, position) if not row.release.yanked]
+        for candidate in usable:
+            if (blocker := _blocker(universe, candidate, archives)) is not None:
+                archive = archives[blocker]
+                return SkippedRelease(
+                    project=pin.name,
+                    version=str(candidate.version),
+                    archive=archive.file.filename,
+                    archive_of=text.name(blocker.package.name),
+                    archive_version=str(archive.version),
+                    index=archive.index,
+                )
+        if usable and is_kept and known is not None and str(project.versions[position]) == known.version:
+            return known
+    return None
+
+
+def _has_fact(row: SkippedRelease, universe: Universe) -> bool:
+    """Whether a fact says what an archive needs, or that it is not to be used."""
+    about = (facts.Metadata, facts.Builds, facts.Excludes, facts.Names)
+    name, version = text.name(row.archive_of), Version(row.archive_version)
+    return any(isinstance(fact, about) and fact.is_about(name, version) for fact in universe.problem.facts)
 
 
 def _is_for_another_target(universe: Universe, project: Project, position: int) -> bool:
@@ -177,25 +220,17 @@ def _is_for_another_target(universe: Universe, project: Project, position: int) 
     )
 
 
-def _dynamic_archive(universe: Universe, candidate: Candidate) -> Release | None:
-    """The archive without static metadata that keeps a release out: its own, or the first of all that it could need."""
-    if (archive := _own_archive(universe, candidate)) is not None or not universe.opened(candidate):
-        return archive
-    for edge in universe.edges(candidate):
-        if edge.package.kind is PackageKind.PROJECT and edge.package.base != candidate.package.base:
+def _blocker(universe: Universe, candidate: Candidate, archives: Mapping[Candidate, Release]) -> Candidate | None:
+    """Which of these archives keeps a release out: its own, or the first of all that would meet one of its needs."""
+    if candidate in archives:
+        return candidate
+    packages = {archive.package for archive in archives}
+    for edge in universe.edges(candidate) if universe.opened(candidate) else ():
+        if edge.package in packages:
             admitted = list(universe.candidates(edge.package, universe.demand(edge)))
-            if not any(dependency.release.file.is_wheel for dependency in admitted):
-                archives = [_own_archive(universe, dependency) for dependency in admitted]
-                if archives and all(archives):
-                    return archives[0]
+            if admitted and all(dependency in archives for dependency in admitted):
+                return admitted[0]
     return None
-
-
-def _own_archive(universe: Universe, candidate: Candidate) -> Release | None:
-    with suppress(ResolverError):  # what cannot be had at all is another matter
-        universe.edges(candidate)
-    error = universe.fixable_errors.get(candidate.release.file.filename)
-    return error.release if isinstance(error, DynamicArchiveError) else None
 
 
 # --- extras that lines of the stack ask for and the pins do not have

@@ -190,6 +190,14 @@ def test_it_does_not_hang_on_what_is_known_already(passed: Workspace) -> None:
         assert tree(passed.locks) == before
 
 
+def test_locking_again_reads_nothing_of_newer_releases(passed: Workspace) -> None:
+    passed.serve("demo 3.0: other", "other 1.0")
+    passed.forget()
+    passed.index.clear()
+    passed.locked()
+    assert not [row.path for row in passed.index.requests if "other" in row.path or "demo-3" in row.path]
+
+
 def test_a_pin_that_is_kept_keeps_the_warning_no_longer_than_it_is_true(passed: Workspace) -> None:
     """There is a fact now; or the release is for another target; or another line does not admit it."""
     for project, facts in (("broken", FACT), ("demo", ELSEWHERE)):

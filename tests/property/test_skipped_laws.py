@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from resolver.errors import InputError
+from resolver.model.lock import SkippedRelease
 from resolver.model.resolution import Resolution
 from resolver.resolve.shortfalls import skipped_releases
 from resolver.resolve.solver import decide
@@ -26,6 +27,7 @@ class Release(msgspec.Struct, frozen=True):
 
 
 World = Mapping[str, Mapping[str, Release]]
+Rows = tuple[SkippedRelease, ...]
 
 NAMES = "pqrs"
 
@@ -58,9 +60,7 @@ def catalog(world: World) -> DataCatalog:
     return found
 
 
-def told(
-    world: World, *asks: str, before: Resolution | None = None
-) -> tuple[Resolution, list[tuple[str, str, str]]] | None:
+def told(world: World, *asks: str, before: Resolution | None = None, rows: Rows = ()) -> tuple[Resolution, Rows] | None:
     """What was solved and what is told of it; None where nothing is solved."""
     kept = {pin.name: pin.version for pin in before.pins} if before is not None else {}
     universe = Universe(problems.problem(*asks), catalog(world), kept)
@@ -68,10 +68,7 @@ def told(
         answer = decide(universe)
     except InputError:
         return None
-    if not isinstance(answer, Resolution):
-        return None
-    rows = skipped_releases(universe, answer)
-    return answer, [(row.project, str(row.version), row.archive.file.filename) for row in rows]
+    return (answer, skipped_releases(universe, answer, rows)) if isinstance(answer, Resolution) else None
 
 
 @given(worlds())
@@ -81,14 +78,13 @@ def test_what_is_told_is_true_and_stays_with_its_pins(world: World) -> None:
         return
     answer, rows = solved
     event(f"{len(rows)} rows")
-    for project, version, archive in rows:
-        pin = answer.pin(project)
+    for row in rows:
+        pin = answer.pin(row.project)
         assert pin is not None
-        assert Version(version) > pin.version
-        name, _, archived = archive.removesuffix(".tar.gz").partition("-")
-        assert world[name][archived] == Release(False, None)
-        assert told(world, "p", "q", f"{project}=={version}") is None
-    again = told(world, "p", "q", before=answer)
+        assert Version(row.version) > pin.version
+        assert world[row.archive_of][row.archive_version] == Release(False, None)
+        assert told(world, "p", "q", f"{row.project}=={row.version}") is None
+    again = told(world, "p", "q", before=answer, rows=rows)
     assert again is not None
     assert [pin.release.file for pin in again[0].pins] == [pin.release.file for pin in answer.pins]
     assert again[1] == rows

@@ -60,6 +60,9 @@ def submodule(path: str, url: str) -> str:
     return f'{TRUSTED}submodules = [{{ path = "{path}", url = "{url}", commit = "{"0123456789" * 4}" }}]\n'
 
 
+OVER = {"project": "numpy", "archive": "numpy-2.tar.gz", "archive_of": "numpy", "archive_version": "2", "index": "pypi"}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
@@ -84,6 +87,7 @@ def submodule(path: str, url: str) -> str:
             "`numpy` is wheels, and in a stage that is built-here",
         ),
         ('name = "numpy-', 'name = "numba-', " is not a file of numpy "),
+        ("[[pin]]\n", table("passed-over", version="1 x", **OVER), "].version`"),
         ("[[pin]]\n", driver("hdk >= 25", "numpy-abi"), "`numpy-abi`, which is no fact here"),
         ("[[pin]]\n", driver("cann in 8.5.0", "antlr4-runtime-archives"), "states nothing about the driver"),
         ("[[pin]]\n", stage(), "has no pins"),
