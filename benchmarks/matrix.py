@@ -43,13 +43,13 @@ def main() -> None:
     gc.disable()  # as the command does
     wanted = cells()
     seconds: dict[CellOutcome, list[float]] = {outcome: [] for outcome in CellOutcome}
-    with closing(CellSolver(Sweep(GRID, MATRICES, load_grid(GRID, MATRICES).digest, offline=True))) as worker:
+    with closing(CellSolver(Sweep(GRID, MATRICES, load_grid(GRID, MATRICES).digest, offline=True))) as solver:
         for cell in wanted:
-            worker.answer(cell)
+            solver.answer(cell)
         before = resident()
         for cell in wanted:
             began = time.process_time()
-            answer = worker.answer(cell)
+            answer = solver.answer(cell)
             seconds[answer.outcome].append(time.process_time() - began)
         grown = resident() - before
     print(f"{len(wanted)} cells, load {os.getloadavg()[0]:.1f}")

@@ -89,7 +89,7 @@ class WrongRelease(IndexFailure):
 
 
 class StaleLock(ResolverError):
-    """A lock is older than its inputs (exit status 4)."""
+    """A lock is missing or stale, or a bundle is incomplete (exit status 4)."""
 
     exit_status = 4
 

@@ -36,7 +36,7 @@ def is_limit(number: int | None) -> bool:
 
 
 def advice(number: int | None, otherwise: str = "") -> str:
-    """What to do about an errno, or `otherwise`."""
+    """What to do about an errno, `or` also `otherwise`; "" if neither is known."""
     if is_limit(number):
         return "allow more open files: `ulimit -n 1024`"
     return " or ".join(filter(None, (_ADVICE.get(number or 0), otherwise)))

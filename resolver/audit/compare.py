@@ -39,7 +39,7 @@ class Yanked(_Change, frozen=True, kw_only=True):
     reason: str
 
 
-class Unyanked(_Change, frozen=True, kw_only=True):
+class Unyanked(_Change, frozen=True, kw_only=True, tag="restored"):
     """Files that were yanked when they were locked, and no longer are."""
 
 
@@ -51,7 +51,7 @@ class Rehashed(_Change, frozen=True, kw_only=True):
     offered: str
 
 
-class DuplicateFile(_Change, frozen=True, kw_only=True):
+class DuplicateFile(_Change, frozen=True, kw_only=True, tag="twofold"):
     """A file that the index lists a second time, with another hash."""
 
     file: str

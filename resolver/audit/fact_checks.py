@@ -363,7 +363,7 @@ def _check_projects(fact: Fact, offers: Offers) -> Iterator[Remark]:
 
 
 def _missing_project(name: NormalizedName, offers: Offers, what: str) -> Remark | None:
-    """That an index that may have a project did not answer, or that none has it; None if there are pages."""
+    """That an index that may have a project did not answer, or that none has it; else None."""
     lookup = offers.catalog.lookup(name)
     if lookup.unreachable:
         return _unchecked("passed-over", index=", ".join(lookup.unreachable), what=what)

@@ -230,7 +230,7 @@ def _report(
 ) -> None:
     locks = [message("cli.for", stack=lock.stack, target=lock.target) for lock in manifest.locks]
     fetched = message("cli.files", count=len(content.fetched))
-    run.print_message("cli.bundled", folder=folder, **_totals(manifest), served=joined("comma", locks), fetched=fetched)
+    run.print_message("cli.bundled", folder=folder, **_totals(manifest), locks=joined("comma", locks), fetched=fetched)
     for name in leftover:
         run.print_message("cli.pruned" if pruned else "cli.left", name=name)
     for lock, error in content.failed.items():

@@ -62,7 +62,7 @@ def print_json(value: object) -> None:
 
 
 def print_error(text: str) -> None:
-    """The same on stderr, where the word `error` before a message is red."""
+    """Print a line on stderr, with commands as called; the word `error` before a message is red."""
     before, error, message = text.partition("error:")
     label = styled(error, has_color(sys.stderr), "bold red")
     sys.stderr.write(f"{before}{label}{as_called(message)}\n" if error else as_called(text) + "\n")

@@ -1,4 +1,4 @@
-"""Which stacks, targets and locks a command is about, as they are named on its command line."""
+"""Which stacks, targets and locks a command is about, as they are named on its command line; `ascend-lock stacks`."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class _RequirementsFiles:
         line = FileLine(" ".join(text.split()), where)
         option, name = texts.file_option(line.text)
         if option == "e":
-            reference = _direct_reference(name)
+            reference = _in_pep_508(name)
             if "git+" in reference:
                 into.append(FileLine(reference, where))
             else:
@@ -141,15 +141,15 @@ class _RequirementsFiles:
             self._result.leave_out(line, "import.index" if index else "import.option")
         else:
             requirement, *options = _OPTIONS_AFTER.split(line.text, maxsplit=1)
-            into.append(FileLine(_direct_reference(requirement), where))
+            into.append(FileLine(_in_pep_508(requirement), where))
             other_options, hashes = _HASH.subn("", "".join(options))
             self._result.hashes += hashes
             if other_options.strip():
                 self._result.leave_out(FileLine(other_options.strip(), where), "import.option")
 
 
-def _direct_reference(text: str) -> str:
-    """A requirement, on a git repository in the form of PEP 508: `git+URL#egg=NAME` as `NAME @ git+URL`."""
+def _in_pep_508(text: str) -> str:
+    """The text, but `git+URL#egg=NAME` as `NAME @ git+URL`, as in PEP 508."""
     match = _GIT.fullmatch(text)
     if match is None:
         return text

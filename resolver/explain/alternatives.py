@@ -160,7 +160,7 @@ class Alternatives:
         if not isinstance(ground, LineGround):
             return None
         lack = LackGround(self._needs[ground.origin].name, Lack.FILE, "")
-        return lack if lack in self._clauses.unusable_releases else None
+        return lack if lack in self._clauses.ruled_out_releases else None
 
     # --- how far from the original stack
 

@@ -42,8 +42,8 @@ _OTHER_KERNELS = 500  # the same for a warning about the SoC: it will not work
 COMPONENT = {"glibc": 90, "cann": 140, "hdk": 150, "python": 160, "soc": 800}
 RELAX = {Strength.OBSERVED: 650, Strength.DOCUMENTED: 750, Strength.VENDOR: 850}
 
-# Changes to facts about releases, not to what the stack asks for.
-_OF_FACTS = {
+# Changes to no line, component or policy that the stack has.
+_NOT_CONSTRAINTS = {
     *(ChangeKind.PRACTICE, ChangeKind.LINE, ChangeKind.FACTS, ChangeKind.ADD, ChangeKind.STATE, ChangeKind.RELAX)
 }
 
@@ -141,7 +141,7 @@ def changes_less(changes: Sequence[Change], others: Sequence[Change]) -> bool:
 
 def _changed_constraints(changes: Sequence[Change]) -> set[tuple[str, str, bool]]:
     """The lines, components and policies that change, and which of them are dropped."""
-    constraints = [change for change in changes if change.kind not in _OF_FACTS]
+    constraints = [change for change in changes if change.kind not in _NOT_CONSTRAINTS]
     dropped = {(change.subject, change.target, True) for change in constraints if change.kind is ChangeKind.DROP}
     return dropped | {(change.subject, change.target, False) for change in constraints}
 

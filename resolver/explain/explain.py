@@ -271,7 +271,7 @@ def _with_letter(fix: Fix, letter: str, stack_name: str, cutoff: str) -> Fix:
 # --- two environments
 
 
-def _split(trials: Trials, cores: Iterable[Sequence[Ground]], concerned: Sequence[str]) -> list[Fix]:
+def _split(trials: Trials, found_cores: Iterable[Sequence[Ground]], concerned: Sequence[str]) -> list[Fix]:
     """Two environments instead of one, both of them locked, if that solves all of these cores.
 
     Lines that are in none of them go to both, but for those that do not work without a line of the other one.
@@ -279,7 +279,7 @@ def _split(trials: Trials, cores: Iterable[Sequence[Ground]], concerned: Sequenc
     stack = trials.problem.stack
     order = {root.origin: at for at, root in enumerate(stack.requirements)}
     clashes = [
-        {order[line] for ground in core if isinstance(line := constraint_of(ground), StackLine)} for core in cores
+        {order[line] for ground in core if isinstance(line := constraint_of(ground), StackLine)} for core in found_cores
     ]
     if any(len(clash) < 2 for clash in clashes):
         return []  # something clashes with the target, or with itself

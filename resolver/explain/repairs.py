@@ -103,7 +103,7 @@ class Repairs:
         self._results = results
         self._search = search
         self._is_original = before is None
-        # neither practices nor another spelling change anything that the stack asks for
+        # practices, added lines and another spelling change nothing that the stack asks for
         self._keeps_intent = before is None or all(map(costs.keeps_intent, before.changes))
         self._before = before or ChangedStack((), trials.text, 0, risky=False)
         self.changes = Changes(clauses, trials)

@@ -108,7 +108,7 @@ class Catalog(ABC):
         return None
 
     def fingerprints(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:  # noqa: ARG002
-        """The fingerprints of what `lookup` would return, requested concurrently; UNREACHABLE if it would raise that.
+        """The fingerprints of what `lookup` would return, requested concurrently; UNREACHABLE where no index answers.
 
         Empty for a catalog without fingerprints. Otherwise raises IndexFailure as `lookup` does.
         """

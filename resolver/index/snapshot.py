@@ -102,7 +102,7 @@ def _unpacked(content: bytes) -> Snapshot:
     snapshot = _decode(packed)
     for project in snapshot.projects.values():
         for page in project.pages:
-            hashes = (file.sha256 for files in page.releases.values() for file in files if file.sha256)
+            hashes = (file.sha256 for row in page.releases.values() for file in row if file.sha256)
             if not all(map(_sha256, hashes)):
                 raise ValueError("It has a hash that is no sha256.")
             if not all(reason in RejectionReason.__members__ for _, reason, _ in page.rejections):

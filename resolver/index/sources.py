@@ -225,9 +225,9 @@ def why_unverified(fact: Sources, repositories: Repositories) -> Message | None:
     differences = sorted(f"{path} has `{line}`" for line, path in rows if line not in of_fact)
     if not is_partial:
         names_extras = any(path.endswith(_FILE) for path in lines_by_file)  # requirements files do not
-        comparable = {line for line, text in of_fact.items() if names_extras or not _extras(text)}
-        comparable = {line for line in comparable if not _is_dropped(line, fact)} - {line for line, _ in rows}
-        differences += sorted(f"the fact has `{line}`" for line in comparable)
+        comparable = {line for line, original in of_fact.items() if names_extras or not _extras(original)}
+        only_in_fact = comparable - {line for line, _ in rows}
+        differences += sorted(f"the fact has `{line}`" for line in only_in_fact if not _is_dropped(line, fact))
     if differences:
         hint = "correct `requires` or what `steps` change; list in `drop` what the fact leaves out on purpose"
         raise _mismatch(fact, f"{fact.git}@{fact.commit}", "; ".join(differences), hint)

@@ -101,11 +101,11 @@ def _unreadable(folder: Path, why: str) -> InputError:
     return InputError("the lock cannot be read", where=str(folder / NAME), why=why, hint=hint)
 
 
-def parse_cutoff(text: str) -> dt.datetime:
+def parse_cutoff(written: str) -> dt.datetime:
     """The cut-off that a lock or a report names. Raises ValueError if it is not valid."""
-    value = dt.datetime.fromisoformat(text)
+    value = dt.datetime.fromisoformat(written)
     if value.tzinfo is None:
-        raise ValueError(f"`{text}` names no time zone")
+        raise ValueError(f"`{written}` names no time zone")
     return cutoff_moment(value)
 
 

@@ -1,8 +1,8 @@
 """Locks made earlier from the same inputs: a hit replaces solving, checking and building.
 
-The key covers the input files, the preferences and the program itself. The entry holds a mark of each page that was
-read. It is used only if every page has the same bytes today, for which the indexes (or offline, the cache) are asked
-each time. Metadata and archives of files with a hash need no marks. A lock that rests on anything else is not
+The key covers the input files, the preferences and the program itself. The entry holds the fingerprint of each
+look-up. It is used only if all are the same today, for which the indexes (or offline, the cache) are asked each time.
+Metadata and archives of files with a hash need none. A lock that rests on anything else is not
 remembered.
 
 The files of a lock follow from it and the program alone, and are remembered by these.
@@ -33,9 +33,9 @@ _TEXTS: Final = "rendered"
 
 
 class _Entry(msgspec.Struct, array_like=True, gc=False):
-    """A lock without its changes since the one before, and the marks that it rests on."""
+    """A lock without its changes since the one before, and the fingerprints that it rests on."""
 
-    marks: dict[NormalizedName, str]
+    fingerprints: dict[NormalizedName, str]
     lock: Lock
 
 
@@ -54,15 +54,15 @@ class RememberedLock(msgspec.Struct, frozen=True):
         if entry is None:
             return None
         try:
-            marks = catalog.fingerprints(list(entry.marks))
+            fingerprints = catalog.fingerprints(list(entry.fingerprints))
         except IndexFailure:
             return None  # solving raises it again, if it matters
-        return entry.lock if marks == entry.marks else None
+        return entry.lock if fingerprints == entry.fingerprints else None
 
     def keep(self, catalog: Catalog, lock: Lock, preferences: Preferences) -> None:
         """Remember the lock that was solved."""
-        if marks := catalog.used_fingerprints():
-            self.cache.save(_KIND, self._key(preferences), _Entry(dict(marks), lock))
+        if fingerprints := catalog.used_fingerprints():
+            self.cache.save(_KIND, self._key(preferences), _Entry(dict(fingerprints), lock))
 
     def _key(self, preferences: Preferences) -> str:
         problem = self.problem

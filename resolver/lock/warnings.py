@@ -100,7 +100,7 @@ def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog
 
 
 def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
-    """What the stack did not ask for: an unknown CANN, old releases, practices; then what of its lines it lacks."""
+    """An unknown CANN, old releases, practices; then extras and newer releases that the stack's lines do not get."""
     if near := resolution.problem.near_canns:
         yield message("lock.unknown", value=resolution.problem.target.system["cann"], near=" / ".join(near))
     yield from map(_fell_back, resolution.outdated_pins)

@@ -41,7 +41,7 @@ class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeKind(Enum):
-    """What a fix changes, in the order of their price."""
+    """What a fix changes."""
 
     PRACTICE = "practice"  # practices are turned on: `subject` names them
     LINE = "line"  # the line `after` about `subject` is added, so that `before` must be absent

@@ -318,7 +318,7 @@ def projects_named_by(fact: Fact) -> tuple[NormalizedName, ...]:
         case After():
             return fact.others
         case _:
-            needs = (*fact.together_with, *fact.unless) if isinstance(fact, Warns) else needs_of(fact)
+            needs = (*needs_of(fact), *conditions_of(fact))
             return tuple(need.name for need in needs if isinstance(need, Requirement))
 
 

@@ -147,13 +147,13 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
         locked = self._matching({key: getattr(cell, key) for key in ("use", "soc", "platform", "python")}, LOCKED)
         nearest: list[Answer] = []
 
-        def distance(answer: Answer) -> int:
-            return self.releases.index(answer.cell.release) - self.releases.index(cell.release)
+        def distance(other: Answer) -> int:
+            return self.releases.index(other.cell.release) - self.releases.index(cell.release)
 
         for side in (-1, 1):
-            answers = [answer for answer in locked if distance(answer) * side >= 0]
-            answers.sort(key=lambda answer: (answer.cell.cann != cell.cann, abs(distance(answer))))
-            nearest += [answer for answer in answers[:1] if answer not in nearest]
+            answers = [other for other in locked if distance(other) * side >= 0]
+            answers.sort(key=lambda other: (other.cell.cann != cell.cann, abs(distance(other))))
+            nearest += [other for other in answers[:1] if other not in nearest]
         return nearest
 
     def _matching(self, fields: Mapping[str, str], outcomes: Collection[CellOutcome]) -> list[Answer]:

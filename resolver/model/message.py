@@ -27,7 +27,7 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 
 
 def message(code: str, /, **values: object) -> Message:
-    """A message; values of other types than its are converted to texts."""
+    """A message; values that are of no type of `Value` are converted to texts."""
     return Message(code, {key: _value(value) for key, value in values.items()})
 
 

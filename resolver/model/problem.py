@@ -186,7 +186,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 class Stack(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a stack file, except for its targets. `where` is the file's path as given.
 
-    `practices` are those that it turns on by name, if it has a single target, for which each should make a difference.
+    `enabled_practices` are those that it turns on by name, if it has a single target, for which each should make a
+    difference.
     """
 
     name: str

@@ -31,7 +31,7 @@ _EXAMPLES: Final = {"glibc": "2.28", "python": "3.11"}
 Value = SystemVersion | Version | str
 
 _REQUIREMENT = re.compile(r"\s*(?P<component>[a-z]+)\s*(?P<body>(?:\bin\b|[=!<>]=|[<>]).*)", re.DOTALL)
-_CLAUSE = re.compile(r"\s*(?P<operator>[=!<>]=|[<>])\s*(?P<value>[^\s=<>!]\S*)\s*")
+_COMPARISON = re.compile(r"\s*(?P<operator>[=!<>]=|[<>])\s*(?P<value>[^\s=<>!]\S*)\s*")
 
 
 def parse_value(component: str, text: str) -> Value:
@@ -55,9 +55,9 @@ def parse_value(component: str, text: str) -> Value:
 
 def nearest(value: Value, values: Iterable[Value]) -> tuple[Value, ...]:
     """Distinct values, the nearest to `value` first, of two equally near ones the newer."""
-    distinct = sorted(dict.fromkeys(values), key=lambda value: (isinstance(value, str), value))
+    distinct = sorted(dict.fromkeys(values), key=lambda other: (isinstance(other, str), other))
     at = distinct.index(value)
-    return tuple(sorted(distinct, key=lambda value: (abs(distinct.index(value) - at), distinct.index(value) < at)))
+    return tuple(sorted(distinct, key=lambda other: (abs(distinct.index(other) - at), distinct.index(other) < at)))
 
 
 def named_values(need: object, component: str) -> Iterator[Value]:
@@ -77,7 +77,7 @@ class Comparison(msgspec.Struct, frozen=True):
     line: tuple[int, ...] = ()
 
     def allows(self, value: Value) -> bool:
-        """Whether a target with this value meets the clause."""
+        """Whether a target with this value meets the comparison."""
         line = self.line
         if isinstance(value, SystemVersion) and isinstance(self.value, SystemVersion):
             return value.holds(self.operator, self.value)
@@ -89,7 +89,7 @@ class Comparison(msgspec.Struct, frozen=True):
         return (numbers[: len(line)] == line) == (self.operator == "==")
 
     def allows_from(self, value: Value) -> bool:
-        """Whether this value and every newer one meet the clause."""
+        """Whether this value and every newer one meet the comparison."""
         if self.operator != "!=" or not isinstance(value, SystemVersion):
             return self.operator in (">=", ">") and self.allows(value)
         if isinstance(self.value, SystemVersion):
@@ -98,7 +98,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class ComponentRequirement(msgspec.Struct, frozen=True):
-    """A requirement on a component: one of `alternatives`, of which all clauses must be met."""
+    """A requirement on a component: one of `alternatives`, of which all comparisons must be met."""
 
     component: str
     alternatives: tuple[tuple[Comparison, ...], ...]
@@ -120,18 +120,18 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
                 (_comparison(component, "==", value),) for value in values
             )
         else:
-            clauses = []
+            comparisons = []
             for part in body.split(","):
-                clause = _CLAUSE.fullmatch(part)
-                if clause is None:
+                comparison = _COMPARISON.fullmatch(part)
+                if comparison is None:
                     raise ValueError(f"`{part.strip()}` is not a comparison such as >= 8.5.0")
-                clauses.append(_comparison(component, clause["operator"], clause["value"]))
-            alternatives = (tuple(clauses),)
+                comparisons.append(_comparison(component, comparison["operator"], comparison["value"]))
+            alternatives = (tuple(comparisons),)
         return cls(component, alternatives, " ".join(text.split()))
 
     def allows(self, value: Value) -> bool:
         """Whether a target with this value meets the requirement."""
-        return any(all(clause.allows(value) for clause in clauses) for clauses in self.alternatives)
+        return any(all(comparison.allows(value) for comparison in every) for every in self.alternatives)
 
     def is_promised_by(self, system: Mapping[str, Value]) -> bool:
         """Whether every machine of a target with these components meets the requirement.
@@ -141,7 +141,7 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
         value = system.get(self.component)
         if value is None or self.component != "hdk":
             return value is not None and self.allows(value)
-        return any(all(clause.allows_from(value) for clause in clauses) for clauses in self.alternatives)
+        return any(all(comparison.allows_from(value) for comparison in every) for every in self.alternatives)
 
     def __str__(self) -> str:
         return self.text

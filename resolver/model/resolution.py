@@ -194,9 +194,9 @@ class OutdatedPin(msgspec.Struct, frozen=True, kw_only=True):
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name, which `engine` found after `rounds` steps.
 
-    `overrides` are the requirements of metadata that facts replace. Without the `used_practices` the resolution would
-    not be valid (see `resolve/gather.py`). `skipped_releases`, `missing_extras` and `outdated_pins` are filled in only
-    for what is going to be locked (see `resolve/shortfalls.py`).
+    `overrides` are the requirements that are not followed, as their project must be absent. Without the
+    `used_practices` the resolution would not be valid (see `resolve/gather.py`). `skipped_releases`, `missing_extras`
+    and `outdated_pins` are filled in only for what is going to be locked (see `resolve/shortfalls.py`).
     """
 
     problem: Problem

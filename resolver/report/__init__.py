@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from resolver.lock import file
-from resolver.model.lock import Lock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from resolver.model.lock import Lock
 
 
 def render(lock: Lock) -> dict[str, str]:
     """All files of a lock's folder: relative path -> text, in the order in which people read them."""
-    from resolver.report import report, requirements, script, verify  # not needed for remembered files
+    from resolver.lock import file  # only what writes a lock needs these
+    from resolver.report import report, requirements, script, verify
 
     files = {
         file.NAME: file.dump(lock),

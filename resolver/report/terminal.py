@@ -160,7 +160,7 @@ def _statements(items: Sequence[Item], columns: int) -> Iterator[str]:
 
 
 def _widths(lefts: Sequence[str], rights: Sequence[str], columns: int) -> tuple[int, int]:
-    """The widths of two columns: the right one has half of the room for its texts, or more for a long word."""
+    """The widths of two columns. The right one has what its texts need, up to half, and what the left one leaves."""
     room = columns - _GAP
     words = [cell_len(word) for text in rights for word in text.split()]
     right = max([min(max(map(cell_len, rights)), room // 2), _LEAST, *words])

@@ -53,7 +53,7 @@ class Clauses(Grounded):
         self.packages: dict[Package, list[Candidate]] = {}
         self.edges: dict[Ground, list[tuple[Candidate | None, Edge]]] = {}  # what each ground was added for
         # what each ground of an absence rules out: package, position of the release, variable
-        self.unusable_releases: dict[Ground, list[tuple[Package, int, int]]] = {}
+        self.ruled_out_releases: dict[Ground, list[tuple[Package, int, int]]] = {}
         self._set_aside: dict[Package, dict[int, int]] = {}  # position of an unusable release -> variable
         self._nowhere: dict[tuple[Package, str], int] = {}  # package and specifier -> variable
         self._ruled_out: list[tuple[Package, Lack, Callable[[Edge], bool], bool]] = []
@@ -172,7 +172,7 @@ class Clauses(Grounded):
             self.add_clause([-guard, *unread])
             permitting.append(guard)
         self.add_clause([-permitted, *permitting])
-        absent = self.unusable_releases.setdefault(ground, [])
+        absent = self.ruled_out_releases.setdefault(ground, [])
         for candidate in self.packages[package]:
             is_excluded = candidate.release.yanked if lack is Lack.YANKED else candidate.version.is_prerelease
             if is_excluded:
@@ -220,12 +220,12 @@ class Clauses(Grounded):
     def _exclude_other_pins(self, package: Package, pin: SpecifierSet, clause: list[int]) -> None:
         """Two pins that differ clash, whatever the indexes have."""
         unknown = not self.universe.mask(package, pin)
-        pins = self._pins.setdefault(package, [])
-        if len(pins) < _COMPARED:
-            for other, other_clause, is_unknown in pins:
+        known_pins = self._pins.setdefault(package, [])
+        if len(known_pins) < _COMPARED:
+            for other, other_clause, is_unknown in known_pins:
                 if (unknown or is_unknown) and str(other) != str(pin) and _are_disjoint(other, pin):
                     self.add_clause([*clause, *other_clause])
-            pins.append((pin, clause, unknown))
+            known_pins.append((pin, clause, unknown))
 
     def _allowed(self, edge: Edge, allows: Allows | None) -> Iterator[int]:
         """The variables that meet an edge; None stands for no bounds."""
@@ -253,7 +253,7 @@ class Clauses(Grounded):
                 continue
             variable = rows[position] = self.new_variable()
             ground = _why_absent(project, position)
-            self.unusable_releases.setdefault(ground, []).append((package, position, variable))
+            self.ruled_out_releases.setdefault(ground, []).append((package, position, variable))
             self.rule([ground], [-variable])
             for collision in self.universe.collisions(project.name, project.versions[position]):
                 module = Package(collision.module, "", PackageKind.MODULE)
@@ -280,11 +280,11 @@ class Clauses(Grounded):
             yield self._nonexistent(base, specifier, *because)
         yield from (variable for at, variable in self._set_aside.get(base, {}).items() if mask >> at & 1)
 
-    def _nonexistent(self, package: Package, text: str, *because: Ground) -> int:
+    def _nonexistent(self, package: Package, specifier: str, *because: Ground) -> int:
         """The variable of something required that does not exist. It excludes nothing, since it is unknown."""
-        variable = self._nowhere.get((package, text))
+        variable = self._nowhere.get((package, specifier))
         if variable is None:
-            variable = self._nowhere[package, text] = self.new_variable()
+            variable = self._nowhere[package, specifier] = self.new_variable()
             self.rule(because, [-variable])
         return variable
 

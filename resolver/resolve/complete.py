@@ -48,7 +48,7 @@ class CompleteEngine:
         self._chosen: dict[Package, Candidate] = {}  # the decisions, the latest last
         # the demand on each package by the stack and the decisions, after each parent
         self._demands: dict[Package, list[Demand]] = {}
-        self._first_required: dict[Package, int] = {}  # numbers in this order
+        self._first_required: dict[Package, int] = {}  # the place of each in this order
         self.rounds = 0
         self._require(universe.roots())
 
@@ -86,7 +86,7 @@ class CompleteEngine:
             demands.append(demands[-1] & demand if demands else demand)
 
     def _undo_decisions(self, count: int) -> None:
-        """Undo decisions, the latest first, until there are so many."""
+        """Undo decisions, the latest first, until `count` of them are left."""
         while len(self._chosen) > count:
             _, candidate = self._chosen.popitem()
             for edge in self._universe.edges(candidate):
@@ -194,7 +194,7 @@ class CompleteEngine:
         )
 
     def _exclude_unneeded(self) -> bool:
-        """Exclude candidates that the solver chose and nothing reached needs, unless others do; whether there were any.
+        """Exclude what the solver chose and nothing that the stack reaches needs; whether there was anything.
 
         A path from the stack to one of them must enter through a candidate that is none of them: one that is known to
         need one of their packages, or has not been opened.

@@ -137,29 +137,29 @@ class _StatementBuilder:
         newest = files[min(files)] if files else ""
         return Needs(
             subject=str(ground.package),
-            versions=release_ranges(project, files, self._unusable_between(ground.package, files) if files else ()),
+            versions=release_ranges(project, files, self._ruled_out_between(ground.package, files) if files else ()),
             needs=ground.text,
             source=ground.source,
             where=newest if fact is None else fact.where,
             fact=fact,
         )
 
-    def _unusable_between(self, package: Package, positions: Collection[int]) -> set[int]:
+    def _ruled_out_between(self, package: Package, positions: Collection[int]) -> set[int]:
         newest, oldest = min(positions), max(positions)
         return {
             position
             for ground in self._core
-            for other, position, variable in self._clauses.unusable_releases.get(ground, ())
+            for other, position, variable in self._clauses.ruled_out_releases.get(ground, ())
             if other == package.base and newest < position < oldest and self._matters(ground, variable)
         }
 
     def _ruled_out(self, ground: Ground) -> tuple[Project, list[int]]:
         """The project in which a ground rules releases out, and the positions of those that matter."""
-        rows = self._clauses.unusable_releases[ground]
+        rows = self._clauses.ruled_out_releases[ground]
         project = self._universe.project(text.name(rows[0][0].name))
         # what a later ground rules out, too, such as a yanked pre-release, belongs to this statement
         later = {
-            other: {variable for _, _, variable in self._clauses.unusable_releases.get(other, ())}
+            other: {variable for _, _, variable in self._clauses.ruled_out_releases.get(other, ())}
             for other in self._core[self._core.index(ground) + 1 :]
         }
         # requirements of such a release are not mentioned: that it is ruled out is enough

@@ -52,7 +52,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         self._tick = tick
         self._is_admitted = cache(universe.is_admitted)  # resolvelib asks the same in every round
         self._conflicts: Counter[Package] = Counter()  # that each package took part in
-        self._first_required: dict[Package, int] = {}  # numbers in this order
+        self._first_required: dict[Package, int] = {}  # the place of each in this order
         self._rejected: dict[Package, set[Candidate]] = {}
         self.rounds = self._decided = self._conflicts_met = 0
 

@@ -56,7 +56,7 @@ class _UnusableRelease(Exception):
 
 
 class Universe(Candidates):
-    """The candidates of a problem and their edges. `fixable_errors`: of files that a fact could make usable."""
+    """The candidates of a problem and their edges. `fixable_errors` are of files that a fact could make usable."""
 
     def __init__(
         self, problem: Problem, catalog: Catalog, preferred: Mapping[NormalizedName, Version] | None = None
@@ -203,7 +203,7 @@ class Universe(Candidates):
         return edges
 
     def _requirement_lines(self, candidate: Candidate) -> ReleaseRequirements:
-        """The lines of a release, read once for all of its extras; raises _Unfit."""
+        """The lines of a release, read once for all of its extras; raises _UnusableRelease."""
         release = candidate.release
         if release not in self._lines:
             try:
@@ -239,7 +239,7 @@ class Universe(Candidates):
         return lines
 
     def _of_lines(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
-        """What a release's lines require; raises _Unfit if one of them cannot be followed."""
+        """What a release's lines require; raises _UnusableRelease if one of them cannot be followed."""
         lines, parent, package = self._requirement_lines(candidate), str(candidate), candidate.package
         filename = release.file.filename
         if package.extra:
@@ -269,7 +269,7 @@ class Universe(Candidates):
     ) -> Iterator[Requirement]:
         """The requirements of lines that apply, except those on `dropped` projects.
 
-        Raises _Unfit for one that cannot be read, or names an address.
+        Raises _UnusableRelease for one that cannot be read, or names an address.
         """
         for line in lines:
             try:

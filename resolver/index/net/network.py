@@ -158,7 +158,7 @@ class Network:
         self._warn = warn
         self._release = release
         self._down: dict[str, Unreachable] = {}
-        self._expected: set[tuple[NormalizedName, str, Hashable]] = set()
+        self._prefetched: set[tuple[NormalizedName, str, Hashable]] = set()
         self._opened: set[NormalizedName] = set()  # projects for which an archive was opened ahead
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -194,9 +194,9 @@ class Network:
         """Start to look ahead: once for each specifier, since a narrower one may lead to another release."""
         for project, specifier in requests:
             key = project, str(specifier), look_ahead.target if look_ahead is not None else None
-            if key not in self._expected:
-                self._expected.add(key)
-                self._expected.add((project, "", key[2]))
+            if key not in self._prefetched:
+                self._prefetched.add(key)
+                self._prefetched.add((project, "", key[2]))
                 self._start(self._look_ahead(project, specifier, look_ahead))
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
@@ -225,7 +225,7 @@ class Network:
             if metadata is not None:
                 requests = look_ahead.next_requirements(project, metadata)  # one guess for each project
                 self.prefetch(
-                    (row for row in requests if (row[0], "", look_ahead.target) not in self._expected), look_ahead
+                    (row for row in requests if (row[0], "", look_ahead.target) not in self._prefetched), look_ahead
                 )
         except Exception:  # noqa: S110 -- a look-ahead never fails; the error stays in the future of the request
             pass

@@ -23,7 +23,7 @@ from resolver.index.parse.address import Origin, Root, origin_of
 
 _TIMEOUT = 15.0  # pip's own
 _TIMEOUTS = (1.0, 600.0)
-_BESIDE = ("extra-index-url", "find-links")
+_IGNORED_OPTIONS = ("extra-index-url", "find-links")
 _FORM = "a section begins with a line like `[global]`, followed by lines like `timeout = 60`, each once"
 
 
@@ -52,7 +52,7 @@ def read_pip_config() -> PipConfig:
         client_cert=_file(options.get("client-cert", "")),
         proxy=options.get("proxy", ""),
         timeout=_timeout(options.get("timeout") or options.get("default-timeout") or ""),
-        ignored_options=tuple(option for option in _BESIDE if option in options),
+        ignored_options=tuple(option for option in _IGNORED_OPTIONS if option in options),
     )
 
 

@@ -189,8 +189,8 @@ def _metadata_member(names: Iterable[str], release: FileRelease) -> str:
     """The path of METADATA. Raises UnusableFile if there are several .dist-info folders, like pip and uv."""
     folders = list(dict.fromkeys(name.removesuffix("/METADATA") for name in names if _AT_TOP.fullmatch(name)))
     if len(folders) > 1:
-        names = ", ".join(f"`{folder}`" for folder in folders[:_SHOWN]) + (", …" if len(folders) > _SHOWN else "")
-        raise UnusableFile(f"{release.filename} has {len(folders)} .dist-info folders ({names}), which pip refuses")
+        shown = ", ".join(f"`{folder}`" for folder in folders[:_SHOWN]) + (", …" if len(folders) > _SHOWN else "")
+        raise UnusableFile(f"{release.filename} has {len(folders)} .dist-info folders ({shown}), which pip refuses")
     if not folders or text.name(folders[0].removesuffix(".dist-info").rpartition("-")[0]) != release.project:
         raise UnusableFile(f"{release.filename} has no .dist-info folder of {release.project}")
     return f"{folders[0]}/METADATA"

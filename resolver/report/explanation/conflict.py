@@ -19,7 +19,6 @@ from resolver.report.explanation.statements import cited, needed_name, origin_sp
 from resolver.report.markup import html_text, markdown_text
 from resolver.report.summary import pin_change
 
-_ATTEMPTS = 10  # that a terminal shows
 _MISSING = 20
 _NEWER = 8
 
@@ -204,8 +203,7 @@ def _attempts(explanation: Explanation) -> Iterator[Block]:
         Item(lines=(line(fixes.changes_sentence(attempt.changes)),), details=(line(fixes.outcome_sentence(attempt)),))
         for attempt in explanation.attempts
     ]
-    more = message("conflict.tried-more", count=len(items) - _ATTEMPTS) if len(items) > _ATTEMPTS else ""
-    yield Items(tuple(items), _ATTEMPTS, more)
+    yield Items(tuple(items))
 
 
 def why_blocks(why: Why) -> Iterator[Block]:

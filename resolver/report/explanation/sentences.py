@@ -124,7 +124,7 @@ def _fact_hint(lacks: Lacks) -> Iterator[Message]:
 def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
     """What is claimed: that there is no solution, or on which indexes that depends, and what is wanted from there.
 
-    Then which of the target's components has a value that nobody knows.
+    Then that the target's CANN is in no list of releases.
     """
     about = partial(message, stack=problem.stack.name, target=target_line(problem))
     if awaited:
