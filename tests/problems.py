@@ -29,7 +29,7 @@ from resolver.model.target import Target
 from resolver.report import document
 from resolver.report.explanation.sentences import sentence, statement_details
 from resolver.report.explanation.statements import origin_span
-from resolver.resolve.check import check
+from resolver.resolve.independent_check import check
 from resolver.resolve.solver import Refutation, solve
 
 CHECKED = dt.date(2026, 11, 20)

@@ -110,7 +110,7 @@ class Catalogs:
 
         with_facts = by_index({fact.package for fact in problem.facts})
         for index, names in by_index(lines).items():
-            tried = [*names, *with_facts.get(index, ())][: max(_SEVERAL, len(names))]
+            tried = list(dict.fromkeys([*names, *with_facts.get(index, ())]))[: max(_SEVERAL, len(names))]
             if len(tried) >= _SEVERAL and not any(may_have(index, name) for name in tried):
                 row = problem.indexes.indexes.get(index)
                 raise IndexFailure(

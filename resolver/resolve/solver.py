@@ -24,9 +24,9 @@ from resolver.model.dependency import NeedLine, NeedSource, Unusable
 from resolver.model.problem import Checks, Problem, RootRequirement
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution, Statement
-from resolver.resolve.check import check
 from resolver.resolve.gather import Choices, InvalidChoiceError, gather, upgrade
 from resolver.resolve.grounded import Ground, LineGround
+from resolver.resolve.independent_check import check
 from resolver.resolve.needs import DynamicArchiveError, is_built_here, requirement_lines
 from resolver.resolve.provider import Provider, Tick
 from resolver.resolve.universe import Universe

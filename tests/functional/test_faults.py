@@ -148,7 +148,7 @@ commands.main()
     ids=["ignored", "ignored by nohup", "twice", "imports", "an object goes", "no interrupt", "within a failure"],
 )
 def test_what_an_interrupt_does_and_does_not_end(code: str, status: int, stdout: str, stderr: str) -> None:
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert (run.returncode, run.stdout) == (status, stdout)
     assert re.fullmatch(stderr, run.stderr), run.stderr
 

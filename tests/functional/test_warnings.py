@@ -1,4 +1,4 @@
-"""What `lock` warns of, the gravest first, in both languages; releases passed over, and what a target's CANN means."""
+"""What `lock` warns of, the gravest first, in both languages; skipped releases, and what the CANN of a target means."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_a_stack_of_which_nothing_applies_to_the_target(workspace: Workspace) ->
     assert tree(workspace.locks) == before
 
 
-# --- releases that were passed over for want of static metadata
+# --- releases that were skipped for want of static metadata
 
 
 WARNING = "demo 2.0 was skipped in favour of 1.0: `broken-0.2.tar.gz` (index `pypi`) has no static metadata, "
@@ -211,7 +211,7 @@ def test_a_pin_that_is_kept_keeps_the_warning_no_longer_than_it_is_true(passed: 
     assert (passed.pins(), passed.warnings()) == ({"demo": "1.0"}, [])
 
 
-def test_a_post_that_a_fact_puts_last_was_not_passed_over(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_a_post_that_a_fact_puts_last_was_not_skipped(workspace: Workspace, index: LoopbackIndex) -> None:
     """It would not be taken before the pin if its archive were readable."""
     workspace.serve("demo 1.0", "demo 1.0.post1: broken")
     index.add_archive("broken", "0.2", static=False)

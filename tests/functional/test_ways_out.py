@@ -371,8 +371,8 @@ def test_an_index_that_has_nothing_at_all_is_no_conflict(workspace: Workspace, c
 
     So it is if another index that some of the projects are bound to cannot be reached, or if there is one project.
     """
-    workspace.serve("torch 2.8.0", "torch-npu 2.8.0", "numpy 2.8.0")
-    for name in ("torch", "torch-npu", "numpy"):
+    workspace.serve("torch 2.8.0", "torch-npu 2.8.0", "numpy 2.8.0", "scipy 1.0")
+    for name in ("torch", "torch-npu", "numpy", "scipy"):
         workspace.facts(name, '[[warns]]\ntext = "a"\nreason = "b"\n')
     bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE)
     right = workspace.index_url

@@ -53,7 +53,7 @@ from resolver.lock import bundle, folder
 from resolver.lock import file as lock_file
 from resolver.model import text
 from resolver.model.problem import PYPI, Binding, Index, Indexes
-from resolver.model.release import CoreMetadata, File
+from resolver.model.release import Archive, CoreMetadata, File
 from resolver.model.repository import Direct
 from resolver.model.target import Target as Machine
 from resolver.report import render
@@ -356,15 +356,15 @@ def cache_entry(content: bytes) -> None:
     """An entry of any kind with a content that it never was given: known as absent, or of the right shape."""
     store = Cache(_folder() / "cache", _no_warning)
     stored = FileCache(store)
-    for kind in ("metadata", "archive"):
-        store.save(kind, SHA, msgspec.Raw(content))
+    store.save("metadata", f"{SHA}\0{FILE.url}", msgspec.Raw(content))
+    store.save("archive", SHA, msgspec.Raw(content))
     store.save("text", f"{SHA}/requirements.txt", msgspec.Raw(content))
     store.save("hash", FILE.url, msgspec.Raw(content))
     with contextlib.suppress(UnusableFile, WrongRelease):
         found = stored.metadata(FILE, WHEEL)
         assert found is None or (canonicalize_name(found.name), Version(found.version)) == (DEMO, Version("1.0"))
     with contextlib.suppress(UnusableFile):
-        stored.archive(FILE)
+        assert isinstance(stored.archive(FILE), Archive | None)
     with contextlib.suppress(UnusableFile):
         assert isinstance(stored.member(FILE, "requirements.txt"), str | None)
     stored.hashed(FILE)

@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from resolver.model.release import Release
 from resolver.model.resolution import Pin, Resolution
-from resolver.resolve.check import check
+from resolver.resolve.independent_check import check
 from resolver.resolve.solver import solve
 from tests.datacatalog import DataCatalog
 from tests.property import found

@@ -37,3 +37,5 @@ def test_what_breaks_a_reader_is_found_and_made_small() -> None:
     assert list(hunt(BRITTLE, seed=1, number=200).found.values()) == [b"needle"]
     assert verdict(BRITTLE, b"refuse") == (True, "")
     assert verdict(BRITTLE, b"hay") == (False, "")
+    endless = Target("headers", lambda _: all(one == 0 for one in iter(int, 1)), ())
+    assert verdict(endless, b"", seconds=0.05) == (False, "TooSlowError at ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
-from hypothesis import event, given
+from hypothesis import given
 from hypothesis import strategies as st
 from packaging.version import Version
 
@@ -77,7 +77,6 @@ def test_what_is_told_is_true_and_stays_with_its_pins(world: World) -> None:
     if solved is None:
         return
     answer, rows = solved
-    event(f"{len(rows)} rows")
     for row in rows:
         pin = answer.pin(row.project)
         assert pin is not None

@@ -16,7 +16,7 @@ from packaging.version import Version as Pep440
 from resolver.model import fact as facts
 from resolver.model.problem import Problem
 from resolver.model.resolution import Resolution
-from resolver.resolve.check import check
+from resolver.resolve.independent_check import check
 from resolver.resolve.solver import solve
 from tests import problems
 from tests.property.bruteforce import BruteForce, requirement

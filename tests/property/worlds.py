@@ -276,14 +276,14 @@ def machine_world(seed: int) -> World:
     projects = {name: {version: release(name) for version in versions[name]} for name in names}
     asked = random.sample(names, random.randint(1, min(3, len(names))))
     asks = tuple(name + (f"=={random.choice(versions[name])}" if random.random() < 0.8 else "") for name in asked)
-    facts_about = [random.choice(names) for _ in range(random.randint(1, 4))]
+    subjects = [random.choice(names) for _ in range(random.randint(1, 4))]
     stated = [
         problems.requires(
             name,
             f"=={random.choice(versions[name])}" if random.random() < 0.7 else "",
             random.choice([need for need in COMPONENT_NEEDS if not need.startswith("hdk")]),
         )
-        for name in facts_about
+        for name in subjects
     ]
     return World(projects=projects, asks=asks, facts=tuple(stated), known=KNOWN)
 

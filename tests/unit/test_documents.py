@@ -85,7 +85,7 @@ def test_a_variable_that_the_makefile_does_not_know_is_refused() -> None:
 # --- the modules, and what is in them, that pages and the program's own comments name
 
 PACKAGES = sorted(path.name for path in (REPOSITORY / "resolver").iterdir() if (path / "__init__.py").exists())
-# `resolve/universe`, `resolve/check.py`, `lock/build.applied`, `index.store.file_cache`, `report/`, `report/*words`
+# `resolve/universe`, `resolve/solver.py`, `lock/build.applied`, `index.store.file_cache`, `report/`, `report/*words`
 NAMED = re.compile(rf"`(?:resolver/)?((?:{'|'.join(PACKAGES)})[/.][\w./*]*)`")
 TEXTS = (*(REPOSITORY / page for page in PAGES), *(REPOSITORY / "resolver").rglob("*.py"))
 FILES = ("lock.toml", "report.md", "report.zh.md")  # not of the program

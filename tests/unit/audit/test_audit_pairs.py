@@ -82,9 +82,7 @@ def test_what_is_accepted_goes_together_beside_what_is_paired_and_nothing_withou
         ("9.1.0", "2.0", "25.2.0"),
     ],
 )
-def test_the_driver_is_the_newest_that_the_release_and_every_cann_of_it_ask_for(
-    cann: str, npu: str, driver: str
-) -> None:
+def test_the_driver_is_the_newest_that_the_release_and_its_canns_require(cann: str, npu: str, driver: str) -> None:
     of_cann = [
         warns("torch-npu", ">=0", "cann != 8.5.*", "hdk >= 25.0.rc1"),
         warns("torch-npu", ">=0", "cann != 9.1.*", "hdk >= 25.2.0"),

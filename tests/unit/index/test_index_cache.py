@@ -34,7 +34,7 @@ def cache(tmp_path: Path, warnings: list[Message]) -> Cache:
 
 def test_a_damaged_content_is_absent(cache: Cache, tmp_path: Path, warnings: list[Message]) -> None:
     cache.save("page", "a", b"content")
-    for wrong in (b"contenu", b"conten", b"", "contenu", 7, None):
+    for wrong in (msgspec.msgpack.encode(b"contenu"), msgspec.msgpack.encode(b"content")[:-1], b"", "contenu", 7, None):
         with closing(sqlite3.connect(tmp_path / "cache" / FILE)) as connection, connection:
             connection.execute("UPDATE contents SET content = ?", (wrong,))
         assert cache.load("page", "a", BYTES) is None

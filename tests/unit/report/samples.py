@@ -48,7 +48,7 @@ def problem(name: str, *lines: str, where: str = "", **system: str) -> Problem:
     return Problem(stack=stack, target=target(**stated), facts=(), policy=Policy(), indexes=PYPI_ONLY, digest="0" * 64)
 
 
-def requirements(text: str, line: int, stack: str = "trl-vllm-train") -> Asks:
+def asks(text: str, line: int, stack: str = "trl-vllm-train") -> Asks:
     return Asks(text=text, where=f"matrices/stacks/{stack}.toml:{line}")
 
 
@@ -108,9 +108,9 @@ def trl() -> Explanation:
         contradictions=(
             Contradiction(
                 statements=(
-                    requirements(OLD, 9),
+                    asks(OLD, 9),
                     needs("trl[vllm]", "0.28.0", "vllm<0.13.0,>=0.10.2"),
-                    requirements(ASCEND, 10),
+                    asks(ASCEND, 10),
                     needs("vllm-ascend", "0.13.0", "vllm==0.13.0", MATRIX_FACT),
                 ),
                 closing=Closing(subject="vllm", numbers=(2, 4)),
@@ -190,12 +190,12 @@ def branching() -> Explanation:
         contradictions=(
             Contradiction(
                 statements=(
-                    requirements("trl[vllm]", 9, "cases"),
+                    asks("trl[vllm]", 9, "cases"),
                     needs("trl[vllm]", five, "vllm<0.13.0,>=0.10.2"),
                     needs("trl[vllm]", two, "numpy"),
-                    requirements("vllm-ascend==0.13.0", 10, "cases"),
+                    asks("vllm-ascend==0.13.0", 10, "cases"),
                     needs("vllm-ascend", "0.13.0", "vllm==0.13.0", MATRIX_FACT),
-                    requirements("numpy<2", 11, "cases"),
+                    asks("numpy<2", 11, "cases"),
                     Forbids(
                         subject="numpy",
                         versions=(ReleaseRange("1.26.4", "1.26.4", 1),),
@@ -403,7 +403,7 @@ def why(*, moves: bool = False) -> Why:
     bound = needs("vllm-ascend", "0.13.0", "numpy<2.0.0", MATRIX_FACT)
     contradiction = Contradiction(
         statements=(
-            requirements("verl==0.7.1", 9, "verl-qwen3.5"),
+            asks("verl==0.7.1", 9, "verl-qwen3.5"),
             upper,
             Asks(text="numpy==2.0.0", where="--package"),
         ),

@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 from resolver.model.fact import Fact, Strength
 from resolver.model.problem import PYPI, Problem
 from resolver.model.release import File
-from resolver.resolve.check import check
+from resolver.resolve.independent_check import check
 from tests.datacatalog import DataCatalog
 from tests.problems import (
     absent,
@@ -115,8 +115,8 @@ def index() -> DataCatalog:
     catalog.add_archive("source", "1")
     catalog.add_archive("built", "1", members={"requirements.txt": "gone==1"})
     catalog.add_archive("early", "1.1", yanked="")
-    catalog.add_wheel("archived", "2rc1")
-    catalog.add_archive("archived", "1")
+    catalog.add_wheel("boxed", "2rc1")
+    catalog.add_archive("boxed", "3")
     return catalog
 
 
@@ -162,7 +162,7 @@ _WHEELS, _BUILT = replace(problem("source==1"), wheels_only=True), problem("buil
         (_BUILT, _BUILT, []),
         # pre-releases
         (_LATEST, problem("early"), [_NEEDLESS]),
-        (problem("archived", prereleases="allow"), problem("archived"), ["archived 2rc1 is a pre-release, and 1 fits"]),
+        (problem("boxed<3", prereleases="allow"), problem("boxed"), ["boxed 2rc1 is a pre-release, and 3 fits"]),
         (_LATEST, problem("early>1rc1", prereleases="never"), ["early 2rc2 is a pre-release"]),
         # practices: those in force are facts of the problem, others are not
         (

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from resolver.index.protocol import UnusableFile
 from resolver.lock.build import build
 from resolver.model.message import message
-from resolver.resolve.check import check
+from resolver.resolve.independent_check import check
 from resolver.resolve.needs import requirements_file
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, pins, problem, solved, told

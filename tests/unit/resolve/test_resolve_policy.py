@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from resolver.resolve.check import check
+from resolver.resolve.independent_check import check
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, excludes, names, pins, problem, solved
 

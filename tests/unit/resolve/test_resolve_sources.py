@@ -7,7 +7,7 @@ from packaging.version import Version
 
 from resolver.lock.build import applied_facts
 from resolver.model.resolution import Resolution
-from resolver.resolve.check import check
+from resolver.resolve.independent_check import check
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
