@@ -15,7 +15,7 @@ import msgspec
 from resolver import files
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import print_error, print_line
+from resolver.cli.console import print_line, print_to_stderr
 from resolver.cli.options import ALL, Settings, settings
 from resolver.cli.selection import locked_stacks, named_stacks
 from resolver.config.compile import compile_problems
@@ -235,7 +235,7 @@ def _report(
         run.print_message("cli.pruned" if pruned else "cli.left", name=name)
     for lock, error in content.failed.items():
         _, stack, target = lock.split("/")
-        print_error(f"{translate('cli.for', run.language, stack=stack, target=target)}: error: {error}")
+        print_to_stderr(f"{translate('cli.for', run.language, stack=stack, target=target)}: error: {error}")
     if content.failed:
         run.print_message("cli.not-bundled", locks=message("cli.locks", count=len(content.failed)))
     run.print_message("cli.copy", folder=folder, name=folder.name)

@@ -16,7 +16,7 @@ from resolver.audit.compare import DAYS, compare, is_grave, locked_indexes, old_
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
-from resolver.cli.console import print_error, print_json, print_line
+from resolver.cli.console import print_json, print_line, print_to_stderr
 from resolver.cli.options import ALL, Settings, settings, today
 from resolver.cli.selection import chosen_targets, locked_stacks, unknown_locks
 from resolver.config.compile import compile_problems
@@ -81,7 +81,7 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
                 if len(names) == 1:
                     raise
                 error = failure(exception)
-                print_error(f"{escaped(name)}: error: {error}")
+                print_to_stderr(f"{escaped(name)}: error: {error}")
                 state = verbatim(error.message)
                 of_stack = [_Result(name, name, "", state, error.exit_status, more=error.parts())]
             if not run.as_json:
@@ -93,11 +93,11 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
         return status
     _print_hints(results, run)
     for folder in stray:
-        print_error(f"hint: {folder} belongs to no target of its stack any more; remove it if it is not needed")
+        print_to_stderr(f"hint: {folder} belongs to no target of its stack any more; remove it if it is not needed")
     for name in unknown if not stacks or ALL in stacks else ():
         belongs = f"{run.locks / name} belongs to a stack that is not in {run.matrices}"
         again = run.command("check", f"path/to/{name}.toml")
-        print_error(f"hint: {belongs}; give the path of its file: {again}")
+        print_to_stderr(f"hint: {belongs}; give the path of its file: {again}")
     return status
 
 

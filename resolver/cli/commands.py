@@ -20,7 +20,7 @@ import click
 
 from resolver import __version__
 from resolver.cli import COMMANDS
-from resolver.cli.console import print_error, print_json
+from resolver.cli.console import print_json, print_to_stderr
 from resolver.errors import InputError, ResolverError, did_you_mean
 from resolver.files import advice, is_limit
 
@@ -109,7 +109,7 @@ def status() -> int:
             raise KeyboardInterrupt from None
         error = failure(exception)
         with suppress(OSError):  # writing may be the very failure being reported
-            print_error(f"error: {error}")
+            print_to_stderr(f"error: {error}")
         if "--json" in sys.argv[1:]:
             with suppress(OSError):
                 print_json({"status": "error", **error.parts()})

@@ -61,7 +61,7 @@ def print_json(value: object) -> None:
     sys.stdout.write(json_text(value) + "\n")
 
 
-def print_error(text: str) -> None:
+def print_to_stderr(text: str) -> None:
     """Print a line on stderr, with commands as called; the word `error` before a message is red."""
     before, error, message = text.partition("error:")
     label = styled(error, has_color(sys.stderr), "bold red")

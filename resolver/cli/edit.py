@@ -11,7 +11,7 @@ import click
 from resolver import files
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import ConflictPage, print_error
+from resolver.cli.console import ConflictPage, print_to_stderr
 from resolver.cli.options import Settings, settings, ships
 from resolver.cli.outcome import print_failures, print_results
 from resolver.cli.session import Session
@@ -123,7 +123,7 @@ def _edit_and_lock(run: Settings, stack: str, edit: Callable[[StackText], StackT
         run.progress.clear()
         if not locked:
             files.write(file, original)
-            print_error(translate("edit.undone", run.language, path=path))
+            print_to_stderr(translate("edit.undone", run.language, path=path))
     if locked:
         print_results(results, run.language, together=False)
     else:

@@ -18,7 +18,7 @@ from resolver import files
 from resolver.cli import options
 from resolver.cli.answers import explanation_of_refutation
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import ConflictPage, print_error, print_line
+from resolver.cli.console import ConflictPage, print_line, print_to_stderr
 from resolver.cli.options import Settings, output_folder, settings
 from resolver.cli.outcome import CONFLICT, UNDECIDED, Job, print_targets
 from resolver.cli.session import Session
@@ -79,7 +79,7 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
             arguments = shlex.join([stack, *targets, *cutoff, *run.repeated_options])
             page.write("\n" + translate("conflict.lock-solvable", run.language, len(solvable), stack=arguments) + "\n")
         for folder, _ in conflicts:
-            print_error(translate("conflict.report-in", run.language, folder=folder))
+            print_to_stderr(translate("conflict.report-in", run.language, folder=folder))
         # a snapshot suffices to find ways out, but not to lock them
         next_step = "conflict.written-online" if catalogs.used_snapshot else "conflict.written"
         for path in written:

@@ -14,7 +14,7 @@ import click
 
 from resolver import files
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import columns, print_error
+from resolver.cli.console import columns, print_to_stderr
 from resolver.cli.options import Settings, settings, today
 from resolver.cli.sweep import CellSolver, ExecutorFactory, Journal, Sweep, answers, cluster, processes
 from resolver.config.grid import NAME, Grid, load_grid
@@ -136,5 +136,5 @@ def _solved(
         progress = message("matrix.progress", done=number, of=len(unsolved), minutes=f"{minutes:.0f}")
         run.progress.label(progress.code, **progress.values)
         if number % _LOGGED == 0 and not sys.stderr.isatty():
-            print_error(translate(progress, run.language))
+            print_to_stderr(translate(progress, run.language))
     return solved

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from resolver.cli.console import columns, for_stream, has_color, print_error, print_json
+from resolver.cli.console import columns, for_stream, has_color, print_json, print_to_stderr
 from resolver.config.load import Inputs
 from resolver.errors import ResolverError, StaleLock
 from resolver.i18n import translate
@@ -167,9 +167,9 @@ def print_failures(results: Sequence[TargetResult], language: Language) -> None:
             who = result.stack
             if result.target:
                 who = translate("cli.for", language, stack=result.stack, target=result.target)
-            print_error(f"{who}: error: {result.answer}" if len(results) > 1 else f"error: {result.answer}")
+            print_to_stderr(f"{who}: error: {result.answer}" if len(results) > 1 else f"error: {result.answer}")
         elif result.written and not isinstance(result.answer, Lock):
-            print_error(translate("conflict.report-in", language, folder=result.folder))
+            print_to_stderr(translate("conflict.report-in", language, folder=result.folder))
 
 
 def _row(result: TargetResult, language: Language) -> SummaryRow:

@@ -11,7 +11,7 @@ import pytest
 from rich.cells import cell_len
 
 from resolver.cli import console
-from resolver.cli.console import Progress, has_color, print_error
+from resolver.cli.console import Progress, has_color, print_to_stderr
 from resolver.index.net.downloads import TransferProgress
 from resolver.index.protocol import Traffic
 from resolver.model.message import message
@@ -46,8 +46,8 @@ def test_where_there_is_color(
 
 def test_errors_are_red_warnings_yellow(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    print_error("demo: error: it failed\n  at here: error: not this\nhint: mend it")
-    print_error("hint: nothing of it")
+    print_to_stderr("demo: error: it failed\n  at here: error: not this\nhint: mend it")
+    print_to_stderr("hint: nothing of it")
     Progress("zh").warn(message("cli.replaced", file="a", was="b", now="c"))
     first, *others = capsys.readouterr().err.splitlines()
     assert first == "demo: \x1b[1;31merror:\x1b[0m it failed"
