@@ -20,6 +20,7 @@ from resolver.errors import InputError, ResolverError, UndecidedError
 from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
+from resolver.model.as_of import NEWEST
 from resolver.model.dependency import NeedLine, NeedSource, Unusable
 from resolver.model.problem import Checks, Problem, RootRequirement
 from resolver.model.requirement import Requirement
@@ -236,7 +237,8 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
     stack = replace(
         resolution.problem.stack, requirements=tuple(requirements), checks=Checks(), departures=(), absent=()
     )
-    return replace(resolution.problem, stack=stack, wheels_only=True, sources={})
+    policy = replace(resolution.problem.policy, as_of=resolution.as_of.day or NEWEST)  # tools are of the same day
+    return replace(resolution.problem, stack=stack, policy=policy, wheels_only=True, sources={})
 
 
 def _build_need(line: str, origin: NeedLine) -> Requirement:

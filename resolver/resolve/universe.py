@@ -91,6 +91,7 @@ class Universe(Candidates):
             return fresh
         variant = copy(self)
         variant.problem, variant.sources, variant.preferred = problem, fresh.sources, fresh.preferred
+        variant.__dict__.pop("as_of", None)  # it follows from the lines
         return variant
 
     def with_line(self, line: str, where: str, preferred: Mapping[NormalizedName, Version] | None = None) -> Universe:
@@ -98,7 +99,9 @@ class Universe(Candidates):
         stack = self.problem.stack
         root = RootRequirement(need=text.requirement(line), origin=StackLine(line, where))
         stack = replace(stack, requirements=(*stack.requirements, root))
-        return self.variant(replace(self.problem, stack=stack), preferred)
+        variant = self.variant(replace(self.problem, stack=stack), preferred)
+        variant.as_of = self.as_of  # a line that only asks "what if?" does not change the day
+        return variant
 
     def narrowed(self, releases: Mapping[Package, int], choices: Mapping[Package, Candidate]) -> Universe:
         """The universe for a stack that admits only certain releases, as masks, of the projects that it requires.
