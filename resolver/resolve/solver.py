@@ -6,6 +6,7 @@ The isolated build environments of source archives are further small problems.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -25,6 +26,7 @@ from resolver.model.dependency import NeedLine, NeedSource, Unusable
 from resolver.model.problem import Checks, Problem, RootRequirement
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution, Statement
+from resolver.resolve.extra_bounds import with_extra_bounds
 from resolver.resolve.gather import Choices, InvalidChoiceError, gather, upgrade
 from resolver.resolve.grounded import Ground, LineGround
 from resolver.resolve.independent_check import check
@@ -86,7 +88,10 @@ def decide(
 
     `hints` are projects that will probably be needed, whose pages are requested at once.
     """
-    return search(universe, hints=hints, tick=tick) or prove(universe, tick)
+    answer = search(universe, hints=hints, tick=tick) or prove(universe, tick)
+    if isinstance(answer, Refutation):
+        return answer
+    return with_extra_bounds(universe, answer, partial(search, tick=tick))
 
 
 def search(universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None) -> Resolution | None:
