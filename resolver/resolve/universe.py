@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
@@ -64,6 +65,9 @@ class ExtraBound(NamedTuple):
     project: NormalizedName
     # the extra, and the project that it bounds
     other: NormalizedName
+    # specifiers that releases of `project` older than `since` are held to as well; empty for none
+    upper: str = ""
+    since: str = ""
 
 
 class Universe(Candidates):
@@ -354,10 +358,15 @@ class Universe(Candidates):
         """Yield the bounds in force that the extras of a release put on other projects."""
         name = text.name(candidate.package.name)
         for bound in sorted(self._extra_bounds):
-            for need in self.extra_requirements(name, release, bound.other) if bound.project == name else ():
-                line = need.without_marker()
-                origin = NeedLine(NeedSource.METADATA, str(candidate), line, release.file.filename)
-                yield Edge(Package(need.name, "", PackageKind.VERSION), need.specifier, origin)
+            if bound.project != name:
+                continue
+            package = Package(bound.other, "", PackageKind.VERSION)
+            allowed = [need.specifier for need in self.extra_requirements(name, release, bound.other)]
+            if bound.since and release.version < Version(bound.since):
+                allowed.append(SpecifierSet(bound.upper))
+            for specifiers in allowed:
+                line = f"{bound.other}{specifiers}"
+                yield Edge(package, specifiers, NeedLine(NeedSource.METADATA, str(candidate), line))
 
     def module_edges(self, candidate: Candidate) -> Iterator[Edge]:
         """Yield an edge for each module that a release owns together with another project; reads no metadata."""

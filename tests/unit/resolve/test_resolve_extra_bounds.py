@@ -34,6 +34,19 @@ def test_where_no_release_fits_the_lock_is_made_and_says_so() -> None:
     assert unmet("models==5", "torch==2.5", catalog=index()) == [("models", "torch>=2.6", "2.5")]
 
 
+def test_a_pin_in_an_extra_makes_no_bound() -> None:
+    catalog = index('torch==2.6; extra == "torch"')
+    assert pins(problem("models", "torch==2.5"), catalog) == {"models": "5", "torch": "2.5"}
+    assert unmet("models", "torch==2.5", catalog=catalog) == []
+
+
+def test_an_older_release_without_an_upper_bound_is_no_way_out() -> None:
+    catalog = index('torch<2.5; extra == "torch"')
+    assert pins(problem("models", "torch==2.5"), catalog) == {"models": "5", "torch": "2.5"}
+    assert unmet("models", "torch==2.5", catalog=catalog) == [("models", "torch<2.5", "2.5")]
+    assert pins(problem("models", "torch"), index('torch<2.6; extra == "torch"')) == {"models": "5", "torch": "2.5"}
+
+
 def test_one_bound_that_cannot_be_met_keeps_no_other_from_being_met() -> None:
     catalog = index()
     catalog.add_wheel("arrays", "2", ['torch<2; extra == "torch"'], extras=["torch"])
