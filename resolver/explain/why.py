@@ -71,6 +71,8 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
         moves=moves,
         unreachable=tuple(project.unreachable),
         untried=untried,
+        day=universe.as_of.day,
+        after_day=sum(_is_later(project, version, universe.as_of.day) for version in newer),
         later=tuple(islice(_later(project, pin, newer, universe.as_of.day), _LATER)),
     )
 
@@ -85,6 +87,11 @@ def _later(
             continue
         if because := project.put_last(position):
             yield version, tuple(because)
+
+
+def _is_later(project: Project, version: str, day: str) -> bool:
+    position = project.position(Version(version))
+    return position is not None and project.is_later(position, day)
 
 
 def _newer(project: Project, version: Version) -> Iterator[str]:

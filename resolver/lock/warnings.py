@@ -108,7 +108,7 @@ def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog
 
 
 def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
-    """An unknown CANN, bounds of extras, old releases, practices; then extras and newer releases that the stack's lines do not get."""
+    """Yield an unknown CANN, bounds of extras, old releases, practices; then missing extras and skipped releases."""
     if near := resolution.problem.near_canns:
         yield message("lock.unknown", value=resolution.problem.target.system["cann"], near=" / ".join(near))
     for row in resolution.unmet_bounds:

@@ -194,3 +194,6 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     unreachable: tuple[str, ...] = ()
     untried: str = ""
     later: tuple[tuple[str, tuple[Warns, ...]], ...] = ()
+    # the day whose releases are preferred, and how many of the newer ones appeared after it
+    day: str = ""
+    after_day: int = 0

@@ -237,6 +237,8 @@ def _newer(why: Why) -> Iterator[Message]:
     else:
         versions = first_of(why.newer, _NEWER)
         yield message("conflict.newer-releases", count=len(why.newer), versions=versions)
+    if why.after_day:
+        yield message("conflict.after-day", count=why.after_day, day=why.day, name=why.name)
     for version, facts in why.later:
         places = joined("comma", [with_strength(fact, fact.where) for fact in facts])
         yield message("conflict.taken-later", version=version, pin=why.version, facts=places)

@@ -199,6 +199,8 @@ def why_json(why: Why, language: Language = "en") -> dict[str, Any]:
         "unreachable": list(why.unreachable),
         "untried": why.untried,
         "later": [{"version": version, "facts": [fact.id for fact in facts]} for version, facts in why.later],
+        "as_of": why.day,
+        "after_day": why.after_day,
         "contradictions": [_contradiction(row, language) for row in why.contradictions],
         "moves": [{"name": name, "old": old, "new": new} for name, old, new in why.moves],
     }
