@@ -105,6 +105,10 @@ def requires(package: str, versions: str, *needs: str) -> facts.Requires:
     return facts.Requires(**common(package, versions, "requires"), needs=tuple(map(need, needs)))
 
 
+def constrains(package: str, versions: str, *bounds: str) -> facts.Constrains:
+    return facts.Constrains(**common(package, versions, "constrains"), bounds=tuple(map(text.requirement, bounds)))
+
+
 def excludes(package: str, versions: str, reason: str = "it is broken") -> facts.Excludes:
     return facts.Excludes(**common(package, versions, "excludes") | {"reason": reason})
 

@@ -124,6 +124,9 @@ def _check_kind(fact: Fact, versions: Sequence[Version], offers: Offers) -> Iter
     match fact:
         case model.Requires():
             yield from _check_needs(fact, fact.needs, versions, offers)
+        case model.Constrains():
+            for bound in fact.bounds:
+                yield from _check_requirement(fact, bound, versions, offers)
         case model.Replaces():
             yield from _check_replacement(fact, versions, offers)
             yield from _check_needs(fact, fact.add, versions, offers)

@@ -19,7 +19,20 @@ from resolver.errors import InputError
 from resolver.files import digest
 from resolver.model import text
 from resolver.model.dependency import StackLine
-from resolver.model.fact import Builds, Fact, Names, Need, Practice, Requires, Strength, conditions_of, needs_of
+from resolver.model.fact import (
+    Builds,
+    Constrains,
+    Fact,
+    Names,
+    Need,
+    Practice,
+    Requires,
+    Strength,
+    bounds_of,
+    conditions_of,
+    needs_of,
+    relaxable_needs,
+)
 from resolver.model.problem import PYPI, Binding, Index, Indexes, Policy, Problem, Relaxed, RootRequirement, Stack
 from resolver.model.release import Source
 from resolver.model.requirement import Requirement, Value, named_values, nearest, parse_value
@@ -104,7 +117,8 @@ def _root_requirement(document: Document[StackFile], number: int, known: Compone
 def _require_markers(requirements: Iterable[RootRequirement], facts: Iterable[Fact], targets: Iterable[Target]) -> None:
     """Raise InputError if a marker compares what cannot be compared (PEP 508), or the kernel, which is not known."""
     needs = [(root.need, root.origin.where) for root in requirements]
-    needs += [(need, fact.where) for fact in facts for need in (*needs_of(fact), *conditions_of(fact))]
+    for fact in facts:
+        needs += [(need, fact.where) for need in (*needs_of(fact), *bounds_of(fact), *conditions_of(fact))]
     for need, where in needs:
         if not isinstance(need, Requirement) or need.marker is None:
             continue
@@ -132,7 +146,7 @@ def _relaxed(document: Document[StackFile], facts: tuple[Fact, ...]) -> Iterator
             why = f"it is enforced: an installer or the package itself checks it; see {fact.where}"
             where = document.place("relax", number, "fact")
             raise InputError(f"the fact `{fact.id}` cannot be relaxed", where=where, why=why)
-        needs = [str(need) for need in fact.needs] if isinstance(fact, Requires) else []
+        needs = [str(need) for need in relaxable_needs(fact)]
         for at, need in enumerate(row.needs):
             if need not in needs:
                 raise InputError(
@@ -182,6 +196,10 @@ def _without_relaxed(facts: Iterable[Fact], relaxed: Sequence[Relaxed]) -> Itera
             ignored = {need for row in rows for need in row.needs}
             if needs := tuple(need for need in fact.needs if str(need) not in ignored):
                 yield replace(fact, needs=needs)
+        elif isinstance(fact, Constrains) and all(row.needs for row in rows):
+            ignored = {need for row in rows for need in row.needs}
+            if bounds := tuple(bound for bound in fact.bounds if str(bound) not in ignored):
+                yield replace(fact, bounds=bounds)
 
 
 def _applies(fact: Fact, target: Target, needs: Iterable[Need]) -> bool:

@@ -86,6 +86,9 @@ def _check(fact: model.Fact, place: Place, known: ComponentValues) -> None:
                     hint='add risk = "…": what may fail because metadata is not followed, or leave it out',
                 )
             return
+        case model.Constrains():
+            for at, bound in enumerate(fact.bounds):
+                _check_bound(fact, bound, place("bounds", at))
         case model.Warns() if fact.last:
             if (
                 fact.together_with
@@ -107,6 +110,23 @@ def _check(fact: model.Fact, place: Place, known: ComponentValues) -> None:
             pass
     if practice:
         raise InputError("only a `replaces` or `requires` fact can be a practice", where=place("strength"))
+
+
+def _check_bound(fact: model.Constrains, bound: Requirement, where: str) -> None:
+    """Raise InputError for a bound that bounds nothing, or more than another project."""
+    if bound.name == fact.package:
+        raise InputError(
+            f"`{bound}` bounds the project itself",
+            where=where,
+            hint="`constrains` is about other projects; an `excludes` fact takes releases out",
+        )
+    if bound.extras or not str(bound.specifier):
+        raise InputError(
+            f"`{bound}` is not a bound",
+            where=where,
+            why="a bound is a project with versions and without extras, as in a constraints file",
+            hint='write for instance "numpy>=2"; what must be installed is a `requires` fact',
+        )
 
 
 def _check_recipe(recipe: Recipe, place: Place) -> None:

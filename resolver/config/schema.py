@@ -39,6 +39,7 @@ class FactFile(_Table, kw_only=True, frozen=True):
 
     defaults: Defaults = Defaults()
     requires: tuple[fact.Requires, ...] = ()
+    constrains: tuple[fact.Constrains, ...] = ()
     excludes: tuple[fact.Excludes, ...] = ()
     replaces: tuple[fact.Replaces, ...] = ()
     metadata: tuple[fact.Metadata, ...] = ()

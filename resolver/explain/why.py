@@ -167,6 +167,11 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
                 applies = fact.is_about(pin.name, pin.version)
                 for need in fact.needs if applies and fact.counts_for(pin.release.file) else ():
                     yield origin_statement(NeedLine(NeedSource.FACT, f"{pin.name} {pin.version}", str(need), fact=fact))
+            case facts.Constrains():
+                for bound in fact.bounds if fact.is_about(pin.name, pin.version) else ():
+                    yield origin_statement(
+                        NeedLine(NeedSource.FACT, f"{pin.name} {pin.version}", str(bound), fact=fact)
+                    )
             case facts.Collides() | facts.Absent():
                 if pin.name in (fact.package, fact.other):
                     yield Shares(fact=fact)

@@ -258,6 +258,8 @@ def _is_used(fact: facts.Fact, resolution: Resolution) -> bool:
             return so and not any(_is_met(need, resolution) for need in fact.unless)
         case facts.Requires():
             return fact.counts_for(release.file)
+        case facts.Constrains():
+            return any(resolution.pin(bound.name) is not None for bound in fact.bounds)
         case facts.Metadata() | facts.Builds():
             return not release.file.is_wheel and release.source is None
         case facts.External():

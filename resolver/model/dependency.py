@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 from packaging.specifiers import SpecifierSet
@@ -20,7 +20,8 @@ class PackageKind(IntEnum):
     COMPONENT = 0  # a component of the target: cann, hdk, soc, glibc, python
     MODULE = 1  # an importable module that several distributions have
     PROJECT = 2  # a project, with or without one of its extras
-    UNAVAILABLE = 3  # has no candidates: required by what cannot be used
+    VERSION = 3  # the version of a project, if that is installed: what bounds on it are about
+    UNAVAILABLE = 4  # has no candidates: required by what cannot be used
 
 
 class Package(NamedTuple):
@@ -47,7 +48,8 @@ class Package(NamedTuple):
 class Candidate(msgspec.Struct, frozen=True, eq=False):
     """A candidate for a package. There is one object for each, so that identity is equality.
 
-    `chosen` is a project's release, a component's value, or the name of the distribution that has a module.
+    `chosen` is a project's release, a component's value, or the name of the distribution that has a module. For
+    `PackageKind.VERSION` it is the version of the project's release, or NOT_INSTALLED.
     """
 
     package: Package
@@ -65,10 +67,20 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
         return self.release.version
 
     def satisfies(self, allows: Allows) -> bool:
-        """Whether a requirement on a component or module admits it."""
-        if isinstance(allows, ComponentRequirement):
-            return not isinstance(self.chosen, Release) and allows.allows(self.chosen)
-        return isinstance(allows, ModuleOwner) and self.chosen == allows.name
+        """Whether a requirement on a component, module or version admits it."""
+        match allows:
+            case ComponentRequirement():
+                return not isinstance(self.chosen, Release) and allows.allows(self.chosen)
+            case ModuleOwner():
+                return self.chosen == allows.name
+            case Installed():
+                return self.chosen == allows.version
+            case SpecifierSet():
+                return self.chosen == NOT_INSTALLED or (
+                    isinstance(self.chosen, Version) and allows.contains(self.chosen, prereleases=True)
+                )
+            case _:
+                return False
 
     def __str__(self) -> str:
         return f"{self.package} {self.chosen.version if isinstance(self.chosen, Release) else self.chosen}"
@@ -141,7 +153,15 @@ class ReleaseMask(msgspec.Struct, frozen=True):
     positions: int
 
 
-Allows = SpecifierSet | ReleaseMask | ComponentRequirement | ModuleOwner
+class Installed(msgspec.Struct, frozen=True):
+    """The project is installed at this version: what each of its releases says of its `PackageKind.VERSION`."""
+
+    version: Version
+
+
+NOT_INSTALLED: Final = "not installed"
+
+Allows = SpecifierSet | ReleaseMask | ComponentRequirement | ModuleOwner | Installed
 
 
 class Edge(msgspec.Struct, frozen=True, eq=False):

@@ -113,6 +113,15 @@ class Requires(_Requirements, _OfWheels, frozen=True, kw_only=True):
     wheels: bool = False
 
 
+class Constrains(_Common, frozen=True, kw_only=True):
+    """Bounds on other projects that hold only if those are installed as well, like a constraints file of pip.
+
+    The metadata leaves them out because `package` works without these projects, or checks for them only when it runs.
+    """
+
+    bounds: Annotated[tuple[Requirement, ...], NOT_EMPTY]
+
+
 class Excludes(_Common, frozen=True, kw_only=True):
     """Releases that must not be used."""
 
@@ -281,6 +290,7 @@ def _asks_for(line: Requirement, exception: Requirement) -> bool:
 
 Fact = (
     Requires
+    | Constrains
     | Excludes
     | Replaces
     | Metadata
@@ -305,9 +315,25 @@ def needs_of(fact: Fact) -> tuple[Need, ...]:
     return fact.add if isinstance(fact, Replaces) else ()
 
 
+def bounds_of(fact: Fact) -> tuple[Requirement, ...]:
+    """Return the bounds that a fact puts on projects which it does not require."""
+    return fact.bounds if isinstance(fact, Constrains) else ()
+
+
 def conditions_of(fact: Fact) -> tuple[Need, ...]:
     """What decides whether a warning concerns a lock."""
     return (*fact.together_with, *fact.unless) if isinstance(fact, Warns) else ()
+
+
+def relaxable_needs(fact: Fact) -> tuple[Need, ...]:
+    """Return the needs of a fact that a stack may set aside one by one, leaving the others in force."""
+    match fact:
+        case Requires():
+            return fact.needs
+        case Constrains():
+            return fact.bounds
+        case _:
+            return ()
 
 
 def projects_named_by(fact: Fact) -> tuple[NormalizedName, ...]:
@@ -318,7 +344,7 @@ def projects_named_by(fact: Fact) -> tuple[NormalizedName, ...]:
         case After():
             return fact.others
         case _:
-            needs = (*needs_of(fact), *conditions_of(fact))
+            needs = (*needs_of(fact), *bounds_of(fact), *conditions_of(fact))
             return tuple(need.name for need in needs if isinstance(need, Requirement))
 
 

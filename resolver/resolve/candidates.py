@@ -20,9 +20,11 @@ from resolver.index.protocol import Catalog, Lookup
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import (
+    NOT_INSTALLED,
     Allows,
     Candidate,
     Edge,
+    Installed,
     NeedLine,
     NeedSource,
     Package,
@@ -102,6 +104,8 @@ class Candidates:
         self._facts: dict[NormalizedName, list[facts.Fact]] = {}
         for fact in problem.facts:
             self._facts.setdefault(fact.package, []).append(fact)
+        # the projects that facts put bounds on without requiring them
+        self.bounded_projects = frozenset(bound.name for fact in problem.facts for bound in facts.bounds_of(fact))
         self._collisions = [fact for fact in problem.facts if isinstance(fact, (facts.Collides, facts.Absent))]
         self._projects: dict[NormalizedName, Project] = {}
         self._ordered: dict[NormalizedName, OrderedReleases] = {}  # of all variants
@@ -142,7 +146,12 @@ class Candidates:
         return name in self._projects
 
     def mask(self, package: Package, allows: Allows) -> int:
-        """The candidates that a requirement admits, as a mask: for a project, one bit per release (see `project`)."""
+        """The candidates that a requirement admits, as a mask: for a project, one bit per release (see `project`).
+
+        A version has no list of candidates (see `version_candidates`), so its mask says nothing.
+        """
+        if package.kind is PackageKind.VERSION:
+            return -1
         if package.kind is PackageKind.PROJECT:
             return self.project(text.name(package.name)).mask(allows)
         return sum(candidate.satisfies(allows) << at for at, candidate in enumerate(self._choices(package)))
@@ -204,6 +213,17 @@ class Candidates:
             yield final
         if policy == "if-necessary" and final is None and not stable:
             yield from self._usable(package, mask & ~project.stable, yanked=demand.pinned_by_user)
+
+    def version_candidates(self, package: Package, edges: Iterable[Edge]) -> Iterator[Candidate]:
+        """Yield the version of a project that these edges on it leave: the installed one, or none if it is not.
+
+        No page is needed for this, so a bound on a project that nothing requires costs no request.
+        """
+        edges = list(edges)
+        installed = [edge.allows.version for edge in edges if isinstance(edge.allows, Installed)]
+        candidate = self.candidate_for(package, installed[0] if installed else NOT_INSTALLED)
+        if all(candidate.satisfies(edge.allows) for edge in edges):
+            yield candidate
 
     def all_candidates(self, package: Package) -> Iterator[Candidate]:
         """All candidates of a package that some requirements could admit, the least preferred last.

@@ -58,6 +58,7 @@ class Clauses(Grounded):
         self._nowhere: dict[tuple[Package, str], int] = {}  # package and specifier -> variable
         self._ruled_out: list[tuple[Package, Lack, Callable[[Edge], bool], bool]] = []
         self._pins: dict[Package, list[tuple[SpecifierSet, list[int], bool]]] = {}
+        self._bounds: dict[Package, list[tuple[list[int], SpecifierSet]]] = {}  # clauses of bounds on each project
         self.prefetch = Prefetch(universe)
         self._variables: dict[Candidate, int] = {}
         self._candidates: dict[int, Candidate] = {}
@@ -93,7 +94,8 @@ class Clauses(Grounded):
         self.add_package(candidate.package)
         self.prefetch.prefetch(edges)
         for edge in edges:
-            self._add(candidate, edge)
+            if edge.package.kind is not PackageKind.MODULE:  # known since the package was added
+                self._add(candidate, edge)
 
     def import_clauses(self, other: Clauses) -> int:
         """Open what other clauses have opened, of the packages that these have.
@@ -124,11 +126,16 @@ class Clauses(Grounded):
         absent: list[int] = []
         if package.kind is PackageKind.PROJECT and not package.extra:
             absent = list(self._absent_releases(package, {candidate.release.position for candidate in candidates}))
+            for candidate in candidates:
+                for edge in self.universe.module_edges(candidate):
+                    self._add(candidate, edge)
         self.at_most_one([*variables, *absent])
         if package.kind is not PackageKind.MODULE:  # tried first: the most preferred of each package
             self._solver.set_phases([*variables[:1], *(-variable for variable in (*variables[1:], *absent))])
         if package.kind is PackageKind.COMPONENT:
             self.rule([ComponentGround(package.name)], [variables[0]])
+        for clause, bound in self._bounds.get(package, ()):
+            self._exclude_beyond(package, bound, clause)
         if package.extra:
             self.add_package(package.base)
             # an extra is of its project's release: known without its metadata
@@ -207,6 +214,9 @@ class Clauses(Grounded):
     # --- clauses
 
     def _add(self, parent: Candidate | None, edge: Edge) -> None:
+        if edge.package.kind is PackageKind.VERSION:
+            self._add_bound(parent, edge)
+            return
         self.add_package(edge.package)
         premise = [] if parent is None else [-self.variable(parent)]
         for because, bounds in grounds(parent.package if parent is not None else None, edge):
@@ -216,6 +226,29 @@ class Clauses(Grounded):
                 selectors = [-self.selector(ground) for ground in because]
                 self._exclude_other_pins(edge.package, edge.allows, [*selectors, *premise])
             self.rule(because, [*premise, *self._allowed(edge, edge.allows if bounds else None)])
+
+    def _add_bound(self, parent: Candidate | None, edge: Edge) -> None:
+        """Add the clauses of a bound: not the parent, or not a release beyond it. A bound requires nothing."""
+        assert parent is not None  # noqa: S101  only releases have bounds
+        project = Package(edge.package.name)
+        for because, _ in grounds(parent.package, edge):
+            for ground in because:
+                self.edges.setdefault(ground, []).append((parent, edge))
+            assert isinstance(edge.allows, SpecifierSet)  # noqa: S101  what is installed has no grounds
+            clause = [*(-self.selector(ground) for ground in because), -self.variable(parent)]
+            self._bounds.setdefault(project, []).append((clause, edge.allows))
+            if project in self.packages:
+                self._exclude_beyond(project, edge.allows, clause)
+
+    def _exclude_beyond(self, package: Package, bound: SpecifierSet, clause: list[int]) -> None:
+        """Add a clause for each release of a project that a bound does not admit."""
+        mask = self.universe.mask(package, bound)
+        for candidate in self.packages[package]:
+            if not mask >> candidate.release.position & 1:
+                self.add_clause([*clause, -self.variable(candidate)])
+        for position, variable in self._set_aside.get(package, {}).items():
+            if not mask >> position & 1:
+                self.add_clause([*clause, -variable])
 
     def _exclude_other_pins(self, package: Package, pin: SpecifierSet, clause: list[int]) -> None:
         """Two pins that differ clash, whatever the indexes have."""

@@ -80,6 +80,8 @@ class CompleteEngine:
 
     def _require(self, edges: Iterable[Edge]) -> None:
         for edge in edges:
+            if edge.package.kind is PackageKind.VERSION:
+                continue  # the clauses of bounds are about the project itself: there is nothing to decide
             self._first_required.setdefault(edge.package, len(self._first_required))
             demands = self._demands.setdefault(edge.package, [])
             demand = self._universe.demand(edge)
@@ -90,6 +92,8 @@ class CompleteEngine:
         while len(self._chosen) > count:
             _, candidate = self._chosen.popitem()
             for edge in self._universe.edges(candidate):
+                if edge.package.kind is PackageKind.VERSION:
+                    continue
                 self._demands[edge.package].pop()
                 if not self._demands[edge.package]:
                     del self._demands[edge.package]

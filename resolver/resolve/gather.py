@@ -14,6 +14,7 @@ from itertools import takewhile
 
 import networkx as nx
 from msgspec.structs import replace
+from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import UndecidedError
@@ -46,7 +47,11 @@ class DependencyGraph:
         self.demands: dict[Package, Demand] = {}
         self.needs: dict[Package, set[Package]] = {}
         edges = [(edge, Package("")) for edge in universe.roots()]
+        self._bounds: dict[str, list[Edge]] = {}  # by the project that they are about
         for edge, parent in edges:  # which grows
+            if edge.package.kind is PackageKind.VERSION:
+                self._bounds.setdefault(edge.package.name, []).append(edge)
+                continue
             candidate = choices.get(edge.package)
             if candidate is None or not universe.is_admitted(candidate, edge):
                 raise InvalidChoiceError(f"{edge.origin} is not met")
@@ -60,6 +65,17 @@ class DependencyGraph:
             self.edges[candidate].append(edge)
         self.choices = {candidate.package: candidate for candidate in self.edges}
         self._universe = universe
+        for candidate in self.choices.values():
+            if candidate.package.kind is PackageKind.PROJECT and (broken := self.broken_bound(candidate)):
+                raise InvalidChoiceError(f"{broken.origin} is not met")
+
+    def broken_bound(self, candidate: Candidate) -> Edge | None:
+        """Return a bound of some choice that a release is beyond, whether or not the release is one of the choices."""
+        for edge in self._bounds.get(candidate.package.name, ()):
+            bound = edge.allows
+            if isinstance(bound, SpecifierSet) and not bound.contains(candidate.version, prereleases=True):
+                return edge
+        return None
 
     def unpermitted(self) -> Iterator[Candidate]:
         """The pre-releases and yanked releases of projects that the policies do not permit, given who requires them."""
@@ -92,6 +108,8 @@ def upgrade_others(universe: Universe, choices: Choices) -> Choices:
             # what a project requires of itself by way of others would be gone together with it
             others = DependencyGraph(universe, graph.choices, without=package) if package in circular else graph
             for newer in _before(candidate, universe.candidates(package, others.demands[package])):
+                if others.broken_bound(newer) is not None:
+                    continue
                 if (upgraded := _with_release(universe, graph.choices, newer)) is not None:
                     graph, circular = upgraded, _circular(upgraded)
                     has_changed = True
@@ -112,6 +130,8 @@ def _with_release(universe: Universe, choices: Choices, newer: Candidate) -> Dep
     choices = {**choices, **{package: candidate for package, candidate in candidates.items() if candidate is not None}}
     for package in packages:
         for edge in universe.edges(choices[package]):
+            if edge.package.kind is PackageKind.VERSION:
+                continue  # the graph compares bounds with what it reaches
             if edge.package.kind in (PackageKind.COMPONENT, PackageKind.MODULE) and edge.package not in choices:
                 admitted = universe.candidates(edge.package, universe.demand(edge))
                 choices.update((edge.package, candidate) for candidate in admitted)

@@ -82,6 +82,7 @@ class _Check:
             if pin.name in self._absent:
                 yield f"{pin.name} is pinned, and must be absent"
             yield from self._facts(pin)
+            yield from self._bounds(pin)
             if (pin.name, "") not in self._needed:
                 yield f"nothing asks for {pin.name}"
             if not self._needed.issuperset((pin.name, extra) for extra in pin.extras):
@@ -341,6 +342,16 @@ class _Check:
             if len(names) > 1:
                 yield f"{' and '.join(sorted(names))} must not be together, as each owns `{module}`"
 
+    def _bounds(self, pin: Pin) -> Iterator[str]:
+        """Yield each bound of a fact about a pin that another pin is beyond."""
+        for fact in self._facts_of_kind(pin, facts.Constrains):
+            for bound in fact.bounds:
+                other = self._pins.get(bound.name)
+                if other is None or not self._applies(bound, ""):
+                    continue
+                if not bound.specifier.contains(other.version, prereleases=True):
+                    yield f"{pin.name} {pin.version} works only with {bound}, and {other.version} is pinned"
+
     def _facts(self, pin: Pin) -> Iterator[str]:
         for fact in self._facts_about[pin.name]:
             match fact:
@@ -352,6 +363,8 @@ class _Check:
                     yield f"{pin.name} {pin.version} is a wheel, and a fact builds it from source"
                 case facts.Requires() | facts.Replaces() | facts.Metadata() | facts.Sources():
                     pass  # they say what a pin needs: see `_requirements` and `_source`
+                case facts.Constrains():
+                    pass  # see `_bounds`
                 case facts.Absent() | facts.Collides() | facts.Names() | facts.Builds():
                     pass  # see `_absences`, `_collisions` and `_file`
                 case facts.After() | facts.Warns() | facts.Exports() | facts.External():

@@ -96,6 +96,8 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
     ) -> Matches[Candidate]:
         """What the requirements and the policies admit, most preferred first, determined as far as it is looked at."""
         self._first_required.setdefault(identifier, len(self._first_required))
+        if identifier.kind is PackageKind.VERSION:
+            return list(self._universe.version_candidates(identifier, requirements[identifier]))
         demand = self._universe.demand(*requirements[identifier])
         banned = list(incompatibilities[identifier])
         if identifier.extra:
@@ -103,7 +105,10 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         pin = self.resolution.state.mapping.get(identifier)
         # before a final release gives way to a pre-release, what rules it out is reconsidered
         stable = pin is not None and isinstance(pin.chosen, Release) and not pin.version.is_prerelease
-        return partial(self._universe.candidates, identifier, demand, banned, stable=stable)
+        find = partial(self._universe.candidates, identifier, demand, banned, stable=stable)
+        if identifier.name in self._universe.bounded_projects:
+            return _Uncached(partial(self._within_bounds, identifier, find))
+        return find
 
     def is_satisfied_by(self, requirement: Edge, candidate: Candidate) -> bool:
         """Whether an edge admits a candidate, leaving policies aside."""
@@ -166,6 +171,25 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
             yield candidate
         if candidate is None:
             yield from islice(self._universe.candidates(package, demand, banned), 1)
+
+    def _within_bounds(self, package: Package, find: Callable[[], Iterator[Candidate]]) -> Iterator[Candidate]:
+        """Yield the candidates of a project that the current bounds on its version admit.
+
+        If none is left, one that clashes, so that resolvelib sees the clash.
+        """
+        criterion = self.resolution.state.criteria.get(Package(package.name, "", PackageKind.VERSION))
+        edges = criterion.iter_requirement() if criterion is not None else ()
+        bounds = [edge.allows for edge in edges if isinstance(edge.allows, SpecifierSet)]
+        clashing = None
+        is_any_admitted = False
+        for candidate in find():
+            if all(bound.contains(candidate.version, prereleases=True) for bound in bounds):
+                is_any_admitted = True
+                yield candidate
+            else:
+                clashing = clashing or candidate
+        if clashing is not None and not is_any_admitted:
+            yield clashing
 
 
 class _Uncached(list[Candidate]):

@@ -22,6 +22,7 @@ from resolver.model import text
 from resolver.model.dependency import (
     Candidate,
     Edge,
+    Installed,
     ModuleOwner,
     NeedLine,
     NeedSource,
@@ -297,9 +298,23 @@ class Universe(Candidates):
         for fact, needs in (*rows, *((fact, fact.add) for fact in replacing)):
             for need in needs:
                 yield from self._of_need(need, NeedLine(NeedSource.FACT, parent, str(need), fact=fact))
-        for collision in self.collisions(text.name(candidate.package.name), release.version):
-            origin = NeedLine(NeedSource.FACT, parent, f"the module `{collision.module}` for itself", fact=collision)
-            yield Edge(Package(collision.module, "", PackageKind.MODULE), ModuleOwner(candidate.package.name), origin)
+        for constrains in self._facts_about(candidate, facts.Constrains):
+            for bound in constrains.bounds:
+                if bound.marker is None or bound.marker.evaluate(self.problem.target.markers):
+                    origin = NeedLine(NeedSource.FACT, parent, str(bound), fact=constrains)
+                    yield Edge(Package(bound.name, "", PackageKind.VERSION), bound.specifier, origin)
+        if candidate.package.name in self.bounded_projects:
+            same = SameRelease(parent, f"{candidate.package.name} {release.version}")
+            yield Edge(Package(candidate.package.name, "", PackageKind.VERSION), Installed(release.version), same)
+        yield from self.module_edges(candidate)
+
+    def module_edges(self, candidate: Candidate) -> Iterator[Edge]:
+        """Yield an edge for each module that a release owns together with another project; reads no metadata."""
+        name = candidate.package.name
+        for collision in self.collisions(text.name(name), candidate.version):
+            line = f"the module `{collision.module}` for itself"
+            origin = NeedLine(NeedSource.FACT, str(candidate), line, fact=collision)
+            yield Edge(Package(collision.module, "", PackageKind.MODULE), ModuleOwner(name), origin)
 
     def _facts_about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
         return self.project(text.name(candidate.package.name)).facts_about(candidate.release.position, kind)

@@ -99,6 +99,7 @@ class BruteForce:
             for line in self._requires(name, pins[name], extra):
                 self._need(pins, line, walk, todo, wish=False)
         walk.faults += self._collisions(pins)
+        walk.faults += self._beyond_bounds(pins)
         return walk
 
     def _need(self, pins: Pins, line: str, walk: Walk, todo: list[tuple[str, str]], *, wish: bool) -> None:
@@ -156,6 +157,13 @@ class BruteForce:
         for module, names in owners.items():
             if len(names) > 1:
                 yield f"{' and '.join(sorted(names))} own the module {module}"
+
+    def _beyond_bounds(self, pins: Pins) -> Iterator[str]:
+        for name, version in pins.items():
+            for fact in self._world.facts_about(name, version, facts.Constrains):
+                for bound in fact.bounds:
+                    if bound.name in pins and not contains(bound.specifier, pins[bound.name]):
+                        yield f"{name} {version} works only with {bound}"
 
     def _policy(self, name: str, version: str, walk: Walk) -> Iterator[str]:
         release, asked = self._world.projects[name][version], walk.asked.get(name, [])

@@ -71,7 +71,11 @@ class Told:
             for one in self._statements:
                 if not isinstance(one, Needs) or one.subject != subject:
                     continue
-                if pins[name] in within(self._world, name, one.versions):
+                if pins[name] not in within(self._world, name, one.versions):
+                    continue
+                if isinstance(one.fact, facts.Constrains):
+                    walk.wrong |= self._is_beyond(pins, one.needs)
+                else:
                     self._need(pins, one.needs, walk, todo)
         owners: dict[str, set[str]] = {}
         for one in self._statements:
@@ -106,6 +110,11 @@ class Told:
         else:
             walk.wrong |= not specifier.contains(pins[name], prereleases=True)
             todo += [(name, ""), *((name, canonicalize_name(extra)) for extra in need.extras)]
+
+    def _is_beyond(self, pins: Pins, bound: str) -> bool:
+        """Whether a project that is pinned is not within a bound."""
+        need = Requirement(bound)
+        return need.name in pins and not need.specifier.contains(pins[need.name], prereleases=True)
 
     def _may_be_elsewhere(self, name: str, specifier: SpecifierSet) -> bool:
         return not any(specifier.contains(one, prereleases=True) for one in self._world.projects.get(name, ()))
@@ -224,8 +233,8 @@ def _needs(world: World, statement: Needs) -> Iterator[str]:
             said = not extra and any(
                 statement.needs == str(need)
                 for fact in (statement.fact,)
-                if fact in world.facts_about(name, version, facts.Requires, facts.Replaces)
-                for need in (fact.needs if isinstance(fact, facts.Requires) else fact.add)  # type: ignore[union-attr]
+                if fact in world.facts_about(name, version, facts.Requires, facts.Replaces, facts.Constrains)
+                for need in (*facts.needs_of(fact), *facts.bounds_of(fact))
             )
         if not said:
             yield f"{version} does not say so"

@@ -224,6 +224,13 @@ def test_contradictions() -> None:
     assert met >= {"Asks", "Has", "Needs", "Forbids", "Shares", "Lacks", "Branch"}
 
 
+@given(worlds(bounds=True))
+def test_contradictions_of_bounds(world: World) -> None:
+    case = conflict(world)
+    for law in _OF_CONTRADICTIONS:
+        law(case)
+
+
 @_laws
 @given(_policies)
 @example(policy_world(533))  # one release that is yanked, and a pre-release
@@ -384,7 +391,7 @@ def test_ways_out() -> None:
     met: set[ChangeKind] = set()
 
     @_with(48, 413, 445, 2052, 4225, 10086, 10192, 10346, 20005)
-    @given(st.one_of(worlds(), _machines))
+    @given(st.one_of(worlds(), worlds(bounds=True), _machines))
     @example(machine_world(30))  # a line and Python
     @example(machine_world(457))  # a line and CANN
     @example(machine_world(216))  # Python and the SoC

@@ -178,6 +178,11 @@ def test_worlds_with_prereleases_and_yanked_releases(world: World) -> None:
     assert told(holds(world)) == told(answer(world, backwards=True))
 
 
+@given(worlds(bounds=True, prereleases=True))
+def test_worlds_with_bounds(world: World) -> None:
+    holds(world)
+
+
 @given(worlds(plain=True))
 def test_worlds_in_which_projects_need_each_other_in_circles(world: World) -> None:
     keeps_its_promise(world, holds(world))

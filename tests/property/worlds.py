@@ -196,6 +196,8 @@ def _row(fact: facts.Fact, strength: str) -> dict[str, Any]:
     match fact:
         case facts.Requires():
             row["needs"] = [str(need) for need in fact.needs]
+        case facts.Constrains():
+            row["bounds"] = [str(bound) for bound in fact.bounds]
         case facts.Replaces():
             row |= {"drop": list(fact.drop), "add": [str(need) for need in fact.add]}
         case facts.Collides():
@@ -204,13 +206,15 @@ def _row(fact: facts.Fact, strength: str) -> dict[str, Any]:
 
 
 @st.composite
-def worlds(draw: st.DrawFn, *, prereleases: bool = False, plain: bool = False, easy: bool = False) -> World:
+def worlds(
+    draw: st.DrawFn, *, prereleases: bool = False, plain: bool = False, easy: bool = False, bounds: bool = False
+) -> World:
     """A world of two to six projects.
 
     `plain` leaves facts and unusable files out; `prereleases` adds pre-releases, yanked releases and the policies for
-    them; `easy` requires little, so that most worlds have a solution.
+    them; `easy` requires little, so that most worlds have a solution. With `bounds`, half of the facts constrain.
     """
-    return _Maker(_drawn(draw), prereleases=prereleases, plain=plain, easy=easy).world()
+    return _Maker(_drawn(draw), prereleases=prereleases, plain=plain, easy=easy, bounds=bounds).world()
 
 
 def random_world(seed: int) -> World:
@@ -298,8 +302,10 @@ class _Maker:
         prereleases: bool = False,
         plain: bool = False,
         easy: bool = False,
+        bounds: bool = False,
     ) -> None:
         self._number = number
+        self._bounds = bounds
         self._comparisons, self._most_facts = ((0, 0, 0, 0, 1), 1) if easy else ((0, 1, 0, 1, 2), 3)
         self._prereleases, self._plain = prereleases, plain
         self._pool = _VERSIONS + (_PRERELEASES if prereleases else ())
@@ -356,6 +362,10 @@ class _Maker:
     def _fact(self, names: Sequence[str]) -> facts.Fact:
         name = self._one(names)
         versions = self.specifier(self._versions[name])
+        if self._bounds and self._once_in(2):
+            other = self._one([other for other in names if other != name])
+            bound = self._comparison(self._versions[other])
+            return problems.constrains(name, versions, f"{other}{bound}")
         match self._one(("excludes", "component", "requires", "collides", "replaces")):
             case "requires":
                 return problems.requires(name, versions, self._line(names, own=name, markers=False))

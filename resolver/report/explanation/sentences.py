@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Awaited, Branch, Closing, Contradiction
-from resolver.model.fact import Absent, Fact, Names, Warns
+from resolver.model.fact import Absent, Constrains, Fact, Names, Warns
 from resolver.model.message import Message, first_of, joined, message, verbatim
 from resolver.model.problem import Problem
 from resolver.model.release import Rejection, RejectionReason
@@ -46,6 +46,8 @@ def sentence(statement: Statement) -> Message:
             return message("conflict.has", component=component_name(component), value=value)
         case Needs(subject=subject, versions=versions, needs=needs):
             code = "conflict.building" if statement.source is NeedSource.BUILD else "conflict.needs"
+            if isinstance(statement.fact, Constrains):
+                code = "conflict.constrains"
             return message(code, count=_count(versions), releases=releases(subject, versions), needs=needs)
         case Forbids(subject=subject, versions=versions, fact=fact):
             about = partial(
