@@ -126,7 +126,12 @@ def _parsed(requires: Iterable[str]) -> Iterator[tuple[str, NormalizedName]]:
             continue
 
 
-def _is_required(check: VersionCheck, named: Sequence[str], offers: Offers, releases: Sequence[Version]) -> bool:
+def _is_required(
+    check: VersionCheck,
+    named: Sequence[str],
+    offers: Offers,
+    releases: Sequence[Version],
+) -> bool:
     """Return whether the metadata admits no release that the code does not accept."""
     admitted = set(releases)
     applies = False

@@ -33,7 +33,7 @@ _AFTER: Final = re.compile(rb"[ -~]{0,40}")
 
 # What a message may name that is no project.
 _NO_PROJECTS: Final = frozenset(
-    {"c", "clang", "cuda", "cxx", "gcc", "glibc", "libzmq", "openssl", "python", "ssl", "tls", "version"}
+    {"c", "clang", "cuda", "cxx", "gcc", "glibc", "libzmq", "openssl"} | {"python", "ssl", "tls", "version"}
 )
 
 # Where extension modules look for the interface of NumPy 1, and of NumPy 2.
@@ -63,7 +63,12 @@ def find_in_compiled(content: bytes, path: str, own: NormalizedName) -> Iterator
         )
 
 
-def _statements(content: bytes, path: str, own: NormalizedName, number: int) -> Iterator[VersionCheck]:
+def _statements(
+    content: bytes,
+    path: str,
+    own: NormalizedName,
+    number: int,
+) -> Iterator[VersionCheck]:
     for matched in _STATEMENT.finditer(content):
         project = text.name(matched["project"].decode())
         if project == own or project in _NO_PROJECTS:
@@ -71,14 +76,14 @@ def _statements(content: bytes, path: str, own: NormalizedName, number: int) -> 
         start, end = matched.span()
         before = _BEFORE.search(content[max(start - 60, 0) : start])
         after = _AFTER.match(content, end)
-        shown = (before.group() if before else b"") + matched.group() + (after.group() if after else b"")
+        shown = [part.group() for part in (before, matched, after) if part is not None]
         yield VersionCheck(
             project=project,
             accepts=_sign(matched) + matched["version"].decode(),
             effect=Effect.STATES,
             path=path,
             line=number,
-            source=shown.decode("ascii", "replace").strip(),
+            source=b"".join(shown).decode("ascii", "replace").strip(),
         )
 
 

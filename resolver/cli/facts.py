@@ -37,8 +37,8 @@ from resolver.index.store.readings import read_archives, read_wheels, write_arch
 from resolver.lock import file as lock_file
 from resolver.model import text
 from resolver.model.fact import Fact, Sources, needs_of
-from resolver.model.problem import Problem
 from resolver.model.message import message
+from resolver.model.problem import Problem
 from resolver.model.release import File
 from resolver.model.requirement import Requirement
 from resolver.report.code_scan import bound_lines, drafts, scan_json, unread_lines

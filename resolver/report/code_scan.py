@@ -42,7 +42,13 @@ def unread_lines(scanned: ScannedCode) -> Iterator[Message]:
         yield message("scan.unread", path=escaped(row.path), why=escaped(row.why))
 
 
-def drafts(package: str, version: str, file: str, found: Sequence[FoundBound], today: dt.date) -> str:
+def drafts(
+    package: str,
+    version: str,
+    file: str,
+    found: Sequence[FoundBound],
+    today: dt.date,
+) -> str:
     """Return drafts of `constrains` facts as TOML, one for each bound that only the code has.
 
     The reasons are for a person to write; what is there quotes the code.
@@ -63,7 +69,6 @@ def drafts(package: str, version: str, file: str, found: Sequence[FoundBound], t
                 "versions": f"=={version}",
                 "bounds": [f"{project}{accepts}"],
                 "reason": f"{checks[0].effect.value}: {_reached(checks[0])}: {checks[0].source}",
-                "reason-zh": "",
                 "strength": "enforced",
                 "source": f"{file}: {', '.join(places[:_FEW] + more)}",
                 "checked": today,

@@ -23,8 +23,9 @@ from resolver.index.parse.distribution import FileRelease
 _SOURCE_LIMIT: Final = 4 << 20
 _COMPILED_LIMIT: Final = 128 << 20
 
-# For all that is read of a file.
-_TOTAL_LIMIT: Final = 1 << 30
+# For all that is read of a file: transformers has 60 MB of Python, torch 700 MB of libraries.
+_SOURCES_LIMIT: Final = 256 << 20
+_TOTAL_LIMIT: Final = 2 << 30
 
 _SOURCES: Final = (".py", ".pyx", ".pxi")
 _ELF: Final = b"\x7fELF"
@@ -47,12 +48,15 @@ def read_code(path: Path, release: FileRelease) -> Iterator[CodeMember]:
     """
     kind = "wheel" if release.filename.endswith(".whl") else "archive"
     size = 0
+    sources = 0
     with readable(release.filename, kind):
         members = _wheel_code(path) if kind == "wheel" else _archive_code(path, release)
         for member in members:
             size += len(member.content or b"")
-            if size > _TOTAL_LIMIT:
-                raise TooLargeError(f"its code is larger than {_TOTAL_LIMIT >> 20} MiB")
+            if member.path.endswith(_SOURCES):
+                sources += len(member.content or b"")
+            if sources > _SOURCES_LIMIT or size > _TOTAL_LIMIT:
+                raise TooLargeError("it has more code than any honest one")
             yield member
 
 
