@@ -51,7 +51,7 @@ _STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", CHANGED_UPSTREAM
 @click.group("facts", invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> int:
-    """Check facts against the indexes, read archives for them, or find new ones in code."""
+    """Check facts, read archives for them, or scan code for new ones."""
     return list_commands(context)
 
 
