@@ -8,6 +8,7 @@ from io import BytesIO
 import pytest
 import tomli
 
+from tests.builders import build_wheel
 from tests.functional.workspace import Workspace, row, tree
 
 PARSER = """
@@ -116,3 +117,14 @@ def test_scan_refuses_what_no_index_has(workspace: Workspace, name: str) -> None
     run = workspace.run("facts", "scan", name)
     assert (run.status, run.stdout) == (2, "")
     assert name in run.error
+
+
+def test_scan_reads_libraries_that_are_not_compressed(workspace: Workspace) -> None:
+    library = b"\x7fELF" + bytes(20 << 20) + b"stored requires lib 2.0 or newer\0"
+    built = build_wheel("stored", "1.0")
+    packed = BytesIO(built.content)
+    with zipfile.ZipFile(packed, "a", zipfile.ZIP_STORED) as wheel:
+        wheel.writestr("stored/lib.so", library)
+    workspace.index.add_file("stored", built.filename, packed.getvalue())
+    found = workspace.run("facts", "scan", "stored", "--json").json["checks"]
+    assert [(check["accepts"], check["path"]) for check in found] == [(">=2.0", "stored/lib.so")]

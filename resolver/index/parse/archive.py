@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar
 
@@ -69,7 +69,10 @@ def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> byt
     if info.compress_type not in _BOUNDED:
         raise TooLargeError(f"its {info.filename} uses an unsupported compression method")
     with archive.open(info) as member:
-        return member.read(limit + 1)
+        content = BytesIO()
+        while content.tell() <= limit and (piece := member.read(min(_CHUNK, limit + 1 - content.tell()))):
+            content.write(piece)
+        return content.getvalue()
 
 
 class MissingSpanError(Exception):
