@@ -21,7 +21,7 @@ from resolver.model.resolution import Statement
 from resolver.report.explanation.sentences import sentence
 from resolver.report.explanation.statements import grouped
 from resolver.resolve.provider import Tick
-from resolver.resolve.shortfalls import missing_extras, outdated_pins, skipped_releases
+from resolver.resolve.shortfalls import missing_extras, newer_pins, outdated_pins, skipped_releases
 from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
 
@@ -39,6 +39,7 @@ def lock_or_refutation(universe: Universe, preferences: Preferences, tick: Tick 
         answer,
         skipped_releases=skipped_releases(universe, answer, preferences.skipped),
         missing_extras=missing_extras(universe, answer),
+        newer_pins=tuple(newer_pins(universe, answer)),
         outdated_pins=tuple(
             replace(row, why=statements_text(row.because)) if row.because else row
             for row in outdated_pins(universe, answer)
@@ -89,7 +90,7 @@ def explanation_of_refutation(refutation: Refutation, inputs: Inputs, session: S
     clock = Clock(run.seconds, progress.solving)
     with ExitStack() as opened:
         explanation = explanation_of(
-            refutation, inputs, clock, catalog_of, cutoff=run.cutoff, report=page.why, report_fix=report_fix
+            refutation, inputs, clock, catalog_of, options=run.policy_options, report=page.why, report_fix=report_fix
         )
     page.ways(explanation)
     return explanation

@@ -27,7 +27,7 @@ from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.model.lock import Lock
 from resolver.model.message import Message, message, verbatim
-from resolver.model.problem import Problem
+from resolver.model.problem import NO_OPTIONS, Policy, PolicyOptions, Problem
 from resolver.report import render
 from resolver.report.upstream import change_lines, compared_json, old_facts_sentence
 
@@ -141,11 +141,11 @@ def _check(
     except InputError as error:
         state = verbatim(": ".join(filter(None, (error.message, error.why))))
         return _Result(argument, stack, target, state, StaleLock.exit_status, hint=f"{error.where}: {error.hint}")
-    reported, cutoff = lock_folder.report_inputs(folder) if lock is None else ("", lock.exclude_newer)
-    if cutoff and problem.policy.exclude_newer is None:  # it was given on the command line
-        problems = compile_problems(inputs, exclude_newer=dt.datetime.fromisoformat(cutoff))
-        (problem,) = chosen_targets(problems, (target,))
-    state = message(_state(lock, reported, problem, folder))
+    made_from = lock_folder.report_inputs(folder) if lock is None else lock_folder.lock_inputs(lock)
+    options = _options_given(made_from, problem.policy)
+    if options != NO_OPTIONS:
+        (problem,) = chosen_targets(compile_problems(inputs, options=options), (target,))
+    state = message(_state(lock, made_from.digest, problem, folder))
     status = 0 if state.code in _CURRENT else StaleLock.exit_status
     if lock is None or days is None:
         return _Result(argument, stack, target, state, status)
@@ -165,6 +165,17 @@ def _check(
         elif compared.out_of_reach:
             status = max(status, IndexFailure.exit_status)
     return _Result(argument, stack, target, state, status, more, lines)
+
+
+def _options_given(made_from: lock_folder.MadeFrom, policy: Policy) -> PolicyOptions:
+    """Return the options of the command line with which a lock or report was made, where the stack says otherwise."""
+    cutoff = ""
+    if policy.exclude_newer is None:
+        cutoff = made_from.exclude_newer
+    return PolicyOptions(
+        exclude_newer=dt.datetime.fromisoformat(cutoff) if cutoff else None,
+        as_of="" if made_from.as_of == policy.as_of else made_from.as_of,
+    )
 
 
 def _stray_folders(problems: Sequence[Problem], locks: Path) -> list[Path]:

@@ -24,6 +24,7 @@ from resolver.cli.outcome import CONFLICT, UNDECIDED, Job, print_targets
 from resolver.cli.session import Session
 from resolver.config.load import find_stack
 from resolver.errors import InputError
+from resolver.explain.explain import option_words
 from resolver.explain.trial import Clock
 from resolver.explain.why import why
 from resolver.i18n import translate
@@ -39,7 +40,6 @@ from resolver.model.text import Language
 from resolver.report.explanation.conflict import report_files, why_blocks
 from resolver.report.explanation.json import explanation_json, why_json
 from resolver.report.explanation.sentences import target_line
-from resolver.resolve.core_statements import cutoff_text
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 
@@ -48,7 +48,7 @@ from resolver.resolve.universe import Universe
 @options.stack
 @click.option("--package", metavar="NAME[==V]", help="Why NAME is pinned as it is, or what V would break.")
 @click.option("--apply", "letter", metavar="LETTER", help="Write the stack of this way out beside the original.")
-@settings("offline", "targets", "cutoff", "seconds", "language", "own_matrices", "locks", "as_json")
+@settings("offline", "targets", "cutoff", "as_of", "seconds", "language", "own_matrices", "locks", "as_json")
 def command(run: Settings, stack: str, package: str | None, letter: str | None) -> int:
     """Explain why STACK has no solution, and what to change.
 
@@ -74,9 +74,8 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
     else:
         solvable = [job.problem.target.name for job, answer in answers if answer is None]
         if conflicts and solvable and fix is None:
-            cutoff = () if run.cutoff is None else ("--exclude-newer", cutoff_text(run.cutoff))
             targets = [word for name in solvable for word in ("--target", name)]
-            arguments = shlex.join([stack, *targets, *cutoff, *run.repeated_options])
+            arguments = shlex.join([stack, *targets, *option_words(run.policy_options), *run.repeated_options])
             page.write("\n" + translate("conflict.lock-solvable", run.language, len(solvable), stack=arguments) + "\n")
         for folder, _ in conflicts:
             print_to_stderr(translate("conflict.report-in", run.language, folder=folder))

@@ -39,7 +39,7 @@ from resolver.lock.previous import UpgradePolicy
 @click.option("--anew", is_flag=True, help="Solve even if the result for the same inputs and pages is remembered.")
 @click.option("--check", is_flag=True, help="Write nothing; exit with status 4 if locking would change anything.")
 @click.option("--dry-run", is_flag=True, help="Write nothing, and say what locking would change.")
-@settings("offline", "targets", "cutoff", "seconds", "language", "own_matrices", "locks", "as_json")
+@settings("offline", "targets", "cutoff", "as_of", "seconds", "language", "own_matrices", "locks", "as_json")
 def command(
     run: Settings,
     stacks: tuple[str, ...],

@@ -51,7 +51,7 @@ _path = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--cluster", "address", metavar="ADDRESS", help="Solve on the dask cluster at tcp://HOST:PORT instead.")
 @click.option("--record", is_flag=True, help="Also record what is asked of the indexes, for use offline.")
-@settings("offline", "cutoff", "language", "own_matrices")
+@settings("offline", "cutoff", "as_of", "language", "own_matrices")
 def command(
     run: Settings,
     grid_path: Path | None,
@@ -72,12 +72,14 @@ def command(
     path = (grid_path or run.matrices / "grid.toml").resolve()
     grid = load_grid(path, run.matrices)
     releases = _releases(grid, run)
-    sweep = Sweep(path, run.matrices.resolve(), grid.digest, offline=run.offline, cutoff=run.cutoff)
+    sweep = Sweep(path, run.matrices.resolve(), grid.digest, offline=run.offline, options=run.policy_options)
     cells = list(grid.cells(releases))
     if not cells:
         why = f"No fact pairs a release of {grid.package} with a CANN that one of its machines can have."
         raise InputError("the grid has no cell", where=str(path), why=why)
-    journal = Journal(data.with_name(f"{data.name}.part"), digest([sweep.digest, run.offline, str(run.cutoff)]))
+    journal = Journal(
+        data.with_name(f"{data.name}.part"), digest([sweep.digest, run.offline, repr(run.policy_options)])
+    )
     recording = Recording(()) if record else None
     if recording is not None or (jobs == 1 and address is None):
         with closing(CellSolver(sweep, recording)) as solver:

@@ -19,6 +19,7 @@ from resolver.config.load import stack_names
 from resolver.errors import InputError
 from resolver.i18n import LANGUAGES, translate
 from resolver.model.message import message
+from resolver.model.problem import PolicyOptions
 from resolver.model.requirement import Value, parse_value
 from resolver.model.text import Language
 
@@ -35,7 +36,8 @@ Command = Callable[..., int]
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The shared options of a run: the folders of facts and locks, its output, and how each stack is handled.
 
-    No `targets` means all; `cutoff` replaces that of a stack; a conflict is explained within so many `seconds`.
+    No `targets` means all; `cutoff` and `as_of` replace those of a stack. A conflict is explained within so many
+    `seconds`.
     """
 
     progress: Progress
@@ -46,12 +48,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     offline: bool = False
     targets: tuple[str, ...] = ()
     cutoff: dt.datetime | None = None
+    as_of: str = ""
     seconds: float = 900.0  # for commands without the option: a snapshot has all requests of an explanation
 
     @property
     def matrices(self) -> Path:
         """The folder of facts, indexes and stacks."""
         return self.own_matrices or _default_matrices()
+
+    @property
+    def policy_options(self) -> PolicyOptions:
+        """What replaces parts of each stack's policy."""
+        return PolicyOptions(exclude_newer=self.cutoff, as_of=self.as_of)
 
     @property
     def folder_options(self) -> tuple[str, ...]:
@@ -150,6 +158,15 @@ def _read_moment(_context: click.Context, _parameter: click.Parameter, value: dt
         raise click.BadParameter(str(error)) from None
 
 
+def _read_as_of(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str:
+    from resolver.model.as_of import read_as_of
+
+    try:
+        return read_as_of(value) if value else ""
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
 def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Command], Command]:
     """An argument of any number of stacks."""
     return click.argument(name, metavar=metavar, nargs=-1, required=required, shell_complete=_complete_stack)
@@ -214,6 +231,12 @@ _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
         callback=_read_moment,
         metavar="DATE",
         help="Ignore anything uploaded after this day.",
+    ),
+    "as_of": click.option(
+        "--as-of",
+        callback=_read_as_of,
+        metavar="DATE|newest|auto",
+        help="Prefer releases uploaded by this day (default: the stack's, or two weeks after what it pins).",
     ),
     "seconds": click.option(
         "--explain-seconds",

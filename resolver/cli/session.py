@@ -71,7 +71,7 @@ class Session:
         """The targets of a stack, each with its existing lock. Raises ResolverError."""
         run, progress = self.settings, self.settings.progress
         inputs = load(stack, run.matrices)
-        problems = chosen_targets(compile_problems(inputs, exclude_newer=run.cutoff), run.targets)
+        problems = chosen_targets(compile_problems(inputs, options=run.policy_options), run.targets)
         needs = [root.need for problem in problems for root in problem.stack.requirements]
         projects = {need.name for need in needs if isinstance(need, Requirement)}
         for name in _NEEDS_FACTS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import gc
 import multiprocessing
 import os
@@ -34,7 +33,7 @@ from resolver.index.snapshot import Recording, RecordingCatalog, SnapshotCatalog
 from resolver.lock.previous import Preferences
 from resolver.model.matrix import Answer, Cell, CellOutcome, Practices
 from resolver.model.message import joined, message, verbatim
-from resolver.model.problem import Problem
+from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import indexes_of
 from resolver.resolve.solver import Refutation, decide
@@ -54,7 +53,7 @@ class Sweep(msgspec.Struct, frozen=True):
     matrices: Path
     digest: str
     offline: bool = False
-    cutoff: dt.datetime | None = None
+    options: PolicyOptions = NO_OPTIONS
 
 
 class CellSolver:
@@ -68,7 +67,7 @@ class CellSolver:
             progress=Progress(enabled=False), language="en", own_matrices=sweep.matrices, offline=sweep.offline
         )
         self._catalogs = Catalogs(self._settings)
-        self._cutoff = sweep.cutoff
+        self._options = sweep.options
         self._recording = recording
         self._snapshot: snapshot.Snapshot | None = None  # once the cache lacks something
         self._universes: dict[str, Universe] = {}  # the last one of each platform
@@ -139,7 +138,7 @@ class CellSolver:
         return self._as_answer(cell, practices, outcome=CellOutcome.CONFLICT, reason=reason, cause=cause)
 
     def _universe(self, cell: Cell, practices: Practices) -> Universe:
-        problem = self.grid.problem_of(self.grid.stack(cell, practices), self._cutoff)
+        problem = self.grid.problem_of(self.grid.stack(cell, practices), self._options)
         last = self._universes.get(cell.platform)
         universe = Universe(problem, self._catalog(problem)) if last is None else last.variant(problem)
         self._universes[cell.platform] = universe

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -33,7 +32,19 @@ from resolver.model.fact import (
     needs_of,
     relaxable_needs,
 )
-from resolver.model.problem import PYPI, Binding, Index, Indexes, Policy, Problem, Relaxed, RootRequirement, Stack
+from resolver.model.problem import (
+    NO_OPTIONS,
+    PYPI,
+    Binding,
+    Index,
+    Indexes,
+    Policy,
+    PolicyOptions,
+    Problem,
+    Relaxed,
+    RootRequirement,
+    Stack,
+)
 from resolver.model.release import Source
 from resolver.model.requirement import Requirement, Value, named_values, nearest, parse_value
 from resolver.model.system import SystemVersion
@@ -45,11 +56,11 @@ _FORMAT: Final = 1  # raised when the meaning of the same input changes
 
 
 def compile_problems(
-    inputs: Inputs, *, exclude_newer: dt.datetime | None = None, sources: Mapping[str, Source] | None = None
+    inputs: Inputs, *, options: PolicyOptions = NO_OPTIONS, sources: Mapping[str, Source] | None = None
 ) -> tuple[Problem, ...]:
     """One problem per target of the stack, in the order of the file.
 
-    `exclude_newer` overrides the stack's own cut-off. `sources` are the stack's direct references as far as
+    `options` replace parts of the stack's own policy. `sources` are the stack's direct references as far as
     they are resolved already; the others are resolved later. Raises InputError with file:line:key.
     """
     known = known_values(inputs.systems)
@@ -61,9 +72,7 @@ def compile_problems(
     _require_markers(stack.requirements, facts, targets)
     practices = tuple(fact for fact in facts if _is_disabled(fact, inputs.stack.content.stack.practices))
     facts = tuple(fact for fact in facts if fact not in practices)
-    policy = inputs.stack.content.policy
-    if exclude_newer is not None:
-        policy = replace(policy, exclude_newer=exclude_newer)
+    policy = options.applied_to(inputs.stack.content.policy)
     digest = _digest(inputs, policy)
     needs = [root.need for root in stack.requirements]
     return tuple(
@@ -335,6 +344,7 @@ def _digest(inputs: Inputs, policy: Policy) -> str:
     parts = {
         "format": _FORMAT,
         "exclude-newer": policy.exclude_newer.isoformat() if policy.exclude_newer else "",
+        "as-of": policy.as_of,
         "files": [[document.name.rpartition("/")[2], document.digest] for document in documents],
     }
     return digest(parts)

@@ -23,6 +23,7 @@ from packaging.version import Version
 from resolver.config.lines import Path, TomlText, last_key
 from resolver.errors import InputError
 from resolver.model import text as texts
+from resolver.model.as_of import read_as_of
 from resolver.model.fact import Need
 from resolver.model.repository import Direct
 from resolver.model.requirement import COMPONENTS, ComponentRequirement, Requirement, Value
@@ -31,6 +32,7 @@ from resolver.model.text import (
     NOT_EMPTY,
     SAME_TABLE,
     UNWRITTEN,
+    AsOfText,
     Cutoff,
     RequirementLine,
     Variables,
@@ -135,6 +137,9 @@ def decode(kind: Any, value: Any, text: TomlText, path: Path = ()) -> Any:
     if kind == Cutoff:
         checked = value if isinstance(value, datetime) else _checked(date, value, text, path)
         return text.parse(cutoff_moment, checked, *path)
+    if kind == AsOfText:
+        checked = value if isinstance(value, date) else _checked(str, value, text, path)
+        return text.parse(read_as_of, checked, *path)
     if kind == Variables:
         return _variables(_checked(dict, value, text, path), text, path)
     origin, arguments = get_origin(kind), get_args(kind)

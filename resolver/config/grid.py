@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from itertools import product
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from resolver.errors import InputError
 from resolver.files import digest
 from resolver.model.fact import Requires, component_requirements
 from resolver.model.matrix import Cell, Practices, stack_text
-from resolver.model.problem import Problem
+from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.requirement import ComponentRequirement, Value, parse_value
 
 NAME = "matrix"  # of the stack that stands for a grid, and of its snapshot
@@ -47,10 +46,10 @@ class Grid(msgspec.Struct, frozen=True):
         use = next(use for use in self.file.content.use if use.name == cell.use)
         return stack_text(cell, use, self.package, practices)
 
-    def problem_of(self, stack: str, cutoff: datetime | None) -> Problem:
+    def problem_of(self, stack: str, options: PolicyOptions) -> Problem:
         """The problem of such a stack."""
         inputs = with_stack(self.inputs, read_text(stack, StackFile, "grid.toml"))
-        return compile_problems(inputs, exclude_newer=cutoff)[0]
+        return compile_problems(inputs, options=options)[0]
 
     def canns(self) -> list[str]:
         """The known releases of CANN, oldest first."""

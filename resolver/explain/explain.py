@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
 from itertools import chain, combinations, islice
 from string import ascii_uppercase
 
@@ -31,7 +30,7 @@ from resolver.model.explanation import (
     ShownPin,
 )
 from resolver.model.fact import Warns, as_warning
-from resolver.model.problem import Problem
+from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.model.requirement import COMPONENTS, Requirement
 from resolver.model.resolution import Lacks, Needs, Resolution
 from resolver.resolve.candidates import pins
@@ -53,7 +52,7 @@ def explanation_of(
     clock: Clock,
     catalog_of: Callable[[Problem], Catalog],
     *,
-    cutoff: datetime | None = None,
+    options: PolicyOptions = NO_OPTIONS,
     report: Callable[[Problem, tuple[Contradiction, ...], tuple[Awaited, ...]], None] = lambda *_: None,
     report_fix: Callable[[tuple[Change, ...]], None] = lambda _: None,
 ) -> Explanation:
@@ -71,7 +70,7 @@ def explanation_of(
     clock.limited |= share.limited
     contradictions = tuple(contradiction(clauses, core, clock.expired) for core in found_cores)
     report(problem, contradictions, awaited)
-    trials = Trials(inputs, clauses.universe, clock, cutoff, catalog_of)
+    trials = Trials(inputs, clauses.universe, clock, options, catalog_of)
     with polling(clock.look):
         results = find_fixes(clauses, found_cores, trials, report_fix)
     reported = [set(row.statements) for row in contradictions]
@@ -85,11 +84,11 @@ def explanation_of(
     return Explanation(
         problem=problem,
         contradictions=contradictions,
-        fixes=tuple(_lettered(fixes, problem.stack.name, cutoff_text(cutoff))),
+        fixes=tuple(_lettered(fixes, problem.stack.name, options)),
         attempts=tuple(islice(attempts.values(), _ATTEMPTS)),
         limited=clock.limited,
         missing=tuple(_missing(clauses.universe, contradictions)),
-        options=tuple(_options(inputs, problem, cutoff)),
+        options=tuple(_options(inputs, problem, options)),
         awaited=awaited,
         unreached=tuple(sorted(results.unreached.items())),
     )
@@ -146,10 +145,9 @@ def _found_cores(refutation: Refutation, clock: Clock) -> list[Sequence[Ground]]
     return result or [refutation.core]
 
 
-def _options(inputs: Inputs, problem: Problem, cutoff: datetime | None) -> Iterator[str]:
+def _options(inputs: Inputs, problem: Problem, options: PolicyOptions) -> Iterator[str]:
     """The options that select this problem of the stack in a command; the letters of fixes differ between targets."""
-    if cutoff is not None:
-        yield from ("--exclude-newer", cutoff_text(cutoff))
+    yield from option_words(options)
     targets = inputs.stack.content.target
     if isinstance(targets, tuple) and len(targets) > 1:
         yield from ("--target", problem.target.name)
@@ -233,12 +231,20 @@ def _warnings(resolution: Resolution, original: Problem, concerned: Sequence[str
             yield fact
 
 
-def _lettered(fixes: Iterable[Fix], stack_name: str, cutoff: str) -> Iterator[Fix]:
+def option_words(options: PolicyOptions) -> Iterator[str]:
+    """Yield the words of a command line that give these options."""
+    if options.exclude_newer is not None:
+        yield from ("--exclude-newer", cutoff_text(options.exclude_newer))
+    if options.as_of:
+        yield from ("--as-of", options.as_of)
+
+
+def _lettered(fixes: Iterable[Fix], stack_name: str, options: PolicyOptions) -> Iterator[Fix]:
     """The fixes of a stack with letters: the smallest loss first, those that go against a fact last.
 
     One that goes against a fact is left out if it changes all of the stack that one before it changes.
-    The files of each carry its letter, the name of the stack, and any `cutoff` that replaced the
-    stack's own, since that is what was solved.
+    The files of each carry its letter, the name of the stack, and the options that replaced parts of the stack's
+    policy, since that is what was solved.
     """
     ranked = sorted(fixes, key=lambda fix: (fix.risky, cost(fix)))
     listed = [
@@ -247,10 +253,10 @@ def _lettered(fixes: Iterable[Fix], stack_name: str, cutoff: str) -> Iterator[Fi
         if not (fix.risky and any(changes_less(better.changes, fix.changes) for better in ranked[:at]))
     ]
     letters = zip(listed, ascii_uppercase, strict=False)
-    return (_with_letter(fix, letter, stack_name, cutoff) for fix, letter in letters)
+    return (_with_letter(fix, letter, stack_name, options) for fix, letter in letters)
 
 
-def _with_letter(fix: Fix, letter: str, stack_name: str, cutoff: str) -> Fix:
+def _with_letter(fix: Fix, letter: str, stack_name: str, options: PolicyOptions) -> Fix:
     numbers = [""] if len(fix.files) == 1 else [str(at) for at, _ in enumerate(fix.files, 1)]
     names = [with_suffix(stack_name, f"-{letter.lower()}{number}") for number in numbers]
     changes = fix.changes
@@ -261,7 +267,7 @@ def _with_letter(fix: Fix, letter: str, stack_name: str, cutoff: str) -> Fix:
         name=letter,
         changes=changes,
         files=tuple(
-            (name, StackText(text).way_out(letter, stack_name, name, cutoff).text)
+            (name, StackText(text).way_out(letter, stack_name, name, options).text)
             for name, (_, text) in zip(names, fix.files, strict=True)
         ),
         environments=tuple(replace(row, name=name) for row, name in zip(fix.environments, names, strict=True)),

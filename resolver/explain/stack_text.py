@@ -20,10 +20,13 @@ import tomlkit
 from resolver.config.decode import parse_need
 from resolver.errors import InputError
 from resolver.explain.trial import CUTOFF
+from resolver.model.as_of import AUTO, NEWEST
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Need
+from resolver.model.problem import NO_OPTIONS, PolicyOptions
 from resolver.model.requirement import Requirement, parse_value
 from resolver.model.target import default_name
+from resolver.resolve.core_statements import cutoff_text
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
 _COMMENT = re.compile(rf"^((?:{_STRING.pattern}|[^\"'#\n])*#[ \t]*)(?:instead of (.+?): )?([^\n]*)")
@@ -57,17 +60,21 @@ class StackText:
     def _raw(self) -> Any:
         return tomli.loads(self.text)
 
-    def way_out(self, letter: str, original: str, name: str, cutoff: str = "") -> StackText:
+    def way_out(self, letter: str, original: str, name: str, options: PolicyOptions = NO_OPTIONS) -> StackText:
         """The stack with a name of its own, and a head and summaries that say of which stack it is a way out.
 
-        A `cutoff`, a day or a moment in TOML, replaces that of the stack.
+        What `options` replace of the stack's policy is written into it.
         """
         stack = self.with_key(("stack", "name"), name)
         for key, form in (("summary", "way out {} of {} ({})"), ("summary-zh", "{1} 的解决办法 {0}（{2}）")):
             if (summary := self._raw["stack"].get(key)) is not None:
                 stack = stack.with_key(("stack", key), form.format(letter, original, summary))
-        if cutoff:
+        if cutoff := cutoff_text(options.exclude_newer):
             stack = stack.with_key(("policy", CUTOFF), tomlkit.value(cutoff))
+        if options.as_of in (AUTO, NEWEST):
+            stack = stack.with_key(("policy", "as-of"), options.as_of)
+        elif options.as_of:
+            stack = stack.with_key(("policy", "as-of"), tomlkit.value(options.as_of))
         return StackText(f"# Way out {letter} of `{original}`: what follows was written for that stack.\n{stack.text}")
 
     def needs(self) -> dict[int, Need]:

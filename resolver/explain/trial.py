@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from datetime import datetime
 from math import inf
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from resolver.errors import ResolverError
 from resolver.explain import costs
 from resolver.index.protocol import Catalog, polling
 from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Contradiction
-from resolver.model.problem import Problem
+from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.resolution import Resolution
 from resolver.resolve.grounded import Ground
 from resolver.resolve.solver import Refutation, decide, solve_builds
@@ -77,8 +76,8 @@ Answer = Resolution | Refutation | Undecided
 class Trials:
     """Locks variants of a stack for one of its targets, that of a universe, and for the others.
 
-    `inputs` are the files that the universe's problem was made from, `cutoff` overrides theirs. `catalog_of` gives the
-    catalog for another target's problem.
+    `inputs` are the files that the universe's problem was made from, `options` replace parts of their policy.
+    `catalog_of` gives the catalog for another target's problem.
     """
 
     def __init__(
@@ -86,12 +85,12 @@ class Trials:
         inputs: Inputs,
         universe: Universe,
         clock: Clock,
-        cutoff: datetime | None,
+        options: PolicyOptions,
         catalog_of: Callable[[Problem], Catalog],
     ) -> None:
         self.clock = clock
-        self._cutoff = cutoff
-        self._problems = compile_problems(inputs, exclude_newer=cutoff, sources=universe.problem.sources)
+        self._options = options
+        self._problems = compile_problems(inputs, options=options, sources=universe.problem.sources)
         self._names = [problem.target.name for problem in self._problems]
         self.current_target = self._explained = self._names.index(universe.problem.target.name)
         self._universes = {self.current_target: universe}  # of the original stack, by target
@@ -132,7 +131,7 @@ class Trials:
             return self._locked[self.current_target, text]
         clock = self.clock.within(self.clock.seconds * _SHARE)
         try:
-            problems = compile_problems(self._with(text), exclude_newer=self._cutoff, sources=self.problem.sources)
+            problems = compile_problems(self._with(text), options=self._options, sources=self.problem.sources)
             universe = self._universe.variant(problems[self.current_target])
             with polling(clock.look):
                 answer = decide(universe, tick=clock.tick)

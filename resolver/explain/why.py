@@ -71,15 +71,17 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
         moves=moves,
         unreachable=tuple(project.unreachable),
         untried=untried,
-        later=tuple(islice(_later(project, pin, newer), _LATER)),
+        later=tuple(islice(_later(project, pin, newer, universe.as_of.day), _LATER)),
     )
 
 
-def _later(project: Project, pin: Pin, newer: tuple[str, ...]) -> Iterator[tuple[str, tuple[facts.Warns, ...]]]:
+def _later(
+    project: Project, pin: Pin, newer: tuple[str, ...], day: str
+) -> Iterator[tuple[str, tuple[facts.Warns, ...]]]:
     """The newer releases that facts put after the pin, where nothing else says which is taken."""
     for version in newer:
         position = project.position(Version(version))
-        if position is None or not project.is_preferred_to(pin.release.position, position):
+        if position is None or not project.is_preferred_to(pin.release.position, position, day):
             continue
         if because := project.put_last(position):
             yield version, tuple(because)

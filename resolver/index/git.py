@@ -7,6 +7,7 @@ fetched stays in the cache, as a bare repository for each commit. Git checks eve
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
 import shlex
@@ -105,6 +106,14 @@ class Repositories:
                 hint="state what it says in a [[sources]] fact, without the file in `requires-from`",
             )
         return self._run(url, commit, "cat-file", "blob", f"{commit}:{path}")
+
+    def committed(self, url: str, commit: str) -> dt.date:
+        """Return the day of a commit in UTC, as its committer's clock had it. Raises as `read` does."""
+        seconds = self._run(url, commit, "show", "--no-patch", "--format=%ct", commit).decode("ascii", "replace")
+        try:
+            return dt.datetime.fromtimestamp(int(seconds), dt.timezone.utc).date()
+        except (ValueError, OverflowError, OSError):
+            raise RepositoryUnreadable(f"the commit {commit} has no valid date") from None
 
     def submodule(self, url: str, commit: str, path: str) -> str | None:
         """The commit of the submodule at a path; None if there is none. Raises as `read` does."""

@@ -85,6 +85,7 @@ def _source(root: RootRequirement, need: Requirement, facts: Iterable[Fact], rep
         ref=fact.ref or ("" if direct.is_commit or commit.startswith(direct.revision) else direct.revision),
         subdirectory=fact.subdirectory,
         recipe=fact.recipe,
+        committed=fact.committed,
         fact=fact,
         trust=why_unverified(fact, repositories),
     )
@@ -155,6 +156,7 @@ def _static_source(
             raise UnusableFile(pyproject.why_dynamic)
         if (version := text.version(metadata.version)) is None:
             raise UnusableFile(f"its {path} has no version")
+        committed = repositories.committed(direct.url, commit)
     except NoSuchCommit as error:
         raise NoSuchCommit(error.url, error.commit, root.origin.where) from None
     except RepositoryUnreadable as error:
@@ -173,6 +175,7 @@ def _static_source(
             requires_python=metadata.requires_python,
             build_requires=LEGACY_BUILD if pyproject.build_requires is None else pyproject.build_requires,
         ),
+        committed=committed,
         fact=None,
     )
 

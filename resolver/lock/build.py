@@ -102,6 +102,8 @@ def build(
         ),
         notes=tuple(lock_warnings.notes(problem)),
         exclude_newer=problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
+        as_of=resolution.as_of,
+        newer=resolution.newer_pins,
         imports=problem.stack.checks.imports,
         import_env=dict(problem.stack.checks.env),
     )

@@ -22,6 +22,7 @@ from resolver.errors import InputError
 from resolver.i18n import translate
 from resolver.index.parse.distribution import archive_version, is_readable, wheel_parts
 from resolver.model import repository, text
+from resolver.model.as_of import read_as_of
 from resolver.model.lock import FORMAT, Lock, LockedPin
 from resolver.model.message import TEXT
 from resolver.model.requirement import ComponentRequirement, parse_value
@@ -120,6 +121,7 @@ def _require_sound(lock: Lock) -> None:
         parse_value(component, value)
     if lock.exclude_newer:
         parse_cutoff(lock.exclude_newer)
+    _require_days(lock)
     for line in (*lock.requires, *(line for pin in pins for line in pin.lines)):
         text.requirement(line)
     for pin in pins:
@@ -158,6 +160,20 @@ def _require_sound(lock: Lock) -> None:
     for value in (*in_scripts, *(word for step in steps for word in (step.comment, *step.run))):
         if not value.isprintable():
             raise ValueError(f"`{value}` has characters that do not print")
+
+
+def _require_days(lock: Lock) -> None:
+    """Raise ValueError if what a lock says of its day, or of pins that appeared later, is not what locks say."""
+    as_of = lock.as_of
+    read_as_of(as_of.policy)
+    if as_of.latest is not None:
+        dt.date.fromisoformat(as_of.latest.day)
+    if as_of.day:
+        dt.date.fromisoformat(as_of.day)
+    for row in lock.newer:
+        dt.date.fromisoformat(row.day)
+        if text.version(row.version) is None:
+            raise ValueError(f"`{row.version}` is not a version")
 
 
 def _require_pin(pin: LockedPin) -> None:

@@ -17,9 +17,12 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from resolver import files
 from resolver.lock.file import parse_cutoff
+from resolver.model.as_of import AUTO, NEWEST, read_as_of
+from resolver.model.lock import Lock
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -97,15 +100,32 @@ def reports(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(filter(_REPORT.fullmatch, names)))
 
 
-def report_inputs(folder: Path) -> tuple[str, str]:
-    """The digest of the inputs and the cut-off of the conflict report; empty if it is missing or unreadable."""
+class MadeFrom(NamedTuple):
+    """What a lock or a conflict report was made from."""
+
+    # of the input files and the policy; empty if there is neither
+    digest: str = ""
+    # the cut-off in ISO 8601, or empty
+    exclude_newer: str = ""
+    # `auto`, `newest` or a day
+    as_of: str = AUTO
+
+
+def lock_inputs(lock: Lock) -> MadeFrom:
+    """Return what a lock was made from."""
+    return MadeFrom(lock.inputs, lock.exclude_newer, lock.as_of.policy)
+
+
+def report_inputs(folder: Path) -> MadeFrom:
+    """Return what the conflict report in a folder was made from; nothing if it is missing or unreadable."""
     try:
         report = json.loads(files.read(folder / "conflict.json"))
         if report["exclude_newer"]:
             parse_cutoff(report["exclude_newer"])
-        return str(report["inputs"]), str(report["exclude_newer"])
+        as_of = read_as_of(report.get("as_of", NEWEST))
+        return MadeFrom(str(report["inputs"]), str(report["exclude_newer"]), as_of)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return "", ""
+        return MadeFrom()
 
 
 def _recover(folder: Path) -> None:

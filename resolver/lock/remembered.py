@@ -74,6 +74,7 @@ class RememberedLock(msgspec.Struct, frozen=True):
             problem.facts[0].where if problem.facts else "",
             problem.target.name,
             problem.policy.exclude_newer,
+            problem.policy.as_of,
             problem.indexes,
             sorted(problem.sources.items()),
             preferences,

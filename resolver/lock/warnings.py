@@ -78,7 +78,15 @@ def _by(fact: facts.Fact, resolution: Resolution) -> str:
 # Warnings after which a lock may be of no use, apart from grave facts.
 _GRAVE = frozenset(
     f"lock.{code}"
-    for code in ("unknown", "fell-back", "fell-back-for", "quarantined", "quarantined-because", "unbuilt")
+    for code in (
+        "unknown",
+        "unmet-bound",
+        "fell-back",
+        "fell-back-for",
+        "quarantined",
+        "quarantined-because",
+        "unbuilt",
+    )
 )
 
 
@@ -100,9 +108,16 @@ def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog
 
 
 def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
-    """An unknown CANN, old releases, practices; then extras and newer releases that the stack's lines do not get."""
+    """An unknown CANN, bounds of extras, old releases, practices; then extras and newer releases that the stack's lines do not get."""
     if near := resolution.problem.near_canns:
         yield message("lock.unknown", value=resolution.problem.target.system["cann"], near=" / ".join(near))
+    for row in resolution.unmet_bounds:
+        yield message(
+            "lock.unmet-bound",
+            package=f"{row.project} {row.version}",
+            bound=row.bound,
+            other=f"{row.other} {row.other_version}",
+        )
     yield from map(_fell_back, resolution.outdated_pins)
     yield from map(_of_practice, resolution.used_practices)
     yield from _missing_extras(resolution)

@@ -250,6 +250,7 @@ class External(_Common, frozen=True, kw_only=True):
 class Sources(_Common, frozen=True, kw_only=True):
     """How `package` is built at one commit of a git repository, if a stack asks for that commit.
 
+    `committed` is the day of the commit, from which the day of a lock may follow.
     `requires_from` are the files of the repository from which the requirements were taken; they are compared if the
     repository can be read.
     """
@@ -258,6 +259,7 @@ class Sources(_Common, frozen=True, kw_only=True):
     git: Address
     commit: Commit
     ref: Annotated[str, printable] = ""
+    committed: date | None = None
     subdirectory: Inside = ""
     recipe: Annotated[Recipe, SAME_TABLE]
     requires_from: tuple[Inside, ...] = ()

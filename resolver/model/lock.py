@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from resolver.model import text
+from resolver.model.as_of import NEWEST, AsOf, NewerPin
 from resolver.model.fact import MachineNeed, Strength
 from resolver.model.message import Message, message
 from resolver.model.problem import Departure
@@ -259,7 +260,8 @@ class Lock(_Row, kw_only=True, frozen=True):
 
     `pin` is what is installed, in the order of `stage`, and `build_pin` the tools of isolated builds. `override` are
     ignored requirements, `skipped` newer releases that cannot be used, `absent` distributions that must not be
-    installed, `departs` the differences from a guide. `imports` are tested after the installation, with `import_env`.
+    installed, `departs` the differences from a guide. `as_of` is the day whose releases are preferred, and `newer` are
+    the pins that appeared later. `imports` are tested after the installation, with `import_env`.
     `change` lists the differences from the previous lock; `first` tells that there was none.
     """
 
@@ -285,6 +287,8 @@ class Lock(_Row, kw_only=True, frozen=True):
     warnings: tuple[Message, ...] = ()
     notes: tuple[Message, ...] = ()
     exclude_newer: str = ""
+    as_of: AsOf = AsOf(policy=NEWEST)
+    newer: tuple[NewerPin, ...] = ()
     imports: tuple[_Module, ...] = ()
     import_env: dict[_Variable, str] = {}
     change: tuple[PinChange, ...] = ()

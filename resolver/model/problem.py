@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 from packaging.utils import NormalizedName, canonicalize_name, parse_wheel_filename
 
 from resolver.errors import InputError
+from resolver.model.as_of import AUTO
 from resolver.model.dependency import NeedLine, StackLine
 from resolver.model.fact import Fact, Need, Practice
 from resolver.model.release import Source
 from resolver.model.repository import specifier
 from resolver.model.requirement import Requirement, Value
 from resolver.model.target import Platform, Target
-from resolver.model.text import NOT_EMPTY, Cutoff, RequirementLine, Sentence, Text, Variables, Where, matching
+from resolver.model.text import NOT_EMPTY, AsOfText, Cutoff, RequirementLine, Sentence, Text, Variables, Where, matching
 
 PYPI: Final = "pypi"
 _MODULE = matching(r"[A-Za-z_][A-Za-z0-9_.]*", "the name of a module", '"torch"', '"vllm.engine"')
@@ -172,15 +175,40 @@ class Indexes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """Which releases are candidates. `exclude_newer` is a moment with a time zone, or None."""
+    """Which releases are candidates, and which of them are preferred.
+
+    `exclude_newer` is a moment with a time zone, or None. `as_of` is the day whose releases are preferred: a date,
+    `auto` or `newest` (see `resolve/as_of.py`).
+    """
 
     prereleases: Prereleases = "if-necessary"
     prereleases_of: Mapping[NormalizedName, Prereleases] = msgspec.field(default_factory=dict)
     exclude_newer: Cutoff | None = None
+    as_of: AsOfText = AUTO
 
     def prereleases_for(self, project: NormalizedName) -> Prereleases:
         """The pre-release policy of one project."""
         return self.prereleases_of.get(project, self.prereleases)
+
+
+class PolicyOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of the command line that replace parts of a stack's policy."""
+
+    # the moment from which on uploads do not exist; None leaves the stack's own
+    exclude_newer: dt.datetime | None = None
+    # a day, `auto` or `newest`; empty leaves the stack's own
+    as_of: str = ""
+
+    def applied_to(self, policy: Policy) -> Policy:
+        """Return the policy with what the options replace."""
+        if self.exclude_newer is not None:
+            policy = replace(policy, exclude_newer=self.exclude_newer)
+        if self.as_of:
+            policy = replace(policy, as_of=self.as_of)
+        return policy
+
+
+NO_OPTIONS: Final = PolicyOptions()
 
 
 class Stack(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from enum import Enum
 from typing import Final
 
@@ -130,6 +131,8 @@ class Archive(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Source(msgspec.Struct, frozen=True, kw_only=True):
     """A release that is built from a commit. `commit` is the full hash; `ref` a tag or description, or empty.
 
+    `committed` is the day of the commit in UTC; None if it is not known.
+
     The recipe is from `fact`, or without one from the files of the commit. `trust` says why the requirements of the
     fact were not verified; it is None if they were read at the commit.
     """
@@ -140,6 +143,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     ref: str = ""
     subdirectory: str = ""
     recipe: Recipe
+    committed: date | None = None
     fact: Sources | None
     trust: Message | None = None
 

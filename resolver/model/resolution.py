@@ -13,6 +13,7 @@ import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from resolver.model.as_of import NEWEST, AsOf, NewerPin
 from resolver.model.dependency import NeedSource, RequirementOrigin
 from resolver.model.fact import Absent, Collides, Excludes, Fact, Names, Practice
 from resolver.model.lock import Override, SkippedRelease
@@ -191,12 +192,27 @@ class OutdatedPin(msgspec.Struct, frozen=True, kw_only=True):
     why: Message | None = None
 
 
+class UnmetBound(msgspec.Struct, frozen=True, kw_only=True):
+    """A bound in an extra of a pin, on the project of the extra's name, that the pin of that project does not meet."""
+
+    # the pin with the extra
+    project: NormalizedName
+    version: str
+    # the requirement of the extra, without its marker
+    bound: str
+    # the pin that does not meet it
+    other: NormalizedName
+    other_version: str
+
+
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name, which `engine` found after `rounds` steps.
 
     `overrides` are the requirements that are not followed, as their project must be absent. Without the
-    `used_practices` the resolution would not be valid (see `resolve/gather.py`). `skipped_releases`, `missing_extras`
-    and `outdated_pins` are filled in only for what is going to be locked (see `resolve/shortfalls.py`).
+    `used_practices` the resolution would not be valid (see `resolve/gather.py`). `as_of` is the day whose releases
+    were preferred, `unmet_bounds` are what extras say of projects that are there anyway (see
+    `resolve/extra_bounds.py`). `skipped_releases`, `missing_extras`, `outdated_pins` and `newer_pins` are filled in
+    only for what is going to be locked (see `resolve/shortfalls.py`).
     """
 
     problem: Problem
@@ -208,6 +224,9 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     missing_extras: tuple[MissingExtra, ...] = ()
     used_practices: tuple[Practice, ...] = ()
     outdated_pins: tuple[OutdatedPin, ...] = ()
+    as_of: AsOf = AsOf(policy=NEWEST)
+    newer_pins: tuple[NewerPin, ...] = ()
+    unmet_bounds: tuple[UnmetBound, ...] = ()
 
     def pin(self, name: str) -> Pin | None:
         """The pin of a project; None if it is not in the resolution."""

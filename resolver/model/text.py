@@ -178,6 +178,7 @@ Where = Annotated[str, "file:line of the table"]
 Variables = tuple[tuple[str, str], ...]  # environment variables, sorted by name
 RequirementLine = Annotated[str, "a requirement on a project (PEP 508), in its normal form"]
 Cutoff = Annotated[datetime, "a moment, or a day that counts to its end"]
+AsOfText = Annotated[str, "a day in ISO 8601, `auto` or `newest`"]
 
 
 def matching(pattern: str, description: str, *examples: str) -> Callable[[str], str]:

@@ -10,6 +10,7 @@ from resolver.model.message import Message, joined, message, verbatim
 from resolver.model.repository import Step
 from resolver.model.target import component_name
 from resolver.model.text import Language
+from resolver.report.as_of import as_of_sentences
 from resolver.report.document import Block, Heading, Item, Items, Paragraph, Span, Table, Text, line
 from resolver.report.markup import markdown_text
 from resolver.report.requirements import stage_title
@@ -64,6 +65,7 @@ def _head(lock: Lock) -> Iterator[Message]:
     yield message("report.target", platform=target.platform, python=target.python, system=components)
     if lock.source:
         yield message("report.instead", source=lock.source)
+    yield from as_of_sentences(lock)
     built = sum(pin.mode != "wheels" for pin in lock.pin)
     yield message(
         "report.size",

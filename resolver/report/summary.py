@@ -17,6 +17,7 @@ from resolver.model.lock import Lock
 from resolver.model.message import Message, first_of, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
+from resolver.report.as_of import as_of_sentences
 from resolver.report.document import Block, Heading, Item, Items, Paragraph, Table, line, one_line, translated
 from resolver.report.terminal import COLUMNS, styled, table_lines, wrapped
 
@@ -69,6 +70,8 @@ def summary(
     requested = [root.need.name for root in problem.stack.requirements if hasattr(root.need, "name")]
     pins = ", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in requested)
     lines = [styled(translate(locked, language), color, "bold"), *wrapped(pins, "  ", "  ", columns)]
+    for sentence in as_of_sentences(lock):
+        lines += wrapped(translate(sentence, language), "", "  ", columns)
     change = _changed(lock, folder, written=written, moved=moved)
     text = translate(change, language)
     lines += wrapped(text, "", "  ", columns) if change.code == "cli.moved" else [text]

@@ -6,11 +6,12 @@ A page is requested when its project is first needed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from operator import or_
 from typing import NamedTuple
 
-from packaging.specifiers import Specifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
@@ -19,6 +20,7 @@ from resolver.index.parse.distribution import Compatibility
 from resolver.index.protocol import Catalog, Lookup
 from resolver.model import fact as facts
 from resolver.model import text
+from resolver.model.as_of import AsOf
 from resolver.model.dependency import (
     NOT_INSTALLED,
     Allows,
@@ -35,7 +37,8 @@ from resolver.model.dependency import (
 from resolver.model.problem import Problem
 from resolver.model.release import Release, Source
 from resolver.model.requirement import Requirement, Value
-from resolver.resolve.project import OrderedReleases, Project, is_put_last, of_source
+from resolver.resolve.as_of import day_of
+from resolver.resolve.project import OrderedReleases, Project, is_pin, is_put_last, of_source
 
 
 class Demand(NamedTuple):
@@ -70,11 +73,6 @@ ANYTHING = Demand()
 def names_prerelease(allows: Allows) -> bool:
     """Whether a requirement names a pre-release. The link between an extra and its project's release does not."""
     return isinstance(allows, SpecifierSet) and bool(allows.prereleases)
-
-
-def is_pin(specifier: Specifier) -> bool:
-    """Whether a specifier names one release and no other (PEP 440 `==` without a wildcard, `===`)."""
-    return specifier.operator == "===" or (specifier.operator == "==" and not specifier.version.endswith(".*"))
 
 
 def pins(allows: Allows) -> bool:
@@ -112,6 +110,14 @@ class Candidates:
         self._shared: dict[NormalizedName, list[tuple[object, Project]]] = {}  # likewise, with what each is made from
         self._candidates: dict[tuple[Package, object], Candidate] = {}
         self._demands: dict[Edge, Demand] = {}
+
+    @cached_property
+    def as_of(self) -> AsOf:
+        """The day whose releases are preferred. With the policy `auto`, looks up the projects that the stack pins.
+
+        Must be known before anything is prefetched, as look-ahead must not wait for a page.
+        """
+        return day_of(self.problem, self.project)
 
     def project(self, name: NormalizedName, lookup: Lookup | None = None) -> Project:
         """A project with all its releases. The first call asks the catalog, unless given its answer, `lookup`.
@@ -250,9 +256,10 @@ class Candidates:
         project = self.project(text.name(package.name))
         preferred = self.preferred.get(project.name)
         first = project.position(preferred) if preferred is not None else None
-        positions = project.by_preference(mask)
+        day = self.as_of.day
+        positions = project.by_preference(mask, day)
         if first is not None and mask >> first & 1:
-            positions = chain((first,), project.by_preference(mask ^ 1 << first))
+            positions = chain((first,), project.by_preference(mask ^ 1 << first, day))
         last: list[Candidate] = []
         for position in positions:
             candidate = self.candidate(package, position)

@@ -20,7 +20,7 @@ from resolver.model.fact import Excludes, Names
 from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Lack
-from resolver.resolve.candidates import is_pin, pins
+from resolver.resolve.candidates import pins
 from resolver.resolve.grounded import (
     CollisionGround,
     ComponentGround,
@@ -31,7 +31,7 @@ from resolver.resolve.grounded import (
     LineGround,
     grounds,
 )
-from resolver.resolve.project import Project
+from resolver.resolve.project import Project, is_pin
 from resolver.resolve.provider import Prefetch
 from resolver.resolve.universe import Universe
 

@@ -232,6 +232,7 @@ def gather(universe: Universe, choices: Choices, *, engine: str, rounds: int) ->
         pins=tuple(pins),
         engine=engine,
         rounds=rounds,
+        as_of=universe.as_of,
         overrides=tuple(sorted(overrides, key=lambda row: (row.package, row.name, row.dropped))),
     )
     return replace(resolution, used_practices=tuple(_practices_used(universe, resolution)))

@@ -6,11 +6,11 @@ version order, so its mask is given by two bounds, which are found by bisection,
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timezone
 from functools import reduce
-from itertools import groupby
 from operator import and_, or_
 from types import MappingProxyType
 from typing import NamedTuple, TypeGuard
@@ -56,6 +56,7 @@ class OrderedReleases:
         self.versions = sorted(rows, reverse=True)
         self.offers = [rows[version] for version in self.versions]
         self.all = (1 << len(self.versions)) - 1
+        self._days: dict[int, str] = {}
         self.stable = self.all ^ sum(1 << at for at, version in enumerate(self.versions) if version.is_prerelease)
         self._masks: dict[str, int] = {}
 
@@ -63,6 +64,13 @@ class OrderedReleases:
         """The position of a version; None if there is no such release."""
         at = self._bisect(lambda older: older <= version)
         return at if at < len(self.versions) and self.versions[at] == version else None
+
+    def day(self, position: int) -> str:
+        """Return the day (ISO 8601, UTC) on which the first file of a release was uploaded; empty if no index says."""
+        if position not in self._days:
+            days = {_day(file.uploaded) for offer in self.offers[position] for file in offer.files}
+            self._days[position] = min(days - {""}, default="")
+        return self._days[position]
 
     def mask(self, specifiers: SpecifierSet) -> int:
         """The releases admitted by a set of specifiers, including pre-releases."""
@@ -153,30 +161,48 @@ class Project:
         """The positions in a mask, newest first."""
         return (at for at, bit in enumerate(reversed(f"{mask:b}")) if bit == "1")
 
-    def by_preference(self, mask: int) -> Iterator[int]:
+    def by_preference(self, mask: int, day: str = "") -> Iterator[int]:
         """The positions in a mask, most preferred first.
 
-        First come releases that a `last` fact puts last on other targets only, then the others, newest first; of the
+        First come releases that a `last` fact puts last on other targets only, then the others. Of both, releases
+        uploaded by `day` (ISO 8601; empty for any) come first, newest first, and then later ones, oldest first. Of the
         post releases of one version, those that such a fact puts last on this target come last.
         """
         for first in self._first:
-            yield from self.positions(mask & first)
+            yield from self._by_day(mask & first, day)
             mask &= ~first
+        positions = self._by_day(mask, day)
         if not any(mask & late for _, late in self._last):
+            yield from positions
+            return
+        posts: dict[tuple[object, ...], list[int]] = {}  # of one version, in order of preference otherwise
+        for position in positions:
+            version = self.versions[position]
+            posts.setdefault((version.epoch, version.release, version.pre), []).append(position)
+        for group in posts.values():
+            yield from sorted(group, key=lambda post: max((fact.last for fact in self.put_last(post)), default=0))
+
+    def _by_day(self, mask: int, day: str) -> Iterator[int]:
+        """Yield the releases uploaded by a day, newest first; then later ones, the oldest first."""
+        if not day:
             yield from self.positions(mask)
             return
+        later: list[int] = []
+        for position in self.positions(mask):
+            if self.is_later(position, day):
+                later.append(position)
+            else:
+                yield position
+        later.sort(key=lambda position: (self.ordered.day(position), -position))
+        yield from later
 
-        def base(position: int) -> tuple[object, ...]:
-            """The version without its post number; post releases of one version are next to each other."""
-            version = self.versions[position]
-            return version.epoch, version.release, version.pre
+    def is_later(self, position: int, day: str) -> bool:
+        """Whether a release was uploaded after a day; one without a known time counts as old enough."""
+        return bool(day) and self.source is None and self.ordered.day(position) > day
 
-        for _, posts in groupby(self.positions(mask), key=base):
-            yield from sorted(posts, key=lambda post: max((fact.last for fact in self.put_last(post)), default=0))
-
-    def is_preferred_to(self, position: int, other: int) -> bool:
-        """Whether a release is taken before another one."""
-        return next(self.by_preference(1 << position | 1 << other)) == position
+    def is_preferred_to(self, position: int, other: int, day: str = "") -> bool:
+        """Whether a release is taken before another one, given the day whose releases are preferred."""
+        return next(self.by_preference(1 << position | 1 << other, day)) == position
 
     def put_last(self, position: int) -> list[Warns]:
         """The facts that put a release after others that differ in their post number alone."""
@@ -253,6 +279,17 @@ class Project:
         )
 
 
+_DAY = re.compile(r"\d{4}-\d\d-\d\d(?=T.*Z\Z)", re.ASCII)  # of a time in UTC, as PEP 700 has it
+
+
+def _day(uploaded: str) -> str:
+    """Return the day in UTC of an upload time; empty if it is none."""
+    if match := _DAY.match(uploaded):
+        return match[0]
+    moment = upload_time(uploaded)
+    return moment.astimezone(timezone.utc).date().isoformat() if moment is not None else ""
+
+
 def is_put_last(fact: Fact) -> TypeGuard[Warns]:
     """Whether a fact puts releases after others, which may depend on the target's components."""
     return isinstance(fact, Warns) and bool(fact.last)
@@ -261,6 +298,11 @@ def is_put_last(fact: Fact) -> TypeGuard[Warns]:
 def _not_yanked(files: tuple[File, ...]) -> tuple[File, ...]:
     """The files that are not yanked: PEP 592 is about files, and a release may have both."""
     return tuple(file for file in files if file.yanked is None)
+
+
+def is_pin(specifier: Specifier) -> bool:
+    """Whether a specifier names one release and no other (PEP 440 `==` without a wildcard, `===`)."""
+    return specifier.operator == "===" or (specifier.operator == "==" and not specifier.version.endswith(".*"))
 
 
 def highest_bound(specifiers: SpecifierSet) -> Version | None:

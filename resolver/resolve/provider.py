@@ -223,6 +223,7 @@ class Prefetch:
     def __init__(self, universe: Universe, demand: Callable[[Package], Demand] = lambda _: ANYTHING) -> None:
         self._universe = universe
         self._demand = demand
+        _ = universe.as_of  # known before anything is looked ahead for
         self.target: Hashable = universe.problem.target, universe.problem.wheels_only
         self._requested: set[tuple[str, str]] = set()  # projects and specifiers
         self._guessed: dict[str, dict[str, Edge]] = {}  # demands of the likely releases of other projects, by project

@@ -1,4 +1,4 @@
-"""Where a resolution falls short of the stack: lines far behind, skipped releases, extras that are missing.
+"""Where a resolution falls short of the stack: lines far behind, later and skipped releases, extras that are missing.
 
 All of it depends on the stack, the pages, and what the search opened, not on a cache or the progress of a look-ahead.
 """
@@ -16,7 +16,8 @@ from packaging.version import Version
 from resolver.errors import ResolverError
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import Candidate, Edge, Package, PackageKind, SameRelease
+from resolver.model.as_of import NewerPin
+from resolver.model.dependency import Candidate, Edge, NeedLine, Package, PackageKind, SameRelease, StackLine
 from resolver.model.lock import SkippedRelease
 from resolver.model.release import Rejection, RejectionReason, Release
 from resolver.model.requirement import Requirement
@@ -71,7 +72,7 @@ def _far_behind(universe: Universe, resolution: Resolution) -> Iterator[tuple[Pi
             at
             for at in project.positions(project.stable & project.mask(need.specifier))
             if project.versions[at] > pin.version
-            and project.is_preferred_to(at, pin.release.position)
+            and project.is_preferred_to(at, pin.release.position, universe.as_of.day)
             and not _does_not_count(project.release(at))
         ]
         if newer and _is_far_behind(project, newer, pin):
@@ -139,6 +140,47 @@ def _order(ground: Ground) -> tuple[int, str]:
     return 0 if isinstance(ground, LineGround) else 1 if isinstance(ground, ComponentGround) else 2, repr(ground)
 
 
+# --- pins that appeared after the day of the stack
+
+
+def newer_pins(universe: Universe, resolution: Resolution) -> Iterator[NewerPin]:
+    """Yield the pins uploaded after the day whose releases are preferred, and what admits no release of that day."""
+    day = universe.as_of.day
+    for pin in resolution.pins:
+        project = universe.project(pin.name)
+        if not project.is_later(pin.release.position, day):
+            continue
+        newest = _newest_by(project, day)
+        yield NewerPin(
+            project=pin.name,
+            version=str(pin.version),
+            day=project.ordered.day(pin.release.position),
+            needed_by=tuple(dict.fromkeys(_excluding(pin, newest))) if newest is not None else (),
+            is_kept=universe.preferred.get(pin.name) == pin.version,
+        )
+
+
+def _newest_by(project: Project, day: str) -> Version | None:
+    """Return the newest final release of a project that was uploaded by a day and that the target can use."""
+    for position in project.positions(project.stable):
+        if project.is_later(position, day):
+            continue
+        release = project.release(position)
+        if isinstance(release, Release) and not release.yanked:
+            return release.version
+    return None
+
+
+def _excluding(pin: Pin, version: Version) -> Iterator[str]:
+    """Yield who requires a pin and does not admit a version: `stack`, or a release as `name version`."""
+    for origin in pin.because:
+        if not isinstance(origin, (StackLine, NeedLine)):
+            continue
+        need = text.requirement(origin.text)
+        if need.name == pin.name and not need.specifier.contains(version, prereleases=True):
+            yield "stack" if isinstance(origin, StackLine) else origin.parent
+
+
 # --- releases newer than a pin that cannot be used because of a source archive without static metadata
 
 
@@ -183,7 +225,9 @@ def _skipped(
     mask = universe.demand(*edges).mask & (project.all if pin.version.is_prerelease else project.stable)
     is_kept = known is not None and universe.preferred.get(pin.name) == pin.version and not _has_fact(known, universe)
     for position in project.positions(mask & ((1 << pinned) - 1)):
-        if not project.is_preferred_to(position, pinned) or _is_for_another_target(universe, project, position):
+        if not project.is_preferred_to(position, pinned, universe.as_of.day) or _is_for_another_target(
+            universe, project, position
+        ):
             continue
         usable = [row for row in _candidates(universe, pin, position) if not row.release.yanked]
         for candidate in usable:

@@ -6,6 +6,7 @@ The isolated build environments of source archives are further small problems.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -20,10 +21,12 @@ from resolver.errors import InputError, ResolverError, UndecidedError
 from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
+from resolver.model.as_of import NEWEST
 from resolver.model.dependency import NeedLine, NeedSource, Unusable
 from resolver.model.problem import Checks, Problem, RootRequirement
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution, Statement
+from resolver.resolve.extra_bounds import with_extra_bounds
 from resolver.resolve.gather import Choices, InvalidChoiceError, gather, upgrade
 from resolver.resolve.grounded import Ground, LineGround
 from resolver.resolve.independent_check import check
@@ -85,7 +88,10 @@ def decide(
 
     `hints` are projects that will probably be needed, whose pages are requested at once.
     """
-    return search(universe, hints=hints, tick=tick) or prove(universe, tick)
+    answer = search(universe, hints=hints, tick=tick) or prove(universe, tick)
+    if isinstance(answer, Refutation):
+        return answer
+    return with_extra_bounds(universe, answer, partial(search, tick=tick))
 
 
 def search(universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None) -> Resolution | None:
@@ -236,7 +242,8 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
     stack = replace(
         resolution.problem.stack, requirements=tuple(requirements), checks=Checks(), departures=(), absent=()
     )
-    return replace(resolution.problem, stack=stack, wheels_only=True, sources={})
+    policy = replace(resolution.problem.policy, as_of=resolution.as_of.day or NEWEST)  # tools are of the same day
+    return replace(resolution.problem, stack=stack, policy=policy, wheels_only=True, sources={})
 
 
 def _build_need(line: str, origin: NeedLine) -> Requirement:

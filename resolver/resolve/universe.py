@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import copy
 from functools import cached_property
+from typing import NamedTuple
 
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
@@ -56,6 +57,15 @@ class _UnusableRelease(Exception):
     """A release cannot be used; the arguments are those of `Unusable` after the file's name."""
 
 
+class ExtraBound(NamedTuple):
+    """A project whose extra of the name of another one bounds that (see `extra_bounds`)."""
+
+    # the project with the extra
+    project: NormalizedName
+    # the extra, and the project that it bounds
+    other: NormalizedName
+
+
 class Universe(Candidates):
     """The candidates of a problem and their edges. `fixable_errors` are of files that a fact could make usable."""
 
@@ -71,6 +81,7 @@ class Universe(Candidates):
         self._dynamic: dict[str, list[DynamicArchiveError]] = {}  # by project
         self._overrides: dict[Candidate, tuple[Override, ...]] = {}
         self._mask_edges: tuple[Edge, ...] = ()  # further roots
+        self._extra_bounds: frozenset[ExtraBound] = frozenset()
 
     def variant(self, problem: Problem, preferred: Mapping[NormalizedName, Version] | None = None) -> Universe:
         """The universe of another problem, over the same catalog.
@@ -91,6 +102,7 @@ class Universe(Candidates):
             return fresh
         variant = copy(self)
         variant.problem, variant.sources, variant.preferred = problem, fresh.sources, fresh.preferred
+        variant.__dict__.pop("as_of", None)  # it follows from the lines
         return variant
 
     def with_line(self, line: str, where: str, preferred: Mapping[NormalizedName, Version] | None = None) -> Universe:
@@ -98,7 +110,9 @@ class Universe(Candidates):
         stack = self.problem.stack
         root = RootRequirement(need=text.requirement(line), origin=StackLine(line, where))
         stack = replace(stack, requirements=(*stack.requirements, root))
-        return self.variant(replace(self.problem, stack=stack), preferred)
+        variant = self.variant(replace(self.problem, stack=stack), preferred)
+        variant.as_of = self.as_of  # a line that only asks "what if?" does not change the day
+        return variant
 
     def narrowed(self, releases: Mapping[Package, int], choices: Mapping[Package, Candidate]) -> Universe:
         """The universe for a stack that admits only certain releases, as masks, of the projects that it requires.
@@ -114,6 +128,15 @@ class Universe(Candidates):
             if package.kind is PackageKind.PROJECT
         }
         return narrowed
+
+    def with_extra_bounds(self, bounds: Iterable[ExtraBound]) -> Universe:
+        """Return the universe in which these bounds hold as well."""
+        variant = copy(self)
+        variant._extra_bounds = self._extra_bounds.union(bounds)
+        variant.bounded_projects = self.bounded_projects.union(bound.other for bound in variant._extra_bounds)
+        variant._edges = {}
+        variant._overrides = {}
+        return variant
 
     # --- what the stack requires
 
@@ -157,6 +180,25 @@ class Universe(Candidates):
         lines = self._lines.get(candidate.release)
         return isinstance(lines, ReleaseRequirements) and any(text.name(provided) == extra for provided in lines.extras)
 
+    def extras_of(self, name: NormalizedName, release: Release) -> tuple[NormalizedName, ...]:
+        """Return the extras that the metadata of a release declares; none if it cannot be read."""
+        lines = self._readable_lines(name, release)
+        return tuple(map(text.name, lines.extras)) if lines is not None else ()
+
+    def extra_requirements(self, name: NormalizedName, release: Release, extra: NormalizedName) -> list[Requirement]:
+        """Return what an extra of a release requires, with a bound, of the project that has the name of the extra."""
+        lines = self._readable_lines(name, release)
+        if lines is None:
+            return []
+        needs = self._markers.requirements(release.file.filename, lines.requires, extra)
+        return [need for need in needs if need.name == extra and not need.url and str(need.specifier)]
+
+    def _readable_lines(self, name: NormalizedName, release: Release) -> ReleaseRequirements | None:
+        try:
+            return self._requirement_lines(self.candidate_for(Package(name), release))
+        except _UnusableRelease:
+            return None
+
     def overrides_of(self, candidate: Candidate) -> tuple[Override, ...]:
         """The requirements of a candidate that was opened that are not followed, as the project must be absent."""
         return self._overrides.get(candidate, ())
@@ -184,7 +226,7 @@ class Universe(Candidates):
             origin = Unusable(release.file.filename, *error.args)
             edges = (Edge(Package(origin.filename, "", PackageKind.UNAVAILABLE), ReleaseMask(0), origin),)
         if not candidate.package.extra:
-            edges += tuple(self._of_facts(candidate, release))
+            edges += (*self._of_facts(candidate, release), *self._of_extra_bounds(candidate, release))
         absent = self.excluded_projects
         dropped = dict.fromkeys(
             edge for edge in edges if edge.package.kind is PackageKind.PROJECT and edge.package.name in absent
@@ -307,6 +349,15 @@ class Universe(Candidates):
             same = SameRelease(parent, f"{candidate.package.name} {release.version}")
             yield Edge(Package(candidate.package.name, "", PackageKind.VERSION), Installed(release.version), same)
         yield from self.module_edges(candidate)
+
+    def _of_extra_bounds(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
+        """Yield the bounds in force that the extras of a release put on other projects."""
+        name = text.name(candidate.package.name)
+        for bound in sorted(self._extra_bounds):
+            for need in self.extra_requirements(name, release, bound.other) if bound.project == name else ():
+                line = need.without_marker()
+                origin = NeedLine(NeedSource.METADATA, str(candidate), line, release.file.filename)
+                yield Edge(Package(need.name, "", PackageKind.VERSION), need.specifier, origin)
 
     def module_edges(self, candidate: Candidate) -> Iterator[Edge]:
         """Yield an edge for each module that a release owns together with another project; reads no metadata."""

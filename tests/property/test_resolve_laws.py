@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
@@ -219,6 +220,27 @@ def test_of_posts_of_one_release_those_that_facts_put_last_are_taken_last(drawn:
     again = solve(world.problem(), world.catalog(), preferred={pin.name: pin.version for pin in solved.pins})
     assert isinstance(again, Resolution)
     assert pins(again) == wanted
+
+
+@given(worlds(prereleases=True, bounds=True), st.data())
+def test_the_day_of_a_stack_makes_nothing_impossible(world: World, data: st.DataObject) -> None:
+    """Nor invalid, nor different when locked again on top of the lock before."""
+    uploaded = {
+        (name, version): f"2026-01-{data.draw(st.integers(10, 20), label='day')}T12:00:00Z"
+        for name, versions in world.projects.items()
+        for version in versions
+    }
+    problem, brute = world.problem(), BruteForce(world)
+    problem = msgspec.structs.replace(problem, policy=msgspec.structs.replace(problem.policy, as_of="2026-01-15"))
+    found = solve(problem, world.catalog(uploaded=uploaded))
+    if not isinstance(found, Resolution):
+        assert not brute.satisfiable()
+        return
+    assert brute.faults(pins(found), extras(found)) == []
+    before = {pin.name: pin.version for pin in found.pins}
+    again = solve(problem, world.catalog(uploaded=uploaded), preferred=before)
+    assert isinstance(again, Resolution)
+    assert pins(again) == pins(found)
 
 
 @given(worlds(prereleases=True), st.data())

@@ -95,8 +95,11 @@ class World:
     system: Mapping[str, str] = field(default_factory=lambda: dict(SYSTEM))
     known: Mapping[str, Sequence[str]] = field(default_factory=dict)  # values of components, as in systems.toml
 
-    def catalog(self, *, backwards: bool = False) -> DataCatalog:
-        """The index of this world; `backwards` adds everything in the opposite order."""
+    def catalog(self, *, backwards: bool = False, uploaded: Mapping[tuple[str, str], str] | None = None) -> DataCatalog:
+        """The index of this world; `backwards` adds everything in the opposite order.
+
+        `uploaded` are upload times, by project and version.
+        """
         catalog = DataCatalog()
         step = -1 if backwards else 1
         for name in list(self.projects)[::step]:
@@ -111,6 +114,7 @@ class World:
                     metadata_python=release.own_python,
                     readable=release.readable,
                     yanked="" if release.yanked else None,
+                    uploaded=(uploaded or {}).get((name, version), ""),
                 )
         return catalog
 

@@ -44,6 +44,7 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
         "system": {key: str(value) for key, value in problem.target.system.items()},
         "inputs": problem.digest,
         "exclude_newer": problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
+        "as_of": problem.policy.as_of,
         "limited": explanation.limited,
         "missing": list(explanation.missing),
         "awaited": to_builtins(explanation.awaited),
