@@ -16,6 +16,7 @@ from packaging.version import Version
 from resolver.audit.offers import Offers, some
 from resolver.errors import IndexFailure, ResolverError
 from resolver.index.git import Repositories
+from resolver.index.parse.distribution import wheel_parts
 from resolver.index.parse.metadata import informal_requirements
 from resolver.index.protocol import UnusableFile
 from resolver.index.sources import why_unverified
@@ -327,8 +328,9 @@ def _check_archive(fact: model.Builds, file: File, offers: Offers) -> Iterator[R
 
 def _check_metadata(fact: model.Metadata, offers: Offers, version: Version) -> Remark:
     """The requirements in a fact compared with those of a wheel, of the archive's metadata or of its other files."""
-    wheels = [file for file in offers.files(fact.package, version) if file.is_wheel]
-    file = wheels[0] if wheels else offers.release(fact.package, version).file
+    wheels = [file for file in offers.files(fact.package, version) if _is_for_linux(file)]
+    archives = [file for file in offers.files(fact.package, version) if not file.is_wheel]
+    file = next(iter(wheels or archives), offers.release(fact.package, version).file)
     where = file.filename
     metadata = offers.catalog.metadata(file) if file.is_wheel else offers.catalog.archive(file).metadata
     lines = None if metadata is None else metadata.requires_dist
@@ -341,6 +343,16 @@ def _check_metadata(fact: model.Metadata, offers: Offers, version: Version) -> R
         return _holds("same", where=where)
     lacking, extra = (", ".join(sorted(lines)) or "-" for lines in (of_release - of_fact, of_fact - of_release))
     return _contradicted("differs", where=where, theirs=lacking, own=extra)
+
+
+def _is_for_linux(file: File) -> bool:
+    """Return whether a file is a wheel for Linux or any system.
+
+    What setup.py computes may differ elsewhere: deepspeed's wheels for Windows require what CUDA
+    needs.
+    """
+    parts = wheel_parts(file.filename)
+    return parts is not None and (parts.platform == "any" or "linux" in parts.platform)
 
 
 def _without_extras(lines: Iterable[str]) -> frozenset[str]:

@@ -44,11 +44,11 @@ class DeclaredRequirements(msgspec.Struct, frozen=True):
 
 
 class Offers:
-    """Answers from a catalog for the target of a problem."""
+    """Answers from a catalog for the target of a problem, whose markers are `markers`."""
 
     def __init__(self, problem: Problem, catalog: Catalog) -> None:
         self.catalog = catalog
-        self._markers = problem.target.markers
+        self.markers = problem.target.markers
         self._compatibility = Compatibility(problem.target, None)
         self._facts = defaultdict[NormalizedName, list[Fact]](list)
         for fact in problem.facts:
@@ -86,6 +86,17 @@ class Offers:
             requirements = ReleaseRequirements(noted.lines, release.file.requires_python, (), ())
             return DeclaredRequirements(noted.where, release.file.filename, requirements)
 
+    def all_requirements(self, name: NormalizedName, version: Version) -> Sequence[str]:
+        """Return the requirements of a release by its files, for any target and with all extras.
+
+        Empty if no file says them. Raise UnusableFile and IndexFailure.
+        """
+        wheels = [file for file in self.files(name, version) if file.is_wheel]
+        if wheels:
+            return self.catalog.metadata(wheels[0]).requires_dist
+        static = self.catalog.archive(self.release(name, version).file).metadata
+        return static.requires_dist if static is not None else ()
+
     def requirements_on(
         self, projects: Collection[NormalizedName], name: NormalizedName, version: Version
     ) -> tuple[str, list[Requirement]]:
@@ -95,7 +106,7 @@ class Offers:
         for line in declared.requirements.requires:
             try:
                 need = text.requirement(line)
-                if need.name in projects and (need.marker is None or need.marker.evaluate(self._markers)):
+                if need.name in projects and (need.marker is None or need.marker.evaluate(self.markers)):
                     needs.append(need)
             except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
                 raise UnusableFile(f"{declared.where} has the invalid requirement `{line}`") from None

@@ -1,19 +1,25 @@
-"""`ascend-lock facts check [NAME…]`: facts compared with what the indexes say today."""
+"""`ascend-lock facts check [NAME…]`, `read` and `scan`: facts, the indexes, and what facts are made of."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
 
 import click
+from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from resolver import files
+from resolver.audit.code_scan import compare, scan_code
 from resolver.audit.compare import DAYS
 from resolver.audit.fact_checks import FAILED, CheckedFact, Verdict, check_fact, projects_of
 from resolver.audit.offers import Offers, archives_of, read_all, wheels_of
 from resolver.audit.pairs import pairings
+from resolver.audit.version_checks import Effect
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import list_commands
@@ -22,23 +28,30 @@ from resolver.cli.options import ALL, Settings, settings, today
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, readings_folder, stack_names, wheels_folder
 from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, did_you_mean
+from resolver.i18n import translate
 from resolver.index.git import Repositories
+from resolver.index.parse.distribution import release_of
+from resolver.index.protocol import UnusableFile
 from resolver.index.store.cache import default_folder
 from resolver.index.store.readings import read_archives, read_wheels, write_archives, write_wheels
 from resolver.lock import file as lock_file
 from resolver.model import text
 from resolver.model.fact import Fact, Sources, needs_of
+from resolver.model.message import message
 from resolver.model.problem import Problem
+from resolver.model.release import File
 from resolver.model.requirement import Requirement
+from resolver.report.code_scan import bound_lines, drafts, scan_json, unread_lines
 from resolver.report.upstream import fact_json, fact_line, facts_summary
 
+_LARGEST: Final = 512 << 20  # bytes of a file whose code is scanned
 _STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", CHANGED_UPSTREAM: "contradicted"}
 
 
 @click.group("facts", invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> int:
-    """Check facts against the indexes, or read archives for them."""
+    """Check facts, read archives for them, or scan code for new ones."""
     return list_commands(context)
 
 
@@ -130,6 +143,87 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
                     more = f"; releases with wheels that they pair: {len(wheels)}" if wheels else ""
                     print_line(f"{name}: {len(rows)} of {len(archives)} archives that facts refer to{more}")
     return 0
+
+
+@command.command("scan")
+@click.argument("requirement", metavar="NAME[==VERSION]")
+@click.option("--all", "every_check", is_flag=True, help="Also list checks that only decide between two ways.")
+@settings("own_matrices", "language", "as_json")
+def scan(run: Settings, requirement: str, every_check: bool) -> int:
+    """List the version checks in a project's own code, with drafts of facts.
+
+    Reads a wheel of the release (or its archive), by default of the newest, without running
+    anything: calls such as `check_version("vllm<=0.11.0")`, comparisons with the version of another project, and
+    messages in compiled code. Says beside each what the metadata and facts have on that project. A draft is not a
+    fact: read the code around it first.
+    """
+    need = _requirement(requirement)
+    with closing(Catalogs(run, readings=False)) as catalogs, TemporaryDirectory(prefix=".ascend-lock-") as folder:
+        problem = _any_problem(run.matrices)
+        with closing(catalogs.live(problem)) as catalog:
+            offers = Offers(problem, catalog)
+            run.progress.label("cli.looking-at", fact=need.name)
+            version, file = _file_to_scan(need, offers)
+            catalogs.pool.save([file], Path(folder), lambda _: None)
+            try:
+                scanned = scan_code(Path(folder) / file.filename, release_of(file, need.name.__eq__))
+                requires = offers.all_requirements(need.name, version)
+            except UnusableFile as error:
+                raise InputError(str(error), hint="scan another release of it") from None
+            facts = [fact for fact in _facts(problem) if fact.package == need.name and fact.applies_to(version)]
+            shown = [check for check in scanned.checks if every_check or check.effect is not Effect.DECIDES]
+            found = list(compare(shown, requires, facts, offers))
+    run.progress.clear()
+    if run.as_json:
+        print_json(scan_json(need.name, str(version), file.filename, scanned, found))
+        return 0
+    print_line(translate(message("scan.file", file=file.filename, count=len(found)), run.language))
+    for line in (*bound_lines(found), *unread_lines(scanned)):
+        print_line(translate(line, run.language))
+    if text_of_drafts := drafts(need.name, str(version), file.filename, found, today()):
+        print_line("")
+        print_line(translate("scan.drafts", run.language))
+        print_line(text_of_drafts)
+    return 0
+
+
+def _requirement(requirement: str) -> Requirement:
+    """Return NAME or NAME==VERSION as a requirement. Raise InputError if it is none."""
+    try:
+        need = text.requirement(requirement)
+    except InvalidRequirement:
+        need = None
+    if need is None or need.url or need.marker is not None:
+        hint = "name a project and, if you like, its release: ascend-lock facts scan pyarrow==26.0.1"
+        raise InputError(f"`{requirement}` is no project with a version", hint=hint)
+    return need
+
+
+def _any_problem(matrices: Path) -> Problem:
+    """Return the first target of the first stack, for which files are chosen. Raise InputError."""
+    names = stack_names(matrices)
+    if not names:
+        raise InputError("there is no stack", hint="name the folder of one with --matrices DIR")
+    return compile_problems(load(names[0], matrices))[0]
+
+
+def _file_to_scan(need: Requirement, offers: Offers) -> tuple[Version, File]:
+    """Return the newest release that a requirement admits, with its wheel or, without one, archive."""
+    releases = offers.matching(need.name, need.specifier)
+    final = [version for version in releases if not version.is_prerelease]
+    if not releases:
+        hint = "the indexes of the first stack were asked; see ascend-lock stacks"
+        raise InputError(f"no index has a release of `{need}`", hint=hint)
+    version = (final or releases)[0]
+    file = offers.release(need.name, version).file
+    if not file.is_wheel:
+        wheels = [each for each in offers.files(need.name, version) if each.is_wheel]
+        file = wheels[0] if wheels else file
+    if file.size is not None and file.size > _LARGEST:
+        raise InputError(
+            f"{file.filename} has more than {_LARGEST >> 20} MiB", hint="scan a release with a smaller file"
+        )
+    return version, file
 
 
 def _status(checked: CheckedFact) -> int:

@@ -10,9 +10,9 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar
 
@@ -69,7 +69,10 @@ def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> byt
     if info.compress_type not in _BOUNDED:
         raise TooLargeError(f"its {info.filename} uses an unsupported compression method")
     with archive.open(info) as member:
-        return member.read(limit + 1)
+        content = BytesIO()
+        while content.tell() <= limit and (piece := member.read(min(_CHUNK, limit + 1 - content.tell()))):
+            content.write(piece)
+        return content.getvalue()
 
 
 class MissingSpanError(Exception):
@@ -241,9 +244,9 @@ def _read_members(path: Path, release: FileRelease, paths: Collection[str]) -> d
     """The files at these paths below the top folder. Of several with the same name the last counts, as if unpacked."""
     members: dict[str, dict[str, bytes]] = {}
     size = 0
-    reader = _zip_members if release.filename.endswith(".zip") else _tar_members
+    reader = zip_members if release.filename.endswith(".zip") else tar_members
     with readable(release.filename, "archive"), path.open("rb") as file:
-        for top, member, content in reader(file, paths):
+        for top, member, content in reader(file, paths.__contains__):
             size += len(top) + len(content)
             if size > _TOTAL_LIMIT:
                 raise TooLargeError(f"what is read of it is larger than {_TOTAL_LIMIT >> 20} MiB")
@@ -261,7 +264,8 @@ def _read_members(path: Path, release: FileRelease, paths: Collection[str]) -> d
     return next(iter(members.values()), {})
 
 
-def _tar_members(file: IO[bytes], paths: Collection[str]) -> Iterator[tuple[str, str, bytes]]:
+def tar_members(file: IO[bytes], wanted: Callable[[str], bool]) -> Iterator[tuple[str, str, bytes]]:
+    """Yield the top folder, the path below it and the content of each `wanted` file of a tar; raise as tarfile does."""
     import gzip
 
     # gzip's own buffer is 8 KiB, and a member's headers and content are mostly small
@@ -269,9 +273,9 @@ def _tar_members(file: IO[bytes], paths: Collection[str]) -> Iterator[tuple[str,
         source = Guarded(stream, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT, forward=True)
         source.set_budget(_HEADERS_LIMIT, "it has headers")  # opening reads the first one
         with tarfile.open(fileobj=source, mode="r:") as archive:  # type: ignore[call-overload]
-            for info in _limited(iter(lambda: _next(archive, source), None)):
+            for info in limited(iter(lambda: _next(archive, source), None)):
                 top, path = _split(info.name)
-                if info.isreg() and path in paths:
+                if info.isreg() and wanted(path):
                     _check_size(path, info.size)
                     source.set_budget(info.size, f"its {path} goes on")
                     content = archive.extractfile(info)
@@ -292,13 +296,14 @@ def _next(archive: Any, source: Guarded) -> tarfile.TarInfo | None:
     return info
 
 
-def _zip_members(file: IO[bytes], paths: Collection[str]) -> Iterator[tuple[str, str, bytes]]:
+def zip_members(file: IO[bytes], wanted: Callable[[str], bool]) -> Iterator[tuple[str, str, bytes]]:
+    """Yield the same of a zip; raise as zipfile does."""
     source = Guarded(file, one_read=_HEADER_LIMIT, position=_UNPACKED_LIMIT)
     with zipfile.ZipFile(source) as archive:
-        for info in _limited(archive.infolist()):
+        for info in limited(archive.infolist()):
             top, path = _split(info.filename)
             mode = info.external_attr >> 16
-            if not info.filename.endswith("/") and not stat.S_ISLNK(mode) and path in paths:
+            if not info.filename.endswith("/") and not stat.S_ISLNK(mode) and wanted(path):
                 _check_size(path, info.file_size)
                 yield top, path, unpacked(archive, info, _MEMBER_LIMIT)
 
@@ -309,7 +314,8 @@ def _split(name: str) -> tuple[str, str]:
     return (top, path) if top not in ("", ".", "..") else (top, "")
 
 
-def _limited(members: Iterable[T]) -> Iterator[T]:
+def limited(members: Iterable[T]) -> Iterator[T]:
+    """Yield members up to a number that no honest file has; raise TooLargeError at the next."""
     for count, member in enumerate(members):
         if count >= _MOST_MEMBERS:
             raise TooLargeError(f"it has more than {_MOST_MEMBERS} members")

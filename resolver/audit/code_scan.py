@@ -1,0 +1,143 @@
+"""Compare the version checks in a project's own code with its metadata and with facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from packaging.requirements import InvalidRequirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver.audit.offers import Offers
+from resolver.audit.stated_bounds import find_in_compiled, find_in_cython
+from resolver.audit.version_checks import (
+    Effect,
+    UnreadableCodeError,
+    VersionCheck,
+    find_checks,
+)
+from resolver.index.parse.code_members import CodeMember, read_code
+from resolver.index.parse.distribution import FileRelease
+from resolver.model import text
+from resolver.model.fact import Fact, projects_named_by
+
+# Folders whose code no user runs, or that have another project's code.
+_ASIDE = frozenset({"test", "tests", "testing", "_vendor", "vendor", "vendored", "third_party"})
+
+# What a `constrains` fact may say: the others go on without the project.
+_BINDING = frozenset({Effect.REFUSES, Effect.DISABLES, Effect.STATES})
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """A file of a wheel or archive that was not read."""
+
+    # Its path within the wheel or archive.
+    path: str
+    # Why, in English, as the parser or a limit says it.
+    why: str
+
+
+class ScannedCode(msgspec.Struct, frozen=True):
+    """What was found in the code of one file."""
+
+    checks: tuple[VersionCheck, ...]
+    unread: tuple[Unread, ...]
+
+
+class FoundBound(msgspec.Struct, frozen=True, kw_only=True):
+    """A check, with what else says something about the project whose version it compares."""
+
+    check: VersionCheck
+    # Requirements on that project in the metadata, with their markers.
+    metadata: tuple[str, ...]
+    # Ids of facts about the release that name that project.
+    facts: tuple[str, ...]
+    # Whether the index has that project; a module may have another name.
+    is_project: bool
+    # Whether all releases that the metadata admits without an extra are ones the code accepts.
+    is_required: bool
+
+    @property
+    def is_news(self) -> bool:
+        """Whether only the code says it, and goes no further without."""
+        known = self.is_required or bool(self.facts)
+        return self.is_project and not known and self.check.effect in _BINDING
+
+
+def scan_code(path: Path, release: FileRelease) -> ScannedCode:
+    """Return the checks in the code of a wheel or archive, in the order of its files.
+
+    Raise UnusableFile if the file as a whole cannot be read.
+    """
+    checks: list[VersionCheck] = []
+    unread = []
+    for member in read_code(path, release):
+        if _ASIDE.intersection(member.path.split("/")[:-1]):
+            continue
+        if member.content is None:
+            unread.append(Unread(member.path, "it is larger than an honest one"))
+            continue
+        try:
+            checks += _checks(member, member.content, release.project)
+        except UnreadableCodeError as error:
+            unread.append(Unread(member.path, str(error)))
+    return ScannedCode(tuple(checks), tuple(unread))
+
+
+def _checks(member: CodeMember, content: bytes, own: NormalizedName) -> Iterable[VersionCheck]:
+    if member.path.endswith(".py"):
+        return find_checks(content, member.path, own)
+    if member.path.endswith((".pyx", ".pxi")):
+        return find_in_cython(content, member.path, own)
+    return find_in_compiled(content, member.path, own)
+
+
+def compare(
+    checks: Sequence[VersionCheck],
+    requires: Sequence[str],
+    facts: Sequence[Fact],
+    offers: Offers,
+) -> Iterator[FoundBound]:
+    """Yield each check with what the metadata and these facts about the release say of it.
+
+    `requires` are the requirements in its metadata. Raise IndexFailure.
+    """
+    lines = list(_parsed(requires))
+    for check in checks:
+        named = [line for line, name in lines if name == check.project]
+        releases = offers.matching(check.project, SpecifierSet())
+        yield FoundBound(
+            check=check,
+            metadata=tuple(named),
+            facts=tuple(fact.id for fact in facts if check.project in projects_named_by(fact)),
+            is_project=bool(releases),
+            is_required=_is_required(check, named, offers, releases),
+        )
+
+
+def _parsed(requires: Iterable[str]) -> Iterator[tuple[str, NormalizedName]]:
+    for line in requires:
+        try:
+            yield line, text.requirement(line).name
+        except InvalidRequirement:
+            continue
+
+
+def _is_required(
+    check: VersionCheck,
+    named: Sequence[str],
+    offers: Offers,
+    releases: Sequence[Version],
+) -> bool:
+    """Return whether the metadata admits no release that the code does not accept."""
+    admitted = set(releases)
+    applies = False
+    for need in map(text.requirement, named):
+        if need.marker is None or need.marker.evaluate({**offers.markers, "extra": ""}):
+            applies = True
+            admitted &= set(need.specifier.filter(releases, prereleases=True))
+    accepted = set(SpecifierSet(check.accepts).filter(releases, prereleases=True))
+    return applies and admitted <= accepted

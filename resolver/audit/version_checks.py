@@ -1,0 +1,337 @@
+"""Find where Python code compares the version of another project, without importing or running it.
+
+A check is a call such as `check_version("vllm<=0.11.0")`, or a comparison of a project's version
+with a constant. What follows from it is read from the statement around it: whether the code
+raises, turns something off, warns, or only goes another way.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from typing import Final, NamedTuple
+
+import msgspec
+from packaging.requirements import InvalidRequirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import NormalizedName
+
+from resolver.audit.version_expressions import (
+    Comparison,
+    Constant,
+    Names,
+    constant_of,
+    last_name,
+    opposite,
+)
+from resolver.model import text
+
+# Characters of source that are shown of a statement or a condition.
+_SHOWN: Final = 160
+
+# Of a file without these words nothing can be found, so it is not parsed.
+_WORTH_PARSING: Final = re.compile(rb"(?i)version|_available\(|require\(|_greater_or_equal\(")
+
+# Functions that raise unless the requirement in their first argument is met.
+_CHECKERS: Final = frozenset(
+    {"check_version", "require_version", "require_version_core", "dep_version_check", "require"}
+)
+
+_WARNING: Final = re.compile(r"(?i)warn(ing)?(_once)?|warning_advice|error|critical")
+
+
+class Effect(Enum):
+    """What code does if a version is not the one that it asks for."""
+
+    # It raises, or ends the process.
+    REFUSES = "refuses"
+    # It says so in a message of a file that is not Python: what leads to the message is not known.
+    STATES = "states"
+    # It returns False or None, or sets a name to one of them.
+    DISABLES = "disables"
+    # It warns, and goes on.
+    WARNS = "warns"
+    # It goes another way.
+    DECIDES = "decides"
+
+
+class VersionCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """A place where code compares the version of another project."""
+
+    # The project whose version is compared.
+    project: NormalizedName
+    # What the code accepts, as a specifier set.
+    accepts: str
+    # What the code does with another version.
+    effect: Effect
+    # The file within the wheel or archive.
+    path: str
+    # The number of the line, from 1; 0 in a compiled file.
+    line: int
+    # The functions and classes around it, joined by dots; empty if it runs with the import.
+    scope: str = ""
+    # The conditions on which the check is reached, as they are in the source.
+    under: tuple[str, ...] = ()
+    # The statement in the source, or the text in a compiled file.
+    source: str
+
+    @property
+    def at_import(self) -> bool:
+        """Whether nothing but the import of the file leads to it."""
+        return not self.scope and not self.under
+
+
+class UnreadableCodeError(Exception):
+    """A file cannot be parsed as Python within limits."""
+
+
+def find_checks(source: bytes, path: str, own: NormalizedName) -> list[VersionCheck]:
+    """Return the checks in a Python file, in the order of its lines.
+
+    Comparisons with the version of `own`, the project that the file belongs to, are left out.
+    Raise UnreadableCodeError if the file is no Python, or is nested too deeply.
+    """
+    if not _WORTH_PARSING.search(source):
+        return []
+    try:
+        with warnings.catch_warnings():
+            # of the code's own escapes and comparisons
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+        scanner = _Scanner(path)
+        scanner.scan(tree.body, _Place())
+    except (SyntaxError, ValueError) as error:
+        raise UnreadableCodeError(f"it is no Python that can be read: {error}") from None
+    except (RecursionError, MemoryError):
+        raise UnreadableCodeError("it is nested too deeply") from None
+    found = {check for check in scanner.found if check.project != own}
+    return sorted(found, key=lambda check: (check.line, check.project, check.accepts))
+
+
+class _Place(NamedTuple):
+    """Where a statement is: the names of functions and classes, and the conditions around it."""
+
+    scope: tuple[str, ...] = ()
+    under: tuple[str, ...] = ()
+
+    def within(self, name: str) -> _Place:
+        """Return the place inside a function or class. Conditions around it hold for it as well."""
+        return _Place((*self.scope, name), self.under)
+
+    def on(self, test: ast.expr, *, negated: bool = False) -> _Place:
+        """Return the place inside a branch of an `if`."""
+        condition = _shown(test)
+        return _Place(self.scope, (*self.under, f"not ({condition})" if negated else condition))
+
+
+class _Scanner:
+    """Reads the statements of one file in their order, and remembers what names stand for."""
+
+    def __init__(self, path: str) -> None:
+        self.found: list[VersionCheck] = []
+        # The last statement with a check, and its text: it may have thousands of them.
+        self._last: tuple[ast.stmt, str] | None = None
+        self._path = path
+        self._names = Names()
+
+    def scan(self, statements: Sequence[ast.stmt], place: _Place) -> None:
+        """Read some statements."""
+        for statement in statements:
+            self._scan_statement(statement, place)
+
+    def _scan_statement(self, statement: ast.stmt, place: _Place) -> None:
+        self._scan_generated(statement, place)
+        match statement:
+            case ast.Import() | ast.ImportFrom():
+                self._names.remember_import(statement)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                self._names.enter()
+                self.scan(statement.body, place.within(statement.name))
+                self._names.leave()
+            case ast.If():
+                self._scan_if(statement, place)
+            case ast.Assert(test=test):
+                comparisons = self._names.comparisons(test)
+                self._add_all(statement, comparisons, Effect.REFUSES, place, not _is_any(test))
+            case ast.Return(value=value) if value is not None:
+                comparisons = self._names.comparisons(value)
+                self._add_all(statement, comparisons, Effect.DISABLES, place, True)
+                self._scan_calls(statement, place)
+            case ast.Assign(targets=[target], value=value):
+                self._names.remember_assignment(target, value)
+                self._scan_calls(statement, place)
+            case ast.AnnAssign(target=target, value=value) if value is not None:
+                self._names.remember_assignment(target, value)
+                self._scan_calls(statement, place)
+            case _:
+                self._scan_calls(statement, place)
+                for body in _bodies(statement):
+                    self.scan(body, place)
+
+    def _scan_if(self, statement: ast.If, place: _Place) -> None:
+        """Read an `if`: its body runs if the comparisons hold, its `else` if they do not."""
+        test = statement.test
+        comparisons = self._names.comparisons(test)
+        effect = _effect_of(statement.body)
+        otherwise = _effect_of(statement.orelse)
+        if effect is not Effect.DECIDES or otherwise is Effect.DECIDES:
+            # `if a and version < 2: raise` refuses version < 2 only where a holds
+            accepted = [opposite(comparison) for comparison in comparisons]
+            self._add_all(statement, accepted, effect, place, not _is_all(test))
+        else:
+            self._add_all(statement, comparisons, otherwise, place, not _is_any(test))
+        self.scan(statement.body, place.on(test))
+        self.scan(statement.orelse, place.on(test, negated=True))
+
+    def _scan_calls(self, statement: ast.stmt, place: _Place) -> None:
+        """Find calls of functions that raise unless a requirement is met."""
+        for node in _expressions(statement):
+            if isinstance(node, ast.Call) and last_name(node.func) in _CHECKERS and node.args:
+                for argument in _texts(node.args[0]):
+                    try:
+                        need = text.requirement(argument)
+                    except InvalidRequirement:
+                        continue
+                    if need.specifier:
+                        found = Comparison(need.name, str(need.specifier))
+                        self._add(statement, found, Effect.REFUSES, place)
+
+    def _scan_generated(self, statement: ast.stmt, place: _Place) -> None:
+        """Find what generated code asks of the library that it was generated for."""
+        match statement:
+            case ast.Expr(value=ast.Call(func=function, args=[_, *arguments])) if (
+                last_name(function) == "ValidateProtobufRuntimeVersion"
+            ):
+                constant = constant_of(arguments[:3])
+                if constant is not None:
+                    found = Comparison(text.name("protobuf"), f">={constant.version}")
+                    self._add(statement, found, Effect.REFUSES, place)
+            case ast.Assign(targets=[ast.Name(id="GRPC_GENERATED_VERSION")], value=value):
+                generated = self._names.value(value)
+                if isinstance(generated, Constant):
+                    found = Comparison(text.name("grpcio"), f">={generated.version}")
+                    self._add(statement, found, Effect.REFUSES, place)
+            case _:
+                pass
+
+    def _add_all(
+        self,
+        statement: ast.stmt,
+        comparisons: Sequence[Comparison],
+        effect: Effect,
+        place: _Place,
+        exact: bool,
+    ) -> None:
+        """Add checks. One that is not `exact` holds only if the rest of its condition does."""
+        test = getattr(statement, "test", None)
+        if not exact and test is not None:
+            place = place.on(test)
+        for comparison in comparisons:
+            self._add(statement, comparison, effect, place)
+
+    def _add(
+        self,
+        statement: ast.stmt,
+        comparison: Comparison,
+        effect: Effect,
+        place: _Place,
+    ) -> None:
+        try:
+            SpecifierSet(comparison.specifier)
+        except InvalidSpecifier:
+            return
+        self.found.append(
+            VersionCheck(
+                project=comparison.project,
+                accepts=comparison.specifier,
+                effect=effect,
+                path=self._path,
+                line=statement.lineno,
+                scope=".".join(place.scope),
+                under=place.under,
+                source=self._source(statement),
+            )
+        )
+
+    def _source(self, statement: ast.stmt) -> str:
+        if self._last is None or self._last[0] is not statement:
+            self._last = statement, _shown(statement)
+        return self._last[1]
+
+
+def _effect_of(body: Sequence[ast.stmt]) -> Effect:
+    """Return the gravest thing that a branch does, not counting what its inner branches do."""
+    effect = Effect.DECIDES
+    for statement in body:
+        match statement:
+            case ast.Raise():
+                return Effect.REFUSES
+            case ast.Expr(value=ast.Call(func=function)):
+                name = last_name(function)
+                if name in ("exit", "_exit", "fail"):
+                    return Effect.REFUSES
+                if _WARNING.fullmatch(name) and effect is Effect.DECIDES:
+                    effect = Effect.WARNS
+            case ast.Return(value=ast.Constant(value=False | None)) | ast.Return(value=None):
+                effect = Effect.DISABLES
+            case ast.Assign(value=ast.Constant(value=False | None)):
+                effect = Effect.DISABLES
+            case ast.If():
+                inner = _effect_of(statement.body), _effect_of(statement.orelse)
+                if Effect.DECIDES not in inner and Effect.REFUSES in inner:
+                    # it raises or warns, as its caller asks
+                    return Effect.REFUSES
+            case _:
+                pass
+    return effect
+
+
+def _is_all(test: ast.expr) -> bool:
+    """Return whether a condition holds only if several others hold: `a and b`, `1 <= a < 2`."""
+    if isinstance(test, ast.Compare):
+        return len(test.ops) > 1
+    return isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
+
+
+def _is_any(test: ast.expr) -> bool:
+    """Return whether a condition holds if one of several holds."""
+    return isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or)
+
+
+def _bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Yield the blocks of a statement other than `if`: loops, `with`, `try`, `match`."""
+    for field in ("body", "orelse", "finalbody"):
+        yield getattr(statement, field, [])
+    for handler in getattr(statement, "handlers", []):
+        yield handler.body
+    for case in getattr(statement, "cases", []):
+        yield case.body
+
+
+def _expressions(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Yield the expressions of a statement itself, not those of the statements inside it."""
+    pending: list[ast.AST] = [statement]
+    while pending:
+        node = pending.pop()
+        yield node
+        children = ast.iter_child_nodes(node)
+        blocks = ast.stmt | ast.ExceptHandler | ast.match_case
+        pending += [child for child in children if not isinstance(child, blocks)]
+
+
+def _texts(node: ast.expr) -> list[str]:
+    """Return the texts of a constant, or of a list of constants."""
+    nodes = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+    values = [node.value for node in nodes if isinstance(node, ast.Constant)]
+    return [value for value in values if isinstance(value, str)]
+
+
+def _shown(node: ast.stmt | ast.expr) -> str:
+    """Return the first line of a statement or expression as source."""
+    if isinstance(node, ast.If | ast.While):
+        return f"if {_shown(node.test)}"
+    first = ast.unparse(node).partition("\n")[0]
+    return first if len(first) <= _SHOWN else f"{first[:_SHOWN]}…"

@@ -1,0 +1,316 @@
+"""What expressions of Python code stand for, as far as versions of projects go.
+
+Only what is written is read: names that were imported, constants, and functions whose name says
+what they return. Nothing is imported or run.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import ChainMap
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from packaging.utils import NormalizedName
+
+from resolver.model import text
+
+# Functions through which a version passes unchanged, or as the same numbers in another form.
+_WRAPPERS: Final = frozenset(
+    {"version", "parse", "parse_version", "looseversion", "strictversion", "tuple", "list", "map"}
+    | {"int", "float", "str", "_parse_version", "digit_version", "get_version"}
+)
+
+# Those of them that read a version rather than the name of a distribution.
+_PARSERS: Final = frozenset({"parse_version", "looseversion", "strictversion", "_parse_version"})
+
+# Methods of a version's text that keep its leading numbers.
+_METHODS: Final = frozenset({"split", "partition", "rsplit", "strip", "removesuffix", "replace"})
+
+# Attributes of a module that are its version, and those of a version that keep its leading numbers.
+_VERSION_ATTRIBUTES: Final = frozenset(
+    {"__version__", "__version_tuple__", "__version_info__"} | {"version", "VERSION"}
+)
+_SAME_VERSION: Final = frozenset({"release", "base_version", "public", "major", "version"})
+
+# `is_torch_version(">=", "2.4")`, `is_accelerate_available("0.26")`,
+# `is_torch_greater_or_equal("2.6")`: the project is in the name.
+_NAMED_FUNCTION: Final = re.compile(
+    r"_?is_(?P<project>[a-z0-9_]+?)_(?P<kind>version|available|greater_or_equal(_than_\d.*)?)"
+)
+
+_VERSION: Final = re.compile(r"v?\d+(\.\d+)*((a|b|rc|\.?dev|\.?post)\d*)?(\.\*)?(\+\w+)?")
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
+
+_OPERATORS: Final = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+_OPPOSITE: Final = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+_MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+_OPERATOR_FUNCTIONS: Final = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+
+# Modules whose project has another name.
+_PROJECTS: Final = {
+    "PIL": "pillow",
+    "attr": "attrs",
+    "cv2": "opencv-python",
+    "flash_attn_interface": "flash-attn",
+    "google": "protobuf",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
+
+# Modules that are no project: what runs Python, and the standard library's own.
+_NO_PROJECTS: Final = frozenset({"platform", "python", "re", "sqlite3", "ssl", "sys", "version"})
+
+
+class Release(NamedTuple):
+    """The version of a project, as an expression of the code."""
+
+    project: NormalizedName
+
+
+class Constant(NamedTuple):
+    """A version in the code; `is_number` if it is a number or a tuple, without later parts."""
+
+    version: str
+    is_number: bool
+
+
+class Module(NamedTuple):
+    """An imported module."""
+
+    project: NormalizedName
+
+
+Value = Release | Constant | Module
+
+
+class Comparison(NamedTuple):
+    """A comparison that is true if the release of a project is within `specifier`."""
+
+    project: NormalizedName
+    specifier: str
+
+
+class Names:
+    """What the names in one file stand for, as far as its statements were read."""
+
+    def __init__(self) -> None:
+        self._names: ChainMap[str, Value] = ChainMap()
+
+    def enter(self) -> None:
+        """Begin a function or class, whose own names end with it."""
+        self._names = self._names.new_child()
+
+    def leave(self) -> None:
+        """End a function or class."""
+        self._names = self._names.parents
+
+    def remember_import(self, statement: ast.Import | ast.ImportFrom) -> None:
+        """Remember which modules, and versions of modules, an import gives names to."""
+        if isinstance(statement, ast.ImportFrom):
+            if statement.level == 0 and statement.module:
+                for alias in statement.names:
+                    name = alias.asname or alias.name
+                    module = statement.module.partition(".")[0]
+                    if alias.name in _VERSION_ATTRIBUTES and alias.name != "version":
+                        self._names[name] = Release(_project(module))
+                    elif alias.name[:1].islower() and module not in ("packaging", "importlib"):
+                        self._names[name] = Module(_project(module))
+            return
+        for alias in statement.names:
+            module = alias.name.partition(".")[0]
+            self._names[alias.asname or module] = Module(_project(module))
+
+    def remember_assignment(self, target: ast.expr, value: ast.expr) -> None:
+        """Remember that a name stands for a version from now on, or no longer does."""
+        if isinstance(target, ast.Name):
+            meaning = self.value(value)
+            if isinstance(meaning, Release | Constant):
+                self._names[target.id] = meaning
+            else:
+                self._names.pop(target.id, None)
+        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Call):
+            # is_available, torch_version = _is_package_available("torch", return_version=True)
+            meaning = self.value(value)
+            names = [element.id for element in target.elts if isinstance(element, ast.Name)]
+            for name in names:
+                if "version" in name and isinstance(meaning, Release):
+                    self._names[name] = meaning
+
+    def comparisons(self, test: ast.expr) -> list[Comparison]:
+        """Return the comparisons in a condition, as they are when it is true."""
+        match test:
+            case ast.BoolOp(values=values):
+                return [found for value in values for found in self.comparisons(value)]
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return [opposite(found) for found in self.comparisons(operand)]
+            case ast.Compare():
+                return self._chain(test)
+            case ast.Call():
+                found = self._function_of_version(test)
+                return [found] if found is not None else []
+            case _:
+                return []
+
+    def _chain(self, chain: ast.Compare) -> list[Comparison]:
+        """Return the comparisons in `a < b < c`."""
+        found = []
+        values = [self.value(operand) for operand in (chain.left, *chain.comparators)]
+        for operator, left, right in zip(chain.ops, values, values[1:], strict=False):
+            sign = _OPERATORS.get(type(operator))
+            if sign is None:
+                continue
+            if isinstance(left, Constant) and isinstance(right, Release):
+                left, right, sign = right, left, _MIRRORED[sign]
+            if isinstance(left, Release) and isinstance(right, Constant):
+                found.append(Comparison(left.project, _specifier(sign, right)))
+        return found
+
+    def _function_of_version(self, call: ast.Call) -> Comparison | None:
+        """Return what a function such as `is_torch_version(">=", "2.4")` compares, or None."""
+        name = last_name(call.func)
+        arguments = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
+        texts = [argument for argument in arguments if isinstance(argument, str)]
+        signs = [argument for argument in texts if argument in _OPPOSITE]
+        signs += [
+            _OPERATOR_FUNCTIONS[argument.attr]
+            for argument in call.args
+            if isinstance(argument, ast.Attribute) and argument.attr in _OPERATOR_FUNCTIONS
+        ]
+        versions = [argument for argument in texts if _VERSION.fullmatch(argument)]
+        if len(versions) != 1:
+            return None
+        sign = signs[0] if signs else ">="
+        matched = _NAMED_FUNCTION.fullmatch(name)
+        if matched is not None and (signs or matched["kind"] != "version"):
+            return Comparison(_project(matched["project"]), f"{sign}{versions[0]}")
+        names = [argument for argument in texts if _NAME.fullmatch(argument)]
+        if signs and len(names) == 1 and "version" in name:
+            return Comparison(_project(names[0]), f"{sign}{versions[0]}")
+        return None
+
+    def value(self, node: ast.expr) -> Value | None:
+        """Return what an expression stands for, or None if it is no version."""
+        match node:
+            case ast.Constant(value=str(value)) if _VERSION.fullmatch(value):
+                return Constant(value, is_number=False)
+            case ast.Constant(value=int(value)) if not isinstance(value, bool) and value >= 0:
+                return Constant(str(value), is_number=True)
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                return constant_of(elements)
+            case ast.Name(id=name):
+                return self._names.get(name)
+            case ast.Attribute(value=value, attr=attribute):
+                return self._attribute(self.value(value), attribute)
+            case ast.Subscript(value=value, slice=part):
+                # [0] is the first number, [:2] are the first two; [1] alone says nothing
+                is_first = not isinstance(part, ast.Constant) or part.value in (0, "version")
+                return self.value(value) if is_first else None
+            case ast.GeneratorExp(generators=[generator]) | ast.ListComp(generators=[generator]):
+                return self.value(generator.iter)
+            case ast.BoolOp(op=ast.Or(), values=[first, *_]):
+                return self.value(first)
+            case ast.Call():
+                return self._call(node)
+            case _:
+                return None
+
+    def _attribute(self, value: Value | None, attribute: str) -> Value | None:
+        match value:
+            case Module(project=project) if attribute in _VERSION_ATTRIBUTES:
+                return Release(project) if project not in _NO_PROJECTS else None
+            case Release() | Constant() if attribute in (*_SAME_VERSION, *_VERSION_ATTRIBUTES):
+                return value
+            case _:
+                return None
+
+    def _call(self, call: ast.Call) -> Value | None:
+        name = last_name(call.func)
+        if isinstance(call.func, ast.Attribute) and name in _METHODS:
+            return self.value(call.func.value)
+        installed = _installed(call, name)
+        if installed is not None:
+            return Release(_project(installed))
+        values = [self.value(argument) for argument in call.args]
+        if name == "getattr" and len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
+            return self._attribute(values[0], str(call.args[1].value))
+        if name.lower() in _WRAPPERS:
+            known = [value for value in values if isinstance(value, Release | Constant)]
+            return known[0] if len(known) == 1 else None
+        if "version" in name and len(values) == 1 and isinstance(values[0], Module):
+            # extract_version(numpy)
+            return Release(values[0].project)
+        return None
+
+
+def _installed(call: ast.Call, name: str) -> str | None:
+    """Return the distribution whose version a call returns, such as `metadata.version("torch")`."""
+    first = call.args[0] if call.args else None
+    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+        return None
+    returns_version = any(keyword.arg == "return_version" for keyword in call.keywords)
+    is_named_so = "version" in name.lower() and name.lower() not in _PARSERS
+    if name in ("get_distribution", "distribution") or returns_version or is_named_so:
+        return first.value if _NAME.fullmatch(first.value) else None
+    return None
+
+
+def _project(module: str) -> NormalizedName:
+    return text.name(_PROJECTS.get(module, module))
+
+
+def constant_of(elements: Sequence[ast.expr]) -> Constant | None:
+    """Return the version that a tuple of numbers spells."""
+    numbers = [element.value for element in elements if isinstance(element, ast.Constant)]
+    if not numbers or len(numbers) < len(elements):
+        return None
+    if all(isinstance(number, int) for number in numbers):
+        return Constant(".".join(map(str, numbers)), is_number=True)
+    return None
+
+
+def _specifier(sign: str, constant: Constant) -> str:
+    """Return the specifier of a comparison.
+
+    A number or a tuple is compared with the first parts of a version, of which those after it
+    are cut off as a rule: `numpy_version <= (2, 4)` holds for 2.4.1, too.
+    """
+    version = constant.version.removeprefix("v")
+    if constant.is_number:
+        head, _, last = version.rpartition(".")
+        following = f"{head}.{int(last) + 1}" if head else str(int(last) + 1)
+        match sign:
+            case "<=":
+                return f"<{following}"
+            case ">":
+                return f">={following}"
+            case "==" | "!=":
+                return f"{sign}{version}.*"
+            case _:
+                pass
+    return f"{sign}{version}"
+
+
+def opposite(comparison: Comparison) -> Comparison:
+    """Return the comparison that is true if this one is not."""
+    matched = re.match(r"[<>=!]=?", comparison.specifier)
+    sign = matched.group() if matched is not None else ""
+    version = comparison.specifier.removeprefix(sign)
+    return comparison._replace(specifier=f"{_OPPOSITE.get(sign, sign)}{version}")
+
+
+def last_name(function: ast.expr) -> str:
+    """Return the last part of a dotted name, or nothing."""
+    match function:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""

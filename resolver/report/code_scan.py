@@ -1,0 +1,138 @@
+"""What was found in a project's code, as lines for people, as JSON, and as drafts of facts."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import tomli_w
+from msgspec import to_builtins
+
+from resolver.audit.code_scan import FoundBound, ScannedCode
+from resolver.audit.version_checks import VersionCheck
+from resolver.errors import escaped
+from resolver.model.message import Message, joined, message
+
+_SHOWN: Final = 100  # characters of the conditions around a check
+_FEW: Final = 5  # places that a draft names
+
+
+def bound_lines(found: Iterable[FoundBound]) -> Iterator[Message]:
+    """Yield two lines for each check: what it asks and where, and who else says so."""
+    for bound in found:
+        check = bound.check
+        yield message(
+            "scan.check",
+            project=escaped(check.project),
+            accepts=check.accepts,
+            effect=message(f"scan.effect-{check.effect.value}"),
+            where=escaped(_where(check)),
+        )
+        yield message("scan.source", source=escaped(check.source))
+        if check.scope or check.under:
+            yield message("scan.reached", conditions=escaped(_reached(check)))
+        yield message("scan.said", who=joined("semicolon", list(_said(bound))))
+
+
+def unread_lines(scanned: ScannedCode) -> Iterator[Message]:
+    """Yield a line for each file that was not read."""
+    for row in scanned.unread:
+        yield message("scan.unread", path=escaped(row.path), why=escaped(row.why))
+
+
+def drafts(
+    package: str,
+    version: str,
+    file: str,
+    found: Sequence[FoundBound],
+    today: dt.date,
+) -> str:
+    """Return drafts of `constrains` facts as TOML, one for each bound that only the code has.
+
+    The reasons are for a person to write; what is there quotes the code.
+    """
+    rows: dict[tuple[str, str], list[VersionCheck]] = {}
+    for check in sorted((bound.check for bound in found if bound.is_news), key=_hidden):
+        rows.setdefault((check.project, check.accepts), []).append(check)
+    facts: list[dict[str, Any]] = []
+    counts: Counter[str] = Counter()
+    for (project, accepts), checks in rows.items():
+        places = list(dict.fromkeys(_place(check) for check in checks))
+        more = [f"and {len(places) - _FEW} more"] if len(places) > _FEW else []
+        counts[project] += 1
+        number = f"-{counts[project]}" if counts[project] > 1 else ""
+        facts.append(
+            {
+                "id": f"{package}-{version}-{project}{number}",
+                "versions": f"=={version}",
+                "bounds": [f"{project}{accepts}"],
+                "reason": f"{checks[0].effect.value}: {_reached(checks[0])}: {checks[0].source}",
+                "strength": "enforced",
+                "source": f"{file}: {', '.join(places[:_FEW] + more)}",
+                "checked": today,
+            }
+        )
+    return tomli_w.dumps({"constrains": facts}) if facts else ""
+
+
+def scan_json(
+    package: str, version: str, file: str, scanned: ScannedCode, found: Sequence[FoundBound]
+) -> dict[str, Any]:
+    """Return the findings for programs; texts are those of the code and of the metadata."""
+    return {
+        "project": package,
+        "version": version,
+        "file": file,
+        "checks": [
+            {
+                **to_builtins(bound.check),
+                "effect": bound.check.effect.value,
+                "at_import": bound.check.at_import,
+                "metadata": list(bound.metadata),
+                "facts": list(bound.facts),
+                "is_project": bound.is_project,
+                "is_required": bound.is_required,
+                "is_news": bound.is_news,
+            }
+            for bound in found
+        ],
+        "unread": to_builtins(scanned.unread),
+    }
+
+
+def _said(bound: FoundBound) -> Iterator[Message]:
+    if not bound.is_project:
+        yield message("scan.no-project")
+    if bound.metadata:
+        code = "scan.metadata-enough" if bound.is_required else "scan.metadata"
+        yield message(code, requirements=escaped(", ".join(bound.metadata)))
+    else:
+        yield message("scan.metadata-silent")
+    if bound.facts:
+        yield message("scan.facts", facts=escaped(", ".join(bound.facts)))
+
+
+def _hidden(check: VersionCheck) -> tuple[bool, bool]:
+    """Return a key that puts checks first that run with the import, then those in any call."""
+    return not check.at_import, bool(check.under)
+
+
+def _where(check: VersionCheck) -> str:
+    return f"{check.path}:{check.line}" if check.line else check.path
+
+
+def _place(check: VersionCheck) -> str:
+    return f"{check.path} L{check.line}" if check.line else check.path
+
+
+def _reached(check: VersionCheck) -> str:
+    """Return the functions and conditions around a check, or that it runs with the import."""
+    conditions = " and ".join(check.under)
+    if len(conditions) > _SHOWN:
+        conditions = f"{conditions[:_SHOWN]}…"
+    words = [check.scope] if check.scope else []
+    if conditions:
+        words.append(f"if {conditions}")
+    return ", ".join(words) or "import"
