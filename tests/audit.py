@@ -18,6 +18,7 @@ import argparse
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from packaging.tags import Tag, sys_tags
+from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
@@ -104,8 +105,10 @@ class Audit(NamedTuple):
 
 
 def plan(lock: Lock, catalog: Catalog) -> Plan:
-    """Choose a wheel for this machine for each pin of the lock."""
-    ranks = {tag: rank for rank, tag in enumerate(sys_tags())}
+    """Choose a wheel for this machine, and the lock's Python, for each pin of the lock."""
+    version = tuple(map(int, lock.target.python_line.split(".")))
+    tags = (*cpython_tags(version), *compatible_tags(version, f"cp{version[0]}{version[1]}"))
+    ranks = {tag: rank for rank, tag in enumerate(tags)}
     files: dict[str, LockedFile] = {}
     left_out: dict[str, str] = {}
     prefetch_pins((pin for pin in lock.pin if not _why_not(pin)), catalog)
@@ -114,9 +117,8 @@ def plan(lock: Lock, catalog: Catalog) -> Plan:
         if why:
             left_out[pin.name] = why
             continue
-        own = [file for file in pin.file if _rank(file.name, ranks) is not None]
-        if own:
-            files[pin.name] = own[0]
+        if _rank(pin.file[0].name, ranks) is not None:
+            files[pin.name] = pin.file[0]
             continue
         offered = _offered(pin, catalog, ranks)
         if offered is None:
@@ -166,9 +168,20 @@ def _offered(pin: LockedPin, catalog: Catalog, ranks: Mapping[Tag, int]) -> Lock
     return LockedFile(name=file.filename, sha256=file.sha256)
 
 
+def interpreter_of(line: str) -> str:
+    """Return the Python of a minor version such as `3.11`; nothing if there is none here."""
+    if line == ".".join(platform.python_version_tuple()[:2]):
+        return sys.executable
+    path = shutil.which(f"python{line}") or ""
+    works = path and subprocess.run([path, "-c", ""], check=False, capture_output=True)
+    return path if works and works.returncode == 0 else ""
+
+
 def make_environment(folder: Path, lock: Lock, chosen: Plan) -> Path:
     """Install the chosen files into a fresh environment in this folder, and return its Python."""
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    interpreter = interpreter_of(lock.target.python_line)
+    assert interpreter
+    subprocess.run([interpreter, "-m", "venv", folder], check=True)
     python = folder / "bin" / "python"
     lines = [
         f"{pin.name}=={pin.version} --hash=sha256:{chosen.files[pin.name].sha256}"
@@ -337,7 +350,6 @@ def main() -> int:
     parser.add_argument("--target", default="", help="only targets with this in their name")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the environments here")
     options = parser.parse_args()
-    minor = ".".join(platform.python_version_tuple()[:2])
     status = 0
     pool = CatalogPool(Cache(default_folder(), lambda warning: None))
     indexes = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=())
@@ -346,8 +358,9 @@ def main() -> int:
         for path in folders(options.stacks, options.target):
             lock = lock_file.read(path)
             assert lock is not None
-            if lock.target.python_line != minor:
-                print(f"{lock.stack} {lock.target.name}: skipped, as this is Python {minor}")
+            line = lock.target.python_line
+            if not interpreter_of(line):
+                print(f"{lock.stack} {lock.target.name}: skipped, as there is no Python {line}")
                 continue
             begun = time.monotonic()
             folder = (options.keep or Path(scratch)) / f"{lock.stack}+{lock.target.name}"

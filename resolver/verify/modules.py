@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import configparser
-import importlib.machinery
 import keyword
 import mmap
 import os
@@ -51,6 +50,8 @@ _COMMAND_GROUPS = (
     "vllm.general_plugins",
     "vllm.platform_plugins",
 )
+# `x.py`, and what is compiled: `x.so`, `x.abi3.so`, `x.cpython-311-aarch64-linux-gnu.so`
+_MODULE_FILE = re.compile(r"(\w+)(?:\.py|(?:\.abi3|\.cpython-\w+-[\w-]+)?\.so)")
 _NAMESPACE_DEPTH = 2  # folders of a namespace package in which modules are looked for
 
 
@@ -121,12 +122,9 @@ def _top_module(parts: Sequence[str], packages: set[tuple[str, ...]]) -> Sequenc
 
 
 def _stem(filename: str) -> str:
-    """Return the name of the module that a file holds for this Python; nothing if it holds none."""
-    for suffix in (".py", *importlib.machinery.EXTENSION_SUFFIXES):
-        if filename.endswith(suffix):
-            stem = filename[: -len(suffix)]
-            return stem if stem.isidentifier() else ""
-    return ""
+    """Return the name of the module that a file holds; nothing if it holds none."""
+    match = _MODULE_FILE.fullmatch(filename)
+    return match[1] if match and match[1].isidentifier() else ""
 
 
 def _is_meant(name: Sequence[str]) -> bool:
