@@ -227,9 +227,7 @@ def _show(count: int) -> Callable[[int, Startable], None]:
     return show
 
 
-def judge(
-    started: Iterable[Started], chosen: Plan, excuses: Sequence[Excuse], site: Path
-) -> Audit:
+def judge(started: Iterable[Started], chosen: Plan, excuses: Sequence[Excuse], site: Path) -> Audit:
     """Tell apart why something does not start."""
     audit = Audit([], [], [], [])
     for one in started:

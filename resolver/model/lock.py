@@ -275,7 +275,8 @@ class Lock(_Row, kw_only=True, frozen=True):
     `pin` is what is installed, in the order of `stage`, and `build_pin` the tools of isolated builds. `override` are
     ignored requirements, `skipped` newer releases that cannot be used, `absent` distributions that must not be
     installed, `departs` the differences from a guide. `imports` are tested after the installation, with `import_env`.
-    `optional` is what may fail when verify.py starts everything. `change` lists the differences from the previous lock; `first` tells that there was none.
+    `optional` is what may fail when verify.py starts everything. `change` lists the differences from the previous lock;
+    `first` tells that there was none.
     """
 
     format: int

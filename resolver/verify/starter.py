@@ -4,8 +4,8 @@ The process imports torch once and forks for each thing that is started, so that
 time, and nothing that is started can do harm to the rest. A child gets a session of its own: whatever it leaves behind
 is killed with it. It says with one line in a pipe how it went, no longer than what a pipe holds without a reader.
 
-This process runs no Python thread. Libraries that torch loads may have threads (OpenBLAS), which see to forks themselves;
-those of OpenMP begin with the first computation. A child that hangs nevertheless is late, like any other.
+This process runs no Python thread. Libraries that torch loads may have threads: those of OpenBLAS see to forks
+themselves, those of OpenMP begin with the first computation. A child that hangs nevertheless is late, like any other.
 """
 
 from __future__ import annotations
@@ -45,9 +45,10 @@ def serve_starts(file: str) -> int:
 
     The request is an object: `preload` are modules to be imported first, `targets` what is started
     (`module` or `module:attribute`), `seconds` the limit for each, `workers` how many run at once.
-    The first row says that the preload is `ready`, the last one that all is `done`. A row of a target has its `number` and `seconds`,
-    and how it ended: `path`, `error` (with `cause`, `missing` and `where`), `signal`, `status`, or
-    `late`. `file` is this program, whose folder is nothing that a user would have on the path.
+    The first row says that the preload is `ready`, the last one that all is `done`. A row of a
+    target has its `number` and `seconds`, and how it ended: `path`, `error` (with `cause`,
+    `missing` and `where`), `signal`, `status`, or `late`. `file` is this program, whose folder is
+    nothing that a user would have on the path.
     """
     request = json.loads(sys.stdin.read())
     rows = os.fdopen(os.dup(1), "w", encoding="utf-8")

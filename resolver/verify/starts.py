@@ -63,7 +63,7 @@ class StartRequest(NamedTuple):
     # The limit for each.
     seconds: float
     # Called with the number of those that have ended, and with the last one.
-    progress: Callable[[int, Startable], None] = lambda done, what: None
+    progress: Callable[[int, Startable], None]
 
 
 def start_all(request: StartRequest, whats: Sequence[Startable], preload: Sequence[str] = ()) -> list[Started]:
