@@ -203,10 +203,13 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
 
 
 def _positive(text: str) -> float:
-    """Return the number of an option, which argparse refuses if this raises ValueError."""
-    number = float(text)
+    """Return the number of an option. Raises ArgumentTypeError if it is none, or not above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
     if not 0 < number < 1e6:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of seconds above 0")
     return number
 
 
