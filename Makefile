@@ -33,7 +33,7 @@ unexport PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLA
 	PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain pairs matrix verify bundle export check-locks facts snapshot smoke test test-live fuzz faults check format bench scaling requirements clean
+.PHONY: help lock explain pairs matrix verify bundle export check-locks audit facts snapshot smoke test test-live fuzz faults check format bench scaling requirements clean
 
 help:
 	@echo "Locks software stacks for Ascend NPUs."
@@ -87,6 +87,9 @@ endif
 
 check-locks: $(VENV)/.run ## say which locks no longer match their stack and facts: [STACK=name (or several) [TARGET=…]] [UPSTREAM=1: ask their indexes, too]
 	@$(LOCK) check $(STACK) $(if $(TARGET),--target $(TARGET)) $(if $(UPSTREAM),--upstream) $(ARGS)
+
+audit: $(VENV)/.dev ## install a lock's pins that have wheels for this machine, and start them: [STACK=name (or several)] [TARGET=…] [DIR=… keeps them]
+	@$(BIN)/python -m tests.audit $(STACK) $(if $(TARGET),--target $(TARGET)) $(if $(DIR),--keep $(DIR)) $(ARGS)
 
 facts: $(VENV)/.run ## compare facts with what the indexes say today: [STACK=name: those about its projects] [ARGS="names of projects or facts, --all"]
 	@$(LOCK) facts check $(STACK) $(ARGS)

@@ -155,6 +155,9 @@ def _check_kind(fact: Fact, versions: Sequence[Version], offers: Offers) -> Iter
             yield _unchecked("variables")
         case model.External():
             yield _unchecked("machine", needs=", ".join(fact.needs))
+        case model.Optional():
+            yield from _check_projects(fact, offers)
+            yield _unchecked("starts")
         case model.Sources():
             raise AssertionError("a commit is on no index")
 

@@ -104,6 +104,19 @@ def _check(fact: model.Fact, place: Place, known: ComponentValues) -> None:
                 if key in _SET_ALREADY:
                     why = "bash keeps it read-only, or CANN and the environment extend it"
                     raise InputError(f"a fact cannot set `{key}`", where=place("env", key), why=why)
+        case model.Optional():
+            if not fact.modules and not fact.scripts:
+                raise InputError(
+                    "a fact about what is optional says what that is",
+                    where=place("modules"),
+                    hint='add modules = ["…"] or scripts = ["…"]',
+                )
+            if fact.npu and fact.needs:
+                raise InputError(
+                    "what is optional needs either an NPU or other projects",
+                    where=place("npu"),
+                    hint="write a row for each of the two",
+                )
         case model.Sources():
             _check_recipe(fact.recipe, place)
         case _:

@@ -52,6 +52,7 @@ class FactFile(_Table, kw_only=True, frozen=True):
     absent: tuple[fact.Absent, ...] = ()
     exports: tuple[fact.Exports, ...] = ()
     external: tuple[fact.External, ...] = ()
+    optional: tuple[fact.Optional, ...] = ()
 
 
 class IndexRow(Index, kw_only=True, frozen=True):

@@ -24,6 +24,7 @@ from resolver.model.lock import (
     LockedFile,
     LockedGit,
     LockedIndex,
+    LockedOptional,
     LockedPin,
     LockedSubmodule,
     LockedTarget,
@@ -106,6 +107,7 @@ def build(
         newer=resolution.newer_pins,
         imports=problem.stack.checks.imports,
         import_env=dict(problem.stack.checks.env),
+        optional=tuple(_optional(facts_in_use)),
     )
 
 
@@ -266,6 +268,8 @@ def _is_used(fact: facts.Fact, resolution: Resolution) -> bool:
             return not release.file.is_wheel and release.source is None
         case facts.External():
             return _mode(release) != "wheels"
+        case facts.Optional():
+            return not fact.needs or not all(_is_met(need, resolution) for need in fact.needs)
         case facts.Collides() | facts.Replaces() | facts.Absent() | facts.Exports():
             return True
 
@@ -316,6 +320,19 @@ def _exports(facts_in_use: Iterable[facts.Exports]) -> Iterator[LockedExport]:
                 )
         optional = all(fact.optional for _, fact in stated)
         yield LockedExport(name=name, value=value, optional=optional, facts=tuple(fact.id for _, fact in stated))
+
+
+def _optional(facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedOptional]:
+    """Yield what may fail to start, in the order of the facts."""
+    for fact in facts_in_use:
+        if isinstance(fact, facts.Optional):
+            yield LockedOptional(
+                package=fact.package,
+                modules=fact.modules,
+                scripts=fact.scripts,
+                npu=fact.npu,
+                fact=fact.id,
+            )
 
 
 def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:

@@ -153,6 +153,9 @@ def _require_sound(lock: Lock) -> None:
             need = ComponentRequirement.parse(line)
             if need is None or need.component != "hdk":
                 raise ValueError(f"`{line}` states nothing about the driver")
+    for row in lock.optional:
+        if row.fact not in facts:
+            raise ValueError(f"what is optional of {row.package} rests on `{row.fact}`, which is no fact here")
     in_scripts = [value for index in lock.index for value in (index.name, index.url)]
     in_scripts += [value for env in (lock.import_env, *(pin.env for pin in pins)) for value in env.values()]
     in_scripts += [row.value for row in lock.export]

@@ -63,6 +63,7 @@ _LABEL = matching(
     "a local version label of lower case letters and digits, with dots between them",
     '"empty"',
 )
+_MODULE = matching(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", "the dotted name of a module", '"ray.llm"')
 MachineNeed = Literal["c", "c++", "python-headers", "cmake", "make", "git"]
 
 
@@ -280,6 +281,23 @@ class Absent(_Common, frozen=True, kw_only=True):
         return f"{self.other} or {self.package}"
 
 
+class Optional(_Common, frozen=True, kw_only=True):
+    """Modules and commands of `package` that may fail to start: verify.py tells them with the reason.
+
+    The excuse holds wherever one of `needs` is not in the lock; with `npu`, where there is no NPU
+    that works; with neither, always.
+    """
+
+    # Modules by their dotted names, as they are imported.
+    modules: tuple[Annotated[str, _MODULE], ...] = ()
+    # Entry points by their names: commands, and plugins of vllm.
+    scripts: tuple[Text, ...] = ()
+    # What they need of other projects: those of an extra that was not asked for.
+    needs: tuple[Requirement, ...] = ()
+    # Whether they need an NPU with its driver and CANN.
+    npu: bool = False
+
+
 def _asks_for(line: Requirement, exception: Requirement) -> bool:
     """Whether a line names the project and, if the exception has a specifier, a version or lower bound in it."""
     lower = ("==", "===", ">=", ">", "~=")
@@ -305,6 +323,7 @@ Fact = (
     | External
     | Sources
     | Absent
+    | Optional
 )
 FactKind = TypeVar("FactKind", bound=Fact)
 Practice = Requires | Replaces  # those of this strength
@@ -323,8 +342,14 @@ def bounds_of(fact: Fact) -> tuple[Requirement, ...]:
 
 
 def conditions_of(fact: Fact) -> tuple[Need, ...]:
-    """What decides whether a warning concerns a lock."""
-    return (*fact.together_with, *fact.unless) if isinstance(fact, Warns) else ()
+    """Return what decides whether a warning, or what may fail to start, concerns a lock."""
+    match fact:
+        case Warns():
+            return (*fact.together_with, *fact.unless)
+        case Optional():
+            return fact.needs
+        case _:
+            return ()
 
 
 def relaxable_needs(fact: Fact) -> tuple[Need, ...]:

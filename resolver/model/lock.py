@@ -235,6 +235,21 @@ class LockedExport(_Row, kw_only=True, frozen=True):
     facts: tuple[str, ...]
 
 
+class LockedOptional(_Row, kw_only=True, frozen=True):
+    """What of a pin may fail to start: verify.py tells it, and does not count it."""
+
+    # The pin that offers it.
+    package: _Project
+    # Its modules, by dotted name.
+    modules: tuple[_Module, ...] = ()
+    # Its commands, and other entry points.
+    scripts: tuple[str, ...] = ()
+    # Whether it may fail only where there is no NPU; otherwise it may anywhere.
+    npu: bool = False
+    # The id of the fact, whose reason is told.
+    fact: str
+
+
 class LockedAbsent(_Row, kw_only=True, frozen=True):
     """A distribution that must not be installed. `because` is the id of the fact, or file:line of the stack.
 
@@ -261,8 +276,9 @@ class Lock(_Row, kw_only=True, frozen=True):
     `pin` is what is installed, in the order of `stage`, and `build_pin` the tools of isolated builds. `override` are
     ignored requirements, `skipped` newer releases that cannot be used, `absent` distributions that must not be
     installed, `departs` the differences from a guide. `as_of` is the day whose releases are preferred, and `newer` are
-    the pins that appeared later. `imports` are tested after the installation, with `import_env`.
-    `change` lists the differences from the previous lock; `first` tells that there was none.
+    the pins that appeared later. `imports` are tested after the installation, with `import_env`. `optional` is what may
+    fail when verify.py starts everything. `change` lists the differences from the previous lock; `first` tells that
+    there was none.
     """
 
     format: int
@@ -291,6 +307,7 @@ class Lock(_Row, kw_only=True, frozen=True):
     newer: tuple[NewerPin, ...] = ()
     imports: tuple[_Module, ...] = ()
     import_env: dict[_Variable, str] = {}
+    optional: tuple[LockedOptional, ...] = ()
     change: tuple[PinChange, ...] = ()
     first: bool = False
 

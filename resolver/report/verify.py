@@ -15,7 +15,7 @@ from typing import Any
 
 from resolver.files import json_text
 from resolver.i18n import LANGUAGES, templates, translate
-from resolver.model.lock import Lock, LockedDriver, LockedPin
+from resolver.model.lock import Lock, LockedDriver, LockedOptional, LockedPin
 from resolver.model.message import message, verbatim
 from resolver.model.requirement import Comparison, ComponentRequirement
 from resolver.report.document import one_line
@@ -30,6 +30,9 @@ MODULES = (
     "verify/imports",
     "verify/ascend",
     "verify/record",
+    "verify/modules",
+    "verify/starter",
+    "verify/starts",
     "verify/main",
 )
 
@@ -39,7 +42,7 @@ _HEAD = '''\
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
-    python verify.py [--full] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
+    python verify.py [--full] [--quick] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
 
 It changes nothing and needs only Python. Exit status: 0 matches, 1 something
 differs, 2 invalid command. The contents of the lock are at the end of this file.
@@ -117,6 +120,8 @@ def _data(lock: Lock) -> str:
         "rewritten": sorted({name for pin in lock.pin if pin.git is not None for name in pin.git.rewrites}),
         "absent": {row.name: row.reason for row in lock.absent},
         "driver": [_driver(row, lock) for row in lock.driver],
+        "requested": sorted(lock.requested_projects),
+        "excuses": [_excuse(row, lock) for row in lock.optional],
     }
     dumps = json.dumps  # noqa: TID251  ASCII alone, inside of Python's source
     lines = [f'"{key}": {dumps(value)},' for key, value in rows.items()]
@@ -152,6 +157,18 @@ def _driver(row: LockedDriver, lock: Lock) -> dict[str, Any]:
             [[clause.operator, _value(clause)] for clause in clauses] for need in needs for clauses in need.alternatives
         ],
         "binding": row.binding,
+        "reason": {language: translate(reason, language) for language in LANGUAGES},
+    }
+
+
+def _excuse(row: LockedOptional, lock: Lock) -> dict[str, Any]:
+    fact = next(fact for fact in lock.fact if fact.id == row.fact)
+    reason = verbatim(fact.reason, fact.reason_zh)
+    return {
+        "project": row.package,
+        "modules": list(row.modules),
+        "scripts": list(row.scripts),
+        "npu": row.npu,
         "reason": {language: translate(reason, language) for language in LANGUAGES},
     }
 

@@ -367,7 +367,7 @@ class _Check:
                     pass  # see `_bounds`
                 case facts.Absent() | facts.Collides() | facts.Names() | facts.Builds():
                     pass  # see `_absences`, `_collisions` and `_file`
-                case facts.After() | facts.Warns() | facts.Exports() | facts.External():
+                case facts.After() | facts.Warns() | facts.Exports() | facts.External() | facts.Optional():
                     pass  # they rule nothing out
 
 

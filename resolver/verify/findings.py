@@ -10,11 +10,12 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 _SECONDS = 60
+SECONDS_TO_START = 300
 
 
 class LockedDistribution(NamedTuple):
@@ -46,9 +47,27 @@ class DriverNeed(NamedTuple):
     reason: Mapping[str, str]
 
 
+class Excuse(NamedTuple):
+    """What of a distribution may fail to start."""
+
+    # The normalized name of the distribution.
+    project: str
+    # Its modules, and its commands.
+    modules: Sequence[str]
+    scripts: Sequence[str]
+    # Whether they may fail only where there is no NPU.
+    npu: bool
+    # Why, in each language.
+    reason: Mapping[str, str]
+
+
 @dataclass(frozen=True)
 class LockedStack:
-    """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code."""
+    """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code.
+
+    The commands of distributions that are `requested`, as lines of the stack name them, are to start; `excuses` say
+    what may fail.
+    """
 
     stack: str
     target: str
@@ -63,6 +82,8 @@ class LockedStack:
     rewritten: Sequence[str] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
     driver: Sequence[DriverNeed] = ()
+    requested: Sequence[str] = ()
+    excuses: Sequence[Excuse] = ()
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
@@ -70,7 +91,9 @@ class LockedStack:
         """Read the lock's data, which is the last text of this file."""
         raw: dict[str, Any] = json.loads(text)
         pins = {pin["name"]: LockedDistribution(**pin) for pin in raw["pins"]}
-        return cls(**{**raw, "pins": pins, "driver": [DriverNeed(**need) for need in raw["driver"]]})
+        driver = [DriverNeed(**need) for need in raw["driver"]]
+        excuses = [Excuse(**excuse) for excuse in raw["excuses"]]
+        return cls(**{**raw, "pins": pins, "driver": driver, "excuses": excuses})
 
 
 def is_shared() -> bool:
@@ -78,9 +101,17 @@ def is_shared() -> bool:
     return sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta"))
 
 
+def show_nothing(_: str) -> None:
+    """Take a line of progress where nobody looks."""
+
+
 @dataclass(frozen=True)
 class CheckContext:
-    """The lock, where things are, how thoroughly to check, and the language of messages."""
+    """The lock, where things are, how thoroughly to check, and the language of messages.
+
+    `program` is the file of verify.py. `quick` leaves out what starts everything, which takes at most `seconds` for
+    each; `progress` is called with a line about it, empty at its end.
+    """
 
     lock: LockedStack
     folder: str
@@ -89,6 +120,10 @@ class CheckContext:
     wheelhouse: str = ""
     full: bool = False
     language: str = "en"
+    program: str = ""
+    quick: bool = False
+    seconds: float = SECONDS_TO_START
+    progress: Callable[[str], None] = show_nothing
 
     @property
     def python(self) -> str:
@@ -137,12 +172,19 @@ class Finding:
 
 @dataclass(frozen=True)
 class Group:
-    """The result of a check. `note` is the code of the text for a group without findings, if not its name."""
+    """The result of a check. `note` is the code of the text for a group without findings, if not its name.
+
+    A group that is `counted` has this text beside findings, too. `remarks` are lines below it, and `results` the rows
+    of everything that it tried, for the JSON.
+    """
 
     name: str
     findings: Sequence[Finding]
     values: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    counted: bool = False
+    remarks: Sequence[Mapping[str, str]] = ()
+    results: Sequence[Mapping[str, Any]] = ()
 
 
 def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:

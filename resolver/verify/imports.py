@@ -49,10 +49,14 @@ for name in json.loads(sys.argv[1]):
 """
 
 
+def import_environ(context: CheckContext) -> dict[str, str]:
+    """Return the variables of a Python that imports what is installed: a user's, with those of the lock."""
+    return {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def run_python(context: CheckContext, code: str, *arguments: str) -> tuple[list[dict[str, Any]], str]:
     """Run code in the environment with the lock's variables: the rows that it `tell`s, and how it ended."""
-    environ = {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
-    result = run_program([sys.executable, "-c", _TELL + code, *arguments], environ, _SECONDS_OF_IMPORTS)
+    result = run_program([sys.executable, "-c", _TELL + code, *arguments], import_environ(context), _SECONDS_OF_IMPORTS)
     rows = []
     for line in result.output.splitlines():
         try:
@@ -70,8 +74,7 @@ def check_imports(
     Without an NPU (on_npu), as where an image is built, a machine can lack libraries of CANN or its driver; a module
     that needs one of them cannot be tried there.
     """
-    homes = [os.path.realpath(path) for path in paths]
-    homes += [os.path.realpath(row.editable_folder) for row in installed.values() if row.editable_folder]
+    homes = homes_of(installed, paths)
     untried = list(context.lock.imports)
     findings: list[Finding] = []
     while untried:
@@ -86,21 +89,34 @@ def check_imports(
             if "error" in row:
                 findings.append(_failure(context, values, str(row["error"]).partition("\n")[0], on_npu=on_npu))
                 break
-            if row["path"] and not _within(str(row["path"]), homes):
+            if row["path"] and not is_within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
         untried = untried[untried.index(name) + 1 :]
     return Group("imports", findings, {"list": ", ".join(context.lock.imports)})
 
 
 def _failure(context: CheckContext, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:
-    missing = _MISSING_LIBRARY.search(error)
-    if missing is None:
+    library = missing_library(error)
+    if not library:
         return Finding("import-failed", {**values, "error": error})
-    code = "import-without-cann" if on_npu or _is_on_disk(context, missing[1]) else "import-untried"
-    return Finding(code, {**values, "library": missing[1]})
+    code = "import-without-cann" if on_npu or is_on_disk(context, library) else "import-untried"
+    return Finding(code, {**values, "library": library})
 
 
-def _is_on_disk(context: CheckContext, library: str) -> bool:
+def missing_library(error: str) -> str:
+    """Return the library of CANN or its driver that an error says was not found; nothing for another error."""
+    match = _MISSING_LIBRARY.search(error)
+    return match[1] if match else ""
+
+
+def homes_of(installed: Mapping[str, Installed], paths: Iterable[str]) -> list[str]:
+    """Return the folders that this environment's modules are in."""
+    homes = [os.path.realpath(path) for path in paths]
+    folders = [row.editable_folder for row in installed.values()]
+    return homes + [os.path.realpath(folder) for folder in folders if folder]
+
+
+def is_on_disk(context: CheckContext, library: str) -> bool:
     """Whether CANN or the driver has it where programs load it from (`devlib` has stand-ins for compilers)."""
     home = glob.escape(context.environ.get("ASCEND_HOME_PATH", ""))
     driver = f"{glob.escape(context.ascend)}/driver/lib64"
@@ -108,7 +124,8 @@ def _is_on_disk(context: CheckContext, library: str) -> bool:
     return any(glob.glob(f"{folder}/{library}") for folder in folders)
 
 
-def _within(path: str, homes: list[str]) -> bool:
+def is_within(path: str, homes: list[str]) -> bool:
+    """Return whether a module's file is in one of these folders."""
     real = os.path.realpath(path)
     return any(real.startswith(home.rstrip("/") + "/") for home in homes)
 

@@ -20,9 +20,11 @@ from resolver.verify.environment import (
     check_requirements,
     installed_distributions,
 )
-from resolver.verify.findings import CheckContext, Group, LockedStack, run_program
+from resolver.verify.findings import SECONDS_TO_START, CheckContext, Group, LockedStack, run_program, show_nothing
 from resolver.verify.imports import check_imports
 from resolver.verify.record import check_collisions, check_files, read_records
+from resolver.verify.starter import START_OPTION, serve_starts
+from resolver.verify.starts import check_starts
 
 _USAGE = 2
 _INTERRUPTED = 130
@@ -46,6 +48,7 @@ WARNINGS = (
     "python-shared",
     "soc-unknown",
     "soc-unnamed",
+    "start-untried",
 )
 
 
@@ -57,6 +60,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     if sys.stdout is None:  # it is closed, and no other file may get its number
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.stdout = os.fdopen(1, "w", closefd=False)
+    if list(arguments) == [START_OPTION]:  # this program runs itself so, not isolated
+        return serve_starts(file)
     lock = LockedStack.parse(text)
     options = _options(arguments, sorted(lock.texts))
     if options.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
@@ -72,6 +77,10 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         wheelhouse=os.path.abspath(options.wheelhouse) if options.wheelhouse else _bundle(folder),
         full=options.full,
         language=_language(options.lang, lock.texts),
+        program=os.path.abspath(file),
+        quick=options.quick,
+        seconds=options.seconds,
+        progress=show_nothing if options.json or not sys.stderr.isatty() else _show_progress,
     )
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
     if options.machine:
@@ -122,6 +131,8 @@ def checks(context: CheckContext) -> Iterator[Group]:
     yield check_requirements(context)
     if context.lock.imports:
         yield check_imports(context, installed, paths, on_npu=tool.has_npu)
+    if not context.quick:
+        yield check_starts(context, installed, records, paths, on_npu=tool.has_npu)
     if "torch-npu" in context.lock.pins:
         yield check_npu(context, tool)
 
@@ -164,6 +175,16 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
     parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
     parser.add_argument(
+        "--quick", action="store_true", help="import only the modules that the stack lists, instead of all of them"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=_positive,
+        metavar="N",
+        default=SECONDS_TO_START,
+        help="how long each module or command may take to start (default: %(default)s)",
+    )
+    parser.add_argument(
         "--machine", action="store_true", help="print what is wrong with the machine, CANN, driver and SoC, a line each"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -179,6 +200,23 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         help="where driver and CANN are installed (default: $ASCEND_LOCK_ROOT, else /usr/local/Ascend)",
     )
     return parser.parse_args(arguments)
+
+
+def _positive(text: str) -> float:
+    """Return the number of an option. Raises ArgumentTypeError if it is none, or not above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e6:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of seconds above 0")
+    return number
+
+
+def _show_progress(line: str) -> None:
+    """Show a line on the terminal in the place of the one before, or none."""
+    sys.stderr.write(f"\r{printable(line)[:70]}\x1b[K" if line else "\r\x1b[K")
+    sys.stderr.flush()
 
 
 class UnwritableError(Exception):
@@ -207,9 +245,11 @@ class Report:
         self._groups.append(row)
         codes = Counter(finding.code for finding in group.findings)
         counts = [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
-        note = ", ".join(counts) or self._note(group)
+        note = ", ".join([self._note(group)] * (group.counted or not counts) + counts)
         state = self._texts[f"state-{row['state']}"]
         self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
+        for remark in group.remarks:
+            self._say(self._fill("label-left-out", remark))
         self.is_hopeless = any(part["code"] in _ENDS and part["state"] == "wrong" for part in row["findings"])
 
     def for_install(self, group: Group) -> str:
@@ -273,7 +313,8 @@ class Report:
             rows.append({**row, "values": dict(finding.values)})
         states = {row["state"] for row in rows}
         state = "wrong" if "wrong" in states else "warning" if states else "ok"
-        return {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
+        report = {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
+        return {**report, "results": list(group.results)} if group.results else report
 
     def _note(self, group: Group) -> str:
         """The text for a group without findings."""

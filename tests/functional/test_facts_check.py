@@ -49,8 +49,10 @@ APP: dict[Row, str] = {
     ("warns", "warns-of-no-extra", "==1.0", 'extra = "tpu"\ntext = "t"'): "contradicted no-extra warning",
     ("absent", "asks", "==2.0", 'without = "lib"'): "contradicted asks",
     ("exports", "exports", "", 'env = { A = "1" }'): "unchecked variables",
+    ("optional", "optional", "", 'modules = ["m"]\nneeds = ["lib"]'): "unchecked starts",
+    ("optional", "optional-nowhere", "", 'scripts = ["s"]\nneeds = ["nowhere"]'): "gone no-project starts",
 }
-COUNTS = "18 facts for linux-aarch64, Python 3.11: 6 hold, 4 contradicted, 4 gone, 1 unmet, 3 not checked"
+COUNTS = "20 facts for linux-aarch64, Python 3.11: 6 hold, 4 contradicted, 5 gone, 1 unmet, 4 not checked"
 # One of them in full: of what is asked, and why it cannot be.
 CLASHES = (
     "contradicted: clashes (matrices/facts/app.toml:24): app-3.0-py3-none-any.whl: METADATA asks for lib>=1, but no "
@@ -217,5 +219,5 @@ def test_an_index_that_fails(workspace: Workspace, index: LoopbackIndex) -> None
     run = workspace.run("facts", "check", "demo", *NEVER_OLD)
     first, counts = run.stdout.splitlines()
     assert first.endswith("the index could not be reached: It answered 403.")
-    assert counts.endswith("0 hold, 0 contradicted, 0 gone, 0 unmet, 18 not checked")
+    assert counts.endswith("0 hold, 0 contradicted, 0 gone, 0 unmet, 20 not checked")
     assert run.status == 3

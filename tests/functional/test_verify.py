@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -149,6 +150,7 @@ demo for here
   collisions     ok       none
   requirements   ok       pip check reports only problems that the lock expects (1)
   imports        ok       torch, base
+  starts         ok       imported 3 modules, loaded 0 commands
   NPU            ok       8, the first is Ascend910B4; tensor computation works
 
 matches the lock (errors: 0, warnings: 0)
@@ -185,7 +187,7 @@ def test_json_is_one_object_with_every_group_and_code(machine: Machine) -> None:
     assert (answer["status"], answer["wrong"], answer["warnings"], answer["ended"]) == ("differs", 2, 0, False)
     names = ("machine", "python", "cann", "hdk", "soc", "distributions", "files", "collisions", "requirements")
     states = {group["name"]: group["state"] for group in answer["groups"]}
-    assert states == {**dict.fromkeys((*names, "npu"), "ok"), "files": "wrong", "imports": "wrong"}
+    assert states == {**dict.fromkeys((*names, "starts", "npu"), "ok"), "files": "wrong", "imports": "wrong"}
     findings = {row["code"]: row for group in answer["groups"] for row in group["findings"]}
     assert findings.keys() == {"file-missing", "import-failed"}
     missing = findings["file-missing"]
@@ -193,6 +195,25 @@ def test_json_is_one_object_with_every_group_and_code(machine: Machine) -> None:
     assert missing["values"].items() >= {("name", "base"), ("version", "1.0"), ("list", "base.py"), ("count", "1")}
     install = "bash <root>/locks/demo/here/install.sh --python <root>/env/bin/python"
     assert missing["mend"] == f"<root>/env/bin/python -m pip uninstall -y base && {install}"
+
+
+def test_quick_starts_nothing_but_what_the_stack_lists(machine: Machine) -> None:
+    (machine.site / "top.py").write_text("raise OSError('broken')\n")
+    assert machine.verify("--quick").stdout.count("starts") == 0
+    assert "start-failed" not in machine.found("--quick")
+    assert "import top cannot be started: OSError: broken" in machine.found()
+
+
+def test_everything_that_was_started_is_in_the_json(machine: Machine) -> None:
+    (group,) = [group for group in machine.verify("--json").json["groups"] if group["name"] == "starts"]
+    assert {row["name"]: row["outcome"] for row in group["results"]} == dict.fromkeys(
+        ("top", "torch_npu", "triton"), "ok"
+    )
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "soon", "inf", "nan"])
+def test_seconds_are_a_positive_number(machine: Machine, seconds: str) -> None:
+    assert machine.verify("--seconds", seconds).status == 2
 
 
 # --- broken, one by one
@@ -234,7 +255,7 @@ HALF_WAY = "import sys\nsys.modules['base'] = None\nraise OSError('half-way')\n"
     ("files", "variables", "codes"),
     [
         ({}, {"TINY_SUM": "7.5"}, ["npu-wrong"]),
-        ({}, {"TINY_DEAD": "1"}, ["npu-failed"]),
+        ({}, {"TINY_DEAD": "1"}, ["start-died", "npu-failed"]),
         (
             {"base-1.0.dist-info/METADATA": lambda text: text.replace("Version: 1.0", "Version: 01.1")},
             {},
@@ -396,6 +417,26 @@ def test_who_is_terminated_leaves_no_import_behind(machine: Machine) -> None:
         wait_until(lambda: noted.exists() and noted.read_text() != "", process)
         process.terminate()
         assert process.wait(20) == 143
+    end = time.monotonic() + 20
+    while Path(f"/proc/{noted.read_text()}").exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_who_is_ended_leaves_nothing_behind_that_it_started(machine: Machine, number: int) -> None:
+    noted = machine.root / "pid"
+    noted.unlink(missing_ok=True)
+    (machine.site / "top.py").write_text(
+        f"import os, pathlib, time\npathlib.Path({str(noted)!r}).write_text(str(os.getpid()))\ntime.sleep(60)\n"
+    )
+    command = [str(machine.python), str(machine.workspace.folder() / "verify.py"), "--ascend", str(machine.ascend)]
+    with subprocess.Popen(
+        command, env=environment(machine.workspace, **machine.environment), stdout=subprocess.DEVNULL, text=True
+    ) as process:
+        wait_until(lambda: noted.exists() and noted.read_text() != "", process)
+        process.send_signal(number)
+        assert process.wait(20) == (143 if number == signal.SIGTERM else -number)
     end = time.monotonic() + 20
     while Path(f"/proc/{noted.read_text()}").exists():
         assert time.monotonic() < end

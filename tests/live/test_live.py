@@ -11,6 +11,8 @@ import pytest
 
 pytestmark = pytest.mark.live
 
+LOCKS = Path(__file__).resolve().parents[2] / "locks"
+
 
 def told(*arguments: str) -> dict[str, object]:
     """What a command says; 5 is a finding of one that compares, and no failure of the command."""
@@ -41,3 +43,10 @@ def test_what_became_of_the_facts() -> None:
     """A fact that the index contradicts is to be mended."""
     answer = told("facts", "check")
     assert answer["status"] == "held", [row for row in answer["facts"] if row["verdict"] in ("contradicted", "gone")]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("stack", sorted({path.parents[1].name for path in LOCKS.glob("*/*/lock.toml")}))
+def test_what_a_lock_pins_starts(stack: str) -> None:
+    """The locks of a stack, as far as this machine has wheels and Pythons for them."""
+    run = subprocess.run([sys.executable, "-m", "tests.audit", stack], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
