@@ -14,7 +14,7 @@ from resolver.audit.compare import DAYS
 from resolver.audit.fact_checks import FAILED, CheckedFact, Verdict, check_fact, projects_of
 from resolver.audit.offers import Offers, archives_of, read_all, wheels_of
 from resolver.audit.pairs import pairings
-from resolver.cli import options
+from resolver.cli import options, read_linkage
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import list_commands
 from resolver.cli.console import print_json, print_line
@@ -130,6 +130,9 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
                     more = f"; releases with wheels that they pair: {len(wheels)}" if wheels else ""
                     print_line(f"{name}: {len(rows)} of {len(archives)} archives that facts refer to{more}")
     return 0
+
+
+command.add_command(read_linkage.command)
 
 
 def _status(checked: CheckedFact) -> int:

@@ -101,6 +101,9 @@ def _check(fact: model.Fact, place: Place, known: ComponentValues) -> None:
                 if key in _SET_ALREADY:
                     why = "bash keeps it read-only, or CANN and the environment extend it"
                     raise InputError(f"a fact cannot set `{key}`", where=place("env", key), why=why)
+        case model.Links() if not (fact.to or fact.provides or fact.optional):
+            hint = "write `to`, `provides` or `optional`"
+            raise InputError("a fact about links says nothing", where=place("to"), hint=hint)
         case model.Sources():
             _check_recipe(fact.recipe, place)
         case _:

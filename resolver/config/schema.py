@@ -51,6 +51,7 @@ class FactFile(_Table, kw_only=True, frozen=True):
     absent: tuple[fact.Absent, ...] = ()
     exports: tuple[fact.Exports, ...] = ()
     external: tuple[fact.External, ...] = ()
+    links: tuple[fact.Links, ...] = ()
 
 
 class IndexRow(Index, kw_only=True, frozen=True):
@@ -71,6 +72,8 @@ class ComponentRow(_Table, kw_only=True, frozen=True):
 
     summary: Text
     known: tuple[Text, ...] = ()
+    # The libraries that come with it, by which the dynamic loader finds them.
+    libraries: tuple[Text, ...] = ()
     source: str = ""
 
 

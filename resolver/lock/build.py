@@ -262,6 +262,8 @@ def _is_used(fact: facts.Fact, resolution: Resolution) -> bool:
             return not release.file.is_wheel and release.source is None
         case facts.External():
             return _mode(release) != "wheels"
+        case facts.Links():
+            return bool(fact.to) and release.file.is_wheel
         case facts.Collides() | facts.Replaces() | facts.Absent() | facts.Exports():
             return True
 

@@ -38,6 +38,7 @@ from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.resolve.candidates import Candidates
+from resolver.resolve.linkage import LinkageRules, UnloadableError
 from resolver.resolve.needs import (
     DYNAMIC,
     DynamicArchiveError,
@@ -70,6 +71,7 @@ class Universe(Candidates):
         self._dynamic: dict[str, list[DynamicArchiveError]] = {}  # by project
         self._overrides: dict[Candidate, tuple[Override, ...]] = {}
         self._mask_edges: tuple[Edge, ...] = ()  # further roots
+        self._linkage = LinkageRules(self)
 
     def variant(self, problem: Problem, preferred: Mapping[NormalizedName, Version] | None = None) -> Universe:
         """The universe of another problem, over the same catalog.
@@ -263,6 +265,15 @@ class Universe(Candidates):
         for requirement in self._applying(tools, "", {package.name}, "build-system.requires", "its build needs"):
             need = requirement.without_marker()
             yield from _split(requirement, NeedLine(NeedSource.BUILD, parent, need, filename, fact))
+        if not package.extra:
+            yield from self._of_binaries(candidate)
+
+    def _of_binaries(self, candidate: Candidate) -> Iterator[Edge]:
+        """What the binaries of a release require; raises _UnusableRelease if they cannot be loaded."""
+        try:
+            yield from self._linkage.edges(candidate)
+        except UnloadableError as error:
+            raise _UnusableRelease(*error.args) from None
 
     def _applying(
         self, lines: Iterable[str], extra: str, dropped: Collection[str], where: str, who: str
