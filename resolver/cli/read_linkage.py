@@ -11,6 +11,7 @@ import msgspec
 from packaging.utils import NormalizedName
 
 from resolver import files
+from resolver.cli.binaries import LARGEST_READ
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import print_line
 from resolver.cli.options import Settings, settings
@@ -19,7 +20,6 @@ from resolver.config.load import linkage_folder, load, stack_names, wheels_folde
 from resolver.errors import ResolverError
 from resolver.index.live import LiveCatalog
 from resolver.index.locked_files import files_by_name, page_of
-from resolver.index.parse.binaries import Limits
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.linkage_readings import LinkageReading, read_linkages, write_linkages
 from resolver.index.store.readings import read_wheels
@@ -31,8 +31,6 @@ from resolver.model.problem import Problem
 from resolver.model.release import File, Release
 from resolver.resolve.candidates import Candidates
 
-# Of one wheel: all of PyTorch's for a CPU; of those with CUDA everything but libtorch_cuda.so.
-_LIMITS: Final = Limits(packed=200 << 20, unpacked=1 << 30)
 _TORCH: Final = text.name("torch")
 _TORCH_NPU: Final = text.name("torch-npu")
 
@@ -94,7 +92,7 @@ def _read(wanted: _Wanted, unread: list[str], *, anew: bool) -> LinkageReading |
         # what is known of a PyTorch may be what its wheel for another Python has
         linkage = wanted.catalog.known_linkage(wanted.file) if not anew and wanted.project != _TORCH else None
         if linkage is None:
-            linkage = wanted.catalog.read_linkage(wanted.file, _LIMITS)
+            linkage = wanted.catalog.read_linkage(wanted.file, LARGEST_READ)
     except (ResolverError, UnusableFile) as error:
         unread.append(f"{wanted.file.filename} is unread: {error}")
         return None
