@@ -1,6 +1,6 @@
 """Minimal ELF objects, as a linker would write the parts that a loader reads.
 
-    elf(needs=["libc.so.6"], soname="liba.so", versions={"libc.so.6": ["GLIBC_2.34"]}, undefined=["_ZN2at1fEv"])
+elf(needs=["libc.so.6"], soname="liba.so", versions={"libc.so.6": ["GLIBC_2.34"]}, undefined=["_ZN2at1fEv"])
 """
 
 from __future__ import annotations

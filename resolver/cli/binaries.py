@@ -38,9 +38,9 @@ class Judged(msgspec.Struct, frozen=True):
 
 
 def judge_lock(lock: Lock, problem: Problem, read: Reader) -> Judged:
-    """Return what is known of the binaries of a lock; `read` is called for each of its wheels, and returns None to skip it.
+    """Return what is known of the binaries of a lock.
 
-    Wheels whose files cannot be used count as unread.
+    `read` is called for each of its wheels. Those of which it returns None, or whose files cannot be used, are unread.
     """
     wheels = []
     unread = []

@@ -57,8 +57,8 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, binaries: bo
 
     Compares them with their stacks, facts and rendered files; with --upstream, also with their indexes, over the
     network. With --files, judges what the binaries of each wheel need: other libraries, a glibc, symbols of PyTorch;
-    what is not known of a wheel yet is fetched. Changes nothing. A stack that cannot be read does not stop the others; the exit status is the highest
-    of all.
+    what is not known of a wheel yet is fetched. Changes nothing. A stack that cannot be read does not stop the others;
+    the exit status is the highest of all.
     """
     names = locked_stacks(stacks or (ALL,), run.matrices, run.locks)
     unknown = unknown_locks(run.matrices, run.locks)

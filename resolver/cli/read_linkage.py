@@ -50,8 +50,8 @@ def command(run: Settings, anew: bool) -> int:
     """Record what the binaries of wheels need and offer, in MATRICES/linkage/PROJECT.json.
 
     Those are the wheels with binaries in the lock of each stack of the checkout; every wheel that its targets could
-    take of the projects that a `links` fact says to be linked; and PyTorch in each release that a torch-npu is made for.
-    What none of them needs any more is removed.
+    take of the projects that a `links` fact says to be linked with others; and PyTorch in each release that a torch-npu
+    is made for. What none of them needs any more is removed.
     """
     folder = linkage_folder(run.matrices)
     old: dict[str, LinkageReading] = {}
@@ -139,11 +139,12 @@ def _offer(pin: LockedPin, catalog: LiveCatalog) -> File | None:
 
 
 def _of_links(problem: Problem, catalog: LiveCatalog, run: Settings) -> Iterator[tuple[NormalizedName, File]]:
-    """Yield the wheels of linked projects that the target can use, and those of PyTorch that a torch-npu is made for."""
-    # without lines, as those may name commits, of which nothing is needed here
+    """Yield the wheels of linked projects for the target, and those of PyTorch that a torch-npu is made for."""
+    # Without lines, as those may name commits; and without facts that take releases out, as a line may ask for them.
+    links = tuple(fact for fact in problem.facts if isinstance(fact, facts.Links))
     stack = msgspec.structs.replace(problem.stack, requirements=())
-    candidates = Candidates(msgspec.structs.replace(problem, stack=stack), catalog)
-    linked = {fact.package for fact in problem.facts if isinstance(fact, facts.Links) and fact.to}
+    candidates = Candidates(msgspec.structs.replace(problem, stack=stack, facts=links), catalog)
+    linked = {fact.package for fact in links if fact.to}
     torches = [
         text.requirement(pin).specifier
         for reading in read_wheels(wheels_folder(run.matrices), _TORCH_NPU)

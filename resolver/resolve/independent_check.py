@@ -360,7 +360,6 @@ class _Check:
                 case facts.After() | facts.Warns() | facts.Exports() | facts.External():
                     pass  # they rule nothing out
 
-
     # --- binaries
 
     def _linkage(self, pin: Pin) -> Iterator[str]:

@@ -202,9 +202,7 @@ class RemoteFiles:
             raise _DistrustError
         return _Ranges(partial(self._part, file), tail)
 
-    async def linkage(
-        self, file: File, release: FileRelease, budget: Limits, *, partly: bool = False
-    ) -> WheelReading:
+    async def linkage(self, file: File, release: FileRelease, budget: Limits, *, partly: bool = False) -> WheelReading:
         """Return the linkage of a wheel, by ranges; from the whole wheel where a server does not handle them.
 
         A wheel that would exceed the budget is left unread, and only its list of members is fetched; with `partly`, its
