@@ -5,6 +5,7 @@ Only releases that a `links` fact is about are judged, by their own wheel. What 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
 from packaging.specifiers import SpecifierSet
@@ -19,7 +20,7 @@ from resolver.model.linkage import Linkage
 from resolver.model.release import RejectionReason, Release
 from resolver.resolve.candidates import Candidates
 
-_TORCH = text.name("torch")
+TORCH = text.name("torch")
 
 
 class UnloadableError(Exception):
@@ -38,16 +39,20 @@ class LinkageRules:
                 known = self._provided.get(fact.package, frozenset())
                 self._provided[fact.package] = known.union(fact.provides)
 
-    def edges(self, candidate: Candidate) -> tuple[Edge, ...]:
+    def edges(self, candidate: Candidate, of_torch: Iterable[SpecifierSet]) -> tuple[Edge, ...]:
         """Return what a release requires because its binaries are linked with those of other projects.
 
-        Empty if no fact says that they are, or if its wheel is left unread. Raises UnloadableError.
+        Empty if no fact says that they are, or if its wheel is left unread. `of_torch` is what its metadata requires of
+        torch: if the target can use no such release, that is reason enough, and nothing is read. Raises UnloadableError.
         """
         release = candidate.release
         project = self._candidates.project(text.name(candidate.package.name))
         links = project.facts_about(release.position, facts.Links)
         to = {name for fact in links for name in fact.to}
         if not to or release.source is not None or release.builds is not None or not release.file.is_wheel:
+            return ()
+        specifiers = tuple(of_torch)
+        if specifiers and not self._has_torch(specifiers):
             return ()
         try:
             linkage = self._candidates.catalog.linkage(release.file)
@@ -62,7 +67,7 @@ class LinkageRules:
         provided = self._problem.libraries.union(*(self._provided.get(name, frozenset()) for name in to))
         missing = missing_libraries(linkage, provided.__contains__, links)
         foreign = [fault.library for fault in missing]
-        if _TORCH not in to or not (foreign or linkage.takes or self._needs_torch(linkage)):
+        if TORCH not in to or not (foreign or linkage.takes or self._needs_torch(linkage)):
             if missing:
                 raise _nothing_provides(missing[0].path, foreign)
             return ()
@@ -72,16 +77,24 @@ class LinkageRules:
         specifier = bounds((version, is_loading) for version, is_loading in loads if not version.is_prerelease)
         need = f"torch{specifier}"
         origin = NeedLine(NeedSource.LINKAGE, str(candidate), need, release.file.filename)
-        return (Edge(Package(_TORCH), SpecifierSet(specifier), origin),)
+        return (Edge(Package(TORCH), SpecifierSet(specifier), origin),)
+
+    def _has_torch(self, specifiers: Iterable[SpecifierSet]) -> bool:
+        """Return whether the target can use a release of torch that all of these admit."""
+        project = self._candidates.project(TORCH)
+        mask = project.all
+        for specifier in specifiers:
+            mask &= project.mask(specifier)
+        return any(isinstance(project.release(position), Release) for position in project.positions(mask))
 
     def _needs_torch(self, linkage: Linkage) -> bool:
-        of_torch = self._provided.get(_TORCH, frozenset())
+        of_torch = self._provided.get(TORCH, frozenset())
         return any(of_torch.intersection(part.needs) for part in linkage.objects)
 
     @cached_property
     def _torch(self) -> tuple[tuple[Version, Linkage], ...]:
         """Return the releases of torch that the target can use and somebody has read."""
-        project = self._candidates.project(_TORCH)
+        project = self._candidates.project(TORCH)
         read = []
         for position in project.positions(project.all):
             release = project.release(position)
