@@ -43,7 +43,9 @@ class LinkageRules:
         """Return what a release requires because its binaries are linked with those of other projects.
 
         Empty if no fact says that they are, or if its wheel is left unread. `of_torch` is what its metadata requires of
-        torch: if the target can use no such release, that is reason enough, and nothing is read. Raises UnloadableError.
+        torch: if the target can use no such release, that is reason enough, and nothing is read.
+
+        Raises UnloadableError.
         """
         release = candidate.release
         project = self._candidates.project(text.name(candidate.package.name))
