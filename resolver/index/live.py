@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# What one catalog may fetch and unpack for the binaries of wheels that nobody has read; three seconds of CPU.
-LINKAGE_BUDGET: Final = Limits(packed=50 << 20, unpacked=256 << 20)
+# What one catalog may fetch and unpack for the binaries of wheels that nobody has read: less than three seconds of CPU.
+LINKAGE_BUDGET: Final = Limits(packed=50_000_000, unpacked=256 << 20)
+# Not even the list of members of a wheel is fetched for less.
+LEAST_LINKAGE: Final = 64 << 10
 
 
 class CatalogPool:
@@ -107,6 +109,7 @@ class LiveCatalog(Catalog):
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._fingerprints: dict[NormalizedName, str] = {}
         self._linkage_budget = LINKAGE_BUDGET
+        self._unread: set[str] = set()  # wheels that would have exceeded it, by sha256
         self._has_fingerprints = True  # every answer so far has a fingerprint, or is of a file with a hash
         self._network: Network | None = None
         self._closed = False
@@ -156,16 +159,19 @@ class LiveCatalog(Catalog):
 
     def linkage(self, file: File) -> Linkage | None:
         known = self.known_linkage(file)
-        if known is not None or self._pool.offline or not file.url:
+        budget = self._linkage_budget
+        is_unread = file.sha256 in self._unread or budget.packed < LEAST_LINKAGE
+        if known is not None or self._pool.offline or not file.url or is_unread:
             return known
         release = self._parse_filename(file)
-        budget = self._linkage_budget
         try:
             reading = self._wait(lambda network: network.files.linkage(file, release, budget))
         except ResolverError:
             self._has_fingerprints = False  # another run may reach the file
             return None
         self._linkage_budget = budget.without(reading.cost)
+        if reading.linkage is None:
+            self._unread.add(file.sha256)
         return reading.linkage
 
     def read_linkage(self, file: File, limits: Limits) -> Linkage | None:

@@ -42,6 +42,7 @@ T = TypeVar("T")
 _TAIL: Final = 64 << 10
 _LONGEST: Final = max(DIRECTORY_LIMIT, METADATA_LIMIT) + _TAIL
 _MOST_RANGES: Final = 8
+_AT_ONCE: Final = 8  # binaries of one wheel that are fetched concurrently
 
 
 class _Span(NamedTuple):
@@ -74,6 +75,7 @@ class _Ranges:
         self.size = tail.total
         self.content = RangeFile(tail.total)
         self.content.add(tail.start, tail.content)
+        self.fetched = len(tail.content)
 
     async def read(self, reader: Callable[[RangeFile], T]) -> T:
         """Return what `reader` makes of the file, for which the spans that it needs are fetched."""
@@ -95,6 +97,7 @@ class _Ranges:
         if answered != (start, end - start, self._tail.total, self._tail.etag):
             raise _DistrustError
         self.content.add(part.start, part.content)
+        self.fetched += len(part.content)
 
 
 class Once:
@@ -232,11 +235,15 @@ class RemoteFiles:
         members = await ranges.read(lambda content: binary_members(content, release.filename))
         chosen = within(members, budget)
         if len(chosen) < len(members) and not partly:
-            return WheelReading(None, _FREE)
-        for member in chosen:
-            await ranges.fetch(member.start, min(member.end, ranges.size), budget.packed + _TAIL)
+            return WheelReading(None, Limits(ranges.fetched, 0))
+        longest = budget.packed + _TAIL
+        for start in range(0, len(chosen), _AT_ONCE):
+            members_now = chosen[start : start + _AT_ONCE]
+            spans = [(member.start, min(member.end, ranges.size)) for member in members_now]
+            await asyncio.gather(*(ranges.fetch(*span, longest) for span in spans))
         linkage = await asyncio.to_thread(read_linkage, ranges.content, release.filename, budget)
-        return self._stored_linkage(file, WheelReading(linkage, cost_of(chosen)))
+        cost = Limits(ranges.fetched, cost_of(chosen).unpacked)
+        return self._stored_linkage(file, WheelReading(linkage, cost))
 
     def _stored_linkage(self, file: File, reading: WheelReading) -> WheelReading:
         if reading.linkage is not None and reading.linkage.is_complete:
