@@ -30,6 +30,7 @@ from resolver.model.problem import Problem
 from resolver.model.release import File, Page
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Pin, Resolution
+from resolver.resolve.independent_linkage import BinaryCheck
 
 _MOST_TAGS = 1000
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
@@ -69,6 +70,7 @@ class _Check:
         self._todo: list[tuple[str, str]] = []  # those of them whose requirements were not checked yet
         self._by_extra: dict[str, defaultdict[str | None, list[str]]] = {}  # by project: its lines, by extra
         self._absent = set(self._absences())
+        self._binaries = BinaryCheck(problem, self._pins, catalog)
 
     def violations(self) -> Iterator[str]:
         yield from self._requirements()
@@ -82,7 +84,7 @@ class _Check:
             if pin.name in self._absent:
                 yield f"{pin.name} is pinned, and must be absent"
             yield from self._facts(pin)
-            yield from self._linkage(pin)
+            yield from self._binaries.faults(pin)
             if (pin.name, "") not in self._needed:
                 yield f"nothing asks for {pin.name}"
             if not self._needed.issuperset((pin.name, extra) for extra in pin.extras):
@@ -164,6 +166,8 @@ class _Check:
                         yield from self._need(requirer, need)
             for need in chain.from_iterable(fact.add for fact in replacing):
                 yield from self._need(requirer, need)
+            if self._binaries.need_torch(pin):
+                yield from self._project_need(f"the binaries of {requirer}", text.requirement("torch"), by_user=False)
 
     def _applies(self, need: Requirement, extra: str) -> bool:
         return need.marker is None or need.marker.evaluate({**self._problem.target.markers, "extra": extra})
@@ -356,54 +360,9 @@ class _Check:
                 case facts.Absent() | facts.Collides() | facts.Names() | facts.Builds():
                     pass  # see `_absences`, `_collisions` and `_file`
                 case facts.Links():
-                    pass  # see `_linkage`
+                    pass  # see `independent_linkage`
                 case facts.After() | facts.Warns() | facts.Exports() | facts.External():
                     pass  # they rule nothing out
-
-    # --- binaries
-
-    def _linkage(self, pin: Pin) -> Iterator[str]:
-        """What the binaries of a pin need and the target, its wheel and the other pins do not have."""
-        links = self._facts_of_kind(pin, facts.Links)
-        if pin.release.source is not None or not pin.release.file.is_wheel or not any(fact.to for fact in links):
-            return
-        try:
-            linkage = self._catalog.linkage(pin.release.file)
-        except UnusableFile as error:
-            yield f"{pin.release.file.filename}: {error}"
-            return
-        there = set(self._problem.libraries)
-        for fact in (fact for other in self._pins.values() for fact in self._facts_of_kind(other, facts.Links)):
-            there.update(fact.provides)
-        torch = self._pins.get("torch")
-        of_torch = None
-        if torch is not None and torch.release.source is None and torch.release.file.is_wheel:
-            of_torch = self._catalog.known_linkage(torch.release.file)
-        offered: set[bytes] = set()
-        for part in of_torch.objects if of_torch is not None else ():
-            there.update((part.path.split("/")[-1], part.soname, *part.needs))
-            offered.update(part.offers[at : at + 4] for at in range(0, len(part.offers), 4))
-        objects = linkage.objects if linkage is not None else ()
-        there.update(name for part in objects for name in (part.path.split("/")[-1], part.soname))
-        has_all = of_torch is not None and bool(offered) and all(part.read for part in of_torch.objects)
-        for part in objects:
-            if Version(part.glibc or "0") > Version(".".join(map(str, self._problem.target.glibc))):
-                yield f"{pin.name} {pin.version}: {part.path} needs glibc {part.glibc}"
-            for name in part.needs:
-                if name not in there and "libpython" not in name and not _is_optional(name, links):
-                    yield f"{pin.name} {pin.version}: {part.path} needs {name}, which nothing provides"
-            taken = {part.takes[at : at + 4] for at in range(0, len(part.takes), 4)}
-            if has_all and pin.name != "torch" and taken - offered:
-                yield f"{pin.name} {pin.version}: {part.path} takes symbols that torch does not offer"
-
-
-def _is_optional(library: str, links: Sequence[facts.Links]) -> bool:
-    """Whether a fact says that nothing fails to load without a library."""
-    for pattern in chain.from_iterable(fact.optional for fact in links):
-        expression = ".*".join(map(re.escape, pattern.split("*")))
-        if re.fullmatch(expression, library):
-            return True
-    return False
 
 
 def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:
