@@ -141,6 +141,9 @@ def _check_kind(fact: Fact, versions: Sequence[Version], offers: Offers) -> Iter
         case model.After():
             yield from _check_projects(fact, offers)
             yield _unchecked("order")
+        case model.Links():
+            yield from _check_projects(fact, offers)
+            yield _unchecked("links")
         case model.Warns():
             yield from _check_projects(fact, offers)
             yield from _check_extra(fact, versions, offers)

@@ -14,6 +14,7 @@ import msgspec
 
 from resolver import files
 from resolver.cli import options
+from resolver.cli.binaries import from_folder, judge_lock
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import print_line, print_to_stderr
 from resolver.cli.options import ALL, Settings, settings
@@ -29,10 +30,11 @@ from resolver.lock import bundle
 from resolver.lock import file as lock_file
 from resolver.lock.bundle import BundledFile, BundledLock, Manifest
 from resolver.model.lock import Lock, LockedPin
-from resolver.model.message import joined, message
+from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.release import File
 from resolver.report import render
+from resolver.report.linkage import fault_sentence
 from resolver.report.script import bundle_script
 
 
@@ -190,11 +192,25 @@ def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Set
         if fetched:
             progress.label("cli.bundling", folder=folder)
             catalogs.pool.save([to_fetch[name] for name in fetched], folder, progress.copying)
+        _warn_of_binaries(complete, folder, catalogs, run)
     texts = {row.path: (folder / row.path).read_text(encoding="utf-8") for row in old_texts}
     for part in complete:
         texts |= {f"{part.row.folder}/{name}": text for name, text in render(part.lock).items()}
     rows = [msgspec.structs.replace(row, size=(folder / row.path).stat().st_size) for row in rows]
     return _Content(locks, rows, texts | bundle_script(tuple(locks)), fetched, failed)
+
+
+def _warn_of_binaries(parts: Sequence[_Part], folder: Path, catalogs: Catalogs, run: Settings) -> None:
+    """Warn of what the binaries in the folder need and their locks do not have."""
+    told: set[Message] = set()
+    for part in parts:
+        judged = judge_lock(part.lock, part.problem, from_folder(folder, catalogs))
+        sentences = [fault_sentence(wheel, fault) for wheel, fault in judged.faults]
+        sentences += [message("linkage.unread", names=judged.unread)] if judged.unread else []
+        for sentence in sentences:
+            if sentence not in told:
+                told.add(sentence)
+                run.progress.warn(sentence)
 
 
 def _check(folder: Path, run: Settings) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from packaging.utils import NormalizedName
 
 from resolver.cli.options import Settings
-from resolver.config.load import readings_folder
+from resolver.config.load import linkage_folder, readings_folder
 from resolver.errors import IndexFailure, without_secrets
 from resolver.i18n import translate
 from resolver.index.git import Repositories
@@ -51,6 +51,7 @@ class Catalogs:
             warn=warn,
             progress=settings.progress.fetching,
             readings=folder if readings else None,
+            linkage=linkage_folder(settings.matrices),
         )
 
     def ask(self, problem: Problem, question: Callable[[Catalog], _Answer]) -> _Answer:
@@ -150,4 +151,4 @@ class Catalogs:
             self._settings.progress.clear()
             day = self._last[1].date.isoformat()
             sys.stderr.write(translate("cli.offline", self._settings.progress.language, day=day, path=path) + "\n")
-        return snapshot.SnapshotCatalog(self._last[1], problem.target.platform)
+        return snapshot.SnapshotCatalog(self._last[1], problem.target.platform, self.pool.files.shipped_linkage)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from msgspec import structs
 
 from resolver.audit.compare import DAYS, compare, is_grave, locked_indexes, old_facts
 from resolver.cli import options
+from resolver.cli.binaries import from_index, judge_lock
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
 from resolver.cli.console import print_json, print_line, print_to_stderr
@@ -29,6 +30,7 @@ from resolver.model.lock import Lock
 from resolver.model.message import Message, message, verbatim
 from resolver.model.problem import NO_OPTIONS, Policy, PolicyOptions, Problem
 from resolver.report import render
+from resolver.report.linkage import fault_sentence
 from resolver.report.upstream import change_lines, compared_json, old_facts_sentence
 
 _CURRENT = ("state.current", "state.conflict-current")
@@ -44,17 +46,19 @@ _STATUS = {
 @click.command("check", short_help="Check whether locks still match their inputs.")
 @options.stacks("stacks", "[STACK...]", required=False)
 @click.option("--upstream", is_flag=True, help="Also ask the indexes what has happened to each file since.")
+@click.option("--files", "binaries", is_flag=True, help="Also judge whether the binaries in the wheels can be loaded.")
 @options.facts_days
 @settings("targets", "own_matrices", "locks", "language", "as_json")
-def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: int | None) -> int:
+def command(run: Settings, stacks: tuple[str, ...], upstream: bool, binaries: bool, facts_days: int | None) -> int:
     """Check whether the locks of each STACK, or of all, still match their inputs.
 
     Without STACK, or with `all`, that is every stack of the checkout; in another folder, every stack that has a lock
     there. A stack file of your own is found if it is beside the locks folder and named after the stack.
 
     Compares them with their stacks, facts and rendered files; with --upstream, also with their indexes, over the
-    network. Changes nothing. A stack that cannot be read does not stop the others; the exit status is the highest
-    of all.
+    network. With --files, judges what the binaries of each wheel need: other libraries, a glibc, symbols of PyTorch;
+    what is not known of a wheel yet is fetched. Changes nothing. A stack that cannot be read does not stop the others;
+    the exit status is the highest of all.
     """
     names = locked_stacks(stacks or (ALL,), run.matrices, run.locks)
     unknown = unknown_locks(run.matrices, run.locks)
@@ -76,6 +80,8 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
                     _check(name, inputs, problem, days, catalogs if upstream else None, run)
                     for problem in chosen_targets(problems, run.targets)
                 ]
+                if binaries:
+                    of_stack = [_with_binaries(result, problems, catalogs, run) for result in of_stack]
                 stray += _stray_folders(problems, run.locks)
             except Exception as exception:
                 if len(names) == 1:
@@ -85,7 +91,7 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, facts_days: 
                 state = verbatim(error.message)
                 of_stack = [_Result(name, name, "", state, error.exit_status, more=error.parts())]
             if not run.as_json:
-                _print_results(of_stack, run, together=len(names) > 1 and days is None)
+                _print_results(of_stack, run, together=len(names) > 1 and days is None and not binaries)
             results += of_stack
     status = max((result.status for result in results), default=0)
     if run.as_json:
@@ -175,6 +181,32 @@ def _options_given(made_from: lock_folder.MadeFrom, policy: Policy) -> PolicyOpt
     return PolicyOptions(
         exclude_newer=dt.datetime.fromisoformat(cutoff) if cutoff else None,
         as_of="" if made_from.as_of == policy.as_of else made_from.as_of,
+    )
+
+
+def _with_binaries(result: _Result, problems: Sequence[Problem], catalogs: Catalogs, run: Settings) -> _Result:
+    """Return the result for a target with what is known of the binaries of its lock, if it has one."""
+    problem = next(problem for problem in problems if problem.target.name == result.target)
+    try:
+        lock = lock_file.read_own(run.locks / result.stack / result.target)
+    except InputError:  # it is told already
+        return result
+    if lock is None:
+        return result
+    run.progress.label("cli.judging", stack=result.stack, target=result.target)
+    indexes = locked_indexes(lock, problem.indexes)
+    with closing(catalogs.live(structs.replace(problem, indexes=indexes))) as catalog:
+        judged = judge_lock(lock, problem, from_index(catalog))
+    run.progress.clear()
+    sentences = [fault_sentence(wheel, fault) for wheel, fault in judged.faults]
+    summary = message("linkage.judged", count=judged.wheels)
+    unread = [message("linkage.unread", names=judged.unread)] if judged.unread else []
+    in_json = {"faults": [translate(sentence, "en") for sentence in sentences], "unread": list(judged.unread)}
+    return replace(
+        result,
+        status=max(result.status, StaleLock.exit_status) if judged.faults else result.status,
+        more={**result.more, "binaries": in_json},
+        lines=(*result.lines, *sentences, *unread, summary),
     )
 
 

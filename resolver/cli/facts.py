@@ -20,7 +20,7 @@ from resolver.audit.fact_checks import FAILED, CheckedFact, Verdict, check_fact,
 from resolver.audit.offers import Offers, archives_of, read_all, wheels_of
 from resolver.audit.pairs import pairings
 from resolver.audit.version_checks import Effect
-from resolver.cli import options
+from resolver.cli import options, read_linkage
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import list_commands
 from resolver.cli.console import print_json, print_line
@@ -224,6 +224,9 @@ def _file_to_scan(need: Requirement, offers: Offers) -> tuple[Version, File]:
             f"{file.filename} has more than {_LARGEST >> 20} MiB", hint="scan a release with a smaller file"
         )
     return version, file
+
+
+command.add_command(read_linkage.command)
 
 
 def _status(checked: CheckedFact) -> int:

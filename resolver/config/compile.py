@@ -84,6 +84,7 @@ def compile_problems(
             indexes=indexes,
             digest=digest,
             readings=inputs.readings,
+            libraries=_libraries(inputs.systems),
             values=_values(target, facts, known),
             near_canns=_near_canns(target, known),
             sources=dict(sources or {}),
@@ -261,6 +262,12 @@ def known_values(systems: Document[SystemsFile] | None) -> ComponentValues:
         )
         for component, row in systems.content.component.items()
     }
+
+
+def _libraries(systems: Document[SystemsFile] | None) -> frozenset[str]:
+    """Return the libraries that come with any component, whether or not a target states it: then it is not checked."""
+    rows = systems.content.component.values() if systems is not None else ()
+    return frozenset(chain.from_iterable(row.libraries for row in rows))
 
 
 def _values(target: Target, facts: Iterable[Fact], known: ComponentValues) -> dict[str, tuple[Value, ...]]:

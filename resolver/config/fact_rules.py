@@ -117,6 +117,9 @@ def _check(fact: model.Fact, place: Place, known: ComponentValues) -> None:
                     where=place("npu"),
                     hint="write a row for each of the two",
                 )
+        case model.Links() if not (fact.to or fact.provides or fact.optional):
+            hint = "write `to`, `provides` or `optional`"
+            raise InputError("a fact about links says nothing", where=place("to"), hint=hint)
         case model.Sources():
             _check_recipe(fact.recipe, place)
         case _:

@@ -142,7 +142,7 @@ def load_with(document: Document[StackFile], matrices: Path) -> Inputs:
         _read_optional("indexes.toml", IndexesFile, matrices),
         load_systems(matrices),
         tuple(_read(path, FactFile, matrices) for path in spare),
-        _digest(readings_folder(matrices)),
+        _digest(readings_folder(matrices), linkage_folder(matrices)),
     )
 
 
@@ -179,12 +179,18 @@ def wheels_folder(matrices: Path) -> Path:
     return matrices / "wheels"
 
 
-def _digest(folder: Path) -> str:
+def linkage_folder(matrices: Path) -> Path:
+    """The folder of what was read of wheels' binaries (see `index/store/linkage_readings`)."""
+    return matrices / "linkage"
+
+
+def _digest(*folders: Path) -> str:
     digest = hashlib.sha256()
-    for path in _list_files(folder, ".json"):
-        with suppress(OSError):  # reported by whoever needs the file
-            content = path.read_bytes()
-            digest.update(f"{path.name}\0{len(content)}\0".encode() + content)
+    for folder in folders:
+        for path in _list_files(folder, ".json"):
+            with suppress(OSError):  # reported by whoever needs the file
+                content = path.read_bytes()
+                digest.update(f"{path.name}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
 
 

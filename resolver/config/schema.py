@@ -53,6 +53,7 @@ class FactFile(_Table, kw_only=True, frozen=True):
     exports: tuple[fact.Exports, ...] = ()
     external: tuple[fact.External, ...] = ()
     optional: tuple[fact.Optional, ...] = ()
+    links: tuple[fact.Links, ...] = ()
 
 
 class IndexRow(Index, kw_only=True, frozen=True):
@@ -73,6 +74,8 @@ class ComponentRow(_Table, kw_only=True, frozen=True):
 
     summary: Text
     known: tuple[Text, ...] = ()
+    # The libraries that come with it, by which the dynamic loader finds them.
+    libraries: tuple[Text, ...] = ()
     source: str = ""
 
 

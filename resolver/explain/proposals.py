@@ -28,7 +28,7 @@ from resolver.explain.trial import ChangedStack, Trials
 from resolver.index.parse.metadata import InformalRequirements, informal_requirements
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
-from resolver.model.dependency import Candidate, NeedSource, Package, PackageKind
+from resolver.model.dependency import Candidate, NeedSource, Package, PackageKind, Unusable
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Absent, Builds, Collides
 from resolver.model.release import File, RejectionReason, Release
@@ -42,6 +42,7 @@ from resolver.resolve.grounded import CollisionGround, ComponentGround, Ground, 
 _MARKED = 3  # releases with the same requirement whose metadata is searched for markers
 _ARCHIVES = 3  # of a project that are read for what they note: they may be large
 _PYTHON = re.compile(r";.*\b(?:python_version|python_full_version|implementation_version)\b")
+_GLIBC = re.compile(r"\bGLIBC_(\d{1,2}\.\d{1,3})\b")
 
 
 class Proposals:
@@ -109,8 +110,19 @@ class Proposals:
             yield from self._values("glibc", grounds)
         lacks = (ground for ground in grounds if isinstance(ground, LackGround))
         names = {ground.name for ground in lacks if ground.lack in (Lack.FILE, Lack.UNUSABLE)}
-        for glibc in sorted({glibc for name in names for glibc in self._glibcs_of(name)}, key=Version):
+        glibcs = {glibc for name in names for glibc in self._glibcs_of(name)}
+        glibcs.update(self._glibcs_of_binaries(grounds))
+        for glibc in sorted(glibcs, key=Version):
             yield self._component("glibc", glibc)
+
+    def _glibcs_of_binaries(self, grounds: Sequence[Ground]) -> Iterator[str]:
+        """Yield what the binaries need of the releases that cannot be used as the target's glibc is older."""
+        for ground in grounds:
+            for _, edge in self._clauses.edges.get(ground, ()):
+                if isinstance(edge.origin, Unusable) and edge.origin.reason is RejectionReason.GLIBC:
+                    match = _GLIBC.search(edge.origin.text)
+                    if match is not None:
+                        yield match[1]
 
     def _values(self, component: str, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack for each other value of a component that all statements about it admit, nearest first."""

@@ -186,5 +186,5 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
                     yield Shares(fact=fact)
             case facts.Replaces() | facts.Metadata() | facts.Builds() | facts.Sources():
                 pass  # they say what a release needs, and how it is built
-            case facts.After() | facts.Warns() | facts.Exports() | facts.External() | facts.Optional():
+            case facts.After() | facts.Warns() | facts.Exports() | facts.External() | facts.Optional() | facts.Links():
                 pass  # they rule nothing out

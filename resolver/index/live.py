@@ -9,18 +9,20 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, ResolverError, Unreachable
 from resolver.index.net.pipconfig import PipConfig, read_pip_config
+from resolver.index.parse.binaries import Limits
 from resolver.index.parse.distribution import FileRelease, release_of
 from resolver.index.protocol import UNREACHABLE, Catalog, LookAhead, Lookup, Meter, Traffic, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache
 from resolver.index.store.page_cache import PageCache
+from resolver.model.linkage import Linkage
 from resolver.model.message import Message
 from resolver.model.problem import Indexes, Recorded
 from resolver.model.release import Archive, CoreMetadata, File, Page
@@ -31,6 +33,11 @@ if TYPE_CHECKING:
     from resolver.index.net.remote_files import RemoteFiles
 
 T = TypeVar("T")
+
+# What one catalog may fetch and unpack for the binaries of wheels that nobody has read: less than three seconds of CPU.
+LINKAGE_BUDGET: Final = Limits(packed=50_000_000, unpacked=256 << 20)
+# Not even the list of members of a wheel is fetched for less.
+LEAST_LINKAGE: Final = 64 << 10
 
 
 class CatalogPool:
@@ -49,12 +56,13 @@ class CatalogPool:
         progress: Callable[[Traffic], None] | None = None,
         pip: PipConfig | None = None,
         readings: Path | None = None,
+        linkage: Path | None = None,
     ) -> None:
         self.cache = cache
         self.offline = offline
         self.warn = warn
         self.meter = Meter(progress)
-        self.files = FileCache(cache, readings)
+        self.files = FileCache(cache, readings, linkage)
         self.pages: dict[tuple[str, str], Page] = {}  # by key of the page and name of the index
         self._pip = pip
         self._connection: Connection | None = None
@@ -100,6 +108,8 @@ class LiveCatalog(Catalog):
         self._pages = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.pages, recorded)
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._fingerprints: dict[NormalizedName, str] = {}
+        self._linkage_budget = LINKAGE_BUDGET
+        self._unread: set[str] = set()  # wheels that would have exceeded it, by sha256
         self._has_fingerprints = True  # every answer so far has a fingerprint, or is of a file with a hash
         self._network: Network | None = None
         self._closed = False
@@ -146,6 +156,35 @@ class LiveCatalog(Catalog):
         release = self._parse_filename(file)
         stored = partial(self._files.member, file, path)
         return self._read(file, stored, lambda files: files.member(file, release, path), what=f"{path} of ")
+
+    def linkage(self, file: File) -> Linkage | None:
+        known = self.known_linkage(file)
+        budget = self._linkage_budget
+        is_unread = file.sha256 in self._unread or budget.packed < LEAST_LINKAGE
+        if known is not None or self._pool.offline or not file.url or is_unread:
+            return known
+        release = self._parse_filename(file)
+        try:
+            reading = self._wait(lambda network: network.files.linkage(file, release, budget))
+        except ResolverError:
+            self._has_fingerprints = False  # another run may reach the file
+            return None
+        self._linkage_budget = budget.without(reading.cost)
+        if reading.linkage is None:
+            self._unread.add(file.sha256)
+        return reading.linkage
+
+    def read_linkage(self, file: File, limits: Limits) -> Linkage | None:
+        """Return the linkage of a wheel of which at most so much is fetched, for whoever records it.
+
+        What is beyond the limits stays unread in it. None if the server has not what is needed for that. Raises
+        UnusableFile, and IndexFailure.
+        """
+        release = self._parse_filename(file)
+        return self._wait(lambda network: network.files.linkage(file, release, limits, partly=True)).linkage
+
+    def known_linkage(self, file: File) -> Linkage | None:
+        return self._files.linkage(file) if file.sha256 else None
 
     def sha256(self, file: File) -> File:
         if file.sha256:

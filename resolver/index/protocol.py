@@ -17,6 +17,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
+from resolver.model.linkage import Linkage
 from resolver.model.release import Archive, CoreMetadata, File, Page
 
 _LONGEST: Final = 1000  # characters of a reason, the same as of a message's part (`errors`)
@@ -91,6 +92,17 @@ class Catalog(ABC):
     @abstractmethod
     def sha256(self, file: File) -> File:
         """The file with sha256 and size; it is downloaded and hashed if the page has no hash."""
+
+    def linkage(self, file: File) -> Linkage | None:  # noqa: ARG002
+        """Return what the binaries of a wheel need and offer, None if they are left unread.
+
+        Never raises IndexFailure: a lock is possible without it, and says what was left unread. Raises UnusableFile.
+        """
+        return None
+
+    def known_linkage(self, file: File) -> Linkage | None:  # noqa: ARG002
+        """Return the same if it costs nothing, as somebody has read the wheel before. Raises UnusableFile."""
+        return None
 
     def prefetch(  # noqa: B027  one that has everything at hand does nothing
         self, requests: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None = None

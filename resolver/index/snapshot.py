@@ -25,6 +25,8 @@ from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.distribution import expand_tags, upload_time, wheel_parts
 from resolver.index.protocol import Catalog, LookAhead, Lookup, UnusableFile
 from resolver.index.store.cache import ODD
+from resolver.index.store.linkage_readings import ShippedLinkage
+from resolver.model.linkage import Linkage
 from resolver.model.release import Archive, CoreMetadata, File, Page, Rejection, RejectionReason
 from resolver.model.target import PLATFORMS, Target
 
@@ -70,6 +72,8 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     archives: dict[str, Archive | str]
     members: list[tuple[str, str, tuple[str] | str]]
     hashed: dict[str, tuple[str, int | None]]
+    # By sha256: the linkage of wheels of which no reading ships with the facts. Older snapshots have none.
+    linkage: dict[str, Linkage | str] = {}
 
 
 _encode: Final = msgspec.msgpack.Encoder(order="deterministic").encode
@@ -127,8 +131,9 @@ def write(snapshot: Snapshot, path: Path) -> None:
 class SnapshotCatalog(Catalog):
     """Answers from a snapshot for one platform. Raises IndexFailure for whatever was not recorded."""
 
-    def __init__(self, snapshot: Snapshot, platform: str) -> None:
+    def __init__(self, snapshot: Snapshot, platform: str, shipped: ShippedLinkage | None = None) -> None:
         self._snapshot = snapshot
+        self._shipped = shipped or ShippedLinkage(None)
         self._platform = platform
         self._members = {(key, path): member for key, path, member in snapshot.members}
 
@@ -147,6 +152,20 @@ class SnapshotCatalog(Catalog):
 
     def member(self, file: File, path: str) -> str:
         return self._answer(self._members.get((key_of(file), path)), f"`{path}` of `{file.filename}`")[0]
+
+    def linkage(self, file: File) -> Linkage | None:
+        if file.filename.endswith("-any.whl"):
+            return Linkage()
+        shipped = self._shipped.get(file)
+        if shipped is not None:
+            return shipped
+        recorded = self._snapshot.linkage.get(file.sha256)
+        if isinstance(recorded, str):
+            raise UnusableFile(recorded)
+        return recorded
+
+    def known_linkage(self, file: File) -> Linkage | None:
+        return self.linkage(file)
 
     def sha256(self, file: File) -> File:
         if file.sha256:
@@ -197,6 +216,7 @@ class Recording:
         self.archives: dict[str, Archive | str] = {}
         self.members: dict[tuple[str, str], tuple[str] | str] = {}
         self.hashed: dict[str, tuple[str, int | None]] = {}
+        self.linkage: dict[str, Linkage | str] = {}
 
     def add(self, project: NormalizedName, platform: str, lookup: Lookup) -> None:
         """Record the first answer of a project for a platform."""
@@ -209,7 +229,7 @@ class Recording:
     def snapshot(self, stack: str, date: dt.date) -> Snapshot:
         """Everything requested so far; `date` is the day of the recording."""
         members = [(*key, self.members[key]) for key in sorted(self.members)]
-        return Snapshot(stack, date, self.projects, self.metadata, self.archives, members, self.hashed)
+        return Snapshot(stack, date, self.projects, self.metadata, self.archives, members, self.hashed, self.linkage)
 
 
 class RecordingCatalog(Catalog):
@@ -218,8 +238,11 @@ class RecordingCatalog(Catalog):
     That a file is unusable is an answer; a failure of an index is not. What is prefetched is recorded when requested.
     """
 
-    def __init__(self, inner: Catalog, platform: str, recording: Recording) -> None:
+    def __init__(
+        self, inner: Catalog, platform: str, recording: Recording, shipped: ShippedLinkage | None = None
+    ) -> None:
         self.inner = inner
+        self._shipped = shipped or ShippedLinkage(None)
         self._platform = platform
         self._recording = recording
 
@@ -242,6 +265,25 @@ class RecordingCatalog(Catalog):
         answer = self.inner.sha256(file)
         if not file.sha256:
             self._recording.hashed[file.filename] = answer.sha256, answer.size
+        return answer
+
+    def linkage(self, file: File) -> Linkage | None:
+        return self._recorded_linkage(file, self.inner.linkage)
+
+    def known_linkage(self, file: File) -> Linkage | None:
+        return self._recorded_linkage(file, self.inner.known_linkage)
+
+    def _recorded_linkage(self, file: File, ask: Callable[[File], Linkage | None]) -> Linkage | None:
+        """Return what the inner catalog answers, which is recorded unless it ships with the facts."""
+        is_recorded = bool(file.sha256) and self._shipped.get(file) is None
+        try:
+            answer = ask(file)
+        except UnusableFile as error:
+            if is_recorded:
+                self._recording.linkage[file.sha256] = without_addresses(str(error))
+            raise
+        if answer is not None and answer.objects and is_recorded:
+            self._recording.linkage[file.sha256] = answer
         return answer
 
     def prefetch(

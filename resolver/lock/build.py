@@ -270,6 +270,8 @@ def _is_used(fact: facts.Fact, resolution: Resolution) -> bool:
             return _mode(release) != "wheels"
         case facts.Optional():
             return not fact.needs or not all(_is_met(need, resolution) for need in fact.needs)
+        case facts.Links():
+            return bool(fact.to) and release.file.is_wheel
         case facts.Collides() | facts.Replaces() | facts.Absent() | facts.Exports():
             return True
 

@@ -104,6 +104,7 @@ def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog
     yield from _of_facts(resolution, facts_in_use, direct)
     yield from _without_effect(resolution)
     yield from _of_pins(resolution, direct, catalog)
+    yield from _of_binaries(resolution, catalog)
     yield from _of_indexes(resolution, catalog)
 
 
@@ -175,6 +176,29 @@ def _of_pins(resolution: Resolution, direct: Set[str], catalog: Catalog) -> Iter
         yield from on_trust(pin, resolution, catalog)
         if pin.name not in direct:
             yield from _skipped(pin, resolution)
+
+
+def _of_binaries(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
+    """Pins that facts say to be linked with others, and of which nobody knows whether they load."""
+    linked = [fact for fact in resolution.problem.facts if isinstance(fact, facts.Links) and fact.to]
+    unread = []
+    judged_by_name = []
+    torch = resolution.pin("torch")
+    is_torch_read = torch is None or catalog.known_linkage(torch.release.file) is not None
+    for pin in resolution.pins:
+        release = pin.release
+        is_linked = any(fact.is_about(pin.name, pin.version) for fact in linked)
+        if not is_linked or release.source is not None or release.builds is not None or not release.file.is_wheel:
+            continue
+        linkage = catalog.linkage(release.file)
+        if linkage is None:
+            unread.append(f"{pin.name} {pin.version}")
+        elif linkage.takes and not is_torch_read:
+            judged_by_name.append(f"{pin.name} {pin.version}")
+    if unread:
+        yield message("lock.unread", packages=unread)
+    if judged_by_name and torch is not None:
+        yield message("lock.unread-torch", packages=judged_by_name, torch=f"torch {torch.version}")
 
 
 def _of_indexes(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:

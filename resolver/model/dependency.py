@@ -102,6 +102,11 @@ class NeedSource(Enum):
     METADATA = "metadata"  # the metadata of its file
     FACT = "fact"
     BUILD = "build"  # build-system.requires of its archive, or a fact about the build
+    LINKAGE = "linkage"  # the binaries in its file
+
+
+# Where in a file a requirement is, if not in its metadata.
+_PARTS = {NeedSource.BUILD: "build-system.requires", NeedSource.LINKAGE: "binaries"}
 
 
 class NeedLine(msgspec.Struct, frozen=True):
@@ -116,7 +121,7 @@ class NeedLine(msgspec.Struct, frozen=True):
     @property
     def where(self) -> str:
         """file:line of the fact, or the file that has the line."""
-        part = "build-system.requires" if self.source is NeedSource.BUILD else "metadata"
+        part = _PARTS.get(self.source, "metadata")
         return self.fact.where if self.fact else f"{part} of {self.filename}"
 
     def __str__(self) -> str:

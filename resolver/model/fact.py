@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import date
 from enum import Enum
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import msgspec
@@ -298,6 +299,21 @@ class Optional(_Common, frozen=True, kw_only=True):
     npu: bool = False
 
 
+class Links(_Common, frozen=True, kw_only=True):
+    """How the binaries in wheels of `package` are linked with those of others."""
+
+    # The projects whose libraries they need. Releases with such a fact are judged before they are chosen.
+    to: tuple[NormalizedName, ...] = ()
+    # The libraries of `package` that others need; known by name even if nobody has read the wheel.
+    provides: tuple[Text, ...] = ()
+    # Libraries, as patterns with `*`, that only parts need which are loaded if the machine has them.
+    optional: tuple[Text, ...] = ()
+
+    def is_optional(self, library: str) -> bool:
+        """Return whether nothing fails to load if a library is missing."""
+        return any(fnmatchcase(library, pattern) for pattern in self.optional)
+
+
 def _asks_for(line: Requirement, exception: Requirement) -> bool:
     """Whether a line names the project and, if the exception has a specifier, a version or lower bound in it."""
     lower = ("==", "===", ">=", ">", "~=")
@@ -324,6 +340,7 @@ Fact = (
     | Sources
     | Absent
     | Optional
+    | Links
 )
 FactKind = TypeVar("FactKind", bound=Fact)
 Practice = Requires | Replaces  # those of this strength
@@ -370,6 +387,8 @@ def projects_named_by(fact: Fact) -> tuple[NormalizedName, ...]:
             return (fact.other,)
         case After():
             return fact.others
+        case Links():
+            return fact.to
         case _:
             needs = (*needs_of(fact), *bounds_of(fact), *conditions_of(fact))
             return tuple(need.name for need in needs if isinstance(need, Requirement))

@@ -236,7 +236,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a resolution depends on, except for the content of the indexes and a previous lock.
 
     `digest` is the sha256 of the input files; `readings` that of the recorded readings of archives, which repeat the
-    content of the archives. With `wheels_only` source archives are no candidates, as for build tools. `values` are the
+    content of the archives. With `wheels_only` source archives are no candidates, as for build tools. `libraries` are
+    those that come with the system and its components, for the binaries of wheels to need. `values` are the
     known values of each component, nearest to the target's first. `near_canns` are the known releases next to a CANN of
     the target that is not known. `sources` are the resolved direct references of the stack, by their text. The
     `available_practices` are not in force; those that are, are among the `facts`.
@@ -250,6 +251,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     readings: str = ""
     wheels_only: bool = False
+    libraries: frozenset[str] = frozenset()
     values: Mapping[str, tuple[Value, ...]] = msgspec.field(default_factory=dict)
     near_canns: tuple[str, ...] = ()
     sources: Mapping[str, Source] = msgspec.field(default_factory=dict)

@@ -60,6 +60,9 @@ class RejectionReason(Enum):
     FACT = "is excluded by a fact"
     SOURCE = "is a source archive, and build tools are not built from source themselves"
     DIRECT = "requires a direct URL, which is not supported"
+    BINARIES = "has binaries that cannot be read"
+    LIBRARY = "has binaries that cannot be loaded on the target"
+    GLIBC = "has binaries that need a newer glibc than its name says"
     UNOPENED = "was not opened, because other archives of its project have no static metadata"
 
     @property

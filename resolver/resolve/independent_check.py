@@ -30,6 +30,7 @@ from resolver.model.problem import Problem
 from resolver.model.release import File, Page
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Pin, Resolution
+from resolver.resolve.independent_linkage import BinaryCheck
 
 _MOST_TAGS = 1000
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
@@ -69,6 +70,7 @@ class _Check:
         self._todo: list[tuple[str, str]] = []  # those of them whose requirements were not checked yet
         self._by_extra: dict[str, defaultdict[str | None, list[str]]] = {}  # by project: its lines, by extra
         self._absent = set(self._absences())
+        self._binaries = BinaryCheck(problem, self._pins, catalog)
 
     def violations(self) -> Iterator[str]:
         yield from self._requirements()
@@ -83,6 +85,7 @@ class _Check:
                 yield f"{pin.name} is pinned, and must be absent"
             yield from self._facts(pin)
             yield from self._bounds(pin)
+            yield from self._binaries.faults(pin)
             if (pin.name, "") not in self._needed:
                 yield f"nothing asks for {pin.name}"
             if not self._needed.issuperset((pin.name, extra) for extra in pin.extras):
@@ -164,6 +167,8 @@ class _Check:
                         yield from self._need(requirer, need)
             for need in chain.from_iterable(fact.add for fact in replacing):
                 yield from self._need(requirer, need)
+            if self._binaries.need_torch(pin):
+                yield from self._project_need(f"the binaries of {requirer}", text.requirement("torch"), by_user=False)
 
     def _applies(self, need: Requirement, extra: str) -> bool:
         return need.marker is None or need.marker.evaluate({**self._problem.target.markers, "extra": extra})
@@ -367,6 +372,8 @@ class _Check:
                     pass  # see `_bounds`
                 case facts.Absent() | facts.Collides() | facts.Names() | facts.Builds():
                     pass  # see `_absences`, `_collisions` and `_file`
+                case facts.Links():
+                    pass  # see `independent_linkage`
                 case facts.After() | facts.Warns() | facts.Exports() | facts.External() | facts.Optional():
                     pass  # they rule nothing out
 

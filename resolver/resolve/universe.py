@@ -6,7 +6,7 @@ built on it; the independent check is not.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from typing import NamedTuple
@@ -41,6 +41,7 @@ from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.resolve.candidates import Candidates
+from resolver.resolve.linkage import TORCH, LinkageRules, UnloadableError
 from resolver.resolve.needs import (
     DYNAMIC,
     DynamicArchiveError,
@@ -86,6 +87,7 @@ class Universe(Candidates):
         self._overrides: dict[Candidate, tuple[Override, ...]] = {}
         self._mask_edges: tuple[Edge, ...] = ()  # further roots
         self._extra_bounds: frozenset[ExtraBound] = frozenset()
+        self._linkage = LinkageRules(self)
 
     def variant(self, problem: Problem, preferred: Mapping[NormalizedName, Version] | None = None) -> Universe:
         """The universe of another problem, over the same catalog.
@@ -296,11 +298,14 @@ class Universe(Candidates):
         fact: facts.Fact | None = release.source.fact if release.source is not None else release.builds
         metadata = next(iter(self._facts_about(candidate, facts.Metadata)), None) if not release.file.is_wheel else None
         requires = self._markers.lines_for(filename, lines.requires, package.extra)
+        of_torch = []
         for requirement in self._applying(requires, package.extra, dropped, "metadata", "it needs"):
             if requirement.name == package.name and not requirement.extras:
                 if not requirement.specifier.contains(release.version, prereleases=True):
                     raise _UnusableRelease(RejectionReason.METADATA, f"it needs `{requirement}` of itself")
                 continue
+            if requirement.name == TORCH:
+                of_torch.append(requirement.specifier)
             need = requirement.without_marker()
             origin = NeedLine(NeedSource.METADATA, parent, need, filename, metadata)
             if fact is not None:
@@ -310,6 +315,18 @@ class Universe(Candidates):
         for requirement in self._applying(tools, "", {package.name}, "build-system.requires", "its build needs"):
             need = requirement.without_marker()
             yield from _split(requirement, NeedLine(NeedSource.BUILD, parent, need, filename, fact))
+        if not package.extra:
+            yield from self._of_binaries(candidate, of_torch)
+
+    def _of_binaries(self, candidate: Candidate, of_torch: Sequence[SpecifierSet]) -> Iterator[Edge]:
+        """What the binaries of a release require; raises _UnusableRelease if they cannot be loaded.
+
+        `of_torch` is what its metadata requires of torch.
+        """
+        try:
+            yield from self._linkage.edges(candidate, of_torch)
+        except UnloadableError as error:
+            raise _UnusableRelease(*error.args) from None
 
     def _applying(
         self, lines: Iterable[str], extra: str, dropped: Collection[str], where: str, who: str

@@ -43,15 +43,18 @@ from resolver.index.parse import metadata, simple
 from resolver.index.parse.address import NOWHERE, origin_of, read_root
 from resolver.index.parse.archive import MissingSpanError, RangeFile, read_archive, read_member, wheel_metadata
 from resolver.index.parse.distribution import Compatibility, FileRelease, is_readable, release_of, wheel_parts
+from resolver.index.parse.elf import read_elf
 from resolver.index.parse.metadata import check_texts, informal_requirements, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache
 from resolver.index.store.page_cache import PageCache, StoredPage, cache_key
+from resolver.linkage.judgement import missing_libraries, newer_glibc
 from resolver.lock import bundle, folder
 from resolver.lock import file as lock_file
 from resolver.model import text
+from resolver.model.linkage import Linkage
 from resolver.model.problem import PYPI, Binding, Index, Indexes
 from resolver.model.release import Archive, CoreMetadata, File
 from resolver.model.repository import Direct
@@ -173,6 +176,18 @@ def _in_pieces(content: bytes) -> bytes:
             assert 0 <= start < end
             sparse.add(start, content[start:end])
     raise AssertionError("it asks for ever more pieces")
+
+
+def binary(content: bytes) -> None:
+    """An ELF object of a wheel: what is read of it is short, prints, and can be judged."""
+    found = read_elf(content, "a.so")
+    if found is None:
+        return
+    shared_object = found.shared_object
+    assert all(name.isprintable() and len(name) <= 1024 for name in (*shared_object.names, *shared_object.needs))
+    linkage = Linkage((shared_object,))
+    newer_glibc(linkage, (2, 28))
+    missing_libraries(linkage, frozenset().__contains__)
 
 
 def _metadata_or_refusal(read: Callable[[], bytes]) -> bytes | UnusableFile:
@@ -424,6 +439,7 @@ TARGETS = (
     Target("page", page, (IndexFailure,), tokens.PAGE),
     Target("metadata", core_metadata, _FILE, tokens.METADATA),
     Target("wheel", wheel, _FILE, tokens.ZIP),
+    Target("binary", binary, _FILE, tokens.ELF),
     Target("tar", partial(archive, ".tar.gz"), _FILE, tokens.TAR),
     Target("zip", partial(archive, ".zip"), _FILE, tokens.ZIP),
     Target("notes", notes, (), tokens.NOTES),

@@ -28,6 +28,11 @@ TOML = (
 )
 PROJECT = (*TOML, b"[project]\n", b"[build-system]\n", b"dynamic = ", b"dependencies = [")
 LOCK = (*TOML, b"[[pin]]\n", b"[[stage]]\n", b"mode = ", b'"wheels"', b"[pin.git]\n")
+ELF = (
+    *(b"\x7fELF", b"\x02\x01\x01", b"libc.so.6\0", b"GLIBC_2.34\0", b"_ZN2at1aEv\0", b"\xfe\xff\xff\x6f", b"\x06\0\0\0"),
+    *(b"\xff\xff\xff\xff", b"\0\0\0\0\0\0\0\0", b"\xff\xff\xff\xff\xff\xff\xff\x7f", b"\x01\0", b"\0"),
+)
+
 ZIP = (
     b"PK\5\6", b"PK\1\2", b"PK\3\4", b"PK\6\6", b"PK\6\7", b".dist-info/METADATA", b"demo-1.0.dist-info/", b"demo-1.0/",
     b"PKG-INFO", b"pyproject.toml",

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import json
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -14,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.builders import build_wheel, core_metadata
+from tests.elf import elf
 from tests.hostile.scene import Arrange, Attack, Scene, answer, both, page, rows
 from tests.loopback import JSON, Fault, Response, delayed, reset, truncated
 
@@ -497,4 +499,84 @@ FILES = [
 ]
 
 
-ATTACKS = [*PAGES, *ANSWERS, *REDIRECTS, *PROXIES, *LISTED, *FILES]
+TAGS = "cp311-cp311-manylinux_2_17_aarch64"
+LINKS = """
+[[fact.links]]
+package = "demo"
+to = ["torch"]
+reason = "Its binaries are judged."
+strength = "vendor"
+source = "a test"
+checked = 2026-11-20
+"""
+
+
+def binaries(members: Mapping[str, bytes], change: tuple[bytes, bytes] = (b"", b"")) -> Arrange:
+    """A wheel of demo 2.1 has these members, and a fact has them judged; `change` is made in its bytes."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("demo-2.1.dist-info/METADATA", core_metadata("demo", "2.1"))
+        for name, content in members.items():
+            packed.writestr(name, content)
+    content = made.getvalue().replace(*change) if change[0] else made.getvalue()
+    filename = f"demo-2.1-{TAGS}.whl"
+    return both(stack("demo==2.1", LINKS), lambda scene: scene.index.add_file("demo", filename, content))
+
+
+def unreadable(why: str) -> str:
+    return f"demo 2.1 cannot be used: {why}"
+
+
+BINARIES = [
+    Attack("a binary that is cut off", binaries({"a.so": elf()[:100]}), unreadable("a.so is not a readable"), 1),
+    Attack(
+        "a binary of 65,535 sections", binaries({"a.so": elf(changes={60: b"\xff\xff"})}), unreadable("a.so is not"), 1
+    ),
+    Attack(
+        "a binary whose sections are beyond its end",
+        binaries({"a.so": elf(changes={40: b"\xff" * 7})}),
+        unreadable("a.so is not"),
+        1,
+    ),
+    Attack(
+        "a binary that needs a library with an evil name",
+        binaries({"a.so": elf(needs=[EVIL])}),
+        unreadable("a.so is not"),
+        1,
+    ),
+    Attack(
+        "a binary that needs 2,000 libraries",
+        binaries({"a.so": elf(needs=[f"lib{number}.so" for number in range(2000)])}),
+        unreadable("a.so is not"),
+        1,
+    ),
+    Attack(
+        "a binary that needs a library with a name of 100,000 characters",
+        binaries({"a.so": elf(needs=[LONG])}),
+        unreadable("a.so is not"),
+        1,
+    ),
+    Attack(
+        "a binary that asks for 20,000 versions of a library",
+        binaries({"a.so": elf(versions={"libc.so.6": [f"GLIBC_2.{number}" for number in range(20_000)]})}),
+        unreadable("a.so is not"),
+        1,
+    ),
+    Attack(
+        "3,000 binaries",
+        binaries({f"{number}.so": b"" for number in range(3000)}),
+        "a readable wheel: it has more than 2000 binaries",
+        1,
+    ),
+    Attack(
+        "a binary that is larger than the list of members says",
+        binaries({"a.so": bytes(MIB)}, (struct.pack("<I", MIB), struct.pack("<I", 10))),
+        "a readable wheel: Bad CRC-32 for file 'a.so'",
+        1,
+    ),
+    Attack("a binary that unpacks to 512 MiB", binaries({"a.so": bytes(512 * MIB)}), pins={"demo": "2.1"}),
+    Attack("a binary for another processor", binaries({"a.so": elf(changes={5: b"\x02"})}), pins={"demo": "2.1"}),
+]
+
+
+ATTACKS = [*PAGES, *ANSWERS, *REDIRECTS, *PROXIES, *LISTED, *FILES, *BINARIES]

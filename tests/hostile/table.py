@@ -18,6 +18,7 @@ _GROUPS = {
     "Proxies": attacks.PROXIES,
     "What a page lists": attacks.LISTED,
     "Wheels, source archives and their metadata": attacks.FILES,
+    "Binaries in wheels, where a fact has them judged": attacks.BINARIES,
 }
 
 _HEAD = """\

@@ -1564,7 +1564,7 @@ LOCK = r"""
 {"name": "tomlkit", "version": "0.13.3", "stage": 4, "sha256": ["c89c649d79ee40629a9fda55f8ace8c6a1b42deb912b2a8fd8d942ddadb606b0"]},
 {"name": "torch", "version": "2.10.0", "stage": 2, "sha256": ["5fd4117d89ffd47e3dcc71e71a22efac24828ad781c7e46aaaf56bf7f2796acf"]},
 {"name": "torch-npu", "version": "2.10.0.post6", "stage": 3, "sha256": ["48ab217890ab628caf0f091f4c104e9fd920251b62db851e9505140a25b59d37"]},
-{"name": "torchaudio", "version": "2.11.0", "stage": 4, "sha256": ["bc653defca1c16154398517a1adc98d0fb7f1dd08e58ced217558d213c2c6e29"]},
+{"name": "torchaudio", "version": "2.10.0", "stage": 4, "sha256": ["42b148a0921a3721abd1f6ae098b1ec9f89703e555c4f7a0d44da87b8decbcb9"]},
 {"name": "torchdata", "version": "0.11.0", "stage": 4, "sha256": ["52b940fbbe0e00fb21cabddf528449d1bec5bfb0d0823b7487b15f951658ee33"]},
 {"name": "torchvision", "version": "0.25.0", "stage": 4, "sha256": ["b75deafa2dfea3e2c2a525559b04783515e3463f6e830cb71de0fb7ea36fe233"]},
 {"name": "tqdm", "version": "4.70.1", "stage": 4, "sha256": ["c293e525e6fef9c20e8728fd4612df02a0aa31bb5fe91ecd93e123b1b7bffa73"]},

@@ -26,10 +26,12 @@ from resolver.index.parse.archive import (
     read_member,
     wheel_metadata,
 )
+from resolver.index.parse.binaries import Limits, binary_members, cost_of, linkage_of_wheel, read_linkage, within
 from resolver.index.parse.distribution import FileRelease
 from resolver.index.parse.metadata import read
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.file_cache import FileCache, FileHash
+from resolver.model.linkage import Linkage
 from resolver.model.message import Message, message
 from resolver.model.release import Archive, CoreMetadata, File
 
@@ -40,6 +42,7 @@ T = TypeVar("T")
 _TAIL: Final = 64 << 10
 _LONGEST: Final = max(DIRECTORY_LIMIT, METADATA_LIMIT) + _TAIL
 _MOST_RANGES: Final = 8
+_AT_ONCE: Final = 8  # binaries of one wheel that are fetched concurrently
 
 
 class _Span(NamedTuple):
@@ -49,8 +52,52 @@ class _Span(NamedTuple):
     etag: str
 
 
+class WheelReading(NamedTuple):
+    """The linkage of a wheel, None if it was left unread, and what reading it took."""
+
+    linkage: Linkage | None
+    cost: Limits
+
+
+_FREE: Final = Limits(0, 0)
+
+
 class _DistrustError(Exception):
     """The server's answers to ranges contradict each other."""
+
+
+class _Ranges:
+    """A file on a server of which spans are fetched. All of its methods raise _DistrustError."""
+
+    def __init__(self, part: Callable[..., Awaitable[_Span]], tail: _Span) -> None:
+        self._part = part
+        self._tail = tail
+        self.size = tail.total
+        self.content = RangeFile(tail.total)
+        self.content.add(tail.start, tail.content)
+        self.fetched = len(tail.content)
+
+    async def read(self, reader: Callable[[RangeFile], T]) -> T:
+        """Return what `reader` makes of the file, for which the spans that it needs are fetched."""
+        for _ in range(_MOST_RANGES):
+            try:
+                return reader(self.content)
+            except MissingSpanError as missing:
+                start, end = missing.args
+            except UnusableFile:
+                # the server may mix up ranges; a whole file can be compared with its hash
+                raise _DistrustError from None
+            await self.fetch(start, end, _LONGEST)
+        raise _DistrustError
+
+    async def fetch(self, start: int, end: int, longest: int) -> None:
+        """Fetch a span, from a position up to another, of at most so many bytes."""
+        part = await self._part(f"bytes={start}-{end - 1}", longest)
+        answered = part.start, len(part.content), part.total, part.etag
+        if answered != (start, end - start, self._tail.total, self._tail.etag):
+            raise _DistrustError
+        self.content.add(part.start, part.content)
+        self.fetched += len(part.content)
 
 
 class Once:
@@ -147,28 +194,63 @@ class RemoteFiles:
 
     async def _metadata_by_ranges(self, file: File, release: FileRelease) -> bytes:
         """METADATA. Raises _DistrustError."""
+        ranges = await self._open(file)
+        return await ranges.read(lambda content: wheel_metadata(content, release))
+
+    async def _open(self, file: File) -> _Ranges:
+        """Return a file of which the end was fetched. Raises _DistrustError."""
         tail = await self._part(file, f"bytes=-{_TAIL}")
         is_whole = tail.start == 0 and file.sha256 != ""
         if tail.start + len(tail.content) != tail.total or (is_whole and _digest(tail.content) != file.sha256):
             raise _DistrustError
-        content = RangeFile(tail.total)
-        content.add(tail.start, tail.content)
-        for _ in range(_MOST_RANGES):
-            try:
-                return wheel_metadata(content, release)
-            except MissingSpanError as missing:
-                start, end = missing.args
-            except UnusableFile:
-                # the server may mix up ranges; a whole file can be compared with its hash
-                raise _DistrustError from None
-            part = await self._part(file, f"bytes={start}-{end - 1}")
-            answered = part.start, len(part.content), part.total, part.etag
-            if answered != (start, end - start, tail.total, tail.etag):
-                raise _DistrustError
-            content.add(part.start, part.content)
-        raise _DistrustError
+        return _Ranges(partial(self._part, file), tail)
 
-    async def _part(self, file: File, span: str) -> _Span:
+    async def linkage(self, file: File, release: FileRelease, budget: Limits, *, partly: bool = False) -> WheelReading:
+        """Return the linkage of a wheel, by ranges; from the whole wheel where a server does not handle them.
+
+        A wheel that would exceed the budget is left unread, and only its list of members is fetched; with `partly`, its
+        smallest binaries are read. Raises UnusableFile, and IndexFailure.
+        """
+        try:
+            return await self._linkage_by_ranges(file, release, budget, partly=partly)
+        except (UnusableFile, _DistrustError):
+            # the server may mix up ranges; a whole file can be compared with its hash
+            if file.size is None or file.size > budget.packed:
+                return WheelReading(None, _FREE)
+        download = await self._fetch(file)
+        try:
+            linkage = await asyncio.to_thread(linkage_of_wheel, download.path, release.filename, budget)
+        except UnusableFile as error:
+            self._cache.store_linkage(file, error)
+            raise
+        finally:
+            download.path.unlink()
+        return self._stored_linkage(file, WheelReading(linkage, Limits(file.size, 0)))
+
+    async def _linkage_by_ranges(
+        self, file: File, release: FileRelease, budget: Limits, *, partly: bool
+    ) -> WheelReading:
+        """Return the linkage of a wheel. Raises _DistrustError, UnusableFile and IndexFailure."""
+        ranges = await self._open(file)
+        members = await ranges.read(lambda content: binary_members(content, release.filename))
+        chosen = within(members, budget)
+        if len(chosen) < len(members) and not partly:
+            return WheelReading(None, Limits(ranges.fetched, 0))
+        longest = budget.packed + _TAIL
+        for start in range(0, len(chosen), _AT_ONCE):
+            members_now = chosen[start : start + _AT_ONCE]
+            spans = [(member.start, min(member.end, ranges.size)) for member in members_now]
+            await asyncio.gather(*(ranges.fetch(*span, longest) for span in spans))
+        linkage = await asyncio.to_thread(read_linkage, ranges.content, release.filename, budget)
+        cost = Limits(ranges.fetched, cost_of(chosen).unpacked)
+        return self._stored_linkage(file, WheelReading(linkage, cost))
+
+    def _stored_linkage(self, file: File, reading: WheelReading) -> WheelReading:
+        if reading.linkage is not None and reading.linkage.is_complete:
+            self._cache.store_linkage(file, reading.linkage)
+        return reading
+
+    async def _part(self, file: File, span: str, longest: int = _LONGEST) -> _Span:
         """A range of a file. Raises _DistrustError."""
 
         async def consume(response: httpx.Response) -> _Span:
@@ -176,9 +258,9 @@ class RemoteFiles:
                 if response.status_code in (401, 403, 404, 410):
                     check_status(response.status_code, file)
                 raise _DistrustError
-            start, last, total = content_range(response) or (0, _LONGEST, 0)
+            start, last, total = content_range(response) or (0, longest, 0)
             length = last - start + 1
-            if length > _LONGEST or last >= total or file.size not in (None, total):
+            if length > longest or last >= total or file.size not in (None, total):
                 raise _DistrustError
             try:
                 content = await self._client.body(response, length)

@@ -14,13 +14,16 @@ from resolver.index.parse.distribution import FileRelease
 from resolver.index.parse.metadata import check_release
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.cache import Cache
+from resolver.index.store.linkage_readings import ShippedLinkage
 from resolver.index.store.readings import ArchiveReading, read_archives
 from resolver.model import text
+from resolver.model.linkage import Linkage
 from resolver.model.release import Archive, CoreMetadata, File
 
 # A text is the reason why a file cannot be used, if it is in the bytes of the file.
 _METADATA: Final[msgspec.msgpack.Decoder[CoreMetadata | str]] = msgspec.msgpack.Decoder(CoreMetadata | str)
 _ARCHIVE: Final[msgspec.msgpack.Decoder[Archive | str]] = msgspec.msgpack.Decoder(Archive | str)
+_LINKAGE: Final[msgspec.msgpack.Decoder[Linkage | str]] = msgspec.msgpack.Decoder(Linkage | str)
 _MEMBER: Final[msgspec.msgpack.Decoder[tuple[str] | str]] = msgspec.msgpack.Decoder(tuple[str] | str)
 
 T = TypeVar("T")
@@ -45,11 +48,13 @@ _HASHED: Final = msgspec.msgpack.Decoder(FileHash)
 class FileCache:
     """Contents of files. Does not use the network; may be called from any thread.
 
-    The readings of a project in the folder `readings` are loaded when the content of an archive of it is needed.
+    The readings of a project in the folder `readings` are loaded when the content of an archive of it is needed, those
+    in the folder `linkage` when the binaries of a wheel of it are.
     """
 
-    def __init__(self, cache: Cache, readings: Path | None = None) -> None:
+    def __init__(self, cache: Cache, readings: Path | None = None, linkage: Path | None = None) -> None:
         self._cache = cache
+        self.shipped_linkage = ShippedLinkage(linkage)
         self._folder = readings
         self._readings: dict[str, dict[str, ArchiveReading]] = {}  # by project and sha256
 
@@ -65,6 +70,19 @@ class FileCache:
     def store_metadata(self, file: File, value: CoreMetadata | UnusableFile, *, separate: bool) -> None:
         """Store the metadata of a wheel, or why there is none; `separate` if it is from a `.metadata` file."""
         self._save("metadata", _metadata_key(file, separate=separate), value)
+
+    def linkage(self, file: File) -> Linkage | None:
+        """Return the linkage of a wheel, None if nobody has read it. Raises UnusableFile."""
+        if file.filename.endswith("-any.whl"):
+            return Linkage()  # it says that it has no binaries
+        shipped = self.shipped_linkage.get(file)
+        if shipped is not None:
+            return shipped
+        return self._load("linkage", file.sha256, _LINKAGE)
+
+    def store_linkage(self, file: File, value: Linkage | UnusableFile) -> None:
+        """Store the linkage of a wheel, or why its binaries cannot be used."""
+        self._save("linkage", file.sha256, value)
 
     def archive(self, file: File) -> Archive | None:
         """The static contents of a source archive. Raises UnusableFile."""

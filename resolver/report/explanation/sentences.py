@@ -45,7 +45,13 @@ def sentence(statement: Statement) -> Message:
         case Has(component=component, value=value):
             return message("conflict.has", component=component_name(component), value=value)
         case Needs(subject=subject, versions=versions, needs=needs):
-            code = "conflict.building" if statement.source is NeedSource.BUILD else "conflict.needs"
+            match statement.source:
+                case NeedSource.BUILD:
+                    code = "conflict.building"
+                case NeedSource.LINKAGE:
+                    code = "conflict.links"
+                case NeedSource.METADATA | NeedSource.FACT:
+                    code = "conflict.needs"
             if isinstance(statement.fact, Constrains):
                 code = "conflict.constrains"
             return message(code, count=_count(versions), releases=releases(subject, versions), needs=needs)

@@ -147,6 +147,8 @@ def sort_of(statement: Statement) -> str:
             return "metadata"
         case Needs(source=NeedSource.BUILD):
             return "build"
+        case Needs(source=NeedSource.LINKAGE):
+            return "binaries"
         case Needs() | Forbids() | Shares() | Lacks(lack=Lack.SOURCE):
             return "fact"
         case Lacks():
@@ -159,6 +161,8 @@ def origin_span(statement: Statement) -> document.Span:
     match statement:
         case Needs(source=NeedSource.METADATA):
             return document.Span(message("conflict.metadata-of", filename=where))
+        case Needs(source=NeedSource.LINKAGE):
+            return document.Span(message("conflict.binaries-of", filename=where))
         case Needs(source=NeedSource.BUILD, fact=None):
             return document.Span(message("conflict.build-of", filename=where))
         case Lacks(lack=Lack.UNUSABLE, refusals=refusals) if refusals:

@@ -1,0 +1,91 @@
+"""The binaries of a lock, judged: what is known of its wheels, or else read of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from resolver.cli.catalogs import Catalogs
+from resolver.errors import ResolverError
+from resolver.index.live import LiveCatalog
+from resolver.index.locked_files import files_by_name, page_of
+from resolver.index.parse.binaries import WHOLE, Limits, linkage_of_wheel
+from resolver.index.protocol import UnusableFile
+from resolver.linkage.judgement import Fault, LockedWheel, judge
+from resolver.model import fact as facts
+from resolver.model.linkage import Linkage
+from resolver.model.lock import Lock, LockedPin
+from resolver.model.problem import Problem
+from resolver.model.release import File
+
+# Of one wheel: all of PyTorch's for a CPU; of those with CUDA everything but libtorch_cuda.so.
+LARGEST_READ: Final = Limits(packed=200 << 20, unpacked=1 << 30)
+
+Reader = Callable[[LockedPin, File], Linkage | None]
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """What is known of the binaries of a lock."""
+
+    # How many wheels were judged.
+    wheels: int
+    faults: tuple[tuple[LockedWheel, Fault], ...]
+    # The names of wheels that were not read.
+    unread: tuple[str, ...]
+
+
+def judge_lock(lock: Lock, problem: Problem, read: Reader) -> Judged:
+    """Return what is known of the binaries of a lock.
+
+    `read` is called for each of its wheels. Those of which it returns None, or whose files cannot be used, are unread.
+    """
+    wheels = []
+    unread = []
+    for pin in lock.pin:
+        linkage = None
+        if pin.file and pin.file[0].name.endswith(".whl"):
+            file = File(filename=pin.file[0].name, sha256=pin.file[0].sha256)
+            try:
+                linkage = read(pin, file)
+            except (UnusableFile, ResolverError, OSError):
+                linkage = None
+            if linkage is None:
+                unread.append(file.filename)
+        wheels.append(LockedWheel(pin.name, pin.version, linkage))
+    links = [fact for fact in problem.facts if isinstance(fact, facts.Links)]
+    faults = tuple(judge(wheels, links, problem.libraries, problem.target.glibc))
+    return Judged(sum(wheel.linkage is not None for wheel in wheels), faults, tuple(unread))
+
+
+def from_folder(folder: Path, catalogs: Catalogs) -> Reader:
+    """Return a reader of wheels in a folder, which were compared with their hashes."""
+    files = catalogs.pool.files
+
+    def read(_: LockedPin, file: File) -> Linkage | None:
+        known = files.linkage(file)
+        if known is not None:
+            return known
+        linkage = linkage_of_wheel(folder / file.filename, file.filename, WHOLE)
+        files.store_linkage(file, linkage)
+        return linkage
+
+    return read
+
+
+def from_index(catalog: LiveCatalog) -> Reader:
+    """Return a reader that fetches of wheels what is not known yet."""
+
+    def read(pin: LockedPin, file: File) -> Linkage | None:
+        known = catalog.known_linkage(file)
+        if known is not None:
+            return known
+        offers = files_by_name(page_of(pin, catalog)).get(file.filename, ())
+        for offer in offers:
+            if offer.sha256 == file.sha256:
+                return catalog.read_linkage(offer, LARGEST_READ)
+        return None
+
+    return read

@@ -1,0 +1,162 @@
+"""The binaries of a wheel: which of its members are ELF objects, and what they need and offer.
+
+Nothing is extracted. What exceeds a limit is left unread, and the reading says so.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import IO, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from resolver.index.parse.archive import DIRECTORY_LIMIT, Guarded, RangeFile, TooLargeError, readable
+from resolver.index.parse.elf import MAGIC, TORCH_LIBRARY, ElfObject, read_elf
+from resolver.model.linkage import Linkage, SharedObject, hashed, packed
+
+# A member with one of these names is a library; its version may follow. What has no suffix in a folder of programs may
+# be one.
+_LIBRARY: Final = re.compile(r"\.so(\.\d+)*$")
+_PROGRAM: Final = re.compile(r"(^|/)(bin|scripts)/[^/.]+$")
+_LONGEST_PATH: Final = 512
+_MOST_OBJECTS: Final = 2_000  # of one wheel; scipy has 110, the wheels of CANN's operators 400
+_HEADER: Final = 30 + 1024  # a member's header is followed by its name and a short extra field
+
+
+class Limits(NamedTuple):
+    """How much of one wheel is read; what is beyond it stays unread."""
+
+    packed: int
+    unpacked: int
+
+    def without(self, cost: Limits) -> Limits:
+        """Return what is left of the limits."""
+        return Limits(self.packed - cost.packed, self.unpacked - cost.unpacked)
+
+    @property
+    def is_overdrawn(self) -> bool:
+        """Whether more was taken than there was."""
+        return self.packed < 0 or self.unpacked < 0
+
+
+# For whoever has the file, or means to read all of it: the libraries of one wheel with CUDA have 3 GB.
+WHOLE: Final = Limits(packed=2 << 30, unpacked=6 << 30)
+
+
+class Member(NamedTuple):
+    """A member of a wheel that may be an ELF object."""
+
+    path: str
+    # Where its header begins in the file, and a position after its content.
+    start: int
+    end: int
+    # The size of its content, as the list of members has it.
+    packed: int
+    unpacked: int
+
+
+def binary_members(file: IO[bytes] | RangeFile, filename: str) -> list[Member]:
+    """Return the members of a wheel that may be ELF objects, in the order of their paths.
+
+    Raises UnusableFile, and MissingSpanError of a RangeFile.
+    """
+    with readable(filename, "wheel"):
+        archive = zipfile.ZipFile(Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62))
+        return _members(archive)
+
+
+def _members(archive: zipfile.ZipFile) -> list[Member]:
+    found: dict[str, Member] = {}
+    for info in archive.infolist():
+        path = info.filename
+        if not _LIBRARY.search(path) and not _PROGRAM.search(path):
+            continue
+        if len(path) > _LONGEST_PATH or not path.isprintable():
+            raise ValueError("it has a binary whose name is too long or does not print")
+        end = info.header_offset + _HEADER + len(path.encode()) + info.compress_size
+        found[path] = Member(path, info.header_offset, end, info.compress_size, info.file_size)
+    if len(found) > _MOST_OBJECTS:
+        raise TooLargeError(f"it has more than {_MOST_OBJECTS} binaries")
+    return [found[path] for path in sorted(found)]
+
+
+def within(members: Iterable[Member], limits: Limits) -> list[Member]:
+    """Return the members that are read, the smallest first, as long as all of them stay within the limits."""
+    chosen = []
+    packed_size = unpacked_size = 0
+    for member in sorted(members, key=lambda member: (member.packed, member.path)):
+        packed_size += member.packed
+        unpacked_size += member.unpacked
+        if packed_size > limits.packed or unpacked_size > limits.unpacked:
+            break
+        chosen.append(member)
+    return chosen
+
+
+def cost_of(members: Iterable[Member]) -> Limits:
+    """Return what reading these members takes."""
+    rows = list(members)
+    return Limits(sum(row.packed for row in rows), sum(row.unpacked for row in rows))
+
+
+def read_linkage(file: IO[bytes] | RangeFile, filename: str, limits: Limits) -> Linkage:
+    """Return the linkage of a wheel, of which no more is read than the limits say.
+
+    Raises UnusableFile for a file that cannot be read, and MissingSpanError of a RangeFile.
+    """
+    source = Guarded(file, one_read=max(DIRECTORY_LIMIT, limits.packed), position=1 << 62)
+    with readable(filename, "wheel"):
+        archive = zipfile.ZipFile(source)
+        members = _members(archive)
+        chosen = {member.path for member in within(members, limits)}
+        objects: list[ElfObject] = []
+        for member in members:
+            if member.path not in chosen:
+                objects.append(ElfObject(SharedObject(path=member.path, read=False), frozenset(), frozenset()))
+                continue
+            content = _content(archive, member)
+            # a text in the place of a library tells the linker where that is, and is not loaded
+            if content.startswith(MAGIC):
+                elf = read_elf(content, member.path)
+                objects += [elf] if elf is not None else []
+        return _linked(objects)
+    raise AssertionError  # `readable` raises what it catches
+
+
+def linkage_of_wheel(path: Path, filename: str, limits: Limits) -> Linkage:
+    """Return the linkage of a wheel on this machine. Raises UnusableFile, and OSError."""
+    with path.open("rb") as file:
+        return read_linkage(file, filename, limits)
+
+
+def _content(archive: zipfile.ZipFile, member: Member) -> bytes:
+    """Return the content of a member. Raises TooLargeError for a compression that cannot be bounded."""
+    info = archive.getinfo(member.path)
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise TooLargeError(f"its {member.path} uses an unsupported compression method")
+    with archive.open(info) as stream:
+        content = stream.read(member.unpacked + 1)
+    if len(content) > member.unpacked:
+        raise TooLargeError(f"its {member.path} is larger than its list of members says")
+    return content
+
+
+def _linked(objects: Sequence[ElfObject]) -> Linkage:
+    """Return the objects of a wheel with what they take from PyTorch, or offer as such.
+
+    What a library of the same wheel defines is not taken from elsewhere. An object without any library of PyTorch among
+    its needs may still take its symbols, from whatever was loaded before it: so all are looked at.
+    """
+    defined = frozenset().union(*(elf.defines for elf in objects))
+    return Linkage(tuple(_with_symbols(elf, defined) for elf in objects))
+
+
+def _with_symbols(elf: ElfObject, defined: frozenset[bytes]) -> SharedObject:
+    taken = {hashed(symbol) for symbol in elf.requires - defined}
+    offered = set()
+    if any(map(TORCH_LIBRARY.match, elf.shared_object.names)):
+        offered = {hashed(symbol) for symbol in elf.defines}
+    return replace(elf.shared_object, takes=packed(taken), offers=packed(offered))

@@ -1,0 +1,115 @@
+"""Readings of wheels' binaries that ship with the facts, in a `PROJECT.json` for each project.
+
+A lock of wheels that are in them fetches nothing for linkage. One line is one wheel, as symbols are long texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from packaging.utils import NormalizedName, parse_wheel_filename
+
+from resolver import files
+from resolver.files import json_text
+from resolver.index.parse.distribution import wheel_parts
+from resolver.model.linkage import SYMBOL_BYTES, Linkage, SharedObject
+from resolver.model.release import File
+
+_LARGEST: Final = 64 << 20
+# What a PyTorch for one Python offers, it offers for all: libtorch_cpu.so and libc10.so do not depend on Python, and
+# the symbols of libtorch_python.so were the same in the wheels of 2.8.0 for 3.10, 3.11 and 3.12.
+_SAME_FOR_ALL_PYTHONS: Final = "torch"
+
+
+class LinkageReading(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
+    """The linkage of one wheel."""
+
+    # The name of the wheel.
+    file: str
+    sha256: str
+    objects: tuple[SharedObject, ...]
+
+    @property
+    def linkage(self) -> Linkage:
+        """The linkage of the wheel."""
+        return Linkage(self.objects)
+
+
+_decode: Final = msgspec.json.Decoder(tuple[LinkageReading, ...]).decode
+
+
+def read_linkages(folder: Path, project: NormalizedName) -> tuple[LinkageReading, ...]:
+    """Return the readings of a project's wheels, none if there is no file. Raises InputError."""
+    path = folder / f"{project}.json"
+    try:
+        readings = _decode(files.read(path, _LARGEST))
+        for reading in readings:
+            _check(reading, project)
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, RecursionError) as error:
+        message = f"the recorded readings of the binaries of {project} cannot be used"
+        hint = "make them again: ascend-lock facts read-linkage (without the file, wheels are read anew)"
+        raise files.input_error(error, message, path, hint) from None
+    return readings
+
+
+def _check(reading: LinkageReading, project: NormalizedName) -> None:
+    """Raise ValueError for a reading that no wheel of the project can have."""
+    if parse_wheel_filename(reading.file)[0] != project:
+        raise ValueError(f"{reading.file} is not a wheel of {project}")
+    for shared_object in reading.objects:
+        if len(shared_object.takes) % SYMBOL_BYTES or len(shared_object.offers) % SYMBOL_BYTES:
+            raise ValueError(f"the symbols of {shared_object.path} in {reading.file} are cut off")
+
+
+def write_linkages(readings: Iterable[LinkageReading], folder: Path, project: NormalizedName) -> None:
+    """Write a project's file atomically, or remove it if there are no readings. Raises OSError."""
+    path = folder / f"{project}.json"
+    lines = [
+        json_text(msgspec.to_builtins(reading), indent=None, sort_keys=False)
+        for reading in sorted(readings, key=lambda reading: reading.file)
+    ]
+    if not lines:
+        path.unlink(missing_ok=True)
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    files.write(path, ("[\n" + ",\n".join(lines) + "\n]\n").encode())
+
+
+class ShippedLinkage:
+    """The shipped readings; those of a project are loaded when a wheel of it is first asked for."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._by_sha256: dict[NormalizedName, dict[str, Linkage]] = {}
+        self._by_platform: dict[NormalizedName, dict[tuple[str, str], Linkage]] = {}
+
+    def get(self, file: File) -> Linkage | None:
+        """Return the reading of a wheel, None if there is none. Raises InputError if its project's are invalid."""
+        if self._folder is None or not file.is_wheel:
+            return None
+        project = parse_wheel_filename(file.filename)[0]
+        if project not in self._by_sha256:
+            self._load(self._folder, project)
+        reading = self._by_sha256[project].get(file.sha256)
+        if reading is None and project == _SAME_FOR_ALL_PYTHONS:
+            return self._by_platform[project].get(_release_and_platform(file.filename))
+        return reading
+
+    def _load(self, folder: Path, project: NormalizedName) -> None:
+        readings = read_linkages(folder, project)
+        self._by_sha256[project] = {reading.sha256: reading.linkage for reading in readings}
+        self._by_platform[project] = {_release_and_platform(reading.file): reading.linkage for reading in readings}
+
+
+def _release_and_platform(filename: str) -> tuple[str, str]:
+    """Return what the wheels of a release for one platform have in common: the version, and the processor."""
+    parts = wheel_parts(filename)
+    if parts is None:
+        return "", ""
+    processor = "aarch64" if parts.platform.endswith("aarch64") else parts.platform
+    return parts.version, processor

@@ -1,0 +1,167 @@
+"""Judgement: can the binaries of wheels be loaded? Pure functions of readings, facts and the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+from packaging.version import Version
+
+from resolver.model.fact import Links
+from resolver.model.linkage import Linkage
+
+# The interpreter has its own library loaded, or was linked with it.
+_PYTHON: Final = "libpython3."
+
+
+class MissingLibrary(msgspec.Struct, frozen=True):
+    """A library that an object needs and nothing provides."""
+
+    path: str
+    library: str
+
+
+class NewerGlibc(msgspec.Struct, frozen=True):
+    """An object needs a newer glibc than the target has."""
+
+    path: str
+    needed: str
+    has: str
+
+
+class MissingSymbols(msgspec.Struct, frozen=True):
+    """A wheel takes symbols that the locked torch does not offer."""
+
+    # How many of the symbols that it takes are missing.
+    missing: int
+    taken: int
+    # The release of torch.
+    torch: str
+
+
+Fault = MissingLibrary | NewerGlibc | MissingSymbols
+
+
+class LockedWheel(msgspec.Struct, frozen=True):
+    """A wheel of a lock: its project, version and linkage, None if it was not read."""
+
+    project: str
+    version: str
+    linkage: Linkage | None
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version such as `2.34`."""
+    return tuple(int(part) for part in version.split(".") if part)
+
+
+def newer_glibc(linkage: Linkage, glibc: tuple[int, int]) -> NewerGlibc | None:
+    """Return the object that needs the newest glibc, if that is newer than the target's."""
+    objects = [shared_object for shared_object in linkage.objects if shared_object.glibc]
+    if not objects:
+        return None
+    newest = max(objects, key=lambda shared_object: numbers(shared_object.glibc))
+    if numbers(newest.glibc) <= glibc:
+        return None
+    return NewerGlibc(newest.path, newest.glibc, ".".join(map(str, glibc)))
+
+
+def missing_libraries(
+    linkage: Linkage, is_provided: Callable[[str], bool], facts: Iterable[Links] = ()
+) -> tuple[MissingLibrary, ...]:
+    """Return what objects need that is neither in the same wheel nor provided otherwise, each library once.
+
+    `facts` are about the release of the wheel: some libraries are optional.
+    """
+    links = tuple(facts)
+    own = linkage.names
+    missing: dict[str, MissingLibrary] = {}
+    for shared_object in linkage.objects:
+        for library in shared_object.needs:
+            if library in own or library.startswith(_PYTHON) or is_provided(library):
+                continue
+            if any(fact.is_optional(library) for fact in links):
+                continue
+            missing.setdefault(library, MissingLibrary(shared_object.path, library))
+    return tuple(missing.values())
+
+
+def missing_symbols(taking: Linkage, torch: Linkage, release: str) -> MissingSymbols | None:
+    """Return how many symbols a wheel takes that a torch does not offer; None if it offers all.
+
+    What was not read of torch may offer any of them.
+    """
+    taken = taking.takes
+    if not taken or not torch.offers or not torch.is_complete:
+        return None
+    missing = taken - torch.offers
+    return MissingSymbols(len(missing), len(taken), release) if missing else None
+
+
+def libraries_around(torch: Linkage) -> frozenset[str]:
+    """Return the libraries in a torch and those that it needs itself: whoever locks it provides for them."""
+    needed = frozenset().union(*(shared_object.needs for shared_object in torch.objects))
+    return torch.names | needed
+
+
+def loads_with(taking: Linkage, torch: Linkage, foreign: Collection[str]) -> bool:
+    """Return whether a torch has the `foreign` libraries and all symbols that a wheel takes from it."""
+    return libraries_around(torch).issuperset(foreign) and missing_symbols(taking, torch, "") is None
+
+
+def bounds(known: Iterable[tuple[Version, bool]]) -> str:
+    """Return the specifier of the releases of torch that a wheel loads with, by those that are known.
+
+    `known` says of releases whether it does. What is between a release with which it loads and the next with which it
+    does not is admitted, as nobody has read it. If it loads with no known release, all others are admitted.
+    """
+    rows = sorted(dict(known).items())
+    good = [version for version, loads in rows if loads]
+    bad = [version for version, loads in rows if not loads]
+    if not good:
+        return ",".join(f"!={version.public}" for version in bad)
+    older = [version for version in bad if version < good[0]]
+    newer = [version for version in bad if version > good[-1]]
+    between = [version for version in bad if good[0] < version < good[-1]]
+    parts = [f">{older[-1].public}"] if older else []
+    parts += [f"<{newer[0].public}"] if newer else []
+    parts += [f"!={version.public}" for version in between]
+    return ",".join(parts)
+
+
+def judge(
+    wheels: Sequence[LockedWheel],
+    facts: Sequence[Links],
+    libraries: Collection[str],
+    glibc: tuple[int, int],
+) -> Iterator[tuple[LockedWheel, Fault]]:
+    """Yield every fault of every wheel of a lock.
+
+    `libraries` are those of the platform and of the target's components, `glibc` is the target's. Of wheels that were
+    not read nothing is said; what facts say that they provide counts.
+    """
+    provided = set(libraries)
+    for wheel in wheels:
+        provided.update(wheel.linkage.names if wheel.linkage is not None else ())
+        for fact in _about(wheel, facts):
+            provided.update(fact.provides)
+    torch = next((wheel for wheel in wheels if wheel.project == "torch"), None)
+    for wheel in wheels:
+        if wheel.linkage is None:
+            continue
+        glibc_fault = newer_glibc(wheel.linkage, glibc)
+        if glibc_fault is not None:
+            yield wheel, glibc_fault
+        for fault in missing_libraries(wheel.linkage, provided.__contains__, _about(wheel, facts)):
+            yield wheel, fault
+        if torch is None or torch.linkage is None or wheel is torch:
+            continue
+        symbols = missing_symbols(wheel.linkage, torch.linkage, torch.version)
+        if symbols is not None:
+            yield wheel, symbols
+
+
+def _about(wheel: LockedWheel, facts: Iterable[Links]) -> list[Links]:
+    version = Version(wheel.version)
+    return [fact for fact in facts if fact.is_about(wheel.project, version)]

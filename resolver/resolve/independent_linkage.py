@@ -1,0 +1,113 @@
+"""The part of the independent check that is about binaries. It shares no code with `linkage/judgement`."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+
+from packaging.version import Version
+
+from resolver.index.protocol import Catalog, UnusableFile
+from resolver.model import fact as facts
+from resolver.model.linkage import SharedObject
+from resolver.model.problem import Problem
+from resolver.model.resolution import Pin
+
+_HASH = 4  # bytes of the hash of a symbol
+
+
+class BinaryCheck:
+    """Compares what the binaries of pins need with what the target and the other pins have."""
+
+    def __init__(self, problem: Problem, pins: Mapping[str, Pin], catalog: Catalog) -> None:
+        self._problem = problem
+        self._pins = pins
+        self._catalog = catalog
+        self._facts = [fact for fact in problem.facts if isinstance(fact, facts.Links)]
+
+    def need_torch(self, pin: Pin) -> bool:
+        """Return whether binaries take symbols of torch, or need what is neither theirs nor the target's."""
+        links = self._about(pin)
+        if not _is_judged(pin, links) or not any("torch" in fact.to for fact in links):
+            return False
+        with contextlib.suppress(UnusableFile):  # `faults` reports it
+            objects = self._objects(pin)
+            others = {name for fact in links for name in fact.to if name != "torch"}
+            there = _names(objects).union(self._problem.libraries)
+            for fact in self._facts:
+                if fact.package in others:
+                    there.update(fact.provides)
+            for part in objects:
+                left = [name for name in part.needs if name not in there and "libpython" not in name]
+                if part.takes or not all(_is_optional(name, links) for name in left):
+                    return True
+        return False
+
+    def faults(self, pin: Pin) -> Iterator[str]:
+        """Yield each fault of the binaries of a pin, as a sentence."""
+        links = self._about(pin)
+        if not _is_judged(pin, links):
+            return
+        try:
+            objects = self._objects(pin)
+        except UnusableFile as error:
+            yield f"{pin.release.file.filename}: {error}"
+            return
+        torch = self._torch()
+        there = _names(objects) | _names(torch)
+        there.update(self._problem.libraries, *(part.needs for part in torch))
+        for fact in chain.from_iterable(map(self._about, self._pins.values())):
+            there.update(fact.provides)
+        offered = set(chain.from_iterable(_hashes(part.offers) for part in torch))
+        is_known = bool(offered) and all(part.read for part in torch)
+        glibc = Version(".".join(map(str, self._problem.target.glibc)))
+        for part in objects:
+            what = f"{pin.name} {pin.version}: {part.path}"
+            if part.glibc and Version(part.glibc) > glibc:
+                yield f"{what} needs glibc {part.glibc}"
+            for name in part.needs:
+                if name not in there and "libpython" not in name and not _is_optional(name, links):
+                    yield f"{what} needs {name}, which nothing provides"
+            if is_known and not offered.issuperset(_hashes(part.takes)):
+                yield f"{what} takes symbols that torch does not offer"
+
+    def _about(self, pin: Pin) -> list[facts.Links]:
+        return [fact for fact in self._facts if fact.package == pin.name and fact.applies_to(pin.version)]
+
+    def _objects(self, pin: Pin) -> Sequence[SharedObject]:
+        """Return the objects of a pin, none if they are unread. Raises UnusableFile."""
+        linkage = self._catalog.linkage(pin.release.file)
+        return linkage.objects if linkage is not None else ()
+
+    def _torch(self) -> Sequence[SharedObject]:
+        """Return the objects of the pinned torch, none if nobody has read it."""
+        pin = self._pins.get("torch")
+        if pin is None or pin.release.source is not None or not pin.release.file.is_wheel:
+            return ()
+        linkage = self._catalog.known_linkage(pin.release.file)
+        return linkage.objects if linkage is not None else ()
+
+
+def _is_judged(pin: Pin, links: Iterable[facts.Links]) -> bool:
+    """Return whether a fact has the binaries of a pin judged."""
+    return any(fact.to for fact in links) and pin.release.source is None and pin.release.file.is_wheel
+
+
+def _names(objects: Iterable[SharedObject]) -> set[str]:
+    """Return the names by which these objects can be needed."""
+    return {name for part in objects for name in (part.path.split("/")[-1], part.soname)}
+
+
+def _hashes(text: bytes) -> Iterator[bytes]:
+    return (text[at : at + _HASH] for at in range(0, len(text), _HASH))
+
+
+def _is_optional(library: str, links: Iterable[facts.Links]) -> bool:
+    """Return whether a fact says that nothing fails to load without a library."""
+    for pattern in chain.from_iterable(fact.optional for fact in links):
+        expression = ".*".join(map(re.escape, pattern.split("*")))
+        if re.fullmatch(expression, library):
+            return True
+    return False

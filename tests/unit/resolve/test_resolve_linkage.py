@@ -1,0 +1,132 @@
+"""The search judges binaries before it takes a release, and the independent check judges them again."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+from msgspec.structs import replace
+from packaging.specifiers import SpecifierSet
+
+from resolver.index.protocol import UnusableFile
+from resolver.model.fact import Links, Strength
+from resolver.model.linkage import Linkage, SharedObject, hashed, packed
+from resolver.model.problem import Problem
+from resolver.model.release import File, RejectionReason
+from resolver.model.text import name
+from resolver.resolve.independent_check import check
+from tests.datacatalog import DataCatalog
+from tests.problems import pins, problem, refused, solved
+
+TAGS = "cp311-cp311-manylinux_2_17_aarch64"
+
+
+def symbols(*names: str) -> bytes:
+    return packed({hashed(symbol.encode()) for symbol in names})
+
+
+def links(package: str, **values: tuple[str, ...]) -> Links:
+    return Links(
+        id=f"{package}-links",
+        package=name(package),
+        versions=(SpecifierSet(),),
+        reason="it is linked",
+        strength=Strength.OBSERVED,
+        source="a test",
+        checked=dt.date(2026, 11, 28),
+        where=f"{package}.toml:1",
+        **values,
+    )
+
+
+FACTS = (links("audio", to=("torch",)), links("torch", provides=("libtorch.so",)))
+
+
+class Binaries(DataCatalog):
+    """An index of wheels with binaries; a text is the reason why those of a wheel cannot be used."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.readings: dict[str, Linkage | str] = {}
+
+    def add(self, project: str, version: str, *requires: str, **read: object) -> None:
+        """Add a release with one binary that has these fields."""
+        file = self.add_wheel(project, version, requires, tags=TAGS)
+        self.readings[file.filename] = Linkage((SharedObject(path=f"{project}/_C.so", **read),))
+
+    def linkage(self, file: File) -> Linkage | None:
+        reading = self.readings.get(file.filename)
+        if isinstance(reading, str):
+            raise UnusableFile(reading)
+        return reading
+
+    def known_linkage(self, file: File) -> Linkage | None:
+        return self.linkage(file)
+
+
+def asking(*lines: str) -> Problem:
+    return replace(problem(*lines, facts=FACTS), libraries=frozenset({"libc.so.6"}))
+
+
+@pytest.fixture
+def catalog() -> Binaries:
+    """Two releases of torch, of which the newer one lacks a symbol and has another."""
+    made = Binaries()
+    made.add("torch", "2.8.0", offers=symbols("add", "old"))
+    made.add("torch", "2.9.0", offers=symbols("add", "new"))
+    return made
+
+
+def test_linkage_takes_the_newest_that_loads(catalog: Binaries):
+    catalog.add("audio", "1", needs=("libtorch.so", "libc.so.6"), takes=symbols("add"))
+    catalog.add("audio", "2", needs=("libtorch.so",), takes=symbols("new"))
+    catalog.add("audio", "3", needs=("libcudart.so.13",))
+    assert pins(asking("audio", "torch"), catalog) == {"audio": "2", "torch": "2.9.0"}
+    assert pins(asking("audio", "torch==2.8.0"), catalog) == {"audio": "1", "torch": "2.8.0"}
+
+
+def test_linkage_moves_torch(catalog: Binaries):
+    catalog.add("audio", "1", takes=symbols("old"))
+    assert pins(asking("audio"), catalog) == {"audio": "1", "torch": "2.8.0"}
+
+
+def test_linkage_with_a_torch_that_needs_the_library_itself(catalog: Binaries):
+    catalog.add("torch", "2.11.0", needs=("libcudart.so.13",), offers=symbols("add", "cuda"))
+    catalog.add("audio", "1", needs=("libcudart.so.13",), takes=symbols("cuda"))
+    assert pins(asking("audio"), catalog) == {"audio": "1", "torch": "2.11.0"}
+    refused(asking("audio", "torch<2.11"), catalog)
+
+
+def test_linkage_of_unread_wheels(catalog: Binaries):
+    catalog.add("audio", "1", needs=("libcudart.so.13",))
+    catalog.readings.clear()
+    assert pins(asking("audio"), catalog) == {"audio": "1"}
+
+
+def test_linkage_of_a_torch_between_those_that_were_read(catalog: Binaries):
+    catalog.add_wheel("torch", "2.8.1", tags=TAGS)
+    catalog.add("audio", "1", needs=("libtorch.so",), takes=symbols("old"))
+    assert pins(asking("audio"), catalog)["torch"] == "2.8.1"
+
+
+def test_linkage_that_cannot_be_read(catalog: Binaries):
+    file = catalog.add_wheel("audio", "1", tags=TAGS)
+    catalog.readings[file.filename] = "it is damaged"
+    assert RejectionReason.BINARIES.name in str(refused(asking("audio"), catalog).core)
+
+
+@pytest.mark.parametrize(
+    ("read", "told"),
+    [
+        ({"needs": ("libcudart.so.13",)}, "audio/_C.so needs libcudart.so.13, which nothing provides"),
+        ({"glibc": "2.34"}, "audio/_C.so needs glibc 2.34"),
+        ({"takes": symbols("old")}, "audio/_C.so takes symbols that torch does not offer"),
+    ],
+)
+def test_check_finds_what_does_not_load(catalog: Binaries, read: dict[str, object], told: str):
+    catalog.add("audio", "1", "torch", needs=("libtorch.so",), takes=symbols("new"))
+    asked = asking("audio")
+    resolution = solved(asked, catalog)
+    assert check(asked, resolution, catalog) == []
+    catalog.readings[f"audio-1-{TAGS}.whl"] = Linkage((SharedObject(path="audio/_C.so", **read),))
+    assert check(asked, resolution, catalog) == [f"audio 1: {told}"]
