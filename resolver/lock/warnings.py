@@ -100,6 +100,7 @@ def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog
     """The warnings of a resolution that rests on these facts. A lock has them in this order, the gravest first."""
     requirements = [root.need for root in resolution.problem.stack.requirements]
     direct = {need.name for need in requirements if isinstance(need, Requirement)}
+    yield from (_warning(fact) for fact in _facts_that_warn(resolution, facts_in_use) if fact.grave)
     yield from _unexpected(resolution, direct)
     yield from _of_facts(resolution, facts_in_use, direct)
     yield from _without_effect(resolution)
@@ -127,11 +128,16 @@ def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
             yield from _skipped(pin, resolution)
 
 
+def _facts_that_warn(resolution: Resolution, facts_in_use: Sequence[facts.Fact]) -> list[facts.Warns]:
+    """Return the warnings among the facts, without those about the driver, which are one warning."""
+    warns = (fact for fact in facts_in_use if isinstance(fact, facts.Warns))
+    return [fact for fact in warns if not _is_about_the_driver(fact, resolution.problem)]
+
+
 def _of_facts(resolution: Resolution, facts_in_use: Sequence[facts.Fact], direct: Set[str]) -> Iterator[Message]:
-    """Grave facts, the driver, facts set aside, then other facts, of which those about `direct` projects come first."""
+    """The driver, facts set aside, then facts that are not grave, of which those about `direct` projects come first."""
     problem = resolution.problem
-    warns = [fact for fact in facts_in_use if isinstance(fact, facts.Warns) and not _is_about_the_driver(fact, problem)]
-    yield from (_warning(fact) for fact in warns if fact.grave)
+    warns = _facts_that_warn(resolution, facts_in_use)
     if rows := list(drivers(resolution, facts_in_use)):
         yield _of_driver(rows, facts_in_use)
     for row in problem.stack.relaxed:

@@ -111,6 +111,10 @@ _ascend_lock_nnal() {
 }
 
 _ascend_lock_exports() {
+    # optional: Turns off LLaMA-Factory's own comparison of versions, which refuses vllm above 0.11.0 for
+    #   `infer_backend: vllm`. (llamafactory-version-check: llamafactory/extras/misc.py L76-92 in the
+    #   wheel 0.9.5)
+    # export DISABLE_VERSION_CHECK=1
     # optional: Reinforcement learning needs this if it lets the rollout engine sleep: Worker.wake_up
     #   stops with an error unless the variable is 0 (the default is 1), because weights that were cast to
     #   FRACTAL_NZ may lose precision when they are updated. verl 0.7.1 sets the variable itself if it is

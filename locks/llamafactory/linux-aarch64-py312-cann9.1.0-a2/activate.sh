@@ -111,7 +111,10 @@ _ascend_lock_nnal() {
 }
 
 _ascend_lock_exports() {
-    # no fact about this stack calls for one
+    # optional: Turns off LLaMA-Factory's own comparison of versions, which refuses vllm above 0.11.0 for
+    #   `infer_backend: vllm`. (llamafactory-version-check: llamafactory/extras/misc.py L76-92 in the
+    #   wheel 0.9.5)
+    # export DISABLE_VERSION_CHECK=1
     return 0
 }
 

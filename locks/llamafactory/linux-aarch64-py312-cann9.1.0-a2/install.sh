@@ -433,7 +433,7 @@ if [ "$dry_run" = no ]; then
 fi
 
 # built before the rest is downloaded: the build needs nothing of this environment, and if it fails, it fails early
-if stage 1 'deepspeed, built from source in a separate environment' 'deepspeed，在独立的环境中从源码构建' "$here/stages/1.txt"; then
+if stage 1 'antlr4-python3-runtime and deepspeed, built from source in a separate environment' 'antlr4-python3-runtime 和 deepspeed，在独立的环境中从源码构建' "$here/stages/1.txt"; then
     prepare_builder build-requirements.txt
     # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
     sources_of stages/1.txt
@@ -466,7 +466,7 @@ if stage 3 torch-npu torch-npu "$here/stages/3.txt"; then
     install_wheels "$python" stages/3.txt
 fi
 
-if stage 4 '114 distributions' '114 个软件包' "$here/stages/4.txt"; then
+if stage 4 '110 distributions' '110 个软件包' "$here/stages/4.txt"; then
     install_wheels "$python" stages/4.txt
 fi
 
@@ -486,4 +486,4 @@ if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" "${checks[@]}" ||
     fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" \
         "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
-say "llamafactory is installed: 117 distributions, as locked" "llamafactory 已安装：117 个软件包，与锁文件一致"
+say "llamafactory is installed: 114 distributions, as locked" "llamafactory 已安装：114 个软件包，与锁文件一致"

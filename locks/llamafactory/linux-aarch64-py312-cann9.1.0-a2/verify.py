@@ -3,7 +3,7 @@
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
-    python verify.py [--full] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
+    python verify.py [--full] [--quick] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
 
 It changes nothing and needs only Python. Exit status: 0 matches, 1 something
 differs, 2 invalid command. The contents of the lock are at the end of this file.
@@ -13,12 +13,16 @@ from __future__ import annotations
 
 import argparse
 import base64
+import configparser
 import csv
 import errno
 import glob
 import hashlib
+import importlib
 import io
 import json
+import keyword
+import mmap
 import operator
 import os
 import platform
@@ -30,9 +34,12 @@ import stat
 import subprocess
 import sys
 import sysconfig
+import time
+import traceback
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.parser import HeaderParser
 from functools import total_ordering
@@ -164,6 +171,7 @@ def _build_rank(build: int | None) -> int:
 # What checks have in common: their context, what they find, and the files and programs of others.
 
 _SECONDS = 60
+SECONDS_TO_START = 300
 
 
 class LockedDistribution(NamedTuple):
@@ -195,9 +203,27 @@ class DriverNeed(NamedTuple):
     reason: Mapping[str, str]
 
 
+class Excuse(NamedTuple):
+    """What of a distribution may fail to start."""
+
+    # The normalized name of the distribution.
+    project: str
+    # Its modules, and its commands.
+    modules: Sequence[str]
+    scripts: Sequence[str]
+    # Whether they may fail only where there is no NPU.
+    npu: bool
+    # Why, in each language.
+    reason: Mapping[str, str]
+
+
 @dataclass(frozen=True)
 class LockedStack:
-    """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code."""
+    """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code.
+
+    The commands of distributions that are `requested`, as lines of the stack name them, are to start; `excuses` say
+    what may fail.
+    """
 
     stack: str
     target: str
@@ -212,6 +238,8 @@ class LockedStack:
     rewritten: Sequence[str] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
     driver: Sequence[DriverNeed] = ()
+    requested: Sequence[str] = ()
+    excuses: Sequence[Excuse] = ()
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
@@ -219,7 +247,9 @@ class LockedStack:
         """Read the lock's data, which is the last text of this file."""
         raw: dict[str, Any] = json.loads(text)
         pins = {pin["name"]: LockedDistribution(**pin) for pin in raw["pins"]}
-        return cls(**{**raw, "pins": pins, "driver": [DriverNeed(**need) for need in raw["driver"]]})
+        driver = [DriverNeed(**need) for need in raw["driver"]]
+        excuses = [Excuse(**excuse) for excuse in raw["excuses"]]
+        return cls(**{**raw, "pins": pins, "driver": driver, "excuses": excuses})
 
 
 def is_shared() -> bool:
@@ -227,9 +257,17 @@ def is_shared() -> bool:
     return sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta"))
 
 
+def show_nothing(_: str) -> None:
+    """Take a line of progress where nobody looks."""
+
+
 @dataclass(frozen=True)
 class CheckContext:
-    """The lock, where things are, how thoroughly to check, and the language of messages."""
+    """The lock, where things are, how thoroughly to check, and the language of messages.
+
+    `program` is the file of verify.py. `quick` leaves out what starts everything, which takes at most `seconds` for
+    each; `progress` is called with a line about it, empty at its end.
+    """
 
     lock: LockedStack
     folder: str
@@ -238,6 +276,10 @@ class CheckContext:
     wheelhouse: str = ""
     full: bool = False
     language: str = "en"
+    program: str = ""
+    quick: bool = False
+    seconds: float = SECONDS_TO_START
+    progress: Callable[[str], None] = show_nothing
 
     @property
     def python(self) -> str:
@@ -286,12 +328,19 @@ class Finding:
 
 @dataclass(frozen=True)
 class Group:
-    """The result of a check. `note` is the code of the text for a group without findings, if not its name."""
+    """The result of a check. `note` is the code of the text for a group without findings, if not its name.
+
+    A group that is `counted` has this text beside findings, too. `remarks` are lines below it, and `results` the rows
+    of everything that it tried, for the JSON.
+    """
 
     name: str
     findings: Sequence[Finding]
     values: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    counted: bool = False
+    remarks: Sequence[Mapping[str, str]] = ()
+    results: Sequence[Mapping[str, Any]] = ()
 
 
 def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
@@ -660,10 +709,14 @@ for name in json.loads(sys.argv[1]):
 """
 
 
+def import_environ(context: CheckContext) -> dict[str, str]:
+    """Return the variables of a Python that imports what is installed: a user's, with those of the lock."""
+    return {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def run_python(context: CheckContext, code: str, *arguments: str) -> tuple[list[dict[str, Any]], str]:
     """Run code in the environment with the lock's variables: the rows that it `tell`s, and how it ended."""
-    environ = {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
-    result = run_program([sys.executable, "-c", _TELL + code, *arguments], environ, _SECONDS_OF_IMPORTS)
+    result = run_program([sys.executable, "-c", _TELL + code, *arguments], import_environ(context), _SECONDS_OF_IMPORTS)
     rows = []
     for line in result.output.splitlines():
         try:
@@ -681,8 +734,7 @@ def check_imports(
     Without an NPU (on_npu), as where an image is built, a machine can lack libraries of CANN or its driver; a module
     that needs one of them cannot be tried there.
     """
-    homes = [os.path.realpath(path) for path in paths]
-    homes += [os.path.realpath(row.editable_folder) for row in installed.values() if row.editable_folder]
+    homes = homes_of(installed, paths)
     untried = list(context.lock.imports)
     findings: list[Finding] = []
     while untried:
@@ -697,21 +749,34 @@ def check_imports(
             if "error" in row:
                 findings.append(_failure(context, values, str(row["error"]).partition("\n")[0], on_npu=on_npu))
                 break
-            if row["path"] and not _within(str(row["path"]), homes):
+            if row["path"] and not is_within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
         untried = untried[untried.index(name) + 1 :]
     return Group("imports", findings, {"list": ", ".join(context.lock.imports)})
 
 
 def _failure(context: CheckContext, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:
-    missing = _MISSING_LIBRARY.search(error)
-    if missing is None:
+    library = missing_library(error)
+    if not library:
         return Finding("import-failed", {**values, "error": error})
-    code = "import-without-cann" if on_npu or _is_on_disk(context, missing[1]) else "import-untried"
-    return Finding(code, {**values, "library": missing[1]})
+    code = "import-without-cann" if on_npu or is_on_disk(context, library) else "import-untried"
+    return Finding(code, {**values, "library": library})
 
 
-def _is_on_disk(context: CheckContext, library: str) -> bool:
+def missing_library(error: str) -> str:
+    """Return the library of CANN or its driver that an error says was not found; nothing for another error."""
+    match = _MISSING_LIBRARY.search(error)
+    return match[1] if match else ""
+
+
+def homes_of(installed: Mapping[str, Installed], paths: Iterable[str]) -> list[str]:
+    """Return the folders that this environment's modules are in."""
+    homes = [os.path.realpath(path) for path in paths]
+    folders = [row.editable_folder for row in installed.values()]
+    return homes + [os.path.realpath(folder) for folder in folders if folder]
+
+
+def is_on_disk(context: CheckContext, library: str) -> bool:
     """Whether CANN or the driver has it where programs load it from (`devlib` has stand-ins for compilers)."""
     home = glob.escape(context.environ.get("ASCEND_HOME_PATH", ""))
     driver = f"{glob.escape(context.ascend)}/driver/lib64"
@@ -719,7 +784,8 @@ def _is_on_disk(context: CheckContext, library: str) -> bool:
     return any(glob.glob(f"{folder}/{library}") for folder in folders)
 
 
-def _within(path: str, homes: list[str]) -> bool:
+def is_within(path: str, homes: list[str]) -> bool:
+    """Return whether a module's file is in one of these folders."""
     real = os.path.realpath(path)
     return any(real.startswith(home.rstrip("/") + "/") for home in homes)
 
@@ -1157,6 +1223,654 @@ def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
     return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)
 
 
+# --- modules
+#
+# What of a distribution can be started: its top-level modules and its commands, by its files.
+
+# Folders and files beside a distribution's modules that nobody imports from an environment.
+_BESIDE = frozenset(
+    [
+        "__main__",
+        "benchmark",
+        "benchmarks",
+        "bin",
+        "build",
+        "conftest",
+        "dist",
+        "doc",
+        "docs",
+        "etc",
+        "example",
+        "examples",
+        "include",
+        "lib",
+        "lib64",
+        "noxfile",
+        "samples",
+        "scripts",
+        "setup",
+        "share",
+        "test",
+        "testing",
+        "tests",
+        "tools",
+    ]
+)
+# The groups of entry points that are loaded: commands, and what vllm loads whenever it starts.
+_COMMAND_GROUPS = (
+    "console_scripts",
+    "gui_scripts",
+    "vllm.general_plugins",
+    "vllm.platform_plugins",
+)
+# `x.py`, and what is compiled: `x.so`, `x.abi3.so`, `x.cpython-311-aarch64-linux-gnu.so`
+_MODULE_FILE = re.compile(r"(\w+)(?:\.py|(?:\.abi3|\.cpython-\w+-[\w-]+)?\.so)")
+_NAMESPACE_DEPTH = 2  # folders of a namespace package in which modules are looked for
+
+
+class Startable(NamedTuple):
+    """Something that a distribution offers to be started."""
+
+    # The normalized name of the distribution.
+    project: str
+    # "module" or "script".
+    kind: str
+    # The module's dotted name, or the name of the command.
+    name: str
+    # What is imported: the module, for a command with the attribute that it calls (`vllm.cli:main`).
+    target: str
+
+
+def startables(
+    installed: Mapping[str, Installed],
+    records: Mapping[str, Sequence[RecordRow]],
+    with_commands: Iterable[str],
+) -> list[Startable]:
+    """List the modules of distributions, and the commands of those `with_commands`.
+
+    A module that several distributions have is listed for the first one alone.
+    """
+    of_commands = set(with_commands)
+    found: list[Startable] = []
+    listed: set[str] = set()
+    for name in sorted(installed):
+        for module in top_modules(installed[name], records.get(name, ())):
+            if module not in listed:
+                listed.add(module)
+                found.append(Startable(name, "module", module, module))
+        if name in of_commands:
+            for command, target in _commands(installed[name]):
+                found.append(Startable(name, "script", command, target))
+    return found
+
+
+def top_modules(distribution: Installed, rows: Iterable[RecordRow]) -> list[str]:
+    """Return the modules that a distribution puts at the top, sorted.
+
+    Of a namespace package these are the packages and modules in it (`google.protobuf`). What is not
+    meant to be imported, such as `tests`, is left out; so are stubs, whose folders are no names.
+    """
+    start = distribution.root + "/"
+    paths = [row.path[len(start) :] for row in rows if row.path.startswith(start)]
+    files = [path.split("/") for path in paths]
+    packages = {tuple(parts[:-1]) for parts in files if _stem(parts[-1]) == "__init__"}
+    names: set[str] = set()
+    for parts in files:
+        name = _top_module(parts, packages)
+        if name and _is_meant(name) and _has_entry(os.path.join(distribution.root, *parts)):
+            names.add(".".join(name))
+    return sorted(names or _listed_modules(distribution))
+
+
+def _top_module(parts: Sequence[str], packages: set[tuple[str, ...]]) -> Sequence[str]:
+    """Return the parts of the name of the module that a file is, or is in; nothing if it is none."""
+    stem = _stem(parts[-1])
+    folders = parts[:-1]
+    if not stem:
+        return ()
+    for depth in range(1, len(folders) + 1):
+        if tuple(folders[:depth]) in packages:
+            return folders[:depth]
+    return (*folders, stem) if len(folders) <= _NAMESPACE_DEPTH else ()
+
+
+def _stem(filename: str) -> str:
+    """Return the name of the module that a file holds; nothing if it holds none."""
+    match = _MODULE_FILE.fullmatch(filename)
+    return match[1] if match and match[1].isidentifier() else ""
+
+
+def _is_meant(name: Sequence[str]) -> bool:
+    """Return whether a name can be imported, and is not that of tests and the like."""
+    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name):
+        return False
+    return name[0] not in _BESIDE and not name[0].startswith("__editable__")
+
+
+def _has_entry(path: str) -> bool:
+    """Return whether a file can be a module: a library (`libx.so`) lacks the function of one."""
+    if not path.endswith(".so"):
+        return True
+    entry = f"PyInit_{_stem(os.path.basename(path))}".encode()
+    try:
+        with open(path, "rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            return text.find(entry) >= 0
+    except (OSError, ValueError):  # the check of files tells what is wrong with it
+        return False
+
+
+def _listed_modules(distribution: Installed) -> list[str]:
+    """Return what top_level.txt lists, for an editable installation, whose files are elsewhere."""
+    text = _text(distribution, "top_level.txt") if distribution.editable_folder else ""
+    return [name for name in text.split() if _is_meant([name])]
+
+
+def _commands(distribution: Installed) -> list[tuple[str, str]]:
+    """Return the commands of a distribution, each with what it calls."""
+    parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=False)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # names differ by case
+    try:
+        parser.read_string(_text(distribution, "entry_points.txt"))
+    except configparser.Error:
+        return []
+    rows = []
+    for group in _COMMAND_GROUPS:
+        if parser.has_section(group):
+            for name, value in parser.items(group):
+                rows.append((name, re.split(r"\s*\[", value)[0].replace(" ", "")))
+    return rows
+
+
+def _text(distribution: Installed, name: str) -> str:
+    """Return the text of a file of a distribution's metadata, empty if it cannot be read."""
+    try:
+        return read_text(os.path.join(distribution.info, name)) or ""
+    except UnreadableError:
+        return ""
+
+
+# --- starter
+#
+# Start modules and commands, each in a process of its own: verify.py runs itself for this, not isolated.
+#
+# The process imports torch once and forks for each thing that is started, so that only what is not yet imported takes
+# time, and nothing that is started can do harm to the rest. A child gets a session of its own: whatever it leaves behind
+# is killed with it. It says with one line in a pipe how it went, no longer than what a pipe holds without a reader.
+#
+# This process runs no Python thread. Libraries that torch loads may have threads: those of OpenBLAS see to forks
+# themselves, those of OpenMP begin with the first computation. A child that hangs nevertheless is late, like any other.
+
+START_OPTION = "--start"
+_LONGEST_TEXT = 700  # characters of an error: an answer fits into a pipe, which holds 64 KiB
+_LONGEST_CHAIN = 20
+_PAUSE = 0.02
+_GRACE = 5
+
+
+class _Child(NamedTuple):
+    """A child that runs."""
+
+    # Which of the request's rows it starts.
+    number: int
+    # The end of its pipe that is read.
+    pipe: int
+    # When it was started, by the monotonic clock.
+    begun: float
+
+
+def serve_starts(file: str) -> int:
+    """Start what the request on standard input lists, and write a row for each; return the status.
+
+    The request is an object: `preload` are modules to be imported first, `targets` what is started
+    (`module` or `module:attribute`), `seconds` the limit for each, `workers` how many run at once.
+    The first row says that the preload is `ready`, the last one that all is `done`. A row of a
+    target has its `number` and `seconds`, and how it ended: `path`, `error` (with `cause`,
+    `missing` and `where`), `signal`, `status`, or `late`. `file` is this program, whose folder is
+    nothing that a user would have on the path.
+    """
+    request = json.loads(sys.stdin.read())
+    rows = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    _be_silent()
+    folder = os.path.dirname(os.path.abspath(file))
+    sys.path[:] = [path for path in sys.path if path and os.path.abspath(path) != folder]
+
+    def tell(row: Mapping[str, Any]) -> None:
+        rows.write(json.dumps(row) + "\n")
+        rows.flush()
+
+    seconds = float(request["seconds"])
+    signal.alarm(int(seconds) + 1)  # it ends this process if an import of the preload hangs
+    for module in request["preload"]:
+        importlib.import_module(module)
+    signal.alarm(0)
+    tell({"ready": True})
+    _Children(request["targets"], seconds, int(request["workers"]), tell).run()
+    tell({"done": True})
+    return 0
+
+
+class _Children:
+    """Runs a child for each target, so many at once."""
+
+    def __init__(
+        self,
+        targets: list[str],
+        seconds: float,
+        workers: int,
+        tell: Callable[[Mapping[str, Any]], None],
+    ) -> None:
+        self._targets = targets
+        self._seconds = seconds
+        self._workers = workers
+        self._tell = tell
+        self._running: dict[int, _Child] = {}  # by process
+        self._parent = os.getppid()
+
+    def run(self) -> None:
+        """Start everything; end all children if this process is to end, or its parent is gone."""
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        waiting = list(enumerate(self._targets))[::-1]
+        try:
+            while waiting or self._running:
+                while waiting and len(self._running) < self._workers:
+                    self._fork(*waiting.pop())
+                if not self._end_some():
+                    time.sleep(_PAUSE)
+                if os.getppid() != self._parent:
+                    break
+        finally:
+            for process in list(self._running):
+                _kill_session(process)
+
+    def _fork(self, number: int, target: str) -> None:
+        reader, writer = os.pipe()
+        process = os.fork()
+        if process == 0:
+            os.close(reader)
+            _start_and_exit(target, writer, int(self._seconds) + _GRACE)
+        os.close(writer)
+        self._running[process] = _Child(number, reader, time.monotonic())
+
+    def _end_some(self) -> bool:
+        """Tell of the children that have ended, and end those that are late; return if there were any."""
+        ended = False
+        for process, child in list(self._running.items()):
+            late = time.monotonic() - child.begun > self._seconds
+            if late:
+                _kill_session(process)
+            done, status = os.waitpid(process, 0 if late else os.WNOHANG)
+            if done == 0:
+                continue
+            _kill_group(process)  # what it left behind
+            del self._running[process]
+            spent = round(time.monotonic() - child.begun, 2)
+            row = {"late": True} if late else _answer(child.pipe, status)
+            os.close(child.pipe)
+            self._tell({"number": child.number, "seconds": spent, **row})
+            ended = True
+        return ended
+
+
+def _answer(pipe: int, status: int) -> dict[str, Any]:
+    """Return what a child that has ended said, or how it ended without a word."""
+    os.set_blocking(pipe, False)
+    try:
+        text = os.read(pipe, 1 << 16).decode()
+    except BlockingIOError:  # it said nothing, and a process that it left behind has the pipe
+        text = ""
+    if text.endswith("\n"):
+        answer: dict[str, Any] = json.loads(text)
+        return answer
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        names = {known.value: known.name for known in signal.Signals}
+        return {"signal": names.get(number, str(number))}
+    return {"status": os.WEXITSTATUS(status)}
+
+
+def _kill_session(process: int) -> None:
+    """Kill a child that is not reaped yet, and what it started."""
+    os.kill(process, signal.SIGKILL)  # it may not have its session yet
+    _kill_group(process)
+
+
+def _kill_group(process: int) -> None:
+    """Kill what is in the group of a child, which may be gone itself."""
+    with suppress(ProcessLookupError, PermissionError):  # there is nothing
+        os.killpg(process, signal.SIGKILL)
+
+
+def _start_and_exit(target: str, pipe: int, seconds: int) -> None:
+    """Start the target in this child, say how it went, and exit without what Python does at its end."""
+    try:
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.alarm(seconds)  # if this child's parent is killed
+        sys.argv[:] = [target.partition(":")[0]]
+        try:
+            row = {"path": _load(target)}
+        except BaseException as error:
+            row = _failure_row(error)
+        os.write(pipe, (json.dumps(row) + "\n").encode())
+    finally:
+        os._exit(0)
+
+
+def _load(target: str) -> str:
+    """Import the module, look up the attribute, and return where the module is from."""
+    name, _, attributes = target.partition(":")
+    module = importlib.import_module(name)
+    found: Any = module
+    for attribute in filter(None, attributes.split(".")):
+        found = getattr(found, attribute)
+    path = getattr(module, "__file__", None)
+    return str(path or next(iter(getattr(module, "__path__", [])), ""))
+
+
+def _failure_row(error: BaseException) -> dict[str, Any]:
+    """Return what there is to say of an exception.
+
+    `error` is its text, `cause` that of the first exception of its chain, `where` the line that
+    raised this one, `missing` the modules, distributions and names that the chain says are missing.
+    """
+    chain = list(_chain(error))
+    missing = [
+        str(link.name) for link in chain if isinstance(link, (ImportError, NameError)) and getattr(link, "name", None)
+    ]
+    return {
+        "error": _said(error),
+        "cause": _said(chain[-1]),
+        "where": _raised_at(chain[-1])[-200:],
+        "missing": [name[:100] for name in missing[:_LONGEST_CHAIN]],
+    }
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, and what it was caused by or raised during the handling of."""
+    link: BaseException | None = error
+    for _ in range(_LONGEST_CHAIN):
+        if link is None:
+            return
+        yield link
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+
+
+def _said(error: BaseException) -> str:
+    """Return an exception as Python's last line has it, on one line."""
+    try:
+        said = " ".join(str(error).split())
+    except Exception:
+        said = ""
+    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+
+
+def _raised_at(error: BaseException) -> str:
+    """Return file and line of an exception, relative to site-packages where it is in there."""
+    home = sysconfig.get_path("purelib") + "/"
+    places = [
+        f"{frame.filename[len(home) :] if frame.filename.startswith(home) else frame.filename}:{frame.lineno}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<frozen")
+    ]
+    return places[-1] if places else ""
+
+
+def _be_silent() -> None:
+    """Give this process and its children no standard input, output and error."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+
+
+# --- starts
+#
+# Whether what is installed starts: every module of the lock's distributions, and the commands of those it is for.
+#
+# The excuses of what may fail come from facts, as the lock has them: it needs a project that nobody asked for, or an NPU.
+
+_MOST_WORKERS = 4
+_LISTED_STARTS = 6
+_NPU_MODULE = "torch_npu"  # who can import it has CANN and a driver
+
+
+class Started(NamedTuple):
+    """How it went with something that was started."""
+
+    # What was started.
+    what: Startable
+    # The row of the process that started it; see `serve_starts`.
+    row: Mapping[str, Any]
+
+    @property
+    def failed(self) -> bool:
+        """Whether it did not start."""
+        return "path" not in self.row
+
+    @property
+    def title(self) -> str:
+        """What it is called in a list: `import x`, or the command's name."""
+        return f"import {self.what.name}" if self.what.kind == "module" else self.what.name
+
+
+class StartRequest(NamedTuple):
+    """What a process is to start, and how."""
+
+    # The program's file, which runs itself.
+    program: str
+    # The Python of the environment.
+    python: str
+    # The variables of the process.
+    environ: Mapping[str, str]
+    # The limit for each.
+    seconds: float
+    # Called with the number of those that have ended, and with the last one.
+    progress: Callable[[int, Startable], None]
+
+
+def start_all(request: StartRequest, whats: Sequence[Startable], preload: Sequence[str] = ()) -> list[Started]:
+    """Start each of these, and return how it went, in the same order.
+
+    The modules of `preload` are imported once for all of them, if they can be.
+    """
+    rows = _answers(request, whats, preload)
+    if rows is None and preload:
+        rows = _answers(request, whats, [])
+    unknown = {"error": "the process that starts it has ended", "cause": "", "where": "", "missing": []}
+    return [Started(what, (rows or {}).get(number, unknown)) for number, what in enumerate(whats)]
+
+
+def _answers(
+    request: StartRequest, whats: Sequence[Startable], preload: Sequence[str]
+) -> dict[int, dict[str, Any]] | None:
+    """Return the row of each by its number; None if nothing was started, as the preload failed."""
+    text = {
+        "preload": preload,
+        "targets": [what.target for what in whats],
+        "seconds": request.seconds,
+        "workers": min(_MOST_WORKERS, os.cpu_count() or 1),
+    }
+    command = [request.python, request.program, START_OPTION]
+    process = subprocess.Popen(  # noqa: S603
+        command,
+        env=dict(request.environ),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with process:
+        try:
+            return _read_answers(process, json.dumps(text), whats, request.progress)
+        finally:
+            process.terminate()  # it ends its children, if this program is interrupted
+
+
+def _read_answers(
+    process: subprocess.Popen[bytes],
+    text: str,
+    whats: Sequence[Startable],
+    progress: Callable[[int, Startable], None],
+) -> dict[int, dict[str, Any]] | None:
+    """Give the process its request, and read its rows until the last one, or until it ends."""
+    if process.stdin is None or process.stdout is None:
+        raise AssertionError("both are pipes")
+    with suppress(BrokenPipeError):  # it has ended, and has no rows
+        process.stdin.write(text.encode())
+        process.stdin.close()
+    rows: dict[int, dict[str, Any]] | None = None
+    for line in process.stdout:
+        row = json.loads(line)
+        if row.get("done"):
+            break
+        if row.get("ready"):
+            rows = {}
+        elif rows is not None:
+            rows[row["number"]] = row
+            progress(len(rows), whats[row["number"]])
+    return rows
+
+
+class Verdict(NamedTuple):
+    """What is to be said of something that was started."""
+
+    # "ok", "elsewhere" (it is not this environment's), "excused", "untried" (without a library of
+    # CANN) or "failed".
+    outcome: str
+    # Why it is excused, or the library that it is untried without.
+    reason: str = ""
+
+
+def check_starts(
+    context: CheckContext,
+    installed: Mapping[str, Installed],
+    records: Mapping[str, Sequence[RecordRow]],
+    paths: Iterable[str],
+    *,
+    on_npu: bool,
+) -> Group:
+    """Start what the lock's distributions have, apart from the imports that the lock lists itself."""
+    pinned = {name: installed[name] for name in context.lock.pins if name in installed}
+    found = startables(pinned, records, context.lock.requested)
+    whats = [what for what in found if what.target not in context.lock.imports]
+    started = start_all(_request(context, len(whats), on_npu=on_npu), whats, preload=_preload(pinned))
+    context.progress("")
+    works = on_npu or any(one.what.target == _NPU_MODULE and not one.failed for one in started)
+    homes = homes_of(installed, paths)
+    judged = [(one, _judge(context, one, homes, npu_works=works)) for one in started]
+    excused = [(one, verdict) for one, verdict in judged if verdict.outcome == "excused"]
+    by_kind = {kind: sum(what.kind == kind for what in whats) for kind in ("module", "script")}
+    return Group(
+        "starts",
+        list(_findings(context, judged)),
+        {
+            "modules": str(by_kind["module"]),
+            "scripts": str(by_kind["script"]),
+            "excused": str(len(excused)),
+        },
+        note="starts-but" if excused else "",
+        counted=True,
+        remarks=[{"what": one.title, "why": verdict.reason} for one, verdict in excused],
+        results=[_result(one, verdict) for one, verdict in judged],
+    )
+
+
+def _preload(installed: Container[str]) -> list[str]:
+    return ["torch"] if "torch" in installed else []
+
+
+def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest:
+    environ = import_environ(context)
+    if not on_npu:
+        environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+
+    def progress(done: int, what: Startable) -> None:
+        context.progress(f"{done}/{count} {what.name}")
+
+    return StartRequest(context.program, sys.executable, environ, context.seconds, progress)
+
+
+def _judge(context: CheckContext, started: Started, homes: list[str], *, npu_works: bool) -> Verdict:
+    """Say how it counts. A machine with an NPU that works has no excuse for what needs one."""
+    what, row = started.what, started.row
+    if not started.failed:
+        is_ours = what.kind == "script" or not row["path"] or is_within(str(row["path"]), homes)
+        return Verdict("ok" if is_ours else "elsewhere")
+    excuse = excuse_of(what, context.lock.excuses, npu_works=npu_works)
+    if excuse is not None:
+        return Verdict("excused", excuse.reason[context.language])
+    library = missing_library(f"{row.get('error', '')} {row.get('cause', '')}")
+    if library and not npu_works and not is_on_disk(context, library):
+        return Verdict("untried", library)
+    return Verdict("failed")
+
+
+def excuse_of(what: Startable, excuses: Iterable[Excuse], *, npu_works: bool) -> Excuse | None:
+    """Return the excuse for something that fails, None if there is none that holds."""
+    for excuse in excuses:
+        names = excuse.modules if what.kind == "module" else excuse.scripts
+        if excuse.project == what.project and what.name in names and not (excuse.npu and npu_works):
+            return excuse
+    return None
+
+
+def _findings(context: CheckContext, judged: Sequence[tuple[Started, Verdict]]) -> Iterator[Finding]:
+    """Yield a finding for all that fails for one reason: much fails where one module does."""
+    groups: dict[tuple[str, str], list[Started]] = {}
+    for started, verdict in judged:
+        if verdict.outcome == "elsewhere":
+            values = {"name": started.what.name, "found": str(started.row["path"])}
+            yield Finding("import-elsewhere", values)
+        elif verdict.outcome == "untried":
+            groups.setdefault(("start-untried", verdict.reason), []).append(started)
+        elif verdict.outcome == "failed":
+            groups.setdefault(_ending(started.row), []).append(started)
+    for (code, why), alike in groups.items():
+        first = alike[0]
+        values = {
+            **list_and_count([one.title for one in alike], _LISTED_STARTS),
+            "error": why,
+            "library": why,
+            "where": str(first.row.get("where", "")) or first.what.project,
+            "seconds": f"{context.seconds:g}",
+            "command": shown_command(context, _code(first.what)),
+        }
+        yield Finding(code, values)
+
+
+def _ending(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the code of the finding about something that failed, and what is said of it."""
+    if row.get("late"):
+        return "start-late", ""
+    if "signal" in row:
+        return "start-died", f"killed by {row['signal']}"
+    if "status" in row:
+        return "start-died", f"exit status {row['status']}"
+    return "start-failed", str(row["cause"] or row["error"])
+
+
+def _code(what: Startable) -> str:
+    """Return the line of Python that starts it."""
+    module, _, attribute = what.target.partition(":")
+    return f"import {module}; {module}.{attribute}" if attribute else f"import {module}"
+
+
+def _result(started: Started, verdict: Verdict) -> dict[str, Any]:
+    """Return what the JSON says of something that was started."""
+    what = started.what
+    row = {key: value for key, value in started.row.items() if key not in ("number", "path")}
+    reason = {"reason": verdict.reason} if verdict.reason else {}
+    return {
+        "project": what.project,
+        "kind": what.kind,
+        "name": what.name,
+        "target": what.target,
+        "outcome": verdict.outcome,
+        **reason,
+        **row,
+    }
+
+
 # --- main
 #
 # The command line of verify.py, and what it prints: a line for each group while the checks run, then what differs.
@@ -1183,6 +1897,7 @@ WARNINGS = (
     "python-shared",
     "soc-unknown",
     "soc-unnamed",
+    "start-untried",
 )
 
 
@@ -1194,6 +1909,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     if sys.stdout is None:  # it is closed, and no other file may get its number
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.stdout = os.fdopen(1, "w", closefd=False)
+    if list(arguments) == [START_OPTION]:  # this program runs itself so, not isolated
+        return serve_starts(file)
     lock = LockedStack.parse(text)
     options = _options(arguments, sorted(lock.texts))
     if options.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
@@ -1209,6 +1926,10 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         wheelhouse=os.path.abspath(options.wheelhouse) if options.wheelhouse else _bundle(folder),
         full=options.full,
         language=_language(options.lang, lock.texts),
+        program=os.path.abspath(file),
+        quick=options.quick,
+        seconds=options.seconds,
+        progress=show_nothing if options.json or not sys.stderr.isatty() else _show_progress,
     )
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
     if options.machine:
@@ -1259,6 +1980,8 @@ def checks(context: CheckContext) -> Iterator[Group]:
     yield check_requirements(context)
     if context.lock.imports:
         yield check_imports(context, installed, paths, on_npu=tool.has_npu)
+    if not context.quick:
+        yield check_starts(context, installed, records, paths, on_npu=tool.has_npu)
     if "torch-npu" in context.lock.pins:
         yield check_npu(context, tool)
 
@@ -1301,6 +2024,16 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
     parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
     parser.add_argument(
+        "--quick", action="store_true", help="import only the modules that the stack lists, instead of all of them"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=_positive,
+        metavar="N",
+        default=SECONDS_TO_START,
+        help="how long each module or command may take to start (default: %(default)s)",
+    )
+    parser.add_argument(
         "--machine", action="store_true", help="print what is wrong with the machine, CANN, driver and SoC, a line each"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -1316,6 +2049,23 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         help="where driver and CANN are installed (default: $ASCEND_LOCK_ROOT, else /usr/local/Ascend)",
     )
     return parser.parse_args(arguments)
+
+
+def _positive(text: str) -> float:
+    """Return the number of an option. Raises ArgumentTypeError if it is none, or not above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e6:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of seconds above 0")
+    return number
+
+
+def _show_progress(line: str) -> None:
+    """Show a line on the terminal in the place of the one before, or none."""
+    sys.stderr.write(f"\r{printable(line)[:70]}\x1b[K" if line else "\r\x1b[K")
+    sys.stderr.flush()
 
 
 class UnwritableError(Exception):
@@ -1344,9 +2094,11 @@ class Report:
         self._groups.append(row)
         codes = Counter(finding.code for finding in group.findings)
         counts = [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
-        note = ", ".join(counts) or self._note(group)
+        note = ", ".join([self._note(group)] * (group.counted or not counts) + counts)
         state = self._texts[f"state-{row['state']}"]
         self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
+        for remark in group.remarks:
+            self._say(self._fill("label-left-out", remark))
         self.is_hopeless = any(part["code"] in _ENDS and part["state"] == "wrong" for part in row["findings"])
 
     def for_install(self, group: Group) -> str:
@@ -1410,7 +2162,8 @@ class Report:
             rows.append({**row, "values": dict(finding.values)})
         states = {row["state"] for row in rows}
         state = "wrong" if "wrong" in states else "warning" if states else "ok"
-        return {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
+        report = {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
+        return {**report, "results": list(group.results)} if group.results else report
 
     def _note(self, group: Group) -> str:
         """The text for a group without findings."""
@@ -1462,24 +2215,25 @@ LOCK = r"""
 "rewritten": [],
 "absent": {},
 "driver": [{"by": "CANN 9.1.0", "wanted": "hdk >= 25.2.0", "ranges": [[[">=", "25.2.0"]]], "binding": false, "reason": {"en": "CANN 9.1.X needs HDK (driver and firmware) 25.2.X or newer; 25.0.X does not work. Huawei pairs 9.1.0 with 26.0.RC1 and 9.1.1 with 26.1.1. (vendor: gitcode.com/cann/release-management 9.1.0/release-notes.md; hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md)", "zh": "CANN 9.1.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.2.X \u6216\u66f4\u65b0\u7684\u7248\u672c\uff0c25.0.X \u4e0d\u884c\u3002\u534e\u4e3a\u7ed9 9.1.0 \u7684\u914d\u5957\u7248\u672c\u662f 26.0.RC1\uff0c\u7ed9 9.1.1 \u7684\u662f 26.1.1\u3002\uff08\u5382\u5546\uff1agitcode.com/cann/release-management 9.1.0/release-notes.md; hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md\uff09"}}],
+"requested": ["deepspeed", "llamafactory", "torch", "torch-npu", "torchvision"],
+"excuses": [],
 "pins": [
 {"name": "accelerate", "version": "1.11.0", "stage": 4, "sha256": ["a628fa6beb069b8e549460fc449135d5bd8d73e7a11fd09f0bc9fc4ace7f06f1"]},
 {"name": "aiofiles", "version": "24.1.0", "stage": 4, "sha256": ["b4ec55f4195e3eb5d7abd1bf7e061763e864dd4954231fb8539a0ef8bb8260e5"]},
-{"name": "aiohappyeyeballs", "version": "2.7.1", "stage": 4, "sha256": ["9243213661e29250eb41368e5daa826fc017156c3b8a11440826b2e3ed376472"]},
-{"name": "aiohttp", "version": "3.14.5", "stage": 4, "sha256": ["abfda5cb094a829f7bc25216a32f7db2e85cc65bd59910f8e7b40b3d9b224764", "efc21a454892828368b11c2c780de0ff8bc991f73f6b99c6b66e56205470929b"]},
+{"name": "aiohappyeyeballs", "version": "2.6.2", "stage": 4, "sha256": ["4708045e2d7a6c6bdf8aafa8ed39649eaf926a4543b54560659129e3365953c4"]},
+{"name": "aiohttp", "version": "3.14.1", "stage": 4, "sha256": ["64c567bf9eaf664280116a8688f63016e6b32db2505908e2bdaca1b6438142f2"]},
 {"name": "aiosignal", "version": "1.4.0", "stage": 4, "sha256": ["053243f8b92b990551949e63930a839ff0cf0b0ebbe0597b0f3fb19e1a0fe82e"]},
-{"name": "annotated-doc", "version": "0.0.7", "stage": 4, "sha256": ["6bc31bbbec6dfaaedc1676dbc11dbda96fe22a2b5c400e9ebad113fec44a9dc6"]},
-{"name": "annotated-types", "version": "0.8.0", "stage": 4, "sha256": ["f072f4d804ea359e4eaf198b1af7a8b0943881a87f31bb764f8bf219bb9419e0"]},
-{"name": "anyio", "version": "4.16.0", "stage": 4, "sha256": ["c66ae634e0b8228396b801741beb3294326d4b6102f7bba4041c0dfb58c29026"]},
+{"name": "annotated-doc", "version": "0.0.4", "stage": 4, "sha256": ["571ac1dc6991c450b25a9c2d84a3705e2ae7a53467b5d111c24fa8baabbed320"]},
+{"name": "annotated-types", "version": "0.7.0", "stage": 4, "sha256": ["1f02e8b43a8fbbc3f3e0d4f0f4bfc8131bcb4eebe8849b8e5c773f3a1c582a53"]},
+{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 1, "built": true, "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
+{"name": "anyio", "version": "4.13.0", "stage": 4, "sha256": ["08b310f9e24a9594186fd75b4f73f4a4152069e3853f1ed8bfbf58369f4ad708"]},
 {"name": "attrs", "version": "26.1.0", "stage": 4, "sha256": ["c647aa4a12dfbad9333ca4e71fe62ddc36f4e63b2d260a37a8b83d2f043ac309"]},
 {"name": "av", "version": "16.0.0", "stage": 4, "sha256": ["521da5bf1b4ffcfb312c9a77c63b1178a7967760ca4f88d755b7adf75267538e"]},
-{"name": "brotli", "version": "1.2.1", "stage": 4, "sha256": ["875975f91870682cca4371260522ad3f22d636e845b5c5355c52bc045c0f75c8"]},
-{"name": "certifi", "version": "2026.10.19.post1", "stage": 4, "sha256": ["1324c476b4811eff41a8bc2122cd0bbd4d9c7234c725446d99ab1612b3a7fdd2"]},
-{"name": "cffi", "version": "2.1.1", "stage": 4, "sha256": ["68e62fe11f30d5ca8289242866f0a5291402d8529ca2178ab8afc5c9694ae890"]},
-{"name": "charset-normalizer", "version": "3.5.2", "stage": 4, "sha256": ["b91363207bd9dc966a691e959bb47f64b30f7ac4b072be9968b366982f7db77c", "d19fbd981a488e22cd04883659ca6b08f50b5974f9fd7c95655ef6a043e5893f", "b6b751274acb69d77b3323d6b7dbaa3c7fdfc1eb829b7eb61d262f32e1af9685"]},
-{"name": "click", "version": "8.5.1", "stage": 4, "sha256": ["8bb5376d2006950386f8c6427613334a2acadc5f559cb80e638d00b4df957e37"]},
-{"name": "contourpy", "version": "1.4.0", "stage": 4, "sha256": ["43c3ccbb32c6294b183dcc8e8c46dacf5ecef809497e3d48a5be298eef185ad0"]},
-{"name": "cryptography", "version": "50.0.2", "stage": 4, "sha256": ["87e9ce85beb6b328ba370cc6e6aea483c92617b4c95b1d33a49297eb662bfb04", "f9f6143a8c75945eb960d9eb98905a441394abfa24afaae239d514ffb2586480", "79def8d059362e7831389ed3be0ecdf58a89386e1271e35dd9f5af84e81bffd0", "0ddc924c04591c2811ca024d62ecad4f7f6f08af8939c211438f48a16bd23602", "dfe9763530994147d9af1def057a5b9658b00e8f8fe8743d144d1e0911c2e454", "c5e67125c7dca78d199ec4e116aa93dbb83494808ecbb8211a2cb09b1bf41dbd"]},
+{"name": "brotli", "version": "1.2.0", "stage": 4, "sha256": ["acec55bb7c90f1dfc476126f9711a8e81c9af7fb617409a9ee2953115343f08d"]},
+{"name": "certifi", "version": "2026.5.20", "stage": 4, "sha256": ["3c52e209ba0a4ad7aebe60436a4ab349c39e1e602e8c134221e546902ad25897"]},
+{"name": "charset-normalizer", "version": "3.4.7", "stage": 4, "sha256": ["6178f72c5508bfc5fd446a5905e698c6212932f25bcdd4b47a757a50605a90e2", "3dce51d0f5e7951f8bb4900c257dad282f49190fdbebecd4ba99bcc41fef404d"]},
+{"name": "click", "version": "8.4.1", "stage": 4, "sha256": ["482be17c6991b8c19c5429a1e995d9b0efdbb63172824c41f99965dc0ade8ec2"]},
+{"name": "contourpy", "version": "1.3.3", "stage": 4, "sha256": ["92d9abc807cf7d0e047b95ca5d957cf4792fcd04e920ca70d48add15c1a90ea7"]},
 {"name": "cycler", "version": "0.12.1", "stage": 4, "sha256": ["85cef7cff222d8644161529808465972e51340599459b8ac3ccbac5a854e0d30"]},
 {"name": "datasets", "version": "4.0.0", "stage": 4, "sha256": ["7ef95e62025fd122882dbce6cb904c8cd3fbc829de6669a5eb939c77d50e203d"]},
 {"name": "decorator", "version": "5.3.1", "stage": 4, "sha256": ["f47fe6fdbd2edd623ecfe36875d37aba411624e2670dd395dddae1358689bb3c"]},
@@ -1487,11 +2241,11 @@ LOCK = r"""
 {"name": "dill", "version": "0.3.8", "stage": 4, "sha256": ["c36ca9ffb54365bdd2f8eb3eff7d2a21237f8452b57ace88b1ac615b7e815bd7"]},
 {"name": "docstring-parser", "version": "0.18.0", "stage": 4, "sha256": ["b3fcbed555c47d8479be0796ef7e19c2670d428d72e96da63f3a40122860374b"]},
 {"name": "einops", "version": "0.8.2", "stage": 4, "sha256": ["54058201ac7087911181bfec4af6091bb59380360f069276601256a76af08193"]},
-{"name": "fastapi", "version": "0.163.2", "stage": 4, "sha256": ["825a8fdd18d7bfcb1b86735e9805c59b7400d55c4060d3df5331b62ae452f004"]},
+{"name": "fastapi", "version": "0.136.3", "stage": 4, "sha256": ["3d2a69bdf04b7e9f3afa292c3bc7a98816bbfafa10bc9b45f3f3700d2f761620"]},
 {"name": "ffmpy", "version": "1.0.0", "stage": 4, "sha256": ["5640e5f0fd03fb6236d0e119b16ccf6522db1c826fdf35dcb87087b60fd7504f"]},
-{"name": "filelock", "version": "4.2.12", "stage": 4, "sha256": ["21decfec02f116ed4c954433cdb31f28c3b346b784543177b6d7059da2702ee9"]},
+{"name": "filelock", "version": "3.29.4", "stage": 4, "sha256": ["dac1648087d5115554850d113e7dd8c83ab2d38e3435dde2d4f163847e57b767"]},
 {"name": "fire", "version": "0.7.1", "stage": 4, "sha256": ["e43fd8a5033a9001e7e2973bab96070694b9f12f2e0ecf96d4683971b5ab1882"]},
-{"name": "fonttools", "version": "4.68.0", "stage": 4, "sha256": ["b41e71b2657c9843b2327b4e3c116db1757dc8cd05d978cd47cb5061272d4997", "d76f8fdcb6936f5e1045a0c9dd721a4bf11112e60d1e243bfa1d39f06a8b3104"]},
+{"name": "fonttools", "version": "4.63.0", "stage": 4, "sha256": ["ef3048ef05dbb552b89817713d9cac912e00d0fde4a3105c00d29e52e10c89af", "445af2eab030a16b9171ea8bdda7ebf7d96bda2df88ee182a464252f6e05e20d"]},
 {"name": "frozenlist", "version": "1.8.0", "stage": 4, "sha256": ["96f423a119f4777a4a056b66ce11527366a8bb92f54e541ade21f2374433f6d4", "0c18a16eab41e82c295618a77502e17b195883241c563b00f0aa5106fc4eaa0d"]},
 {"name": "fsspec", "version": "2025.3.0", "stage": 4, "sha256": ["efb87af3efa9103f94ca91a7f8cb7a4df91af9f74fc106c9c7ea0efd7277c1b3"]},
 {"name": "gradio", "version": "5.50.0", "stage": 4, "sha256": ["d06770d57cdda9b703ef9cf767ac93a890a0e12d82679a310eef74203a3673f4"]},
@@ -1499,87 +2253,85 @@ LOCK = r"""
 {"name": "groovy", "version": "0.1.2", "stage": 4, "sha256": ["7f7975bab18c729a257a8b1ae9dcd70b7cafb1720481beae47719af57c35fa64"]},
 {"name": "h11", "version": "0.16.0", "stage": 4, "sha256": ["63cf8bbe7522de3bf65932fda1d9c2772064ffb3dae62d55932da54b31cb6c86"]},
 {"name": "hf-transfer", "version": "0.1.9", "stage": 4, "sha256": ["8fd0167c4407a3bc4cdd0307e65ada2294ec04f1813d8a69a5243e379b22e9d8"]},
-{"name": "hf-xet", "version": "1.8.0", "stage": 4, "sha256": ["8800e3444770f2c630b361bc6d5c6ebb770b7830646cf632fbb79d0e5bbc9e7f"]},
+{"name": "hf-xet", "version": "1.5.1", "stage": 4, "sha256": ["a93df2039190502835b1db8cd7e178b0b7b889fe9ab51299d5ced26e0dd879a4"]},
 {"name": "hjson", "version": "3.1.0", "stage": 4, "sha256": ["65713cdcf13214fb554eb8b4ef803419733f4f5e551047c9b711098ab7186b89"]},
 {"name": "httpcore", "version": "1.0.9", "stage": 4, "sha256": ["2d400746a40668fc9dec9810239072b40b4484b640a8c38fd654a024c7a1bf55"]},
 {"name": "httpx", "version": "0.28.1", "stage": 4, "sha256": ["d909fcccc110f8c7faf814ca82a9a4d816bc5a6dbfea25d6591d6985b8ba59ad"]},
-{"name": "huggingface-hub", "version": "1.33.0", "stage": 4, "sha256": ["04e434b06e100eddbce9a6e817d72693a7884b10a79bd67ab48080d5c07eb899"]},
-{"name": "idna", "version": "3.20", "stage": 4, "sha256": ["ab7ae7122974553370f0bdb919e1a960b2cd1bc1ef0276416d896db81c14582c"]},
+{"name": "huggingface-hub", "version": "1.19.0", "stage": 4, "sha256": ["1dc72e1f6b4d6df6b30eb72e57d00514ef453d660f04af2b87f0e67267f31ee0"]},
+{"name": "idna", "version": "3.18", "stage": 4, "sha256": ["7f952cbe720b688055e3f87de14f5c3e5fdaa8bc3928985c4077ca689de849a2"]},
 {"name": "jinja2", "version": "3.1.6", "stage": 4, "sha256": ["85ece4451f492d0c13c5dd7c13a64681a86afae63a5f347908daf103ce6d2f67"]},
-{"name": "kiwisolver", "version": "1.5.1", "stage": 4, "sha256": ["d27c2123977cb9269c30a49ba45f03a4323017ef693e19db4ec9dbe1299a3002"]},
+{"name": "kiwisolver", "version": "1.5.0", "stage": 4, "sha256": ["b2af221f268f5af85e776a73d62b0845fc8baf8ef0abfae79d29c77d0e776aaf"]},
 {"name": "llamafactory", "version": "0.9.5", "stage": 4, "sha256": ["10776e9b259798bf65f6c5343f6298f0302e92e9cd47472abe29eef69e286c6a"]},
-{"name": "markdown-it-py", "version": "4.3.0", "stage": 4, "sha256": ["7aa1511a46c39138de78d9eba92ce47e63124d8003fc98b3a351909e04239efa"]},
-{"name": "markupsafe", "version": "3.0.4", "stage": 4, "sha256": ["6a45c3d514f2436064db00d7fc8778d888f0236ebfed649b53d13a59e69ad51b"]},
-{"name": "matplotlib", "version": "3.11.2", "stage": 4, "sha256": ["1b9a7ad579856284135e401ecc918c5f8a017ee30539298862a109f51b971710"]},
+{"name": "markdown-it-py", "version": "4.2.0", "stage": 4, "sha256": ["9f7ebbcd14fe59494226453aed97c1070d83f8d24b6fc3a3bcf9a38092641c4a"]},
+{"name": "markupsafe", "version": "3.0.3", "stage": 4, "sha256": ["3a7e8ae81ae39e62a41ec302f972ba6ae23a5c5396c8e60113e9066ef893da0d"]},
+{"name": "matplotlib", "version": "3.11.0", "stage": 4, "sha256": ["41635d7909d19e52e924a521dde6d8f670b0f53ab1d0e8c331fa831554f681d1"]},
 {"name": "mdurl", "version": "0.1.2", "stage": 4, "sha256": ["84008a41e51615a49fc9966191ff91509e3c40b939176e643fd50a5c2196b8f8"]},
-{"name": "modelscope", "version": "1.40.2", "stage": 4, "sha256": ["ea03e0ec4a73398a488d3d240cda4f0c5b62390377a134756d4074a3036cb909"]},
-{"name": "modelscope-hub", "version": "0.5.1", "stage": 4, "sha256": ["4df7508c17359017cd85a5fb15155c048d29ade64790322acb64134a299c53b1"]},
+{"name": "modelscope", "version": "1.37.1", "stage": 4, "sha256": ["7f7af2dd37339188cbd3c18a858b1297b8a75222b9a0fbf176c7df8189cac39a"]},
 {"name": "mpmath", "version": "1.3.0", "stage": 4, "sha256": ["a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c"]},
-{"name": "msgpack", "version": "1.2.4", "stage": 4, "sha256": ["9ca1e78106675f2aed07dc37b842ce19be70010ab22c5c5c04688f0840d48539"]},
-{"name": "multidict", "version": "7.2.1", "stage": 4, "sha256": ["fa0ecd064b0ae18d235283abb5adbc4e07304dba8f2aa7c0d61f28bebcc70d4c", "08ea94663d9e7c25d14d78222f7aee906c472d4837766bec62477c38f6e419dc"]},
+{"name": "msgpack", "version": "1.2.0", "stage": 4, "sha256": ["25552ff1f2ff3dc8333e27eabb94f702da5929ed0e07969688194a3e9f12e151"]},
+{"name": "multidict", "version": "6.7.1", "stage": 4, "sha256": ["eb0ce7b2a32d09892b3dd6cc44877a0d02a33241fafca5f25c8b6b62374f8b75", "55d97cc6dae627efa6a6e548885712d4864b81110ac76fa4e534c03819fa4a56"]},
 {"name": "multiprocess", "version": "0.70.16", "stage": 4, "sha256": ["fc0544c531920dde3b00c29863377f87e1632601092ea2daca74e4beb40faa2e", "af4cabb0dac72abfb1e794fa7855c325fd2b55a10a44628a3c1ad3311c04127a", "c4a9944c67bd49f823687463660a2d6daae94c289adff97e0f9d696ba6371d02", "a0bafd3ae1b732eac64be2e72038231c1ba97724b60b09400d68f229fcc2fbf3", "a71d82033454891091a226dfc319d0cfa8019a4e888ef9ca910372a446de4435"]},
-{"name": "networkx", "version": "3.7", "stage": 4, "sha256": ["e3fd2c13a7814cee3746340d8d7f8598a67f16a58bf47fb7f8793fab6efca1b0"]},
-{"name": "ninja", "version": "1.13.2", "stage": 4, "sha256": ["d775a5e43e9088f507a6250d57fcf5678eb31268c545feb5064ffeee33735622"]},
-{"name": "numpy", "version": "2.5.5", "stage": 4, "sha256": ["a0750f2156d53446caca85663d0b65d67214e1664b9050454a731ea1418d176a"]},
-{"name": "omegaconf", "version": "2.4.0", "stage": 4, "sha256": ["f141a664c777582405e3cc6e0545ecc79429e79f844995b1a6e71c35946a025c"]},
-{"name": "opentelemetry-api", "version": "1.45.2", "stage": 4, "sha256": ["2cbd737377e710ee740d261c94e93fa0f08e6d037c18f17513cc0a2d94479a34"]},
-{"name": "orjson", "version": "3.13.0", "stage": 4, "sha256": ["ae1d895cf7bbfd50ef34bb63bb727b14514f259f3e3f8dd010783bd38e864c6e"]},
-{"name": "packaging", "version": "26.3", "stage": 4, "sha256": ["d7193f7c8e4e93f444fde0262bf90af30e16fa0ad0ad44cb553c87339b23cd1c"]},
+{"name": "networkx", "version": "3.6.1", "stage": 4, "sha256": ["d47fbf302e7d9cbbb9e2555a0d267983d2aa476bac30e90dfbe5669bd57f3762"]},
+{"name": "ninja", "version": "1.13.0", "stage": 4, "sha256": ["3d00c692fb717fd511abeb44b8c5d00340c36938c12d6538ba989fe764e79630"]},
+{"name": "numpy", "version": "2.4.6", "stage": 4, "sha256": ["5f9fb9157b4ce2971008323afe46053787b526ef624fea915b261468a8421a0f"]},
+{"name": "omegaconf", "version": "2.3.1", "stage": 4, "sha256": ["3d701d14e9a8828f1edd28bb70b725908b34277cdd72cf7d6a83f94dadc6b6a0"]},
+{"name": "orjson", "version": "3.11.9", "stage": 4, "sha256": ["26a473dbb4162108b27901492546f83c76fdcea3d0eadff00ae7a07e18dcce09"]},
+{"name": "packaging", "version": "26.2", "stage": 4, "sha256": ["5fc45236b9446107ff2415ce77c807cee2862cb6fac22b8a73826d0693b0980e"]},
 {"name": "pandas", "version": "2.3.3", "stage": 4, "sha256": ["ecaf1e12bdc03c86ad4a7ea848d66c685cb6851d807a26aa245ca3d2017a1908"]},
 {"name": "peft", "version": "0.18.1", "stage": 4, "sha256": ["0bf06847a3551e3019fc58c440cffc9a6b73e6e2962c95b52e224f77bbdb50f1"]},
 {"name": "pillow", "version": "11.3.0", "stage": 4, "sha256": ["97f07ed9f56a3b9b5f49d3661dc9607484e85c67e27f3e8be2c7d28ca032fec7", "eb76541cba2f958032d79d143b98a3a6b3ea87f0959bbe256c0b5e416599fd5d"]},
-{"name": "propcache", "version": "0.5.4", "stage": 4, "sha256": ["60a64cbccaa11b7760ce705a14ada17ba459e7ca9f23ba587eb013821032d7ef", "62c60aec739ed00124573cce1178138fd690c7676352d67a37328c1cf51d7468"]},
-{"name": "protobuf", "version": "7.36.2", "stage": 4, "sha256": ["e11e1f0180583a2af89db6a2ecd9e8dc40aa6d2988ca175bfd0e6d12ea72d74e", "bdb3a345d48db958e6ce1f18e508beb0cc981d64f24088427549c866cd039f1e"]},
+{"name": "propcache", "version": "0.5.2", "stage": 4, "sha256": ["5dbc581d2814337da56222fab8dc5f161cd798a434e49bac27930aaef798e144", "be1ddfcbb376e3de5d2e2db1d58d6d67463e6b4f9f040c000de8e300295465fe"]},
+{"name": "protobuf", "version": "7.35.1", "stage": 4, "sha256": ["11d6b0ec246892d85215b0a13ca6e0233cf5284b68f0ac02646427f4ff88a799", "4bc97768d8fe4ad6743c8a19403e314511ed9f6d13205b687e52421c023ac1b9"]},
 {"name": "psutil", "version": "7.2.2", "stage": 4, "sha256": ["b0726cecd84f9474419d67252add4ac0cd9811b04d61123054b9fb6f57df6e9e"]},
 {"name": "py-cpuinfo", "version": "9.0.0", "stage": 4, "sha256": ["859625bc251f64e21f077d099d4162689c762b5d6a4c3c97553d56241c9674d5"]},
-{"name": "pyarrow", "version": "26.0.1", "stage": 4, "sha256": ["6c18167774fb599d42444b7ac558a893d49e750fb14232b538955e6f0d1d51ea"]},
-{"name": "pycparser", "version": "3.12", "stage": 4, "sha256": ["a076f3f489b39b43ed13563a1dafe42447445bec2e294154ec5c57fcdda4c85e"]},
+{"name": "pyarrow", "version": "24.0.0", "stage": 4, "sha256": ["1617043b99bd33e5318ae18eb2919af09c71322ef1ca46566cdafc6e6712fb66"]},
 {"name": "pydantic", "version": "2.12.3", "stage": 4, "sha256": ["6986454a854bc3bc6e5443e1369e06a3a456af9d339eda45510f517d9ea5c6bf"]},
 {"name": "pydantic-core", "version": "2.41.4", "stage": 4, "sha256": ["304c54176af2c143bd181d82e77c15c41cbacea8872a2225dd37e6544dce9999"]},
 {"name": "pydub", "version": "0.25.1", "stage": 4, "sha256": ["65617e33033874b59d87db603aa1ed450633288aefead953b30bded59cb599a6"]},
-{"name": "pygments", "version": "2.21.0", "stage": 4, "sha256": ["2363c69b61c4a97c838da3b130dcd6468f4848992b21a82f2a63ec34377137d9"]},
-{"name": "pyparsing", "version": "3.3.3", "stage": 4, "sha256": ["ece8c00a69cf01b45d0b1dedabb469c90d8caf996d4fda40f147627a122849a4"]},
-{"name": "python-dateutil", "version": "4.0.0", "stage": 4, "sha256": ["a5e246f79eb80475e691bf93862cead98decd8a498cf53ba0516fcdc0f50dc1c"]},
-{"name": "python-multipart", "version": "0.0.34", "stage": 4, "sha256": ["ebacd224bd686eee2f9aa1066a657affe07435a185834e05e5235e2e59173e91"]},
-{"name": "pytz", "version": "2026.6", "stage": 4, "sha256": ["7fed3fee8fd6bd4a2b7b75a8d56021d0624127bf69bd5691f115db929ac570b3"]},
-{"name": "pyyaml", "version": "6.0.4", "stage": 4, "sha256": ["45e37dd647db9d67b757444c74060c064ace5fdaa08f42bf4fda3812275d423e"]},
-{"name": "regex", "version": "2026.11.19", "stage": 4, "sha256": ["70a2ad913b9a22342f8f66aa8d1cd484b4f1cf54ea360a15c5ccb17d35b06afd"]},
+{"name": "pygments", "version": "2.20.0", "stage": 4, "sha256": ["81a9e26dd42fd28a23a2d169d86d7ac03b46e2f8b59ed4698fb4785f946d0176"]},
+{"name": "pyparsing", "version": "3.3.2", "stage": 4, "sha256": ["850ba148bd908d7e2411587e247a1e4f0327839c40e2e5e6d05a007ecc69911d"]},
+{"name": "python-dateutil", "version": "2.9.0.post0", "stage": 4, "sha256": ["a8b2bc7bffae282281c8140a97d3aa9c14da0b136dfe83f850eea9a5f7470427"]},
+{"name": "python-multipart", "version": "0.0.32", "stage": 4, "sha256": ["ff6d3f776f16878c894e52e107296ffc890e913c611b1a4ec6c44e2821fe2e23"]},
+{"name": "pytz", "version": "2026.2", "stage": 4, "sha256": ["04156e608bee23d3792fd45c94ae47fae1036688e75032eea2e3bf0323d1f126"]},
+{"name": "pyyaml", "version": "6.0.3", "stage": 4, "sha256": ["9149cad251584d5fb4981be1ecde53a1ca46c891a79788c0df828d2f166bda28"]},
+{"name": "regex", "version": "2026.5.9", "stage": 4, "sha256": ["6441cc660d76107934a09c22167200839a0e89604a6297f78a974e66e931d2c0"]},
 {"name": "requests", "version": "2.34.2", "stage": 4, "sha256": ["2a0d60c172f83ac6ab31e4554906c0f3b3588d37b5cb939b1c061f4907e278e0"]},
 {"name": "rich", "version": "15.0.0", "stage": 4, "sha256": ["33bd4ef74232fb73fe9279a257718407f169c09b78a87ad3d296f548e27de0bb"]},
-{"name": "ruff", "version": "0.17.6", "stage": 4, "sha256": ["435241c61af5909a022f76219d3d1bf24730dc1bf0acabb5ddf4b569ab3cbb30"]},
+{"name": "ruff", "version": "0.15.17", "stage": 4, "sha256": ["6ba0c1e4f95bcb3869d0d30cbd5917071ef2e28665abfec970cdab0492c713ed"]},
 {"name": "safehttpx", "version": "0.1.7", "stage": 4, "sha256": ["c4f4a162db6993464d7ca3d7cc4af0ffc6515a606dfd220b9f82c6945d869cde"]},
 {"name": "safetensors", "version": "0.8.0", "stage": 4, "sha256": ["7a46e5ff292c356d6991e60942ba7f79817682d3a2cef0702136448cb9c4d235"]},
-{"name": "scipy", "version": "1.18.1", "stage": 4, "sha256": ["3c085faa2cfa879c5141df483f836f4d691045a078224a670fa570fa01612d89"]},
+{"name": "scipy", "version": "1.17.1", "stage": 4, "sha256": ["e19ebea31758fac5893a2ac360fedd00116cbb7628e650842a6691ba7ca28a21"]},
 {"name": "semantic-version", "version": "2.10.0", "stage": 4, "sha256": ["de78a3b8e0feda74cabc54aab2da702113e33ac9d9eb9d2389bcf1f58b7d9177"]},
-{"name": "sentencepiece", "version": "0.2.3", "stage": 4, "sha256": ["a6b735a8027b998c163e540fdde66ac0bb95fc471f6f4165c8df35fb45385116"]},
-{"name": "setuptools", "version": "84.2.1", "stage": 4, "sha256": ["ca140b45d5325a9478f880e351484f62fef15f336462e449ca0c03c873d589c2"]},
+{"name": "sentencepiece", "version": "0.2.1", "stage": 4, "sha256": ["99f955df238021bf11f0fc37cdb54fd5e5b5f7fd30ecc3d93fb48b6815437167"]},
+{"name": "setuptools", "version": "82.0.1", "stage": 4, "sha256": ["a59e362652f08dcd477c78bb6e7bd9d80a7995bc73ce773050228a348ce2e5bb"]},
 {"name": "shellingham", "version": "1.5.4", "stage": 4, "sha256": ["7ecfff8f2fd72616f7481040475a65b2bf8af90a56c89140852d1120324e8686"]},
-{"name": "shtab", "version": "1.13.0", "stage": 4, "sha256": ["cdf7543fc1888dd131320917f3ba9643d8f1a77d406114a09d5a31f76274c7d9"]},
-{"name": "sse-starlette", "version": "3.7.0", "stage": 4, "sha256": ["f1d3136caa12d129284fca3d2ded79bc9af943320b6472712955fea52a6d3eea"]},
+{"name": "shtab", "version": "1.8.0", "stage": 4, "sha256": ["f0922a82174b4007e06ac0bac4f79abd826c5cca88e201bfd927f889803c571d"]},
+{"name": "six", "version": "1.17.0", "stage": 4, "sha256": ["4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274"]},
+{"name": "sse-starlette", "version": "3.4.4", "stage": 4, "sha256": ["3f4dd50d8aed2771a091f3a83000323fc3844541c16b4fe585ae2420cc6df973"]},
 {"name": "starlette", "version": "0.52.1", "stage": 4, "sha256": ["0029d43eb3d273bc4f83a08720b4912ea4b071087a3b48db01b7c839f7954d74"]},
 {"name": "sympy", "version": "1.14.0", "stage": 4, "sha256": ["e091cc3e99d2141a0ba2847328f5479b05d94a6635cb96148ccb3f34671bd8f5"]},
 {"name": "termcolor", "version": "3.3.0", "stage": 4, "sha256": ["cf642efadaf0a8ebbbf4bc7a31cec2f9b5f21a9f726f4ccbb08192c9c26f43a5"]},
-{"name": "tiktoken", "version": "0.14.0", "stage": 4, "sha256": ["7db45b98e94adf4173a5cd7422b150999a7ee11ff847783a14f6e1b80cc38cb6"]},
+{"name": "tiktoken", "version": "0.13.0", "stage": 4, "sha256": ["3f277ebea5edd7b8bf03c6f9431e1d67d517530115572b2dc1d465326e8f88c7"]},
 {"name": "tokenizers", "version": "0.22.2", "stage": 4, "sha256": ["2249487018adec45d6e3554c71d46eb39fa8ea67156c640f7513eb26f318cec7"]},
 {"name": "tomlkit", "version": "0.13.3", "stage": 4, "sha256": ["c89c649d79ee40629a9fda55f8ace8c6a1b42deb912b2a8fd8d942ddadb606b0"]},
 {"name": "torch", "version": "2.10.0", "stage": 2, "sha256": ["5fd4117d89ffd47e3dcc71e71a22efac24828ad781c7e46aaaf56bf7f2796acf"]},
-{"name": "torch-npu", "version": "2.10.0.post6", "stage": 3, "sha256": ["48ab217890ab628caf0f091f4c104e9fd920251b62db851e9505140a25b59d37"]},
+{"name": "torch-npu", "version": "2.10.0.post4", "stage": 3, "sha256": ["5cee8b07d98b2188297916342fc587228bfca5703ffa8f48be1a69373414aa44"]},
 {"name": "torchaudio", "version": "2.10.0", "stage": 4, "sha256": ["42b148a0921a3721abd1f6ae098b1ec9f89703e555c4f7a0d44da87b8decbcb9"]},
 {"name": "torchdata", "version": "0.11.0", "stage": 4, "sha256": ["52b940fbbe0e00fb21cabddf528449d1bec5bfb0d0823b7487b15f951658ee33"]},
 {"name": "torchvision", "version": "0.25.0", "stage": 4, "sha256": ["b75deafa2dfea3e2c2a525559b04783515e3463f6e830cb71de0fb7ea36fe233"]},
-{"name": "tqdm", "version": "4.70.1", "stage": 4, "sha256": ["c293e525e6fef9c20e8728fd4612df02a0aa31bb5fe91ecd93e123b1b7bffa73"]},
+{"name": "tqdm", "version": "4.68.2", "stage": 4, "sha256": ["d4240441fb5353290b87d6a85968c9decc131a99b8c7faa28269d829de669ede"]},
 {"name": "transformers", "version": "5.6.0", "stage": 4, "sha256": ["def5aac47b28e2f1386fa64f2f458a5474ba7733ab74c1765e7c67a79d1f1cbd"]},
 {"name": "trl", "version": "0.24.0", "stage": 4, "sha256": ["a9145b7d4a4a33778de117bda48530f0cf5b2ac25acc07db80ad04836f490dfc"]},
-{"name": "typer", "version": "0.29.2", "stage": 4, "sha256": ["f30731f8ca758368b836b3714872e58e395cef8fcaff918c853b1969ed5274e7"]},
-{"name": "typing-extensions", "version": "4.16.0", "stage": 4, "sha256": ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"]},
-{"name": "typing-inspection", "version": "0.4.5", "stage": 4, "sha256": ["bc210535442b39e1bf2805e0c7a17dfd6a4ace760c84c7f7d16245d23a6b1c39"]},
+{"name": "typer", "version": "0.25.1", "stage": 4, "sha256": ["75caa44ed46a03fb2dab8808753ffacdbfea88495e74c85a28c5eefcf5f39c89"]},
+{"name": "typing-extensions", "version": "4.15.0", "stage": 4, "sha256": ["f0fa19c6845758ab08074a0cfa8b7aecb71c999ca73d62883bc25cc018c4e548"]},
+{"name": "typing-inspection", "version": "0.4.2", "stage": 4, "sha256": ["4ed1cacbdc298c220f1bd249ed5287caa16f34d44ef4e9c3d0cbad5b521545e7"]},
 {"name": "tyro", "version": "0.8.14", "stage": 4, "sha256": ["1904bffb0e4d5e16c5eb50c518c89a368a44d56405f79b316c58e1206c102e87"]},
-{"name": "tzdata", "version": "2026.6", "stage": 4, "sha256": ["0a10eec6e13ef16b627fabed9a5f2ba61a62b1c67f327305f4e7e412a70b4aec"]},
-{"name": "urllib3", "version": "2.8.0", "stage": 4, "sha256": ["0cf3cae568d36aa9576b28dfb35f11328f1cb974ca7647d9475ebb86c75ac6e3"]},
-{"name": "uvicorn", "version": "0.54.0", "stage": 4, "sha256": ["505bdb0f318731d45f1f712071fc781a8981f6847a31c902c9f5e652d4f67faf"]},
+{"name": "tzdata", "version": "2026.2", "stage": 4, "sha256": ["bbe9af844f658da81a5f95019480da3a89415801f6cc966806612cc7169bffe7"]},
+{"name": "urllib3", "version": "2.7.0", "stage": 4, "sha256": ["9fb4c81ebbb1ce9531cce37674bbc6f1360472bc18ca9a553ede278ef7276897"]},
+{"name": "uvicorn", "version": "0.49.0", "stage": 4, "sha256": ["ba3d14c3ee7e41c6c654c46c9eb489d33213cdd30aa1696eab1374337c13f68f"]},
 {"name": "websockets", "version": "15.0.1", "stage": 4, "sha256": ["e8b56bdcdb4505c8078cb6c7157d9811a85790f2f2b3632c7d1462ab5783d215", "f7a866fbc1e97b5c617ee4116daaa09b722101d4a3c170c787450ba409f9736f"]},
-{"name": "xxhash", "version": "4.1.0", "stage": 4, "sha256": ["09b78ce392272a9d121feb2fe6cb48d9538aa882bf8210485da4623e408b5b86"]},
-{"name": "yarl", "version": "1.25.1", "stage": 4, "sha256": ["4d781294bb815ecb5ea57ff6bbf8038e0a31a95fdf3e1788f66e0dc100d64b58", "681c758b0490f9e96b78e5fa8e8dc6e648e9185bb6eaebe73183c33ea0c445f3"]}
+{"name": "xxhash", "version": "3.7.0", "stage": 4, "sha256": ["f3e7b689c3bce16699efcf736066f5c6cc4472c3840fe4b22bd8279daf4abdac"]},
+{"name": "yarl", "version": "1.24.2", "stage": 4, "sha256": ["507cc19f0b45454e2d6dcd62ff7d062b9f77a2812404e62dbdaec05b50faa035", "2783d9226db8797636cd6896e4de81feed252d1db72265686c9558d97a4d94b9"]}
 ],
 "texts": {
 "en": {
@@ -1733,6 +2485,18 @@ LOCK = r"""
 "import-elsewhere-what": "import {name} loads {found}, which is not in this environment",
 "import-elsewhere-why": "PYTHONPATH or the user's site-packages take precedence over the lock's files",
 "import-elsewhere-mend": "unset PYTHONPATH, source CANN's set_env.sh again, and try PYTHONNOUSERSITE=1",
+"start-failed-what": "{list} cannot be started: {error}",
+"start-failed-why": "raised at {where}; modules and commands of the lock that fail so: {count}",
+"start-failed-mend": "see the full message: {command}",
+"start-died-what": "Python crashed when it started {list}: {error}",
+"start-died-why": "modules and commands of the lock that end so: {count}",
+"start-died-mend": "see the full message: {command}",
+"start-late-what": "not started after {seconds} s: {list}",
+"start-late-why": "it hangs, or this machine is slow; modules and commands that take so long: {count}",
+"start-late-mend": "try it alone: {command}; for a slow machine: verify.py --seconds 900",
+"start-untried-what": "not tried, as this machine has no NPU and no {library} of CANN or its driver: {list}",
+"start-untried-why": "modules and commands that are linked against that library, or load what is: {count}",
+"start-untried-mend": "run this on a machine with NPUs",
 "group-machine": "machine",
 "group-python": "Python",
 "group-cann": "CANN",
@@ -1743,6 +2507,7 @@ LOCK = r"""
 "group-collisions": "collisions",
 "group-requirements": "requirements",
 "group-imports": "imports",
+"group-starts": "starts",
 "group-npu": "NPU",
 "note-machine": "{system}, {machine}, glibc {glibc}",
 "note-python": "{found} ({python})",
@@ -1759,6 +2524,8 @@ LOCK = r"""
 "note-requirements": "pip check reports no problem",
 "note-requirements-but": "pip check reports only problems that the lock expects ({count})",
 "note-imports": "{list}",
+"note-starts": "imported {modules} modules, loaded {scripts} commands",
+"note-starts-but": "imported {modules} modules, loaded {scripts} commands; {excused} may fail, for the reasons below",
 "note-npu": "{count}, the first is {name}; tensor computation works",
 "state-ok": "ok",
 "state-warning": "warning",
@@ -1769,6 +2536,7 @@ LOCK = r"""
 "label-why": "   why: {why}",
 "label-mend": "   fix: {mend}",
 "label-because": "{what}: {why}",
+"label-left-out": "                        {what} fails: {why}",
 "label-ended": "Nothing else was checked: any other difference would only follow from this one.",
 "label-as-locked": "matches the lock (errors: 0, warnings: {warnings})",
 "label-differs": "differs from the lock (errors: {wrong}, warnings: {warnings})"
@@ -1924,6 +2692,18 @@ LOCK = r"""
 "import-elsewhere-what": "import {name} 得到的是 {found}，它不在此环境中",
 "import-elsewhere-why": "PYTHONPATH 或用户的 site-packages 优先于锁文件中的文件",
 "import-elsewhere-mend": "unset PYTHONPATH 后重新 source CANN 的 set_env.sh，并尝试 PYTHONNOUSERSITE=1",
+"start-failed-what": "{list} 无法启动：{error}",
+"start-failed-why": "出错处为 {where}；锁文件中因此失败的模块和命令数：{count}",
+"start-failed-mend": "查看完整信息：{command}",
+"start-died-what": "启动 {list} 时 Python 崩溃：{error}",
+"start-died-why": "锁文件中如此结束的模块和命令数：{count}",
+"start-died-mend": "查看完整信息：{command}",
+"start-late-what": "{seconds} 秒后仍未启动：{list}",
+"start-late-why": "它已挂起，或本机较慢；如此耗时的模块和命令数：{count}",
+"start-late-mend": "单独尝试：{command}；机器较慢时：verify.py --seconds 900",
+"start-untried-what": "未尝试（本机没有 NPU，也没有 CANN 或其驱动的 {library}）：{list}",
+"start-untried-why": "链接该库的模块和命令，以及加载它们的模块和命令的数量：{count}",
+"start-untried-mend": "请在有 NPU 的机器上运行",
 "group-machine": "机器",
 "group-python": "Python",
 "group-cann": "CANN",
@@ -1934,6 +2714,7 @@ LOCK = r"""
 "group-collisions": "冲突",
 "group-requirements": "依赖",
 "group-imports": "导入",
+"group-starts": "启动",
 "group-npu": "NPU",
 "note-machine": "{system}, {machine}, glibc {glibc}",
 "note-python": "{found} ({python})",
@@ -1950,6 +2731,8 @@ LOCK = r"""
 "note-requirements": "pip check 没有报告问题",
 "note-requirements-but": "pip check 只报告了锁文件预期之内的问题（{count} 个）",
 "note-imports": "{list}",
+"note-starts": "已导入 {modules} 个模块，已加载 {scripts} 个命令",
+"note-starts-but": "已导入 {modules} 个模块，已加载 {scripts} 个命令；另有 {excused} 个可以失败，原因见下",
 "note-npu": "{count} 个，第一个是 {name}；张量计算正常",
 "state-ok": "正常",
 "state-warning": "警告",
@@ -1960,6 +2743,7 @@ LOCK = r"""
 "label-why": "  原因：{why}",
 "label-mend": "  修复：{mend}",
 "label-because": "{what}：{why}",
+"label-left-out": "                        {what} 失败：{why}",
 "label-ended": "其余未检查：它们只会是由此引起的后果。",
 "label-as-locked": "与锁文件一致（错误：0，警告：{warnings}）",
 "label-differs": "与锁文件不一致（错误：{wrong}，警告：{warnings}）"

@@ -592,7 +592,7 @@ if [ "$dry_run" = no ]; then
 fi
 
 # built before the rest is downloaded: the build needs nothing of this environment, and if it fails, it fails early
-if stage 1 '4 distributions, built from source in a separate environment' '4 个软件包，在独立的环境中从源码构建' "$here/stages/1.txt"; then
+if stage 1 '5 distributions, built from source in a separate environment' '5 个软件包，在独立的环境中从源码构建' "$here/stages/1.txt"; then
     prepare_builder build-requirements.txt
     # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
     sources_of stages/1.txt
@@ -636,11 +636,11 @@ if stage 4 torch-npu torch-npu "$here/stages/4.txt"; then
     install_wheels "$python" stages/4.txt
 fi
 
-if stage 5 '125 distributions' '125 个软件包' "$here/stages/5.txt"; then
+if stage 5 '122 distributions' '122 个软件包' "$here/stages/5.txt"; then
     install_wheels "$python" stages/5.txt
 fi
 
-# mindspeed after megatron-core: verl's install script installs MindSpeed after Megatron-LM, because MindSpeed patches Megatron and its upper bound of numpy is the one that has to stay. (matrices/facts/mindspeed.toml:51)
+# mindspeed after megatron-core: verl's install script installs MindSpeed after Megatron-LM, because MindSpeed patches Megatron and its upper bound of numpy is the one that has to stay. (matrices/facts/mindspeed.toml:52)
 if stage 6 'mindspeed, from git' 'mindspeed，来自 git' "$here/stages/6.txt"; then
     builder=$(dirname "$(dirname "$python")")
     with=$python
@@ -681,4 +681,4 @@ if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" "${checks[@]}" ||
     fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" \
         "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
-say "mindspeed-llm is installed: 134 distributions, as locked" "mindspeed-llm 已安装：134 个软件包，与锁文件一致"
+say "mindspeed-llm is installed: 132 distributions, as locked" "mindspeed-llm 已安装：132 个软件包，与锁文件一致"

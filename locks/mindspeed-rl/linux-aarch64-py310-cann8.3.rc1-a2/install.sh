@@ -710,7 +710,7 @@ if stage 7 torch-npu torch-npu "$here/stages/7.txt"; then
     install_wheels "$python" stages/7.txt
 fi
 
-# mindspeed after megatron-core: verl's install script installs MindSpeed after Megatron-LM, because MindSpeed patches Megatron and its upper bound of numpy is the one that has to stay. (matrices/facts/mindspeed.toml:51)
+# mindspeed after megatron-core: verl's install script installs MindSpeed after Megatron-LM, because MindSpeed patches Megatron and its upper bound of numpy is the one that has to stay. (matrices/facts/mindspeed.toml:52)
 if stage 8 'mindspeed, from git' 'mindspeed，来自 git' "$here/stages/8.txt"; then
     prepare_builder build-requirements.txt
     source=$environment/src/mindspeed
@@ -754,7 +754,7 @@ if stage 11 'vllm-ascend, from git' 'vllm-ascend，来自 git' "$here/stages/11.
     run record vllm-ascend 0.10.0rc2.dev53+g1de16ead c1124c545f96e1ae43c9b506ec119fc2 '{"url": "https://github.com/vllm-project/vllm-ascend.git", "vcs_info": {"commit_id": "1de16ead8eecfec8903ec1b330b27a4fa2593c35", "requested_revision": "v0.10.0rc1-53-g1de16ead", "vcs": "git"}}'
 fi
 
-# verl-npu after verl, vllm, vllm-ascend, transformers and mindspeed: The guide installs the plugin last, because its setup.py looks for verl and vllm in the environment and patches what it finds. (matrices/facts/verl-npu.toml:30)
+# verl-npu after verl, vllm, vllm-ascend, transformers and mindspeed: The guide installs the plugin last, because its setup.py looks for verl and vllm in the environment and patches what it finds. (matrices/facts/verl-npu.toml:31)
 # verl-npu rewrites installed files of verl (matrices/facts/verl-npu.toml:14)
 if stage 12 'verl-npu, from git' 'verl-npu，来自 git' "$here/stages/12.txt"; then
     builder=$(dirname "$(dirname "$python")")

@@ -3,7 +3,7 @@
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
-    python verify.py [--full] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
+    python verify.py [--full] [--quick] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
 
 It changes nothing and needs only Python. Exit status: 0 matches, 1 something
 differs, 2 invalid command. The contents of the lock are at the end of this file.
@@ -13,12 +13,16 @@ from __future__ import annotations
 
 import argparse
 import base64
+import configparser
 import csv
 import errno
 import glob
 import hashlib
+import importlib
 import io
 import json
+import keyword
+import mmap
 import operator
 import os
 import platform
@@ -30,9 +34,12 @@ import stat
 import subprocess
 import sys
 import sysconfig
+import time
+import traceback
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.parser import HeaderParser
 from functools import total_ordering
@@ -164,6 +171,7 @@ def _build_rank(build: int | None) -> int:
 # What checks have in common: their context, what they find, and the files and programs of others.
 
 _SECONDS = 60
+SECONDS_TO_START = 300
 
 
 class LockedDistribution(NamedTuple):
@@ -195,9 +203,27 @@ class DriverNeed(NamedTuple):
     reason: Mapping[str, str]
 
 
+class Excuse(NamedTuple):
+    """What of a distribution may fail to start."""
+
+    # The normalized name of the distribution.
+    project: str
+    # Its modules, and its commands.
+    modules: Sequence[str]
+    scripts: Sequence[str]
+    # Whether they may fail only where there is no NPU.
+    npu: bool
+    # Why, in each language.
+    reason: Mapping[str, str]
+
+
 @dataclass(frozen=True)
 class LockedStack:
-    """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code."""
+    """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code.
+
+    The commands of distributions that are `requested`, as lines of the stack name them, are to start; `excuses` say
+    what may fail.
+    """
 
     stack: str
     target: str
@@ -212,6 +238,8 @@ class LockedStack:
     rewritten: Sequence[str] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
     driver: Sequence[DriverNeed] = ()
+    requested: Sequence[str] = ()
+    excuses: Sequence[Excuse] = ()
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
@@ -219,7 +247,9 @@ class LockedStack:
         """Read the lock's data, which is the last text of this file."""
         raw: dict[str, Any] = json.loads(text)
         pins = {pin["name"]: LockedDistribution(**pin) for pin in raw["pins"]}
-        return cls(**{**raw, "pins": pins, "driver": [DriverNeed(**need) for need in raw["driver"]]})
+        driver = [DriverNeed(**need) for need in raw["driver"]]
+        excuses = [Excuse(**excuse) for excuse in raw["excuses"]]
+        return cls(**{**raw, "pins": pins, "driver": driver, "excuses": excuses})
 
 
 def is_shared() -> bool:
@@ -227,9 +257,17 @@ def is_shared() -> bool:
     return sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta"))
 
 
+def show_nothing(_: str) -> None:
+    """Take a line of progress where nobody looks."""
+
+
 @dataclass(frozen=True)
 class CheckContext:
-    """The lock, where things are, how thoroughly to check, and the language of messages."""
+    """The lock, where things are, how thoroughly to check, and the language of messages.
+
+    `program` is the file of verify.py. `quick` leaves out what starts everything, which takes at most `seconds` for
+    each; `progress` is called with a line about it, empty at its end.
+    """
 
     lock: LockedStack
     folder: str
@@ -238,6 +276,10 @@ class CheckContext:
     wheelhouse: str = ""
     full: bool = False
     language: str = "en"
+    program: str = ""
+    quick: bool = False
+    seconds: float = SECONDS_TO_START
+    progress: Callable[[str], None] = show_nothing
 
     @property
     def python(self) -> str:
@@ -286,12 +328,19 @@ class Finding:
 
 @dataclass(frozen=True)
 class Group:
-    """The result of a check. `note` is the code of the text for a group without findings, if not its name."""
+    """The result of a check. `note` is the code of the text for a group without findings, if not its name.
+
+    A group that is `counted` has this text beside findings, too. `remarks` are lines below it, and `results` the rows
+    of everything that it tried, for the JSON.
+    """
 
     name: str
     findings: Sequence[Finding]
     values: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    counted: bool = False
+    remarks: Sequence[Mapping[str, str]] = ()
+    results: Sequence[Mapping[str, Any]] = ()
 
 
 def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
@@ -660,10 +709,14 @@ for name in json.loads(sys.argv[1]):
 """
 
 
+def import_environ(context: CheckContext) -> dict[str, str]:
+    """Return the variables of a Python that imports what is installed: a user's, with those of the lock."""
+    return {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def run_python(context: CheckContext, code: str, *arguments: str) -> tuple[list[dict[str, Any]], str]:
     """Run code in the environment with the lock's variables: the rows that it `tell`s, and how it ended."""
-    environ = {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
-    result = run_program([sys.executable, "-c", _TELL + code, *arguments], environ, _SECONDS_OF_IMPORTS)
+    result = run_program([sys.executable, "-c", _TELL + code, *arguments], import_environ(context), _SECONDS_OF_IMPORTS)
     rows = []
     for line in result.output.splitlines():
         try:
@@ -681,8 +734,7 @@ def check_imports(
     Without an NPU (on_npu), as where an image is built, a machine can lack libraries of CANN or its driver; a module
     that needs one of them cannot be tried there.
     """
-    homes = [os.path.realpath(path) for path in paths]
-    homes += [os.path.realpath(row.editable_folder) for row in installed.values() if row.editable_folder]
+    homes = homes_of(installed, paths)
     untried = list(context.lock.imports)
     findings: list[Finding] = []
     while untried:
@@ -697,21 +749,34 @@ def check_imports(
             if "error" in row:
                 findings.append(_failure(context, values, str(row["error"]).partition("\n")[0], on_npu=on_npu))
                 break
-            if row["path"] and not _within(str(row["path"]), homes):
+            if row["path"] and not is_within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
         untried = untried[untried.index(name) + 1 :]
     return Group("imports", findings, {"list": ", ".join(context.lock.imports)})
 
 
 def _failure(context: CheckContext, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:
-    missing = _MISSING_LIBRARY.search(error)
-    if missing is None:
+    library = missing_library(error)
+    if not library:
         return Finding("import-failed", {**values, "error": error})
-    code = "import-without-cann" if on_npu or _is_on_disk(context, missing[1]) else "import-untried"
-    return Finding(code, {**values, "library": missing[1]})
+    code = "import-without-cann" if on_npu or is_on_disk(context, library) else "import-untried"
+    return Finding(code, {**values, "library": library})
 
 
-def _is_on_disk(context: CheckContext, library: str) -> bool:
+def missing_library(error: str) -> str:
+    """Return the library of CANN or its driver that an error says was not found; nothing for another error."""
+    match = _MISSING_LIBRARY.search(error)
+    return match[1] if match else ""
+
+
+def homes_of(installed: Mapping[str, Installed], paths: Iterable[str]) -> list[str]:
+    """Return the folders that this environment's modules are in."""
+    homes = [os.path.realpath(path) for path in paths]
+    folders = [row.editable_folder for row in installed.values()]
+    return homes + [os.path.realpath(folder) for folder in folders if folder]
+
+
+def is_on_disk(context: CheckContext, library: str) -> bool:
     """Whether CANN or the driver has it where programs load it from (`devlib` has stand-ins for compilers)."""
     home = glob.escape(context.environ.get("ASCEND_HOME_PATH", ""))
     driver = f"{glob.escape(context.ascend)}/driver/lib64"
@@ -719,7 +784,8 @@ def _is_on_disk(context: CheckContext, library: str) -> bool:
     return any(glob.glob(f"{folder}/{library}") for folder in folders)
 
 
-def _within(path: str, homes: list[str]) -> bool:
+def is_within(path: str, homes: list[str]) -> bool:
+    """Return whether a module's file is in one of these folders."""
     real = os.path.realpath(path)
     return any(real.startswith(home.rstrip("/") + "/") for home in homes)
 
@@ -1157,6 +1223,654 @@ def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
     return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)
 
 
+# --- modules
+#
+# What of a distribution can be started: its top-level modules and its commands, by its files.
+
+# Folders and files beside a distribution's modules that nobody imports from an environment.
+_BESIDE = frozenset(
+    [
+        "__main__",
+        "benchmark",
+        "benchmarks",
+        "bin",
+        "build",
+        "conftest",
+        "dist",
+        "doc",
+        "docs",
+        "etc",
+        "example",
+        "examples",
+        "include",
+        "lib",
+        "lib64",
+        "noxfile",
+        "samples",
+        "scripts",
+        "setup",
+        "share",
+        "test",
+        "testing",
+        "tests",
+        "tools",
+    ]
+)
+# The groups of entry points that are loaded: commands, and what vllm loads whenever it starts.
+_COMMAND_GROUPS = (
+    "console_scripts",
+    "gui_scripts",
+    "vllm.general_plugins",
+    "vllm.platform_plugins",
+)
+# `x.py`, and what is compiled: `x.so`, `x.abi3.so`, `x.cpython-311-aarch64-linux-gnu.so`
+_MODULE_FILE = re.compile(r"(\w+)(?:\.py|(?:\.abi3|\.cpython-\w+-[\w-]+)?\.so)")
+_NAMESPACE_DEPTH = 2  # folders of a namespace package in which modules are looked for
+
+
+class Startable(NamedTuple):
+    """Something that a distribution offers to be started."""
+
+    # The normalized name of the distribution.
+    project: str
+    # "module" or "script".
+    kind: str
+    # The module's dotted name, or the name of the command.
+    name: str
+    # What is imported: the module, for a command with the attribute that it calls (`vllm.cli:main`).
+    target: str
+
+
+def startables(
+    installed: Mapping[str, Installed],
+    records: Mapping[str, Sequence[RecordRow]],
+    with_commands: Iterable[str],
+) -> list[Startable]:
+    """List the modules of distributions, and the commands of those `with_commands`.
+
+    A module that several distributions have is listed for the first one alone.
+    """
+    of_commands = set(with_commands)
+    found: list[Startable] = []
+    listed: set[str] = set()
+    for name in sorted(installed):
+        for module in top_modules(installed[name], records.get(name, ())):
+            if module not in listed:
+                listed.add(module)
+                found.append(Startable(name, "module", module, module))
+        if name in of_commands:
+            for command, target in _commands(installed[name]):
+                found.append(Startable(name, "script", command, target))
+    return found
+
+
+def top_modules(distribution: Installed, rows: Iterable[RecordRow]) -> list[str]:
+    """Return the modules that a distribution puts at the top, sorted.
+
+    Of a namespace package these are the packages and modules in it (`google.protobuf`). What is not
+    meant to be imported, such as `tests`, is left out; so are stubs, whose folders are no names.
+    """
+    start = distribution.root + "/"
+    paths = [row.path[len(start) :] for row in rows if row.path.startswith(start)]
+    files = [path.split("/") for path in paths]
+    packages = {tuple(parts[:-1]) for parts in files if _stem(parts[-1]) == "__init__"}
+    names: set[str] = set()
+    for parts in files:
+        name = _top_module(parts, packages)
+        if name and _is_meant(name) and _has_entry(os.path.join(distribution.root, *parts)):
+            names.add(".".join(name))
+    return sorted(names or _listed_modules(distribution))
+
+
+def _top_module(parts: Sequence[str], packages: set[tuple[str, ...]]) -> Sequence[str]:
+    """Return the parts of the name of the module that a file is, or is in; nothing if it is none."""
+    stem = _stem(parts[-1])
+    folders = parts[:-1]
+    if not stem:
+        return ()
+    for depth in range(1, len(folders) + 1):
+        if tuple(folders[:depth]) in packages:
+            return folders[:depth]
+    return (*folders, stem) if len(folders) <= _NAMESPACE_DEPTH else ()
+
+
+def _stem(filename: str) -> str:
+    """Return the name of the module that a file holds; nothing if it holds none."""
+    match = _MODULE_FILE.fullmatch(filename)
+    return match[1] if match and match[1].isidentifier() else ""
+
+
+def _is_meant(name: Sequence[str]) -> bool:
+    """Return whether a name can be imported, and is not that of tests and the like."""
+    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name):
+        return False
+    return name[0] not in _BESIDE and not name[0].startswith("__editable__")
+
+
+def _has_entry(path: str) -> bool:
+    """Return whether a file can be a module: a library (`libx.so`) lacks the function of one."""
+    if not path.endswith(".so"):
+        return True
+    entry = f"PyInit_{_stem(os.path.basename(path))}".encode()
+    try:
+        with open(path, "rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            return text.find(entry) >= 0
+    except (OSError, ValueError):  # the check of files tells what is wrong with it
+        return False
+
+
+def _listed_modules(distribution: Installed) -> list[str]:
+    """Return what top_level.txt lists, for an editable installation, whose files are elsewhere."""
+    text = _text(distribution, "top_level.txt") if distribution.editable_folder else ""
+    return [name for name in text.split() if _is_meant([name])]
+
+
+def _commands(distribution: Installed) -> list[tuple[str, str]]:
+    """Return the commands of a distribution, each with what it calls."""
+    parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=False)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # names differ by case
+    try:
+        parser.read_string(_text(distribution, "entry_points.txt"))
+    except configparser.Error:
+        return []
+    rows = []
+    for group in _COMMAND_GROUPS:
+        if parser.has_section(group):
+            for name, value in parser.items(group):
+                rows.append((name, re.split(r"\s*\[", value)[0].replace(" ", "")))
+    return rows
+
+
+def _text(distribution: Installed, name: str) -> str:
+    """Return the text of a file of a distribution's metadata, empty if it cannot be read."""
+    try:
+        return read_text(os.path.join(distribution.info, name)) or ""
+    except UnreadableError:
+        return ""
+
+
+# --- starter
+#
+# Start modules and commands, each in a process of its own: verify.py runs itself for this, not isolated.
+#
+# The process imports torch once and forks for each thing that is started, so that only what is not yet imported takes
+# time, and nothing that is started can do harm to the rest. A child gets a session of its own: whatever it leaves behind
+# is killed with it. It says with one line in a pipe how it went, no longer than what a pipe holds without a reader.
+#
+# This process runs no Python thread. Libraries that torch loads may have threads: those of OpenBLAS see to forks
+# themselves, those of OpenMP begin with the first computation. A child that hangs nevertheless is late, like any other.
+
+START_OPTION = "--start"
+_LONGEST_TEXT = 700  # characters of an error: an answer fits into a pipe, which holds 64 KiB
+_LONGEST_CHAIN = 20
+_PAUSE = 0.02
+_GRACE = 5
+
+
+class _Child(NamedTuple):
+    """A child that runs."""
+
+    # Which of the request's rows it starts.
+    number: int
+    # The end of its pipe that is read.
+    pipe: int
+    # When it was started, by the monotonic clock.
+    begun: float
+
+
+def serve_starts(file: str) -> int:
+    """Start what the request on standard input lists, and write a row for each; return the status.
+
+    The request is an object: `preload` are modules to be imported first, `targets` what is started
+    (`module` or `module:attribute`), `seconds` the limit for each, `workers` how many run at once.
+    The first row says that the preload is `ready`, the last one that all is `done`. A row of a
+    target has its `number` and `seconds`, and how it ended: `path`, `error` (with `cause`,
+    `missing` and `where`), `signal`, `status`, or `late`. `file` is this program, whose folder is
+    nothing that a user would have on the path.
+    """
+    request = json.loads(sys.stdin.read())
+    rows = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    _be_silent()
+    folder = os.path.dirname(os.path.abspath(file))
+    sys.path[:] = [path for path in sys.path if path and os.path.abspath(path) != folder]
+
+    def tell(row: Mapping[str, Any]) -> None:
+        rows.write(json.dumps(row) + "\n")
+        rows.flush()
+
+    seconds = float(request["seconds"])
+    signal.alarm(int(seconds) + 1)  # it ends this process if an import of the preload hangs
+    for module in request["preload"]:
+        importlib.import_module(module)
+    signal.alarm(0)
+    tell({"ready": True})
+    _Children(request["targets"], seconds, int(request["workers"]), tell).run()
+    tell({"done": True})
+    return 0
+
+
+class _Children:
+    """Runs a child for each target, so many at once."""
+
+    def __init__(
+        self,
+        targets: list[str],
+        seconds: float,
+        workers: int,
+        tell: Callable[[Mapping[str, Any]], None],
+    ) -> None:
+        self._targets = targets
+        self._seconds = seconds
+        self._workers = workers
+        self._tell = tell
+        self._running: dict[int, _Child] = {}  # by process
+        self._parent = os.getppid()
+
+    def run(self) -> None:
+        """Start everything; end all children if this process is to end, or its parent is gone."""
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        waiting = list(enumerate(self._targets))[::-1]
+        try:
+            while waiting or self._running:
+                while waiting and len(self._running) < self._workers:
+                    self._fork(*waiting.pop())
+                if not self._end_some():
+                    time.sleep(_PAUSE)
+                if os.getppid() != self._parent:
+                    break
+        finally:
+            for process in list(self._running):
+                _kill_session(process)
+
+    def _fork(self, number: int, target: str) -> None:
+        reader, writer = os.pipe()
+        process = os.fork()
+        if process == 0:
+            os.close(reader)
+            _start_and_exit(target, writer, int(self._seconds) + _GRACE)
+        os.close(writer)
+        self._running[process] = _Child(number, reader, time.monotonic())
+
+    def _end_some(self) -> bool:
+        """Tell of the children that have ended, and end those that are late; return if there were any."""
+        ended = False
+        for process, child in list(self._running.items()):
+            late = time.monotonic() - child.begun > self._seconds
+            if late:
+                _kill_session(process)
+            done, status = os.waitpid(process, 0 if late else os.WNOHANG)
+            if done == 0:
+                continue
+            _kill_group(process)  # what it left behind
+            del self._running[process]
+            spent = round(time.monotonic() - child.begun, 2)
+            row = {"late": True} if late else _answer(child.pipe, status)
+            os.close(child.pipe)
+            self._tell({"number": child.number, "seconds": spent, **row})
+            ended = True
+        return ended
+
+
+def _answer(pipe: int, status: int) -> dict[str, Any]:
+    """Return what a child that has ended said, or how it ended without a word."""
+    os.set_blocking(pipe, False)
+    try:
+        text = os.read(pipe, 1 << 16).decode()
+    except BlockingIOError:  # it said nothing, and a process that it left behind has the pipe
+        text = ""
+    if text.endswith("\n"):
+        answer: dict[str, Any] = json.loads(text)
+        return answer
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        names = {known.value: known.name for known in signal.Signals}
+        return {"signal": names.get(number, str(number))}
+    return {"status": os.WEXITSTATUS(status)}
+
+
+def _kill_session(process: int) -> None:
+    """Kill a child that is not reaped yet, and what it started."""
+    os.kill(process, signal.SIGKILL)  # it may not have its session yet
+    _kill_group(process)
+
+
+def _kill_group(process: int) -> None:
+    """Kill what is in the group of a child, which may be gone itself."""
+    with suppress(ProcessLookupError, PermissionError):  # there is nothing
+        os.killpg(process, signal.SIGKILL)
+
+
+def _start_and_exit(target: str, pipe: int, seconds: int) -> None:
+    """Start the target in this child, say how it went, and exit without what Python does at its end."""
+    try:
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.alarm(seconds)  # if this child's parent is killed
+        sys.argv[:] = [target.partition(":")[0]]
+        try:
+            row = {"path": _load(target)}
+        except BaseException as error:
+            row = _failure_row(error)
+        os.write(pipe, (json.dumps(row) + "\n").encode())
+    finally:
+        os._exit(0)
+
+
+def _load(target: str) -> str:
+    """Import the module, look up the attribute, and return where the module is from."""
+    name, _, attributes = target.partition(":")
+    module = importlib.import_module(name)
+    found: Any = module
+    for attribute in filter(None, attributes.split(".")):
+        found = getattr(found, attribute)
+    path = getattr(module, "__file__", None)
+    return str(path or next(iter(getattr(module, "__path__", [])), ""))
+
+
+def _failure_row(error: BaseException) -> dict[str, Any]:
+    """Return what there is to say of an exception.
+
+    `error` is its text, `cause` that of the first exception of its chain, `where` the line that
+    raised this one, `missing` the modules, distributions and names that the chain says are missing.
+    """
+    chain = list(_chain(error))
+    missing = [
+        str(link.name) for link in chain if isinstance(link, (ImportError, NameError)) and getattr(link, "name", None)
+    ]
+    return {
+        "error": _said(error),
+        "cause": _said(chain[-1]),
+        "where": _raised_at(chain[-1])[-200:],
+        "missing": [name[:100] for name in missing[:_LONGEST_CHAIN]],
+    }
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, and what it was caused by or raised during the handling of."""
+    link: BaseException | None = error
+    for _ in range(_LONGEST_CHAIN):
+        if link is None:
+            return
+        yield link
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+
+
+def _said(error: BaseException) -> str:
+    """Return an exception as Python's last line has it, on one line."""
+    try:
+        said = " ".join(str(error).split())
+    except Exception:
+        said = ""
+    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+
+
+def _raised_at(error: BaseException) -> str:
+    """Return file and line of an exception, relative to site-packages where it is in there."""
+    home = sysconfig.get_path("purelib") + "/"
+    places = [
+        f"{frame.filename[len(home) :] if frame.filename.startswith(home) else frame.filename}:{frame.lineno}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<frozen")
+    ]
+    return places[-1] if places else ""
+
+
+def _be_silent() -> None:
+    """Give this process and its children no standard input, output and error."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+
+
+# --- starts
+#
+# Whether what is installed starts: every module of the lock's distributions, and the commands of those it is for.
+#
+# The excuses of what may fail come from facts, as the lock has them: it needs a project that nobody asked for, or an NPU.
+
+_MOST_WORKERS = 4
+_LISTED_STARTS = 6
+_NPU_MODULE = "torch_npu"  # who can import it has CANN and a driver
+
+
+class Started(NamedTuple):
+    """How it went with something that was started."""
+
+    # What was started.
+    what: Startable
+    # The row of the process that started it; see `serve_starts`.
+    row: Mapping[str, Any]
+
+    @property
+    def failed(self) -> bool:
+        """Whether it did not start."""
+        return "path" not in self.row
+
+    @property
+    def title(self) -> str:
+        """What it is called in a list: `import x`, or the command's name."""
+        return f"import {self.what.name}" if self.what.kind == "module" else self.what.name
+
+
+class StartRequest(NamedTuple):
+    """What a process is to start, and how."""
+
+    # The program's file, which runs itself.
+    program: str
+    # The Python of the environment.
+    python: str
+    # The variables of the process.
+    environ: Mapping[str, str]
+    # The limit for each.
+    seconds: float
+    # Called with the number of those that have ended, and with the last one.
+    progress: Callable[[int, Startable], None]
+
+
+def start_all(request: StartRequest, whats: Sequence[Startable], preload: Sequence[str] = ()) -> list[Started]:
+    """Start each of these, and return how it went, in the same order.
+
+    The modules of `preload` are imported once for all of them, if they can be.
+    """
+    rows = _answers(request, whats, preload)
+    if rows is None and preload:
+        rows = _answers(request, whats, [])
+    unknown = {"error": "the process that starts it has ended", "cause": "", "where": "", "missing": []}
+    return [Started(what, (rows or {}).get(number, unknown)) for number, what in enumerate(whats)]
+
+
+def _answers(
+    request: StartRequest, whats: Sequence[Startable], preload: Sequence[str]
+) -> dict[int, dict[str, Any]] | None:
+    """Return the row of each by its number; None if nothing was started, as the preload failed."""
+    text = {
+        "preload": preload,
+        "targets": [what.target for what in whats],
+        "seconds": request.seconds,
+        "workers": min(_MOST_WORKERS, os.cpu_count() or 1),
+    }
+    command = [request.python, request.program, START_OPTION]
+    process = subprocess.Popen(  # noqa: S603
+        command,
+        env=dict(request.environ),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with process:
+        try:
+            return _read_answers(process, json.dumps(text), whats, request.progress)
+        finally:
+            process.terminate()  # it ends its children, if this program is interrupted
+
+
+def _read_answers(
+    process: subprocess.Popen[bytes],
+    text: str,
+    whats: Sequence[Startable],
+    progress: Callable[[int, Startable], None],
+) -> dict[int, dict[str, Any]] | None:
+    """Give the process its request, and read its rows until the last one, or until it ends."""
+    if process.stdin is None or process.stdout is None:
+        raise AssertionError("both are pipes")
+    with suppress(BrokenPipeError):  # it has ended, and has no rows
+        process.stdin.write(text.encode())
+        process.stdin.close()
+    rows: dict[int, dict[str, Any]] | None = None
+    for line in process.stdout:
+        row = json.loads(line)
+        if row.get("done"):
+            break
+        if row.get("ready"):
+            rows = {}
+        elif rows is not None:
+            rows[row["number"]] = row
+            progress(len(rows), whats[row["number"]])
+    return rows
+
+
+class Verdict(NamedTuple):
+    """What is to be said of something that was started."""
+
+    # "ok", "elsewhere" (it is not this environment's), "excused", "untried" (without a library of
+    # CANN) or "failed".
+    outcome: str
+    # Why it is excused, or the library that it is untried without.
+    reason: str = ""
+
+
+def check_starts(
+    context: CheckContext,
+    installed: Mapping[str, Installed],
+    records: Mapping[str, Sequence[RecordRow]],
+    paths: Iterable[str],
+    *,
+    on_npu: bool,
+) -> Group:
+    """Start what the lock's distributions have, apart from the imports that the lock lists itself."""
+    pinned = {name: installed[name] for name in context.lock.pins if name in installed}
+    found = startables(pinned, records, context.lock.requested)
+    whats = [what for what in found if what.target not in context.lock.imports]
+    started = start_all(_request(context, len(whats), on_npu=on_npu), whats, preload=_preload(pinned))
+    context.progress("")
+    works = on_npu or any(one.what.target == _NPU_MODULE and not one.failed for one in started)
+    homes = homes_of(installed, paths)
+    judged = [(one, _judge(context, one, homes, npu_works=works)) for one in started]
+    excused = [(one, verdict) for one, verdict in judged if verdict.outcome == "excused"]
+    by_kind = {kind: sum(what.kind == kind for what in whats) for kind in ("module", "script")}
+    return Group(
+        "starts",
+        list(_findings(context, judged)),
+        {
+            "modules": str(by_kind["module"]),
+            "scripts": str(by_kind["script"]),
+            "excused": str(len(excused)),
+        },
+        note="starts-but" if excused else "",
+        counted=True,
+        remarks=[{"what": one.title, "why": verdict.reason} for one, verdict in excused],
+        results=[_result(one, verdict) for one, verdict in judged],
+    )
+
+
+def _preload(installed: Container[str]) -> list[str]:
+    return ["torch"] if "torch" in installed else []
+
+
+def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest:
+    environ = import_environ(context)
+    if not on_npu:
+        environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+
+    def progress(done: int, what: Startable) -> None:
+        context.progress(f"{done}/{count} {what.name}")
+
+    return StartRequest(context.program, sys.executable, environ, context.seconds, progress)
+
+
+def _judge(context: CheckContext, started: Started, homes: list[str], *, npu_works: bool) -> Verdict:
+    """Say how it counts. A machine with an NPU that works has no excuse for what needs one."""
+    what, row = started.what, started.row
+    if not started.failed:
+        is_ours = what.kind == "script" or not row["path"] or is_within(str(row["path"]), homes)
+        return Verdict("ok" if is_ours else "elsewhere")
+    excuse = excuse_of(what, context.lock.excuses, npu_works=npu_works)
+    if excuse is not None:
+        return Verdict("excused", excuse.reason[context.language])
+    library = missing_library(f"{row.get('error', '')} {row.get('cause', '')}")
+    if library and not npu_works and not is_on_disk(context, library):
+        return Verdict("untried", library)
+    return Verdict("failed")
+
+
+def excuse_of(what: Startable, excuses: Iterable[Excuse], *, npu_works: bool) -> Excuse | None:
+    """Return the excuse for something that fails, None if there is none that holds."""
+    for excuse in excuses:
+        names = excuse.modules if what.kind == "module" else excuse.scripts
+        if excuse.project == what.project and what.name in names and not (excuse.npu and npu_works):
+            return excuse
+    return None
+
+
+def _findings(context: CheckContext, judged: Sequence[tuple[Started, Verdict]]) -> Iterator[Finding]:
+    """Yield a finding for all that fails for one reason: much fails where one module does."""
+    groups: dict[tuple[str, str], list[Started]] = {}
+    for started, verdict in judged:
+        if verdict.outcome == "elsewhere":
+            values = {"name": started.what.name, "found": str(started.row["path"])}
+            yield Finding("import-elsewhere", values)
+        elif verdict.outcome == "untried":
+            groups.setdefault(("start-untried", verdict.reason), []).append(started)
+        elif verdict.outcome == "failed":
+            groups.setdefault(_ending(started.row), []).append(started)
+    for (code, why), alike in groups.items():
+        first = alike[0]
+        values = {
+            **list_and_count([one.title for one in alike], _LISTED_STARTS),
+            "error": why,
+            "library": why,
+            "where": str(first.row.get("where", "")) or first.what.project,
+            "seconds": f"{context.seconds:g}",
+            "command": shown_command(context, _code(first.what)),
+        }
+        yield Finding(code, values)
+
+
+def _ending(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the code of the finding about something that failed, and what is said of it."""
+    if row.get("late"):
+        return "start-late", ""
+    if "signal" in row:
+        return "start-died", f"killed by {row['signal']}"
+    if "status" in row:
+        return "start-died", f"exit status {row['status']}"
+    return "start-failed", str(row["cause"] or row["error"])
+
+
+def _code(what: Startable) -> str:
+    """Return the line of Python that starts it."""
+    module, _, attribute = what.target.partition(":")
+    return f"import {module}; {module}.{attribute}" if attribute else f"import {module}"
+
+
+def _result(started: Started, verdict: Verdict) -> dict[str, Any]:
+    """Return what the JSON says of something that was started."""
+    what = started.what
+    row = {key: value for key, value in started.row.items() if key not in ("number", "path")}
+    reason = {"reason": verdict.reason} if verdict.reason else {}
+    return {
+        "project": what.project,
+        "kind": what.kind,
+        "name": what.name,
+        "target": what.target,
+        "outcome": verdict.outcome,
+        **reason,
+        **row,
+    }
+
+
 # --- main
 #
 # The command line of verify.py, and what it prints: a line for each group while the checks run, then what differs.
@@ -1183,6 +1897,7 @@ WARNINGS = (
     "python-shared",
     "soc-unknown",
     "soc-unnamed",
+    "start-untried",
 )
 
 
@@ -1194,6 +1909,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     if sys.stdout is None:  # it is closed, and no other file may get its number
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.stdout = os.fdopen(1, "w", closefd=False)
+    if list(arguments) == [START_OPTION]:  # this program runs itself so, not isolated
+        return serve_starts(file)
     lock = LockedStack.parse(text)
     options = _options(arguments, sorted(lock.texts))
     if options.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
@@ -1209,6 +1926,10 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         wheelhouse=os.path.abspath(options.wheelhouse) if options.wheelhouse else _bundle(folder),
         full=options.full,
         language=_language(options.lang, lock.texts),
+        program=os.path.abspath(file),
+        quick=options.quick,
+        seconds=options.seconds,
+        progress=show_nothing if options.json or not sys.stderr.isatty() else _show_progress,
     )
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
     if options.machine:
@@ -1259,6 +1980,8 @@ def checks(context: CheckContext) -> Iterator[Group]:
     yield check_requirements(context)
     if context.lock.imports:
         yield check_imports(context, installed, paths, on_npu=tool.has_npu)
+    if not context.quick:
+        yield check_starts(context, installed, records, paths, on_npu=tool.has_npu)
     if "torch-npu" in context.lock.pins:
         yield check_npu(context, tool)
 
@@ -1301,6 +2024,16 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
     parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
     parser.add_argument(
+        "--quick", action="store_true", help="import only the modules that the stack lists, instead of all of them"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=_positive,
+        metavar="N",
+        default=SECONDS_TO_START,
+        help="how long each module or command may take to start (default: %(default)s)",
+    )
+    parser.add_argument(
         "--machine", action="store_true", help="print what is wrong with the machine, CANN, driver and SoC, a line each"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -1316,6 +2049,23 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         help="where driver and CANN are installed (default: $ASCEND_LOCK_ROOT, else /usr/local/Ascend)",
     )
     return parser.parse_args(arguments)
+
+
+def _positive(text: str) -> float:
+    """Return the number of an option. Raises ArgumentTypeError if it is none, or not above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e6:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of seconds above 0")
+    return number
+
+
+def _show_progress(line: str) -> None:
+    """Show a line on the terminal in the place of the one before, or none."""
+    sys.stderr.write(f"\r{printable(line)[:70]}\x1b[K" if line else "\r\x1b[K")
+    sys.stderr.flush()
 
 
 class UnwritableError(Exception):
@@ -1344,9 +2094,11 @@ class Report:
         self._groups.append(row)
         codes = Counter(finding.code for finding in group.findings)
         counts = [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
-        note = ", ".join(counts) or self._note(group)
+        note = ", ".join([self._note(group)] * (group.counted or not counts) + counts)
         state = self._texts[f"state-{row['state']}"]
         self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
+        for remark in group.remarks:
+            self._say(self._fill("label-left-out", remark))
         self.is_hopeless = any(part["code"] in _ENDS and part["state"] == "wrong" for part in row["findings"])
 
     def for_install(self, group: Group) -> str:
@@ -1410,7 +2162,8 @@ class Report:
             rows.append({**row, "values": dict(finding.values)})
         states = {row["state"] for row in rows}
         state = "wrong" if "wrong" in states else "warning" if states else "ok"
-        return {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
+        report = {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
+        return {**report, "results": list(group.results)} if group.results else report
 
     def _note(self, group: Group) -> str:
         """The text for a group without findings."""
@@ -1462,6 +2215,8 @@ LOCK = r"""
 "rewritten": [],
 "absent": {},
 "driver": [{"by": "CANN 9.1.0", "wanted": "hdk >= 25.2.0", "ranges": [[[">=", "25.2.0"]]], "binding": false, "reason": {"en": "CANN 9.1.X needs HDK (driver and firmware) 25.2.X or newer; 25.0.X does not work. Huawei pairs 9.1.0 with 26.0.RC1 and 9.1.1 with 26.1.1. (vendor: gitcode.com/cann/release-management 9.1.0/release-notes.md; hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md)", "zh": "CANN 9.1.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.2.X \u6216\u66f4\u65b0\u7684\u7248\u672c\uff0c25.0.X \u4e0d\u884c\u3002\u534e\u4e3a\u7ed9 9.1.0 \u7684\u914d\u5957\u7248\u672c\u662f 26.0.RC1\uff0c\u7ed9 9.1.1 \u7684\u662f 26.1.1\u3002\uff08\u5382\u5546\uff1agitcode.com/cann/release-management 9.1.0/release-notes.md; hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md\uff09"}}],
+"requested": ["decorator", "deepspeed", "ms-swift", "torch", "torch-npu", "torchvision"],
+"excuses": [{"project": "attrdict", "modules": ["attrdict"], "scripts": [], "npu": false, "reason": {"en": "It takes Mapping from `collections`, where Python 3.10 and newer no longer have it. There is no newer release. ms-swift requires it for code that comes with some checkpoints (DeepSeek-VL), and does not import it itself: those cannot be loaded with it.", "zh": "\u5b83\u4ece `collections` \u5bfc\u5165 Mapping\uff0c\u800c Python 3.10 \u8d77\u90a3\u91cc\u5df2\u6ca1\u6709\u5b83\uff0c\u9879\u76ee\u4e5f\u6ca1\u6709\u66f4\u65b0\u7684\u7248\u672c\u3002ms-swift \u8981\u6c42\u5b83\u662f\u4e3a\u4e86\u67d0\u4e9b checkpoint\uff08DeepSeek-VL\uff09\u81ea\u5e26\u7684\u4ee3\u7801\uff0c\u672c\u8eab\u5e76\u4e0d\u5bfc\u5165\u5b83\uff1b\u8fd9\u4e9b checkpoint \u56e0\u6b64\u65e0\u6cd5\u52a0\u8f7d\u3002"}}, {"project": "cpm-kernels", "modules": ["cpm_kernels"], "scripts": [], "npu": false, "reason": {"en": "It calls the CUDA runtime as soon as it is imported, so it can never be imported on an NPU. ms-swift requires it for the quantized checkpoints of ChatGLM, whose own code imports it, and does not import it itself.", "zh": "\u5b83\u4e00\u88ab\u5bfc\u5165\u5c31\u8c03\u7528 CUDA runtime\uff0c\u56e0\u6b64\u5728 NPU \u4e0a\u6c38\u8fdc\u65e0\u6cd5\u5bfc\u5165\u3002ms-swift \u8981\u6c42\u5b83\u662f\u4e3a\u4e86 ChatGLM \u7684\u91cf\u5316 checkpoint\uff08\u7531 checkpoint \u81ea\u5e26\u7684\u4ee3\u7801\u5bfc\u5165\uff09\uff0cms-swift \u672c\u8eab\u5e76\u4e0d\u5bfc\u5165\u5b83\u3002"}}],
 "pins": [
 {"name": "absl-py", "version": "2.5.1", "stage": 4, "sha256": ["721200f2f0e9960f2ca9dc3a2a706b201f5f75d812c158f059cbbe29eeafbdb8"]},
 {"name": "accelerate", "version": "1.15.0", "stage": 4, "sha256": ["97eacca0b73e45cb867dbf8c5d5d4dc32219544300e0c8992c7334dc2ef33cec"]},
@@ -1471,21 +2226,21 @@ LOCK = r"""
 {"name": "aiosignal", "version": "1.4.0", "stage": 4, "sha256": ["053243f8b92b990551949e63930a839ff0cf0b0ebbe0597b0f3fb19e1a0fe82e"]},
 {"name": "aliyun-python-sdk-core", "version": "2.16.1", "stage": 4, "sha256": ["0f25a6e8ec1ea29c76610278cff81cbff85149a6e692bf2398a6f9b77e5e7424"]},
 {"name": "aliyun-python-sdk-kms", "version": "2.16.5", "stage": 4, "sha256": ["24b6cdc4fd161d2942619479c8d050c63ea9cd22b044fe33b60bbb60153786f0"]},
-{"name": "annotated-doc", "version": "0.0.7", "stage": 4, "sha256": ["6bc31bbbec6dfaaedc1676dbc11dbda96fe22a2b5c400e9ebad113fec44a9dc6"]},
+{"name": "annotated-doc", "version": "0.0.5", "stage": 4, "sha256": ["117bac03a25ede5df5440e855b32d556049ca169ead221505badf432fed4b101"]},
 {"name": "annotated-types", "version": "0.8.0", "stage": 4, "sha256": ["f072f4d804ea359e4eaf198b1af7a8b0943881a87f31bb764f8bf219bb9419e0"]},
-{"name": "anyio", "version": "4.16.0", "stage": 4, "sha256": ["c66ae634e0b8228396b801741beb3294326d4b6102f7bba4041c0dfb58c29026"]},
+{"name": "anyio", "version": "4.15.1", "stage": 4, "sha256": ["6152fdbbf9a77fdec97731721bebf7c4c44f7c29b424b0065826173efc7ed101"]},
 {"name": "attrdict", "version": "2.0.1", "stage": 4, "sha256": ["9432e3498c74ff7e1b20b3d93b45d766b71cbffa90923496f82c4ae38b92be34"]},
 {"name": "attrs", "version": "26.1.0", "stage": 4, "sha256": ["c647aa4a12dfbad9333ca4e71fe62ddc36f4e63b2d260a37a8b83d2f043ac309"]},
 {"name": "binpacking", "version": "2.0.1", "stage": 4, "sha256": ["f274a60486543e2def108d05e7ae81a83e045d7bf872ae830f1582629e53ebdf"]},
 {"name": "certifi", "version": "2026.10.19.post1", "stage": 4, "sha256": ["1324c476b4811eff41a8bc2122cd0bbd4d9c7234c725446d99ab1612b3a7fdd2"]},
-{"name": "cffi", "version": "2.1.1", "stage": 4, "sha256": ["68e62fe11f30d5ca8289242866f0a5291402d8529ca2178ab8afc5c9694ae890"]},
+{"name": "cffi", "version": "1.17.1", "stage": 4, "sha256": ["da95af8214998d77a98cc14e3a3bd00aa191526343078b530ceb0bd710fb48a5"]},
 {"name": "charset-normalizer", "version": "3.5.2", "stage": 4, "sha256": ["b91363207bd9dc966a691e959bb47f64b30f7ac4b072be9968b366982f7db77c", "d19fbd981a488e22cd04883659ca6b08f50b5974f9fd7c95655ef6a043e5893f", "b6b751274acb69d77b3323d6b7dbaa3c7fdfc1eb829b7eb61d262f32e1af9685"]},
-{"name": "click", "version": "8.5.1", "stage": 4, "sha256": ["8bb5376d2006950386f8c6427613334a2acadc5f559cb80e638d00b4df957e37"]},
-{"name": "cloudpickle", "version": "3.1.3", "stage": 4, "sha256": ["1654f4f18e416447210a63c5c25a135d65a292156aa5fa519dfa4baf7726dddb"]},
+{"name": "click", "version": "8.5.0", "stage": 4, "sha256": ["255bc9599cf7748b4b1a446ccc735421bd08a2ae529a8b88597d3de5664ee360"]},
+{"name": "cloudpickle", "version": "3.1.2", "stage": 4, "sha256": ["9acb47f6afd73f60dc1df93bb801b472f05ff42fa6c84167d25cb206be1fbf4a"]},
 {"name": "contourpy", "version": "1.4.0", "stage": 4, "sha256": ["43c3ccbb32c6294b183dcc8e8c46dacf5ecef809497e3d48a5be298eef185ad0"]},
 {"name": "cpm-kernels", "version": "1.0.11", "stage": 4, "sha256": ["eab7f211f3b3f6a0686ded4c15cd7d9158393cdf69a931fa5b96a5fbcd366822"]},
 {"name": "crcmod", "version": "1.7", "stage": 1, "built": true, "sha256": ["dc7051a0db5f2bd48665a990d3ec1cc305a466a77358ca4492826f41f283601e"]},
-{"name": "cryptography", "version": "50.0.2", "stage": 4, "sha256": ["87e9ce85beb6b328ba370cc6e6aea483c92617b4c95b1d33a49297eb662bfb04", "f9f6143a8c75945eb960d9eb98905a441394abfa24afaae239d514ffb2586480", "79def8d059362e7831389ed3be0ecdf58a89386e1271e35dd9f5af84e81bffd0", "0ddc924c04591c2811ca024d62ecad4f7f6f08af8939c211438f48a16bd23602", "dfe9763530994147d9af1def057a5b9658b00e8f8fe8743d144d1e0911c2e454", "c5e67125c7dca78d199ec4e116aa93dbb83494808ecbb8211a2cb09b1bf41dbd"]},
+{"name": "cryptography", "version": "46.0.0", "stage": 4, "sha256": ["80a548a5862d6912a45557a101092cd6c64ae1475b82cef50ee305d14a75f598", "1b4fba84166d906a22027f0d958e42f3a4dbbb19c28ea71f0fb7812380b04e3c", "4f70cbade61a16f5e238c4b0eb4e258d177a2fcb59aa0aae1236594f7b0ae338", "9aa85222f03fdb30defabc7a9e1e3d4ec76eb74ea9fe1504b2800844f9c98440", "d14eaf1569d6252280516bedaffdd65267428cdbc3a8c2d6de63753cf0863d5e", "83af84ebe7b6e9b6de05050c79f8cc0173c864ce747b53abce6a11e940efdc0d"]},
 {"name": "cycler", "version": "0.12.1", "stage": 4, "sha256": ["85cef7cff222d8644161529808465972e51340599459b8ac3ccbac5a854e0d30"]},
 {"name": "dacite", "version": "1.9.2", "stage": 4, "sha256": ["053f7c3f5128ca2e9aceb66892b1a3c8936d02c686e707bee96e19deef4bc4a0"]},
 {"name": "datasets", "version": "4.8.4", "stage": 4, "sha256": ["cdc8bee4698e549d78bf1fed6aea2eebc760b22b084f07e6fc020c6577a6ce6d"]},
@@ -1494,31 +2249,30 @@ LOCK = r"""
 {"name": "defusedxml", "version": "0.7.1", "stage": 4, "sha256": ["a352e7e428770286cc899e2542b6cdaedb2b4953ff269a210103ec58f6198a61"]},
 {"name": "dill", "version": "0.4.1", "stage": 4, "sha256": ["1e1ce33e978ae97fcfcff5638477032b801c46c7c65cf717f95fbc2248f79a9d"]},
 {"name": "einops", "version": "0.8.2", "stage": 4, "sha256": ["54058201ac7087911181bfec4af6091bb59380360f069276601256a76af08193"]},
-{"name": "fastapi", "version": "0.165.0", "stage": 4, "sha256": ["896f48462042bb4f162147eb8fac7e858753dc1f486765709baf105d70e4fc5b"]},
-{"name": "filelock", "version": "4.2.12", "stage": 4, "sha256": ["21decfec02f116ed4c954433cdb31f28c3b346b784543177b6d7059da2702ee9"]},
+{"name": "fastapi", "version": "0.162.0", "stage": 4, "sha256": ["3785963de305dd09912426cb81f2d230fce98ab3521cdfe97265c8d14983128c"]},
+{"name": "filelock", "version": "4.2.4", "stage": 4, "sha256": ["301241438c57936ef93f4243a94f2559022268bfcf9b375a9a72eb0f8db8358e"]},
 {"name": "fonttools", "version": "4.68.0", "stage": 4, "sha256": ["b41e71b2657c9843b2327b4e3c116db1757dc8cd05d978cd47cb5061272d4997", "d76f8fdcb6936f5e1045a0c9dd721a4bf11112e60d1e243bfa1d39f06a8b3104"]},
 {"name": "frozenlist", "version": "1.8.0", "stage": 4, "sha256": ["96f423a119f4777a4a056b66ce11527366a8bb92f54e541ade21f2374433f6d4", "0c18a16eab41e82c295618a77502e17b195883241c563b00f0aa5106fc4eaa0d"]},
 {"name": "fsspec", "version": "2026.2.0", "stage": 4, "sha256": ["98de475b5cb3bd66bedd5c4679e87b4fdfe1a3bf4d707b151b3c07e58c9a2437"]},
-{"name": "grpcio", "version": "1.85.3", "stage": 4, "sha256": ["258c579112434464d24dd5f8f73bf4b220a9c88219bef4d6f56410b5363a0a81"]},
+{"name": "grpcio", "version": "1.85.0", "stage": 4, "sha256": ["b1ea46f63a7a9e19ce5cc09be0a6f9b347e0dcc14c4ab47b48488f6c093b8171"]},
 {"name": "h11", "version": "0.16.0", "stage": 4, "sha256": ["63cf8bbe7522de3bf65932fda1d9c2772064ffb3dae62d55932da54b31cb6c86"]},
-{"name": "hf-xet", "version": "1.8.0", "stage": 4, "sha256": ["8800e3444770f2c630b361bc6d5c6ebb770b7830646cf632fbb79d0e5bbc9e7f"]},
+{"name": "hf-xet", "version": "1.7.0", "stage": 4, "sha256": ["fcfd6c22418e57dd5b3aea649e813b2e2cfb2aebf317b210d90f1fe4b3018b52"]},
 {"name": "hjson", "version": "3.1.0", "stage": 4, "sha256": ["65713cdcf13214fb554eb8b4ef803419733f4f5e551047c9b711098ab7186b89"]},
 {"name": "httpcore", "version": "1.0.9", "stage": 4, "sha256": ["2d400746a40668fc9dec9810239072b40b4484b640a8c38fd654a024c7a1bf55"]},
-{"name": "httpcore2", "version": "2.16.2", "stage": 4, "sha256": ["16051ae2a42f776007543f32de9349a317b23d2cbb4e1456b4bac0e88b87419a"]},
+{"name": "httpcore2", "version": "2.16.0", "stage": 4, "sha256": ["5c4358319f2602d984ad93182c9fee5160f22e9da7babdda870a5e7c4e2dc34f"]},
 {"name": "httpx", "version": "0.28.1", "stage": 4, "sha256": ["d909fcccc110f8c7faf814ca82a9a4d816bc5a6dbfea25d6591d6985b8ba59ad"]},
-{"name": "httpx2", "version": "2.16.2", "stage": 4, "sha256": ["f05c13aade4c45dbf1c9060647a1058f0acad62398fad96e741269edb33d46f5"]},
+{"name": "httpx2", "version": "2.16.0", "stage": 4, "sha256": ["fd2c5d7909e8d86fe92d53020c310ca0e4e431b838c207c5754b9bbf0308d49a"]},
 {"name": "huggingface-hub", "version": "1.33.0", "stage": 4, "sha256": ["04e434b06e100eddbce9a6e817d72693a7884b10a79bd67ab48080d5c07eb899"]},
 {"name": "idna", "version": "3.20", "stage": 4, "sha256": ["ab7ae7122974553370f0bdb919e1a960b2cd1bc1ef0276416d896db81c14582c"]},
-{"name": "importlib-metadata", "version": "10.2.0", "stage": 4, "sha256": ["c7a4bf1c7479601f6b8e437cfc14f4f77028ba62a8f34ae95cd93d9774dfba51"]},
+{"name": "importlib-metadata", "version": "10.1.0", "stage": 4, "sha256": ["cf45ce66a929c64e994185a809c04840d0501db17e663810d993d0f4829265c7"]},
 {"name": "jinja2", "version": "3.1.6", "stage": 4, "sha256": ["85ece4451f492d0c13c5dd7c13a64681a86afae63a5f347908daf103ce6d2f67"]},
-{"name": "jiter", "version": "0.19.0", "stage": 4, "sha256": ["fcce75459e06cf811395581f6d256e2535d165ec4d223b809115a59b4ea6f398"]},
+{"name": "jiter", "version": "0.18.0", "stage": 4, "sha256": ["d7424194e68ef44e94290961f59319850d7ce11a329a3957f91709c15ded6618"]},
 {"name": "jmespath", "version": "1.1.0", "stage": 4, "sha256": ["a5663118de4908c91729bea0acadca56526eb2698e83de10cd116ae0f4e97c64"]},
 {"name": "joblib", "version": "1.6.0", "stage": 4, "sha256": ["3dbbf9f6e4b592a2357b854608e980fe6390d131d7a82f011a377ef2ebef7aba"]},
-{"name": "json-repair", "version": "0.64.6", "stage": 4, "sha256": ["4affdb56208ec2b34d668a4384583b8b080d4e2ff48cc2f8c07a5cf46d559e2f"]},
+{"name": "json-repair", "version": "0.64.2", "stage": 4, "sha256": ["1dec7868c05abff0c52e91dc896e01f28fda6ba1c9f2a9ede18ab520dde637e1"]},
 {"name": "kiwisolver", "version": "1.5.1", "stage": 4, "sha256": ["d27c2123977cb9269c30a49ba45f03a4323017ef693e19db4ec9dbe1299a3002"]},
-{"name": "lazy-importer", "version": "0.1.0", "stage": 4, "sha256": ["bd93fab7bef18e842eea02b839410954d37889140dc64ca4d9680aec6880c739"]},
-{"name": "markdown", "version": "3.11.3", "stage": 4, "sha256": ["e1a31a112232504d753e5c01bb8c2de90d3f0ba986b063e10770cf7695b09e73"]},
-{"name": "markdown-it-py", "version": "4.3.0", "stage": 4, "sha256": ["7aa1511a46c39138de78d9eba92ce47e63124d8003fc98b3a351909e04239efa"]},
+{"name": "markdown", "version": "3.11.2", "stage": 4, "sha256": ["f80390747a2a0ff2ba54da074ce4f862f72a6685f608cd2637b646a6d83993f5"]},
+{"name": "markdown-it-py", "version": "4.2.0", "stage": 4, "sha256": ["9f7ebbcd14fe59494226453aed97c1070d83f8d24b6fc3a3bcf9a38092641c4a"]},
 {"name": "markupsafe", "version": "3.0.4", "stage": 4, "sha256": ["6a45c3d514f2436064db00d7fc8778d888f0236ebfed649b53d13a59e69ad51b"]},
 {"name": "matplotlib", "version": "3.11.2", "stage": 4, "sha256": ["1b9a7ad579856284135e401ecc918c5f8a017ee30539298862a109f51b971710"]},
 {"name": "mdurl", "version": "0.1.2", "stage": 4, "sha256": ["84008a41e51615a49fc9966191ff91509e3c40b939176e643fd50a5c2196b8f8"]},
@@ -1532,37 +2286,37 @@ LOCK = r"""
 {"name": "networkx", "version": "3.7", "stage": 4, "sha256": ["e3fd2c13a7814cee3746340d8d7f8598a67f16a58bf47fb7f8793fab6efca1b0"]},
 {"name": "ninja", "version": "1.13.2", "stage": 4, "sha256": ["d775a5e43e9088f507a6250d57fcf5678eb31268c545feb5064ffeee33735622"]},
 {"name": "nltk", "version": "3.10.4", "stage": 4, "sha256": ["769ba5413f265b7d3e87cd163cc28efa01e29eeef8bb6080bc907949d9fcfb51"]},
-{"name": "numpy", "version": "2.5.5", "stage": 4, "sha256": ["a0750f2156d53446caca85663d0b65d67214e1664b9050454a731ea1418d176a"]},
-{"name": "openai", "version": "3.57.0", "stage": 4, "sha256": ["f97bc74024c06ced8428b56c4a3594066709d3082779bf9d0b4b6092fbf587a8"]},
-{"name": "opentelemetry-api", "version": "1.45.2", "stage": 4, "sha256": ["2cbd737377e710ee740d261c94e93fa0f08e6d037c18f17513cc0a2d94479a34"]},
+{"name": "numpy", "version": "2.5.4", "stage": 4, "sha256": ["fe4d21ab149f15e4e6043dfb0de87e6e5f34ac176cde83060e9802981fca2ac2"]},
+{"name": "openai", "version": "3.40.0", "stage": 4, "sha256": ["dfcfd4f65ee5a8bb824da90c9ad7fa0dda7f3bd472a7c564dffc6183f0a0b55c"]},
+{"name": "opentelemetry-api", "version": "1.45.1", "stage": 4, "sha256": ["b31553efa588ae44bc306f863c785c5333a9ecc091248c6ee68b4b6c87fdedfb"]},
 {"name": "oss2", "version": "2.19.1", "stage": 1, "built": true, "sha256": ["a8ab9ee7eb99e88a7e1382edc6ea641d219d585a7e074e3776e9dec9473e59c1"]},
 {"name": "packaging", "version": "26.3", "stage": 4, "sha256": ["d7193f7c8e4e93f444fde0262bf90af30e16fa0ad0ad44cb553c87339b23cd1c"]},
-{"name": "pandas", "version": "3.1.1", "stage": 4, "sha256": ["0f628bb9a4681695da1dcc04efef86bc8c67095300d8da928b9886259cb0dada"]},
+{"name": "pandas", "version": "3.1.0", "stage": 4, "sha256": ["9b4e696ff70ed06e986feeec09356c491ce878d0df69a36c8e591b6a38afa29b"]},
 {"name": "peft", "version": "0.20.0", "stage": 4, "sha256": ["0fbba16ffebfad3de96e06f2da6860fd860292324b85b6141909fa1e26ea9233"]},
 {"name": "pillow", "version": "13.0.0", "stage": 4, "sha256": ["8bf295fe459343bc6093c8e5e0df60bfa189e0fcb775a22e2c2488fdeccc6c0d"]},
 {"name": "propcache", "version": "0.5.4", "stage": 4, "sha256": ["60a64cbccaa11b7760ce705a14ada17ba459e7ca9f23ba587eb013821032d7ef", "62c60aec739ed00124573cce1178138fd690c7676352d67a37328c1cf51d7468"]},
 {"name": "protobuf", "version": "7.36.2", "stage": 4, "sha256": ["e11e1f0180583a2af89db6a2ecd9e8dc40aa6d2988ca175bfd0e6d12ea72d74e", "bdb3a345d48db958e6ce1f18e508beb0cc981d64f24088427549c866cd039f1e"]},
 {"name": "psutil", "version": "7.2.2", "stage": 4, "sha256": ["b0726cecd84f9474419d67252add4ac0cd9811b04d61123054b9fb6f57df6e9e"]},
 {"name": "py-cpuinfo", "version": "9.0.0", "stage": 4, "sha256": ["859625bc251f64e21f077d099d4162689c762b5d6a4c3c97553d56241c9674d5"]},
-{"name": "pyarrow", "version": "26.0.1", "stage": 4, "sha256": ["6c18167774fb599d42444b7ac558a893d49e750fb14232b538955e6f0d1d51ea"]},
+{"name": "pyarrow", "version": "26.0.0", "stage": 4, "sha256": ["01c863a18bd9c8412453dd0d92de6d0ee7b2b3d6fb079d9734a4b2a3c8bd4453"]},
 {"name": "pycparser", "version": "3.12", "stage": 4, "sha256": ["a076f3f489b39b43ed13563a1dafe42447445bec2e294154ec5c57fcdda4c85e"]},
-{"name": "pycryptodome", "version": "4.4.0", "stage": 4, "sha256": ["33e69ac53f745e5d1c8f06dc9b0d43a8236d2026f6de7a19e1a160aa307d933b"]},
-{"name": "pydantic", "version": "2.14.4", "stage": 4, "sha256": ["653a2ad9f6d8858529c77c72717d0ea991d6c6837fe683246b2f4b2bbfc3fadc"]},
-{"name": "pydantic-core", "version": "2.50.5", "stage": 4, "sha256": ["07a62d44515d674d750cfd86b7ce1dd93111be870f378d7c27b37aeb78d0cb4a"]},
+{"name": "pycryptodome", "version": "4.2.0", "stage": 4, "sha256": ["f6f30a457bd83a3074747d11bcb95375397a2e9b9a6b9179ab001e0cdd8ed0c5"]},
+{"name": "pydantic", "version": "2.14.1", "stage": 4, "sha256": ["9195d967ec791692a04438115466764fb8b9a27b31f14a760437694f40d6b454"]},
+{"name": "pydantic-core", "version": "2.50.1", "stage": 4, "sha256": ["c18db21573bd2c6489f9a544b7499f0df2853958c568e5e783536ee1f690af41"]},
 {"name": "pygments", "version": "2.21.0", "stage": 4, "sha256": ["2363c69b61c4a97c838da3b130dcd6468f4848992b21a82f2a63ec34377137d9"]},
 {"name": "pyparsing", "version": "3.3.3", "stage": 4, "sha256": ["ece8c00a69cf01b45d0b1dedabb469c90d8caf996d4fda40f147627a122849a4"]},
-{"name": "python-dateutil", "version": "4.0.0", "stage": 4, "sha256": ["a5e246f79eb80475e691bf93862cead98decd8a498cf53ba0516fcdc0f50dc1c"]},
-{"name": "pyyaml", "version": "6.0.4", "stage": 4, "sha256": ["45e37dd647db9d67b757444c74060c064ace5fdaa08f42bf4fda3812275d423e"]},
-{"name": "regex", "version": "2026.11.19", "stage": 4, "sha256": ["70a2ad913b9a22342f8f66aa8d1cd484b4f1cf54ea360a15c5ccb17d35b06afd"]},
+{"name": "python-dateutil", "version": "3.0.0", "stage": 4, "sha256": ["3c79630202e4152c6add678446984236efe4f57e84d8e892aab0637bab82e9fd"]},
+{"name": "pyyaml", "version": "6.0.3", "stage": 4, "sha256": ["9149cad251584d5fb4981be1ecde53a1ca46c891a79788c0df828d2f166bda28"]},
+{"name": "regex", "version": "2026.9.29", "stage": 4, "sha256": ["f93bc1c3486ef3747e07c9d7c1d0a147b8fbaab975f80e348aed6f71309dfaca"]},
 {"name": "requests", "version": "2.34.2", "stage": 4, "sha256": ["2a0d60c172f83ac6ab31e4554906c0f3b3588d37b5cb939b1c061f4907e278e0"]},
 {"name": "rich", "version": "15.0.0", "stage": 4, "sha256": ["33bd4ef74232fb73fe9279a257718407f169c09b78a87ad3d296f548e27de0bb"]},
 {"name": "rouge", "version": "1.0.1", "stage": 4, "sha256": ["28d118536e8c774dc47d1d15ec266479b4dd0914c4672ce117d4002789bdc644"]},
 {"name": "safetensors", "version": "0.8.0", "stage": 4, "sha256": ["7a46e5ff292c356d6991e60942ba7f79817682d3a2cef0702136448cb9c4d235"]},
 {"name": "scipy", "version": "1.18.1", "stage": 4, "sha256": ["3c085faa2cfa879c5141df483f836f4d691045a078224a670fa570fa01612d89"]},
-{"name": "sentencepiece", "version": "0.2.3", "stage": 4, "sha256": ["a6b735a8027b998c163e540fdde66ac0bb95fc471f6f4165c8df35fb45385116"]},
+{"name": "sentencepiece", "version": "0.2.2", "stage": 4, "sha256": ["cbce24284f51f71d10a42b7b9c964dcb9048b28f1c8e5db40bcbcb6f428cba6a"]},
 {"name": "setuptools", "version": "84.2.1", "stage": 4, "sha256": ["ca140b45d5325a9478f880e351484f62fef15f336462e449ca0c03c873d589c2"]},
 {"name": "shellingham", "version": "1.5.4", "stage": 4, "sha256": ["7ecfff8f2fd72616f7481040475a65b2bf8af90a56c89140852d1120324e8686"]},
-{"name": "simplejson", "version": "4.3.0", "stage": 4, "sha256": ["213ce37252f42ff591a8e802c634185a37d1fc79a8356afab5b8271343dd6678", "48d5d79d723300b49f18bbd88d786c0410cc58b869c121024a132e2e49f9cf35"]},
+{"name": "simplejson", "version": "4.2.0", "stage": 4, "sha256": ["e8910997afb7bae918b1ccf766e106e37707c8f8b4c61ac6ce433c4c86c5848f", "c2a2e5f43287cbe3413f7b73b04d5a6f75c7bd93d783e628f5978853a2ef738d"]},
 {"name": "six", "version": "1.17.0", "stage": 4, "sha256": ["4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274"]},
 {"name": "sniffio", "version": "1.3.1", "stage": 4, "sha256": ["2f6da418d1f1e0fddd844478f41680e794e6051915791a034ff65e5f100525a2"]},
 {"name": "sortedcontainers", "version": "2.4.0", "stage": 4, "sha256": ["a163dcaede0f1c021485e957a39245190e74249897e2ae4b2aa38595db237ee0"]},
@@ -1580,14 +2334,14 @@ LOCK = r"""
 {"name": "transformers-stream-generator", "version": "0.0.5", "stage": 1, "built": true, "sha256": ["271deace0abf9c0f83b36db472c8ba61fdc7b04d1bf89d845644acac2795ed57"]},
 {"name": "trl", "version": "0.29.1", "stage": 4, "sha256": ["f9490cd1af93f3dce1cfdfe0fa1de108dbc46a2f6c2f90485cc2b4021c43eef3"]},
 {"name": "truststore", "version": "0.10.5", "stage": 4, "sha256": ["9aaaedaefaf06d8b206278cf8b5012bc897f485a874503501e12d776df78951c"]},
-{"name": "typer", "version": "0.29.2", "stage": 4, "sha256": ["f30731f8ca758368b836b3714872e58e395cef8fcaff918c853b1969ed5274e7"]},
+{"name": "typer", "version": "0.27.3", "stage": 4, "sha256": ["e50022f28b82a86313e54501317a1db64bf8f8d036ff8cfe5ca7e47675454aff"]},
 {"name": "typing-extensions", "version": "4.16.0", "stage": 4, "sha256": ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"]},
-{"name": "typing-inspection", "version": "0.4.5", "stage": 4, "sha256": ["bc210535442b39e1bf2805e0c7a17dfd6a4ace760c84c7f7d16245d23a6b1c39"]},
-{"name": "tzdata", "version": "2026.6", "stage": 4, "sha256": ["0a10eec6e13ef16b627fabed9a5f2ba61a62b1c67f327305f4e7e412a70b4aec"]},
+{"name": "typing-inspection", "version": "0.4.4", "stage": 4, "sha256": ["65b8397ba37ccbce054456aaccddfc91e6e3083c92824df348d96ca832f3f147"]},
+{"name": "tzdata", "version": "2026.5", "stage": 4, "sha256": ["b683bd1b6659ddcd810ff02ad09ba821d4bf1065072805063eb35c49617905ac"]},
 {"name": "urllib3", "version": "2.8.0", "stage": 4, "sha256": ["0cf3cae568d36aa9576b28dfb35f11328f1cb974ca7647d9475ebb86c75ac6e3"]},
 {"name": "uvicorn", "version": "0.54.0", "stage": 4, "sha256": ["505bdb0f318731d45f1f712071fc781a8981f6847a31c902c9f5e652d4f67faf"]},
 {"name": "werkzeug", "version": "3.1.9", "stage": 4, "sha256": ["6392e50c78460ba618e5b21f08a71f59c99ce99cdc6cf6e3dd7e6ccca8754fab"]},
-{"name": "xxhash", "version": "4.1.0", "stage": 4, "sha256": ["09b78ce392272a9d121feb2fe6cb48d9538aa882bf8210485da4623e408b5b86"]},
+{"name": "xxhash", "version": "4.0.2", "stage": 4, "sha256": ["1fce8df7958f0828bd78d2ecfd9b11510abff9edc0e28fa7f7ca0ddcee2f0a8b"]},
 {"name": "yarl", "version": "1.25.1", "stage": 4, "sha256": ["4d781294bb815ecb5ea57ff6bbf8038e0a31a95fdf3e1788f66e0dc100d64b58", "681c758b0490f9e96b78e5fa8e8dc6e648e9185bb6eaebe73183c33ea0c445f3"]},
 {"name": "zipp", "version": "4.1.2", "stage": 4, "sha256": ["b30cb6cd253122169c47de245ca24a86bac2a5d3802ba15bf7ba6414eb9e144d"]},
 {"name": "zstandard", "version": "0.25.0", "stage": 4, "sha256": ["6dffecc361d079bb48d7caef5d673c88c8988d3d33fb74ab95b7ee6da42652ea"]}
@@ -1744,6 +2498,18 @@ LOCK = r"""
 "import-elsewhere-what": "import {name} loads {found}, which is not in this environment",
 "import-elsewhere-why": "PYTHONPATH or the user's site-packages take precedence over the lock's files",
 "import-elsewhere-mend": "unset PYTHONPATH, source CANN's set_env.sh again, and try PYTHONNOUSERSITE=1",
+"start-failed-what": "{list} cannot be started: {error}",
+"start-failed-why": "raised at {where}; modules and commands of the lock that fail so: {count}",
+"start-failed-mend": "see the full message: {command}",
+"start-died-what": "Python crashed when it started {list}: {error}",
+"start-died-why": "modules and commands of the lock that end so: {count}",
+"start-died-mend": "see the full message: {command}",
+"start-late-what": "not started after {seconds} s: {list}",
+"start-late-why": "it hangs, or this machine is slow; modules and commands that take so long: {count}",
+"start-late-mend": "try it alone: {command}; for a slow machine: verify.py --seconds 900",
+"start-untried-what": "not tried, as this machine has no NPU and no {library} of CANN or its driver: {list}",
+"start-untried-why": "modules and commands that are linked against that library, or load what is: {count}",
+"start-untried-mend": "run this on a machine with NPUs",
 "group-machine": "machine",
 "group-python": "Python",
 "group-cann": "CANN",
@@ -1754,6 +2520,7 @@ LOCK = r"""
 "group-collisions": "collisions",
 "group-requirements": "requirements",
 "group-imports": "imports",
+"group-starts": "starts",
 "group-npu": "NPU",
 "note-machine": "{system}, {machine}, glibc {glibc}",
 "note-python": "{found} ({python})",
@@ -1770,6 +2537,8 @@ LOCK = r"""
 "note-requirements": "pip check reports no problem",
 "note-requirements-but": "pip check reports only problems that the lock expects ({count})",
 "note-imports": "{list}",
+"note-starts": "imported {modules} modules, loaded {scripts} commands",
+"note-starts-but": "imported {modules} modules, loaded {scripts} commands; {excused} may fail, for the reasons below",
 "note-npu": "{count}, the first is {name}; tensor computation works",
 "state-ok": "ok",
 "state-warning": "warning",
@@ -1780,6 +2549,7 @@ LOCK = r"""
 "label-why": "   why: {why}",
 "label-mend": "   fix: {mend}",
 "label-because": "{what}: {why}",
+"label-left-out": "                        {what} fails: {why}",
 "label-ended": "Nothing else was checked: any other difference would only follow from this one.",
 "label-as-locked": "matches the lock (errors: 0, warnings: {warnings})",
 "label-differs": "differs from the lock (errors: {wrong}, warnings: {warnings})"
@@ -1935,6 +2705,18 @@ LOCK = r"""
 "import-elsewhere-what": "import {name} 得到的是 {found}，它不在此环境中",
 "import-elsewhere-why": "PYTHONPATH 或用户的 site-packages 优先于锁文件中的文件",
 "import-elsewhere-mend": "unset PYTHONPATH 后重新 source CANN 的 set_env.sh，并尝试 PYTHONNOUSERSITE=1",
+"start-failed-what": "{list} 无法启动：{error}",
+"start-failed-why": "出错处为 {where}；锁文件中因此失败的模块和命令数：{count}",
+"start-failed-mend": "查看完整信息：{command}",
+"start-died-what": "启动 {list} 时 Python 崩溃：{error}",
+"start-died-why": "锁文件中如此结束的模块和命令数：{count}",
+"start-died-mend": "查看完整信息：{command}",
+"start-late-what": "{seconds} 秒后仍未启动：{list}",
+"start-late-why": "它已挂起，或本机较慢；如此耗时的模块和命令数：{count}",
+"start-late-mend": "单独尝试：{command}；机器较慢时：verify.py --seconds 900",
+"start-untried-what": "未尝试（本机没有 NPU，也没有 CANN 或其驱动的 {library}）：{list}",
+"start-untried-why": "链接该库的模块和命令，以及加载它们的模块和命令的数量：{count}",
+"start-untried-mend": "请在有 NPU 的机器上运行",
 "group-machine": "机器",
 "group-python": "Python",
 "group-cann": "CANN",
@@ -1945,6 +2727,7 @@ LOCK = r"""
 "group-collisions": "冲突",
 "group-requirements": "依赖",
 "group-imports": "导入",
+"group-starts": "启动",
 "group-npu": "NPU",
 "note-machine": "{system}, {machine}, glibc {glibc}",
 "note-python": "{found} ({python})",
@@ -1961,6 +2744,8 @@ LOCK = r"""
 "note-requirements": "pip check 没有报告问题",
 "note-requirements-but": "pip check 只报告了锁文件预期之内的问题（{count} 个）",
 "note-imports": "{list}",
+"note-starts": "已导入 {modules} 个模块，已加载 {scripts} 个命令",
+"note-starts-but": "已导入 {modules} 个模块，已加载 {scripts} 个命令；另有 {excused} 个可以失败，原因见下",
 "note-npu": "{count} 个，第一个是 {name}；张量计算正常",
 "state-ok": "正常",
 "state-warning": "警告",
@@ -1971,6 +2756,7 @@ LOCK = r"""
 "label-why": "  原因：{why}",
 "label-mend": "  修复：{mend}",
 "label-because": "{what}：{why}",
+"label-left-out": "                        {what} 失败：{why}",
 "label-ended": "其余未检查：它们只会是由此引起的后果。",
 "label-as-locked": "与锁文件一致（错误：0，警告：{warnings}）",
 "label-differs": "与锁文件不一致（错误：{wrong}，警告：{warnings}）"

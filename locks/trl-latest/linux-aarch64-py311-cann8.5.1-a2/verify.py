@@ -3,7 +3,7 @@
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
-    python verify.py [--full] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
+    python verify.py [--full] [--quick] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
 
 It changes nothing and needs only Python. Exit status: 0 matches, 1 something
 differs, 2 invalid command. The contents of the lock are at the end of this file.
@@ -13,12 +13,16 @@ from __future__ import annotations
 
 import argparse
 import base64
+import configparser
 import csv
 import errno
 import glob
 import hashlib
+import importlib
 import io
 import json
+import keyword
+import mmap
 import operator
 import os
 import platform
@@ -30,9 +34,12 @@ import stat
 import subprocess
 import sys
 import sysconfig
+import time
+import traceback
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.parser import HeaderParser
 from functools import total_ordering
@@ -164,6 +171,7 @@ def _build_rank(build: int | None) -> int:
 # What checks have in common: their context, what they find, and the files and programs of others.
 
 _SECONDS = 60
+SECONDS_TO_START = 300
 
 
 class LockedDistribution(NamedTuple):
@@ -195,9 +203,27 @@ class DriverNeed(NamedTuple):
     reason: Mapping[str, str]
 
 
+class Excuse(NamedTuple):
+    """What of a distribution may fail to start."""
+
+    # The normalized name of the distribution.
+    project: str
+    # Its modules, and its commands.
+    modules: Sequence[str]
+    scripts: Sequence[str]
+    # Whether they may fail only where there is no NPU.
+    npu: bool
+    # Why, in each language.
+    reason: Mapping[str, str]
+
+
 @dataclass(frozen=True)
 class LockedStack:
-    """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code."""
+    """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code.
+
+    The commands of distributions that are `requested`, as lines of the stack name them, are to start; `excuses` say
+    what may fail.
+    """
 
     stack: str
     target: str
@@ -212,6 +238,8 @@ class LockedStack:
     rewritten: Sequence[str] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
     driver: Sequence[DriverNeed] = ()
+    requested: Sequence[str] = ()
+    excuses: Sequence[Excuse] = ()
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
@@ -219,7 +247,9 @@ class LockedStack:
         """Read the lock's data, which is the last text of this file."""
         raw: dict[str, Any] = json.loads(text)
         pins = {pin["name"]: LockedDistribution(**pin) for pin in raw["pins"]}
-        return cls(**{**raw, "pins": pins, "driver": [DriverNeed(**need) for need in raw["driver"]]})
+        driver = [DriverNeed(**need) for need in raw["driver"]]
+        excuses = [Excuse(**excuse) for excuse in raw["excuses"]]
+        return cls(**{**raw, "pins": pins, "driver": driver, "excuses": excuses})
 
 
 def is_shared() -> bool:
@@ -227,9 +257,17 @@ def is_shared() -> bool:
     return sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta"))
 
 
+def show_nothing(_: str) -> None:
+    """Take a line of progress where nobody looks."""
+
+
 @dataclass(frozen=True)
 class CheckContext:
-    """The lock, where things are, how thoroughly to check, and the language of messages."""
+    """The lock, where things are, how thoroughly to check, and the language of messages.
+
+    `program` is the file of verify.py. `quick` leaves out what starts everything, which takes at most `seconds` for
+    each; `progress` is called with a line about it, empty at its end.
+    """
 
     lock: LockedStack
     folder: str
@@ -238,6 +276,10 @@ class CheckContext:
     wheelhouse: str = ""
     full: bool = False
     language: str = "en"
+    program: str = ""
+    quick: bool = False
+    seconds: float = SECONDS_TO_START
+    progress: Callable[[str], None] = show_nothing
 
     @property
     def python(self) -> str:
@@ -286,12 +328,19 @@ class Finding:
 
 @dataclass(frozen=True)
 class Group:
-    """The result of a check. `note` is the code of the text for a group without findings, if not its name."""
+    """The result of a check. `note` is the code of the text for a group without findings, if not its name.
+
+    A group that is `counted` has this text beside findings, too. `remarks` are lines below it, and `results` the rows
+    of everything that it tried, for the JSON.
+    """
 
     name: str
     findings: Sequence[Finding]
     values: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    counted: bool = False
+    remarks: Sequence[Mapping[str, str]] = ()
+    results: Sequence[Mapping[str, Any]] = ()
 
 
 def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
@@ -660,10 +709,14 @@ for name in json.loads(sys.argv[1]):
 """
 
 
+def import_environ(context: CheckContext) -> dict[str, str]:
+    """Return the variables of a Python that imports what is installed: a user's, with those of the lock."""
+    return {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def run_python(context: CheckContext, code: str, *arguments: str) -> tuple[list[dict[str, Any]], str]:
     """Run code in the environment with the lock's variables: the rows that it `tell`s, and how it ended."""
-    environ = {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
-    result = run_program([sys.executable, "-c", _TELL + code, *arguments], environ, _SECONDS_OF_IMPORTS)
+    result = run_program([sys.executable, "-c", _TELL + code, *arguments], import_environ(context), _SECONDS_OF_IMPORTS)
     rows = []
     for line in result.output.splitlines():
         try:
@@ -681,8 +734,7 @@ def check_imports(
     Without an NPU (on_npu), as where an image is built, a machine can lack libraries of CANN or its driver; a module
     that needs one of them cannot be tried there.
     """
-    homes = [os.path.realpath(path) for path in paths]
-    homes += [os.path.realpath(row.editable_folder) for row in installed.values() if row.editable_folder]
+    homes = homes_of(installed, paths)
     untried = list(context.lock.imports)
     findings: list[Finding] = []
     while untried:
@@ -697,21 +749,34 @@ def check_imports(
             if "error" in row:
                 findings.append(_failure(context, values, str(row["error"]).partition("\n")[0], on_npu=on_npu))
                 break
-            if row["path"] and not _within(str(row["path"]), homes):
+            if row["path"] and not is_within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
         untried = untried[untried.index(name) + 1 :]
     return Group("imports", findings, {"list": ", ".join(context.lock.imports)})
 
 
 def _failure(context: CheckContext, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:
-    missing = _MISSING_LIBRARY.search(error)
-    if missing is None:
+    library = missing_library(error)
+    if not library:
         return Finding("import-failed", {**values, "error": error})
-    code = "import-without-cann" if on_npu or _is_on_disk(context, missing[1]) else "import-untried"
-    return Finding(code, {**values, "library": missing[1]})
+    code = "import-without-cann" if on_npu or is_on_disk(context, library) else "import-untried"
+    return Finding(code, {**values, "library": library})
 
 
-def _is_on_disk(context: CheckContext, library: str) -> bool:
+def missing_library(error: str) -> str:
+    """Return the library of CANN or its driver that an error says was not found; nothing for another error."""
+    match = _MISSING_LIBRARY.search(error)
+    return match[1] if match else ""
+
+
+def homes_of(installed: Mapping[str, Installed], paths: Iterable[str]) -> list[str]:
+    """Return the folders that this environment's modules are in."""
+    homes = [os.path.realpath(path) for path in paths]
+    folders = [row.editable_folder for row in installed.values()]
+    return homes + [os.path.realpath(folder) for folder in folders if folder]
+
+
+def is_on_disk(context: CheckContext, library: str) -> bool:
     """Whether CANN or the driver has it where programs load it from (`devlib` has stand-ins for compilers)."""
     home = glob.escape(context.environ.get("ASCEND_HOME_PATH", ""))
     driver = f"{glob.escape(context.ascend)}/driver/lib64"
@@ -719,7 +784,8 @@ def _is_on_disk(context: CheckContext, library: str) -> bool:
     return any(glob.glob(f"{folder}/{library}") for folder in folders)
 
 
-def _within(path: str, homes: list[str]) -> bool:
+def is_within(path: str, homes: list[str]) -> bool:
+    """Return whether a module's file is in one of these folders."""
     real = os.path.realpath(path)
     return any(real.startswith(home.rstrip("/") + "/") for home in homes)
 
@@ -1157,6 +1223,654 @@ def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
     return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)
 
 
+# --- modules
+#
+# What of a distribution can be started: its top-level modules and its commands, by its files.
+
+# Folders and files beside a distribution's modules that nobody imports from an environment.
+_BESIDE = frozenset(
+    [
+        "__main__",
+        "benchmark",
+        "benchmarks",
+        "bin",
+        "build",
+        "conftest",
+        "dist",
+        "doc",
+        "docs",
+        "etc",
+        "example",
+        "examples",
+        "include",
+        "lib",
+        "lib64",
+        "noxfile",
+        "samples",
+        "scripts",
+        "setup",
+        "share",
+        "test",
+        "testing",
+        "tests",
+        "tools",
+    ]
+)
+# The groups of entry points that are loaded: commands, and what vllm loads whenever it starts.
+_COMMAND_GROUPS = (
+    "console_scripts",
+    "gui_scripts",
+    "vllm.general_plugins",
+    "vllm.platform_plugins",
+)
+# `x.py`, and what is compiled: `x.so`, `x.abi3.so`, `x.cpython-311-aarch64-linux-gnu.so`
+_MODULE_FILE = re.compile(r"(\w+)(?:\.py|(?:\.abi3|\.cpython-\w+-[\w-]+)?\.so)")
+_NAMESPACE_DEPTH = 2  # folders of a namespace package in which modules are looked for
+
+
+class Startable(NamedTuple):
+    """Something that a distribution offers to be started."""
+
+    # The normalized name of the distribution.
+    project: str
+    # "module" or "script".
+    kind: str
+    # The module's dotted name, or the name of the command.
+    name: str
+    # What is imported: the module, for a command with the attribute that it calls (`vllm.cli:main`).
+    target: str
+
+
+def startables(
+    installed: Mapping[str, Installed],
+    records: Mapping[str, Sequence[RecordRow]],
+    with_commands: Iterable[str],
+) -> list[Startable]:
+    """List the modules of distributions, and the commands of those `with_commands`.
+
+    A module that several distributions have is listed for the first one alone.
+    """
+    of_commands = set(with_commands)
+    found: list[Startable] = []
+    listed: set[str] = set()
+    for name in sorted(installed):
+        for module in top_modules(installed[name], records.get(name, ())):
+            if module not in listed:
+                listed.add(module)
+                found.append(Startable(name, "module", module, module))
+        if name in of_commands:
+            for command, target in _commands(installed[name]):
+                found.append(Startable(name, "script", command, target))
+    return found
+
+
+def top_modules(distribution: Installed, rows: Iterable[RecordRow]) -> list[str]:
+    """Return the modules that a distribution puts at the top, sorted.
+
+    Of a namespace package these are the packages and modules in it (`google.protobuf`). What is not
+    meant to be imported, such as `tests`, is left out; so are stubs, whose folders are no names.
+    """
+    start = distribution.root + "/"
+    paths = [row.path[len(start) :] for row in rows if row.path.startswith(start)]
+    files = [path.split("/") for path in paths]
+    packages = {tuple(parts[:-1]) for parts in files if _stem(parts[-1]) == "__init__"}
+    names: set[str] = set()
+    for parts in files:
+        name = _top_module(parts, packages)
+        if name and _is_meant(name) and _has_entry(os.path.join(distribution.root, *parts)):
+            names.add(".".join(name))
+    return sorted(names or _listed_modules(distribution))
+
+
+def _top_module(parts: Sequence[str], packages: set[tuple[str, ...]]) -> Sequence[str]:
+    """Return the parts of the name of the module that a file is, or is in; nothing if it is none."""
+    stem = _stem(parts[-1])
+    folders = parts[:-1]
+    if not stem:
+        return ()
+    for depth in range(1, len(folders) + 1):
+        if tuple(folders[:depth]) in packages:
+            return folders[:depth]
+    return (*folders, stem) if len(folders) <= _NAMESPACE_DEPTH else ()
+
+
+def _stem(filename: str) -> str:
+    """Return the name of the module that a file holds; nothing if it holds none."""
+    match = _MODULE_FILE.fullmatch(filename)
+    return match[1] if match and match[1].isidentifier() else ""
+
+
+def _is_meant(name: Sequence[str]) -> bool:
+    """Return whether a name can be imported, and is not that of tests and the like."""
+    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name):
+        return False
+    return name[0] not in _BESIDE and not name[0].startswith("__editable__")
+
+
+def _has_entry(path: str) -> bool:
+    """Return whether a file can be a module: a library (`libx.so`) lacks the function of one."""
+    if not path.endswith(".so"):
+        return True
+    entry = f"PyInit_{_stem(os.path.basename(path))}".encode()
+    try:
+        with open(path, "rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            return text.find(entry) >= 0
+    except (OSError, ValueError):  # the check of files tells what is wrong with it
+        return False
+
+
+def _listed_modules(distribution: Installed) -> list[str]:
+    """Return what top_level.txt lists, for an editable installation, whose files are elsewhere."""
+    text = _text(distribution, "top_level.txt") if distribution.editable_folder else ""
+    return [name for name in text.split() if _is_meant([name])]
+
+
+def _commands(distribution: Installed) -> list[tuple[str, str]]:
+    """Return the commands of a distribution, each with what it calls."""
+    parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=False)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # names differ by case
+    try:
+        parser.read_string(_text(distribution, "entry_points.txt"))
+    except configparser.Error:
+        return []
+    rows = []
+    for group in _COMMAND_GROUPS:
+        if parser.has_section(group):
+            for name, value in parser.items(group):
+                rows.append((name, re.split(r"\s*\[", value)[0].replace(" ", "")))
+    return rows
+
+
+def _text(distribution: Installed, name: str) -> str:
+    """Return the text of a file of a distribution's metadata, empty if it cannot be read."""
+    try:
+        return read_text(os.path.join(distribution.info, name)) or ""
+    except UnreadableError:
+        return ""
+
+
+# --- starter
+#
+# Start modules and commands, each in a process of its own: verify.py runs itself for this, not isolated.
+#
+# The process imports torch once and forks for each thing that is started, so that only what is not yet imported takes
+# time, and nothing that is started can do harm to the rest. A child gets a session of its own: whatever it leaves behind
+# is killed with it. It says with one line in a pipe how it went, no longer than what a pipe holds without a reader.
+#
+# This process runs no Python thread. Libraries that torch loads may have threads: those of OpenBLAS see to forks
+# themselves, those of OpenMP begin with the first computation. A child that hangs nevertheless is late, like any other.
+
+START_OPTION = "--start"
+_LONGEST_TEXT = 700  # characters of an error: an answer fits into a pipe, which holds 64 KiB
+_LONGEST_CHAIN = 20
+_PAUSE = 0.02
+_GRACE = 5
+
+
+class _Child(NamedTuple):
+    """A child that runs."""
+
+    # Which of the request's rows it starts.
+    number: int
+    # The end of its pipe that is read.
+    pipe: int
+    # When it was started, by the monotonic clock.
+    begun: float
+
+
+def serve_starts(file: str) -> int:
+    """Start what the request on standard input lists, and write a row for each; return the status.
+
+    The request is an object: `preload` are modules to be imported first, `targets` what is started
+    (`module` or `module:attribute`), `seconds` the limit for each, `workers` how many run at once.
+    The first row says that the preload is `ready`, the last one that all is `done`. A row of a
+    target has its `number` and `seconds`, and how it ended: `path`, `error` (with `cause`,
+    `missing` and `where`), `signal`, `status`, or `late`. `file` is this program, whose folder is
+    nothing that a user would have on the path.
+    """
+    request = json.loads(sys.stdin.read())
+    rows = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    _be_silent()
+    folder = os.path.dirname(os.path.abspath(file))
+    sys.path[:] = [path for path in sys.path if path and os.path.abspath(path) != folder]
+
+    def tell(row: Mapping[str, Any]) -> None:
+        rows.write(json.dumps(row) + "\n")
+        rows.flush()
+
+    seconds = float(request["seconds"])
+    signal.alarm(int(seconds) + 1)  # it ends this process if an import of the preload hangs
+    for module in request["preload"]:
+        importlib.import_module(module)
+    signal.alarm(0)
+    tell({"ready": True})
+    _Children(request["targets"], seconds, int(request["workers"]), tell).run()
+    tell({"done": True})
+    return 0
+
+
+class _Children:
+    """Runs a child for each target, so many at once."""
+
+    def __init__(
+        self,
+        targets: list[str],
+        seconds: float,
+        workers: int,
+        tell: Callable[[Mapping[str, Any]], None],
+    ) -> None:
+        self._targets = targets
+        self._seconds = seconds
+        self._workers = workers
+        self._tell = tell
+        self._running: dict[int, _Child] = {}  # by process
+        self._parent = os.getppid()
+
+    def run(self) -> None:
+        """Start everything; end all children if this process is to end, or its parent is gone."""
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        waiting = list(enumerate(self._targets))[::-1]
+        try:
+            while waiting or self._running:
+                while waiting and len(self._running) < self._workers:
+                    self._fork(*waiting.pop())
+                if not self._end_some():
+                    time.sleep(_PAUSE)
+                if os.getppid() != self._parent:
+                    break
+        finally:
+            for process in list(self._running):
+                _kill_session(process)
+
+    def _fork(self, number: int, target: str) -> None:
+        reader, writer = os.pipe()
+        process = os.fork()
+        if process == 0:
+            os.close(reader)
+            _start_and_exit(target, writer, int(self._seconds) + _GRACE)
+        os.close(writer)
+        self._running[process] = _Child(number, reader, time.monotonic())
+
+    def _end_some(self) -> bool:
+        """Tell of the children that have ended, and end those that are late; return if there were any."""
+        ended = False
+        for process, child in list(self._running.items()):
+            late = time.monotonic() - child.begun > self._seconds
+            if late:
+                _kill_session(process)
+            done, status = os.waitpid(process, 0 if late else os.WNOHANG)
+            if done == 0:
+                continue
+            _kill_group(process)  # what it left behind
+            del self._running[process]
+            spent = round(time.monotonic() - child.begun, 2)
+            row = {"late": True} if late else _answer(child.pipe, status)
+            os.close(child.pipe)
+            self._tell({"number": child.number, "seconds": spent, **row})
+            ended = True
+        return ended
+
+
+def _answer(pipe: int, status: int) -> dict[str, Any]:
+    """Return what a child that has ended said, or how it ended without a word."""
+    os.set_blocking(pipe, False)
+    try:
+        text = os.read(pipe, 1 << 16).decode()
+    except BlockingIOError:  # it said nothing, and a process that it left behind has the pipe
+        text = ""
+    if text.endswith("\n"):
+        answer: dict[str, Any] = json.loads(text)
+        return answer
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        names = {known.value: known.name for known in signal.Signals}
+        return {"signal": names.get(number, str(number))}
+    return {"status": os.WEXITSTATUS(status)}
+
+
+def _kill_session(process: int) -> None:
+    """Kill a child that is not reaped yet, and what it started."""
+    os.kill(process, signal.SIGKILL)  # it may not have its session yet
+    _kill_group(process)
+
+
+def _kill_group(process: int) -> None:
+    """Kill what is in the group of a child, which may be gone itself."""
+    with suppress(ProcessLookupError, PermissionError):  # there is nothing
+        os.killpg(process, signal.SIGKILL)
+
+
+def _start_and_exit(target: str, pipe: int, seconds: int) -> None:
+    """Start the target in this child, say how it went, and exit without what Python does at its end."""
+    try:
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.alarm(seconds)  # if this child's parent is killed
+        sys.argv[:] = [target.partition(":")[0]]
+        try:
+            row = {"path": _load(target)}
+        except BaseException as error:
+            row = _failure_row(error)
+        os.write(pipe, (json.dumps(row) + "\n").encode())
+    finally:
+        os._exit(0)
+
+
+def _load(target: str) -> str:
+    """Import the module, look up the attribute, and return where the module is from."""
+    name, _, attributes = target.partition(":")
+    module = importlib.import_module(name)
+    found: Any = module
+    for attribute in filter(None, attributes.split(".")):
+        found = getattr(found, attribute)
+    path = getattr(module, "__file__", None)
+    return str(path or next(iter(getattr(module, "__path__", [])), ""))
+
+
+def _failure_row(error: BaseException) -> dict[str, Any]:
+    """Return what there is to say of an exception.
+
+    `error` is its text, `cause` that of the first exception of its chain, `where` the line that
+    raised this one, `missing` the modules, distributions and names that the chain says are missing.
+    """
+    chain = list(_chain(error))
+    missing = [
+        str(link.name) for link in chain if isinstance(link, (ImportError, NameError)) and getattr(link, "name", None)
+    ]
+    return {
+        "error": _said(error),
+        "cause": _said(chain[-1]),
+        "where": _raised_at(chain[-1])[-200:],
+        "missing": [name[:100] for name in missing[:_LONGEST_CHAIN]],
+    }
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, and what it was caused by or raised during the handling of."""
+    link: BaseException | None = error
+    for _ in range(_LONGEST_CHAIN):
+        if link is None:
+            return
+        yield link
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+
+
+def _said(error: BaseException) -> str:
+    """Return an exception as Python's last line has it, on one line."""
+    try:
+        said = " ".join(str(error).split())
+    except Exception:
+        said = ""
+    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+
+
+def _raised_at(error: BaseException) -> str:
+    """Return file and line of an exception, relative to site-packages where it is in there."""
+    home = sysconfig.get_path("purelib") + "/"
+    places = [
+        f"{frame.filename[len(home) :] if frame.filename.startswith(home) else frame.filename}:{frame.lineno}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<frozen")
+    ]
+    return places[-1] if places else ""
+
+
+def _be_silent() -> None:
+    """Give this process and its children no standard input, output and error."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+
+
+# --- starts
+#
+# Whether what is installed starts: every module of the lock's distributions, and the commands of those it is for.
+#
+# The excuses of what may fail come from facts, as the lock has them: it needs a project that nobody asked for, or an NPU.
+
+_MOST_WORKERS = 4
+_LISTED_STARTS = 6
+_NPU_MODULE = "torch_npu"  # who can import it has CANN and a driver
+
+
+class Started(NamedTuple):
+    """How it went with something that was started."""
+
+    # What was started.
+    what: Startable
+    # The row of the process that started it; see `serve_starts`.
+    row: Mapping[str, Any]
+
+    @property
+    def failed(self) -> bool:
+        """Whether it did not start."""
+        return "path" not in self.row
+
+    @property
+    def title(self) -> str:
+        """What it is called in a list: `import x`, or the command's name."""
+        return f"import {self.what.name}" if self.what.kind == "module" else self.what.name
+
+
+class StartRequest(NamedTuple):
+    """What a process is to start, and how."""
+
+    # The program's file, which runs itself.
+    program: str
+    # The Python of the environment.
+    python: str
+    # The variables of the process.
+    environ: Mapping[str, str]
+    # The limit for each.
+    seconds: float
+    # Called with the number of those that have ended, and with the last one.
+    progress: Callable[[int, Startable], None]
+
+
+def start_all(request: StartRequest, whats: Sequence[Startable], preload: Sequence[str] = ()) -> list[Started]:
+    """Start each of these, and return how it went, in the same order.
+
+    The modules of `preload` are imported once for all of them, if they can be.
+    """
+    rows = _answers(request, whats, preload)
+    if rows is None and preload:
+        rows = _answers(request, whats, [])
+    unknown = {"error": "the process that starts it has ended", "cause": "", "where": "", "missing": []}
+    return [Started(what, (rows or {}).get(number, unknown)) for number, what in enumerate(whats)]
+
+
+def _answers(
+    request: StartRequest, whats: Sequence[Startable], preload: Sequence[str]
+) -> dict[int, dict[str, Any]] | None:
+    """Return the row of each by its number; None if nothing was started, as the preload failed."""
+    text = {
+        "preload": preload,
+        "targets": [what.target for what in whats],
+        "seconds": request.seconds,
+        "workers": min(_MOST_WORKERS, os.cpu_count() or 1),
+    }
+    command = [request.python, request.program, START_OPTION]
+    process = subprocess.Popen(  # noqa: S603
+        command,
+        env=dict(request.environ),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with process:
+        try:
+            return _read_answers(process, json.dumps(text), whats, request.progress)
+        finally:
+            process.terminate()  # it ends its children, if this program is interrupted
+
+
+def _read_answers(
+    process: subprocess.Popen[bytes],
+    text: str,
+    whats: Sequence[Startable],
+    progress: Callable[[int, Startable], None],
+) -> dict[int, dict[str, Any]] | None:
+    """Give the process its request, and read its rows until the last one, or until it ends."""
+    if process.stdin is None or process.stdout is None:
+        raise AssertionError("both are pipes")
+    with suppress(BrokenPipeError):  # it has ended, and has no rows
+        process.stdin.write(text.encode())
+        process.stdin.close()
+    rows: dict[int, dict[str, Any]] | None = None
+    for line in process.stdout:
+        row = json.loads(line)
+        if row.get("done"):
+            break
+        if row.get("ready"):
+            rows = {}
+        elif rows is not None:
+            rows[row["number"]] = row
+            progress(len(rows), whats[row["number"]])
+    return rows
+
+
+class Verdict(NamedTuple):
+    """What is to be said of something that was started."""
+
+    # "ok", "elsewhere" (it is not this environment's), "excused", "untried" (without a library of
+    # CANN) or "failed".
+    outcome: str
+    # Why it is excused, or the library that it is untried without.
+    reason: str = ""
+
+
+def check_starts(
+    context: CheckContext,
+    installed: Mapping[str, Installed],
+    records: Mapping[str, Sequence[RecordRow]],
+    paths: Iterable[str],
+    *,
+    on_npu: bool,
+) -> Group:
+    """Start what the lock's distributions have, apart from the imports that the lock lists itself."""
+    pinned = {name: installed[name] for name in context.lock.pins if name in installed}
+    found = startables(pinned, records, context.lock.requested)
+    whats = [what for what in found if what.target not in context.lock.imports]
+    started = start_all(_request(context, len(whats), on_npu=on_npu), whats, preload=_preload(pinned))
+    context.progress("")
+    works = on_npu or any(one.what.target == _NPU_MODULE and not one.failed for one in started)
+    homes = homes_of(installed, paths)
+    judged = [(one, _judge(context, one, homes, npu_works=works)) for one in started]
+    excused = [(one, verdict) for one, verdict in judged if verdict.outcome == "excused"]
+    by_kind = {kind: sum(what.kind == kind for what in whats) for kind in ("module", "script")}
+    return Group(
+        "starts",
+        list(_findings(context, judged)),
+        {
+            "modules": str(by_kind["module"]),
+            "scripts": str(by_kind["script"]),
+            "excused": str(len(excused)),
+        },
+        note="starts-but" if excused else "",
+        counted=True,
+        remarks=[{"what": one.title, "why": verdict.reason} for one, verdict in excused],
+        results=[_result(one, verdict) for one, verdict in judged],
+    )
+
+
+def _preload(installed: Container[str]) -> list[str]:
+    return ["torch"] if "torch" in installed else []
+
+
+def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest:
+    environ = import_environ(context)
+    if not on_npu:
+        environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+
+    def progress(done: int, what: Startable) -> None:
+        context.progress(f"{done}/{count} {what.name}")
+
+    return StartRequest(context.program, sys.executable, environ, context.seconds, progress)
+
+
+def _judge(context: CheckContext, started: Started, homes: list[str], *, npu_works: bool) -> Verdict:
+    """Say how it counts. A machine with an NPU that works has no excuse for what needs one."""
+    what, row = started.what, started.row
+    if not started.failed:
+        is_ours = what.kind == "script" or not row["path"] or is_within(str(row["path"]), homes)
+        return Verdict("ok" if is_ours else "elsewhere")
+    excuse = excuse_of(what, context.lock.excuses, npu_works=npu_works)
+    if excuse is not None:
+        return Verdict("excused", excuse.reason[context.language])
+    library = missing_library(f"{row.get('error', '')} {row.get('cause', '')}")
+    if library and not npu_works and not is_on_disk(context, library):
+        return Verdict("untried", library)
+    return Verdict("failed")
+
+
+def excuse_of(what: Startable, excuses: Iterable[Excuse], *, npu_works: bool) -> Excuse | None:
+    """Return the excuse for something that fails, None if there is none that holds."""
+    for excuse in excuses:
+        names = excuse.modules if what.kind == "module" else excuse.scripts
+        if excuse.project == what.project and what.name in names and not (excuse.npu and npu_works):
+            return excuse
+    return None
+
+
+def _findings(context: CheckContext, judged: Sequence[tuple[Started, Verdict]]) -> Iterator[Finding]:
+    """Yield a finding for all that fails for one reason: much fails where one module does."""
+    groups: dict[tuple[str, str], list[Started]] = {}
+    for started, verdict in judged:
+        if verdict.outcome == "elsewhere":
+            values = {"name": started.what.name, "found": str(started.row["path"])}
+            yield Finding("import-elsewhere", values)
+        elif verdict.outcome == "untried":
+            groups.setdefault(("start-untried", verdict.reason), []).append(started)
+        elif verdict.outcome == "failed":
+            groups.setdefault(_ending(started.row), []).append(started)
+    for (code, why), alike in groups.items():
+        first = alike[0]
+        values = {
+            **list_and_count([one.title for one in alike], _LISTED_STARTS),
+            "error": why,
+            "library": why,
+            "where": str(first.row.get("where", "")) or first.what.project,
+            "seconds": f"{context.seconds:g}",
+            "command": shown_command(context, _code(first.what)),
+        }
+        yield Finding(code, values)
+
+
+def _ending(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the code of the finding about something that failed, and what is said of it."""
+    if row.get("late"):
+        return "start-late", ""
+    if "signal" in row:
+        return "start-died", f"killed by {row['signal']}"
+    if "status" in row:
+        return "start-died", f"exit status {row['status']}"
+    return "start-failed", str(row["cause"] or row["error"])
+
+
+def _code(what: Startable) -> str:
+    """Return the line of Python that starts it."""
+    module, _, attribute = what.target.partition(":")
+    return f"import {module}; {module}.{attribute}" if attribute else f"import {module}"
+
+
+def _result(started: Started, verdict: Verdict) -> dict[str, Any]:
+    """Return what the JSON says of something that was started."""
+    what = started.what
+    row = {key: value for key, value in started.row.items() if key not in ("number", "path")}
+    reason = {"reason": verdict.reason} if verdict.reason else {}
+    return {
+        "project": what.project,
+        "kind": what.kind,
+        "name": what.name,
+        "target": what.target,
+        "outcome": verdict.outcome,
+        **reason,
+        **row,
+    }
+
+
 # --- main
 #
 # The command line of verify.py, and what it prints: a line for each group while the checks run, then what differs.
@@ -1183,6 +1897,7 @@ WARNINGS = (
     "python-shared",
     "soc-unknown",
     "soc-unnamed",
+    "start-untried",
 )
 
 
@@ -1194,6 +1909,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     if sys.stdout is None:  # it is closed, and no other file may get its number
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.stdout = os.fdopen(1, "w", closefd=False)
+    if list(arguments) == [START_OPTION]:  # this program runs itself so, not isolated
+        return serve_starts(file)
     lock = LockedStack.parse(text)
     options = _options(arguments, sorted(lock.texts))
     if options.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
@@ -1209,6 +1926,10 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         wheelhouse=os.path.abspath(options.wheelhouse) if options.wheelhouse else _bundle(folder),
         full=options.full,
         language=_language(options.lang, lock.texts),
+        program=os.path.abspath(file),
+        quick=options.quick,
+        seconds=options.seconds,
+        progress=show_nothing if options.json or not sys.stderr.isatty() else _show_progress,
     )
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
     if options.machine:
@@ -1259,6 +1980,8 @@ def checks(context: CheckContext) -> Iterator[Group]:
     yield check_requirements(context)
     if context.lock.imports:
         yield check_imports(context, installed, paths, on_npu=tool.has_npu)
+    if not context.quick:
+        yield check_starts(context, installed, records, paths, on_npu=tool.has_npu)
     if "torch-npu" in context.lock.pins:
         yield check_npu(context, tool)
 
@@ -1301,6 +2024,16 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
     parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
     parser.add_argument(
+        "--quick", action="store_true", help="import only the modules that the stack lists, instead of all of them"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=_positive,
+        metavar="N",
+        default=SECONDS_TO_START,
+        help="how long each module or command may take to start (default: %(default)s)",
+    )
+    parser.add_argument(
         "--machine", action="store_true", help="print what is wrong with the machine, CANN, driver and SoC, a line each"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -1316,6 +2049,23 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         help="where driver and CANN are installed (default: $ASCEND_LOCK_ROOT, else /usr/local/Ascend)",
     )
     return parser.parse_args(arguments)
+
+
+def _positive(text: str) -> float:
+    """Return the number of an option. Raises ArgumentTypeError if it is none, or not above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e6:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of seconds above 0")
+    return number
+
+
+def _show_progress(line: str) -> None:
+    """Show a line on the terminal in the place of the one before, or none."""
+    sys.stderr.write(f"\r{printable(line)[:70]}\x1b[K" if line else "\r\x1b[K")
+    sys.stderr.flush()
 
 
 class UnwritableError(Exception):
@@ -1344,9 +2094,11 @@ class Report:
         self._groups.append(row)
         codes = Counter(finding.code for finding in group.findings)
         counts = [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
-        note = ", ".join(counts) or self._note(group)
+        note = ", ".join([self._note(group)] * (group.counted or not counts) + counts)
         state = self._texts[f"state-{row['state']}"]
         self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
+        for remark in group.remarks:
+            self._say(self._fill("label-left-out", remark))
         self.is_hopeless = any(part["code"] in _ENDS and part["state"] == "wrong" for part in row["findings"])
 
     def for_install(self, group: Group) -> str:
@@ -1410,7 +2162,8 @@ class Report:
             rows.append({**row, "values": dict(finding.values)})
         states = {row["state"] for row in rows}
         state = "wrong" if "wrong" in states else "warning" if states else "ok"
-        return {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
+        report = {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
+        return {**report, "results": list(group.results)} if group.results else report
 
     def _note(self, group: Group) -> str:
         """The text for a group without findings."""
@@ -1462,164 +2215,165 @@ LOCK = r"""
 "rewritten": [],
 "absent": {"triton": "triton and triton-ascend both install a package named `triton`. triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either one deletes files of both. Up to triton-ascend 3.2.0 they must therefore not be in the same environment. On x86_64, torch from PyPI and xgrammar require triton; the guides uninstall it by hand."},
 "driver": [{"by": "CANN 8.5.1", "wanted": "hdk >= 25.0.rc1", "ranges": [[[">=", "25.0.rc1"]]], "binding": false, "reason": {"en": "CANN 8.5.X needs HDK (driver and firmware) 25.0.X, 25.2.X, 25.3.X, 25.5.X or newer. (vendor: hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json)", "zh": "CANN 8.5.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.0.X\u300125.2.X\u300125.3.X\u300125.5.X \u6216\u66f4\u65b0\u7684\u7248\u672c\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json\uff09"}}],
+"requested": ["accelerate", "deepspeed", "peft", "torch", "torch-npu", "trl", "vllm-ascend"],
+"excuses": [],
 "pins": [
-{"name": "accelerate", "version": "1.15.0", "stage": 6, "sha256": ["97eacca0b73e45cb867dbf8c5d5d4dc32219544300e0c8992c7334dc2ef33cec"]},
-{"name": "agent-detector", "version": "2.0.0", "stage": 6, "sha256": ["22c6a1c9c23894a12f55aea625f060b8d3330fba774de72d02d5442bb580417f"]},
+{"name": "accelerate", "version": "1.14.0", "stage": 6, "sha256": ["e94390c2863b873be18f623f9df48a0d8fe5eff13ea7f1a00092b0a7904888c6"]},
+{"name": "agent-detector", "version": "1.1.0", "stage": 6, "sha256": ["c605af97afb894737dd798721b117d9bbc7aa491e02a676cd5916c79dc39a46d"]},
 {"name": "aiofiles", "version": "25.1.0", "stage": 6, "sha256": ["abe311e527c862958650f9438e859c1fa7568a141b22abcd015e120e86a85695"]},
 {"name": "aiohappyeyeballs", "version": "2.7.1", "stage": 6, "sha256": ["9243213661e29250eb41368e5daa826fc017156c3b8a11440826b2e3ed376472"]},
-{"name": "aiohttp", "version": "3.14.5", "stage": 6, "sha256": ["32e8fa6644e541fcd7e02430588c7fc93b602c1778ea0bc345505db76b61cfb4", "efc21a454892828368b11c2c780de0ff8bc991f73f6b99c6b66e56205470929b"]},
+{"name": "aiohttp", "version": "3.14.3", "stage": 6, "sha256": ["d6088ec9894113802bddb3c09e974929aed2c7b3a8c456219b8aab4481f1a239"]},
 {"name": "aiosignal", "version": "1.4.0", "stage": 6, "sha256": ["053243f8b92b990551949e63930a839ff0cf0b0ebbe0597b0f3fb19e1a0fe82e"]},
-{"name": "annotated-doc", "version": "0.0.7", "stage": 6, "sha256": ["6bc31bbbec6dfaaedc1676dbc11dbda96fe22a2b5c400e9ebad113fec44a9dc6"]},
+{"name": "annotated-doc", "version": "0.0.5", "stage": 6, "sha256": ["117bac03a25ede5df5440e855b32d556049ca169ead221505badf432fed4b101"]},
 {"name": "annotated-types", "version": "0.8.0", "stage": 6, "sha256": ["f072f4d804ea359e4eaf198b1af7a8b0943881a87f31bb764f8bf219bb9419e0"]},
-{"name": "anthropic", "version": "2.13.0", "stage": 6, "sha256": ["b9f61dc45a9630108f96135ecb726ffe1a6fd1f70dd2c9db5621eaaca62c16ec"]},
-{"name": "anyio", "version": "4.16.0", "stage": 6, "sha256": ["c66ae634e0b8228396b801741beb3294326d4b6102f7bba4041c0dfb58c29026"]},
-{"name": "apache-tvm-ffi", "version": "0.1.15.post2", "stage": 6, "sha256": ["13efa12e3b81add67e40a2b5453203421af55827bd9cecc1fac56efd6e614282"]},
+{"name": "anthropic", "version": "1.2.0", "stage": 6, "sha256": ["b60642b3e3cd6b8e3e328a2d3f2863ad2b6e743f1037e42cc0143f7df99f63c6"]},
+{"name": "anyio", "version": "4.14.2", "stage": 6, "sha256": ["9f505dda5ac9f0c8309b5e8bd445a8c2bf7246f3ce950121e45ea15bc41d1494"]},
+{"name": "apache-tvm-ffi", "version": "0.1.13.post3", "stage": 6, "sha256": ["a624852616364a67b16ff90509a1025128aee29e84a15279956b8f7c524ac837"]},
 {"name": "arctic-inference", "version": "0.1.1", "stage": 2, "built": true, "sha256": ["36857e2fbe3ead34821a04be98dfab95086050c1e38199c8fdfe308234fdcf63"]},
 {"name": "astor", "version": "0.8.1", "stage": 6, "sha256": ["070a54e890cefb5b3739d19f30f5a5ec840ffc9c50ffa7d23cc9fc1a38ebbfc5"]},
 {"name": "attrs", "version": "26.1.0", "stage": 6, "sha256": ["c647aa4a12dfbad9333ca4e71fe62ddc36f4e63b2d260a37a8b83d2f043ac309"]},
-{"name": "blake3", "version": "1.0.11", "stage": 6, "sha256": ["6f1d74149fadce093319f90147ef29aec29584f7f9c5451cba636ef358a520a8"]},
+{"name": "blake3", "version": "1.0.9", "stage": 6, "sha256": ["2ee96daaa850700fd342a811fa10a8780fd2e8464a71b83a1779c7b6becd3dd5"]},
 {"name": "blinker", "version": "1.9.0", "stage": 6, "sha256": ["ba0efaa9080b619ff2f3459d1d500c57bddea4a6b424b60a91141db6fd2f08bc"]},
-{"name": "cachetools", "version": "8.0.2", "stage": 6, "sha256": ["502bf3c17c6e35d78ccdaa70da8c7001b28634541f5cde0dee33c93bb252277d"]},
-{"name": "cbor2", "version": "6.3.0", "stage": 6, "sha256": ["9253098c278540523cc27b9bedaf7d1d1655d2961b2ae1e6e43fc6592240016b"]},
-{"name": "certifi", "version": "2026.10.19.post1", "stage": 6, "sha256": ["1324c476b4811eff41a8bc2122cd0bbd4d9c7234c725446d99ab1612b3a7fdd2"]},
+{"name": "cachetools", "version": "7.1.7", "stage": 6, "sha256": ["ef98ef375ad188819ef2f9b3645e3987f4b8c5b7550e436ad998c2de78296df0"]},
+{"name": "cbor2", "version": "6.1.4", "stage": 6, "sha256": ["e1fe2d62c50df290576280b18247ec63486f78be73e285bae269c2456c6ddff0"]},
+{"name": "certifi", "version": "2026.7.22", "stage": 6, "sha256": ["62f22742b58a1a33014a2b6b706588a8d7e2a88ae7bd1a6ebe8c992928483775"]},
 {"name": "cffi", "version": "2.1.1", "stage": 6, "sha256": ["3311ed60d36f83378794e1009ac6258bafbf81f7888b4caa7b35a521e3f95813"]},
-{"name": "charset-normalizer", "version": "3.5.2", "stage": 6, "sha256": ["d760fe2a4d7c3b226cb9026d6a842868d52a7901bd98420e1baf14e80da85cf5", "d19fbd981a488e22cd04883659ca6b08f50b5974f9fd7c95655ef6a043e5893f", "b6b751274acb69d77b3323d6b7dbaa3c7fdfc1eb829b7eb61d262f32e1af9685"]},
-{"name": "click", "version": "8.5.1", "stage": 6, "sha256": ["8bb5376d2006950386f8c6427613334a2acadc5f559cb80e638d00b4df957e37"]},
-{"name": "cloudpickle", "version": "3.1.3", "stage": 6, "sha256": ["1654f4f18e416447210a63c5c25a135d65a292156aa5fa519dfa4baf7726dddb"]},
-{"name": "cmake", "version": "4.4.5", "stage": 6, "sha256": ["25fc8469e67857124ef10c002331c0ab416eb7b8d9e1d6e4c58e84e730013ece"]},
+{"name": "charset-normalizer", "version": "3.5.1", "stage": 6, "sha256": ["aa2bb0b37202dca27175591f761108b5d34096ade1191ffe4808bdf6b1571488", "cee5dd7c6fb5dd52a0fe2a740f9bc6e3593f5f8b1788bde49de02086f30182b2", "6df0ec430f9a831772c23ca5a224cba36517a58a84bb32c32bb59a9fa67c47f6"]},
+{"name": "click", "version": "8.5.0", "stage": 6, "sha256": ["255bc9599cf7748b4b1a446ccc735421bd08a2ae529a8b88597d3de5664ee360"]},
+{"name": "cloudpickle", "version": "3.1.2", "stage": 6, "sha256": ["9acb47f6afd73f60dc1df93bb801b472f05ff42fa6c84167d25cb206be1fbf4a"]},
+{"name": "cmake", "version": "4.4.2", "stage": 6, "sha256": ["fc9d9f95dc9a542db99ca96cba1c275adeeb497ff2e134c780a9677b8578bd05"]},
 {"name": "compressed-tensors", "version": "0.13.0", "stage": 6, "sha256": ["3518799c9baf034eb642efb551db6b0537b8713d45a64fe4def26f7f8d6cabec"]},
-{"name": "cryptography", "version": "50.0.2", "stage": 6, "sha256": ["87e9ce85beb6b328ba370cc6e6aea483c92617b4c95b1d33a49297eb662bfb04", "f9f6143a8c75945eb960d9eb98905a441394abfa24afaae239d514ffb2586480", "79def8d059362e7831389ed3be0ecdf58a89386e1271e35dd9f5af84e81bffd0", "0ddc924c04591c2811ca024d62ecad4f7f6f08af8939c211438f48a16bd23602", "dfe9763530994147d9af1def057a5b9658b00e8f8fe8743d144d1e0911c2e454", "c5e67125c7dca78d199ec4e116aa93dbb83494808ecbb8211a2cb09b1bf41dbd"]},
+{"name": "cryptography", "version": "50.0.1", "stage": 6, "sha256": ["e2ca8fd1b6b4b82a1c4cb02841d0837e3c12336c2e24b520ab8ab3b969733d8f", "e74591e283fe6eb956416c929eb58262a719fe0311fd9054c62c3350ed8760d8", "53e279950892dc102c6b4e52af03ae5ea92fac572a1ddab78ca73a997f62b69f", "01f41478cf33fc605a6a089cd56d28b45c6c0b45a1928b61797f2621a04bac71", "4c4188f7c0cf655be5c06342b817ed0f9595b69ffa2b12026e5353eed29dea88", "05ba322c4da95b262a212c345af888ef2c37c88c0509756ea00a0e6d68850f23"]},
 {"name": "datasets", "version": "5.0.1", "stage": 6, "sha256": ["9fbf73688f8c18f7529b4fe592abd04015f81d1e58001e4bac73ffb2b39d7cc4"]},
 {"name": "decorator", "version": "5.3.1", "stage": 6, "sha256": ["f47fe6fdbd2edd623ecfe36875d37aba411624e2670dd395dddae1358689bb3c"]},
-{"name": "deepspeed", "version": "0.19.8", "stage": 2, "built": true, "sha256": ["9e491abd0827ea5c389dd702e15e11e13d83d904bac4a20d6c2a4cb37207a9af"]},
+{"name": "deepspeed", "version": "0.19.6", "stage": 2, "built": true, "sha256": ["31593acffbe4794c74446094122b1bc29d8c73a137e37aff899ca4a6480df2d8"]},
 {"name": "depyf", "version": "0.20.0", "stage": 6, "sha256": ["d31effad4261cebecb58955d832e448ace88f432328f95f82fd99c30fd9308d4"]},
-{"name": "detect-installer", "version": "0.2.1", "stage": 6, "sha256": ["87e2ce7d05cb108b178f8e45bb80d3d88c0cb4b397983345c18ad6562e02e620"]},
+{"name": "detect-installer", "version": "0.1.0", "stage": 6, "sha256": ["034fb20fd665c36e6ba52b8821525ea07fb4f7f938cac459df889fb33801528a"]},
 {"name": "dill", "version": "0.4.1", "stage": 6, "sha256": ["1e1ce33e978ae97fcfcff5638477032b801c46c7c65cf717f95fbc2248f79a9d"]},
 {"name": "diskcache", "version": "5.6.3", "stage": 6, "sha256": ["5e31b2d5fbad117cc363ebaf6b689474db18a1f6438bc82358b024abd4c2ca19"]},
 {"name": "distro", "version": "1.9.0", "stage": 6, "sha256": ["7bffd925d65168f85027d8da9af6bddab658135b840670a223589bc0c8ef02b2"]},
-{"name": "dnspython", "version": "2.9.2", "stage": 6, "sha256": ["af15f7d385a6ae2fb35a796fde2138004c8c42c7389090e2addc83e3b3340fd8"]},
+{"name": "dnspython", "version": "2.8.0", "stage": 6, "sha256": ["01d9bbc4a2d76bf0db7c1f729812ded6d912bd318d3b1cf81d30c0f845dbf3af"]},
 {"name": "docstring-parser", "version": "0.18.0", "stage": 6, "sha256": ["b3fcbed555c47d8479be0796ef7e19c2670d428d72e96da63f3a40122860374b"]},
 {"name": "einops", "version": "0.8.2", "stage": 6, "sha256": ["54058201ac7087911181bfec4af6091bb59380360f069276601256a76af08193"]},
-{"name": "email-validator", "version": "2.4.0", "stage": 6, "sha256": ["4454e41c4e1c6b6caee34a1dc71d5e736791562be8fd179b02e298f796522684"]},
+{"name": "email-validator", "version": "2.3.0", "stage": 6, "sha256": ["80f13f623413e6b197ae73bb10bf4eb0908faf509ad8362c5edeb0be7fd450b4"]},
 {"name": "fastapi", "version": "0.123.10", "stage": 6, "sha256": ["0503b7b7bc71bc98f7c90c9117d21fdf6147c0d74703011b87936becc86985c1"]},
-{"name": "fastapi-cli", "version": "0.0.34", "stage": 6, "sha256": ["4a1185b66308c7543e98957426a8ecd205d58853514cb9a68c78066f2e6e467b"]},
-{"name": "fastapi-cloud-cli", "version": "0.28.0", "stage": 6, "sha256": ["e1409bc42017a86f8092fdf1dd64ead129698936cfeb151a6c3e023f611fd620"]},
+{"name": "fastapi-cli", "version": "0.0.32", "stage": 6, "sha256": ["8dcc286fa32f01bbd3f65dd09cfd5a2540ed5f2230b77db7fd30978d6165f3c4"]},
+{"name": "fastapi-cloud-cli", "version": "0.24.0", "stage": 6, "sha256": ["2104ec83b579623426dd9000fb36d47d54cdc2978d9bd856d63fbdab89139a25"]},
 {"name": "fastar", "version": "0.12.0", "stage": 6, "sha256": ["1f0432d1138e7f3b65a3afc324ac373706751d1b8554541fe33d5e62ab08ff11"]},
-{"name": "filelock", "version": "4.2.12", "stage": 6, "sha256": ["21decfec02f116ed4c954433cdb31f28c3b346b784543177b6d7059da2702ee9"]},
+{"name": "filelock", "version": "3.32.4", "stage": 6, "sha256": ["22e58ca3b1ae3b98993b762d7338367ae64fe50252bf78d59da3bfebcdf1cedd"]},
 {"name": "flask", "version": "3.1.3", "stage": 6, "sha256": ["f4bcbefc124291925f1a26446da31a5178f9483862233b23c0c96a20701f670c"]},
 {"name": "frozenlist", "version": "1.8.0", "stage": 6, "sha256": ["957e7c38f250991e48a9a73e6423db1bb9dd14e722a10f6b8bb8e16a0f55f695", "0c18a16eab41e82c295618a77502e17b195883241c563b00f0aa5106fc4eaa0d"]},
 {"name": "fsspec", "version": "2026.6.0", "stage": 6, "sha256": ["02e0b71817df9b2169dc30a16832045764def1191b43dcff5bb85bdee212d2a1"]},
 {"name": "gguf", "version": "0.19.0", "stage": 6, "sha256": ["70bcd10edfe697fb2dad6e40af2234b9d8ece9a41a99761405121ebda1c3c1cd"]},
-{"name": "googleapis-common-protos", "version": "1.76.0", "stage": 6, "sha256": ["59e13344a9f3651aa201a03e2bee815a3bf43a4baf1f9ff8a9b62a840ce25fac"]},
-{"name": "grpcio", "version": "1.85.3", "stage": 6, "sha256": ["885f8c19eb4f472dc9b91bec03ea8b2b135027b4d94c4386501069a7b6e08efa"]},
+{"name": "googleapis-common-protos", "version": "1.75.2", "stage": 6, "sha256": ["6b83302f554ea93a0f48409c7fc2050f954bcbcddb7e3a9c76d4a823cb22920e"]},
+{"name": "grpcio", "version": "1.83.0", "stage": 6, "sha256": ["f4cee5fc86e84a0cf7ad1574b454c3320e087c07f55b7df5dc0ac6a873fb90c0"]},
 {"name": "h11", "version": "0.16.0", "stage": 6, "sha256": ["63cf8bbe7522de3bf65932fda1d9c2772064ffb3dae62d55932da54b31cb6c86"]},
 {"name": "h2", "version": "4.4.1", "stage": 6, "sha256": ["0e25f1462b23c9cb82d9eb02e28bc706dac2a68cb457c6a0d74d63c8a2a5d0e6"]},
-{"name": "hf-xet", "version": "1.8.0", "stage": 6, "sha256": ["8800e3444770f2c630b361bc6d5c6ebb770b7830646cf632fbb79d0e5bbc9e7f"]},
+{"name": "hf-xet", "version": "1.6.0", "stage": 6, "sha256": ["0e6e21fa3cdfcdcd76748564bf593870a5e013f47d97cf10aed63aa222cff5b7"]},
 {"name": "hjson", "version": "3.1.0", "stage": 6, "sha256": ["65713cdcf13214fb554eb8b4ef803419733f4f5e551047c9b711098ab7186b89"]},
 {"name": "hpack", "version": "4.2.0", "stage": 6, "sha256": ["858ac0b02280fa582b5080d68db0899c62a80375e0e5413a74970c5e518b6986"]},
 {"name": "httpcore", "version": "1.0.9", "stage": 6, "sha256": ["2d400746a40668fc9dec9810239072b40b4484b640a8c38fd654a024c7a1bf55"]},
-{"name": "httpcore2", "version": "2.16.2", "stage": 6, "sha256": ["16051ae2a42f776007543f32de9349a317b23d2cbb4e1456b4bac0e88b87419a"]},
-{"name": "httptools", "version": "0.9.0", "stage": 6, "sha256": ["6e2780e33a58a93f27cc3bb74a55bae6f9a8278a1dbabdff392940d30d381671"]},
+{"name": "httpcore2", "version": "2.12.0", "stage": 6, "sha256": ["7e04258ce01013d7d615e5b910a3b27fac937d7a95038227e79652b4ba3b4ceb"]},
+{"name": "httptools", "version": "0.8.0", "stage": 6, "sha256": ["bbb8caadb2b742d293169d2b458b5c001ef70e3158704aa3d3ef9597624c5d1d"]},
 {"name": "httpx", "version": "0.28.1", "stage": 6, "sha256": ["d909fcccc110f8c7faf814ca82a9a4d816bc5a6dbfea25d6591d6985b8ba59ad"]},
-{"name": "httpx2", "version": "2.16.2", "stage": 6, "sha256": ["f05c13aade4c45dbf1c9060647a1058f0acad62398fad96e741269edb33d46f5"]},
+{"name": "httpx2", "version": "2.12.0", "stage": 6, "sha256": ["cc8b6eecb8661c146b8f89a60e97456ee086e91a784ed31ac450c3a9e613dd36"]},
 {"name": "huggingface-hub", "version": "0.36.2", "stage": 6, "sha256": ["48f0c8eac16145dfce371e9d2d7772854a4f591bcb56c9cf548accf531d54270"]},
 {"name": "hypercorn", "version": "0.18.0", "stage": 6, "sha256": ["225e268f2c1c2f28f6d8f6db8f40cb8c992963610c5725e13ccfcddccb24b1cd"]},
 {"name": "hyperframe", "version": "6.1.0", "stage": 6, "sha256": ["b03380493a519fce58ea5af42e4a42317bf9bd425596f7a0835ffce80f1a42e5"]},
-{"name": "idna", "version": "3.20", "stage": 6, "sha256": ["ab7ae7122974553370f0bdb919e1a960b2cd1bc1ef0276416d896db81c14582c"]},
-{"name": "ijson", "version": "3.6.0", "stage": 6, "sha256": ["a50ba1d5f8af50854243cbf523eff22a26f45f2b51a6c85177bbff48c99dfa2e"]},
+{"name": "idna", "version": "3.19", "stage": 6, "sha256": ["815e7be7a7806d54abb586dc943addc79e8b2ee16915059658cbeff4b1b43bf4"]},
+{"name": "ijson", "version": "3.5.1", "stage": 6, "sha256": ["6ee1e6d59c800aa819952f6cb5ff08707ecd576b29cc9c3d00e33c2b371a92ce"]},
 {"name": "interegular", "version": "0.3.3", "stage": 6, "sha256": ["b0c07007d48c89d6d19f7204972d369b2a77222722e126b6aa63aa721dc3b19c"]},
 {"name": "itsdangerous", "version": "2.2.0", "stage": 6, "sha256": ["c6242fc49e35958c8b15141343aa660db5fc54d4f13a1db01a3f5891b98700ef"]},
 {"name": "jinja2", "version": "3.1.6", "stage": 6, "sha256": ["85ece4451f492d0c13c5dd7c13a64681a86afae63a5f347908daf103ce6d2f67"]},
-{"name": "jiter", "version": "0.19.0", "stage": 6, "sha256": ["da606acf39d7d2f2a56bfbb48a0b36f25da1d22d801cd0c9aecfce2f791e3239"]},
+{"name": "jiter", "version": "0.16.0", "stage": 6, "sha256": ["64c0203212098470032aabcde9356fc168f377aade3e43def61dfe17e92f2037"]},
 {"name": "jmespath", "version": "1.1.0", "stage": 6, "sha256": ["a5663118de4908c91729bea0acadca56526eb2698e83de10cd116ae0f4e97c64"]},
 {"name": "jsonschema", "version": "4.26.0", "stage": 6, "sha256": ["d489f15263b8d200f8387e64b4c3a75f06629559fb73deb8fdfb525f2dab50ce"]},
 {"name": "jsonschema-specifications", "version": "2025.9.1", "stage": 6, "sha256": ["98802fee3a11ee76ecaca44429fda8a41bff98b00a0f2838151b113f210cc6fe"]},
 {"name": "lark", "version": "1.2.2", "stage": 6, "sha256": ["c2276486b02f0f1b90be155f2c8ba4a8e194d42775786db622faccd652d8e80c"]},
 {"name": "llguidance", "version": "1.3.0", "stage": 6, "sha256": ["6f6caca5d78db7f76e1fbb0fff8607b861c32d47fa3d5dee2fc49de27ee269df"]},
-{"name": "llvmlite", "version": "0.50.0", "stage": 6, "sha256": ["0225351ad77ea30501fc5b4c09ff6868169fde50c5a576cdfda1645091157616"]},
+{"name": "llvmlite", "version": "0.49.0", "stage": 6, "sha256": ["20496a5c9fdb8179fb9300e7d19f6782555d98aeeb4a322264aa7fd99f980618"]},
 {"name": "lm-format-enforcer", "version": "0.11.3", "stage": 6, "sha256": ["cf586350875def1ae7a8fba84fcbbfc8371424b6c9d05c1fcba70aa233fbf06f"]},
 {"name": "loguru", "version": "0.7.3", "stage": 6, "sha256": ["31a33c10c8e1e10422bfd431aeb5d351c7cf7fa671e3c4df004162264b28220c"]},
-{"name": "markdown-it-py", "version": "4.3.0", "stage": 6, "sha256": ["7aa1511a46c39138de78d9eba92ce47e63124d8003fc98b3a351909e04239efa"]},
-{"name": "markupsafe", "version": "3.0.4", "stage": 6, "sha256": ["849dd2bb0e5e4ab2b71c7191726a4a8d5aa8a610daa584728cbee0b710ddc4ef"]},
-{"name": "mcp", "version": "2.3.0", "stage": 6, "sha256": ["dd0c44c089d16453e8ae31a3877a0054d7a2314caaa81f5e0541b9b1734b2377"]},
-{"name": "mcp-types", "version": "2.3.0", "stage": 6, "sha256": ["968efdbdaedfab06adae40d378a34395f1090c5921d4be3c9cde283aaf76d91d"]},
+{"name": "markdown-it-py", "version": "4.2.0", "stage": 6, "sha256": ["9f7ebbcd14fe59494226453aed97c1070d83f8d24b6fc3a3bcf9a38092641c4a"]},
+{"name": "markupsafe", "version": "3.0.3", "stage": 6, "sha256": ["6b5420a1d9450023228968e7e6a9ce57f65d148ab56d2313fcd589eee96a7a50"]},
+{"name": "mcp", "version": "2.1.1", "stage": 6, "sha256": ["1c6c31c5d6471c58db76af3af8af67f46d11d01f0a59077d0a308cbdb3d3e915"]},
+{"name": "mcp-types", "version": "2.1.1", "stage": 6, "sha256": ["26f9f7f03f2a5730717a5b98e2ab7eb640ac352d05a00cdc725c311864778295"]},
 {"name": "mdurl", "version": "0.1.2", "stage": 6, "sha256": ["84008a41e51615a49fc9966191ff91509e3c40b939176e643fd50a5c2196b8f8"]},
 {"name": "memcache-hybrid", "version": "1.0.4", "stage": 6, "sha256": ["c848732ba43fe08a6badc808412fc45381f6c00779915301d1d77d9404bb7f56"]},
 {"name": "memfabric-hybrid", "version": "1.0.8", "stage": 6, "sha256": ["47941c56f9b70302e5e4fb4b95d968d0afe7f5fbdfde70db0685ead14cef437a"]},
-{"name": "mistral-common", "version": "1.13.1", "stage": 6, "sha256": ["98b4d0755b8d90bf4691fa8f1b70cb3b4a8cd4dc1653c4ed08ef3d1c7d2c29af"]},
+{"name": "mistral-common", "version": "1.11.7", "stage": 6, "sha256": ["a9511b88eacacbe7dacddd9d3498c1739f56847b7fdddbd5a22e7844fd9def95"]},
 {"name": "model-hosting-container-standards", "version": "0.1.16", "stage": 6, "sha256": ["47f4f65713120bc3a69feb022981a38db9e557aedf88dbd72077f20588caa12b"]},
 {"name": "mpmath", "version": "1.3.0", "stage": 6, "sha256": ["a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c"]},
-{"name": "msgpack", "version": "1.2.4", "stage": 6, "sha256": ["0c75cfda0d3ccb1f6abc20e0608ad6b226e11f317b5ac297721504d2509e2bd9"]},
-{"name": "msgspec", "version": "0.22.0", "stage": 6, "sha256": ["b962000e11dd34fb210a5a2c57a8a62b2d92b381c8cb3b05c075a83e38f8d645"]},
-{"name": "multidict", "version": "7.2.1", "stage": 6, "sha256": ["295a15ccb8cfde9351dd6062b80af4e839460636b3c46813b4aa443905ded86a", "08ea94663d9e7c25d14d78222f7aee906c472d4837766bec62477c38f6e419dc"]},
+{"name": "msgpack", "version": "1.2.2", "stage": 6, "sha256": ["b9b0c1f2aa7b0026b4bd50718100e8b04175e4f36e160aa852502377b5e572e7"]},
+{"name": "msgspec", "version": "0.21.1", "stage": 6, "sha256": ["d3124010b3815451494c85ff345e693cb9fe5889cfcbbef39ed8622e0e72319c"]},
+{"name": "multidict", "version": "6.7.1", "stage": 6, "sha256": ["2e2d2ed645ea29f31c4c7ea1552fcfd7cb7ba656e1eafd4134a6620c9f5fdd9e", "55d97cc6dae627efa6a6e548885712d4864b81110ac76fa4e534c03819fa4a56"]},
 {"name": "multiprocess", "version": "0.70.19", "stage": 6, "sha256": ["928851ae7973aea4ce0eaf330bbdafb2e01398a91518d5c8818802845564f45c", "97404393419dcb2a8385910864eedf47a3cadf82c66345b44f036420eb0b5d87", "0d4b4397ed669d371c81dcd1ef33fd384a44d6c3de1bd0ca7ac06d837720d3c5"]},
 {"name": "networkx", "version": "3.6.1", "stage": 6, "sha256": ["d47fbf302e7d9cbbb9e2555a0d267983d2aa476bac30e90dfbe5669bd57f3762"]},
-{"name": "ninja", "version": "1.13.2", "stage": 6, "sha256": ["d775a5e43e9088f507a6250d57fcf5678eb31268c545feb5064ffeee33735622"]},
-{"name": "numba", "version": "0.68.1", "stage": 6, "sha256": ["b206741270692578112600767ef5e4935b38484a9edbc8dd925389ac67d0e828"]},
+{"name": "ninja", "version": "1.13.0", "stage": 6, "sha256": ["3d00c692fb717fd511abeb44b8c5d00340c36938c12d6538ba989fe764e79630"]},
+{"name": "numba", "version": "0.67.0", "stage": 6, "sha256": ["e7a7b0121466f1e9a8a074b0545fe90e16389623abf979b5d7c299dca1294d7e"]},
 {"name": "numpy", "version": "1.26.4", "stage": 6, "sha256": ["7ab55401287bfec946ced39700c053796e7cc0e3acbef09993a9ad2adba6ca6e"]},
 {"name": "openai", "version": "2.24.0", "stage": 6, "sha256": ["fed30480d7d6c884303287bde864980a4b137b60553ffbcf9ab4a233b7a73d94"]},
 {"name": "openai-harmony", "version": "0.0.8", "stage": 6, "sha256": ["e4f709815924ec325b9a890e6ab2bbb0ceec8e319a4e257328eb752cf36b2efc"]},
 {"name": "opencv-python-headless", "version": "4.11.0.86", "stage": 6, "sha256": ["6efabcaa9df731f29e5ea9051776715b1bdd1845d7c9530065c7951d2a2899eb"]},
-{"name": "opentelemetry-api", "version": "1.45.2", "stage": 6, "sha256": ["2cbd737377e710ee740d261c94e93fa0f08e6d037c18f17513cc0a2d94479a34"]},
-{"name": "opentelemetry-exporter-http-transport", "version": "0.66b2", "stage": 6, "sha256": ["fd5f5b490c099acda1cd7b909d5e8981436bf18cc8c6098d302d114c271720e9"]},
-{"name": "opentelemetry-exporter-otlp", "version": "1.45.2", "stage": 6, "sha256": ["52c8b9f268289c92c08b3a97f48c63d6e5c037f25ca1f6f29ef162fb78974afc"]},
-{"name": "opentelemetry-exporter-otlp-common", "version": "0.66b2", "stage": 6, "sha256": ["ace86efb75489f925f1ef809856ae5f0c7db534e4afdc624530222228b1236a5"]},
-{"name": "opentelemetry-exporter-otlp-proto-common", "version": "1.45.2", "stage": 6, "sha256": ["af483b24217028892f017096731b794b196b785025d2e6808874720fd0b05a80"]},
-{"name": "opentelemetry-exporter-otlp-proto-grpc", "version": "1.45.2", "stage": 6, "sha256": ["8a48d60835e90536846bd82de487bfbd81bccb5a1b3d0fb82edeea17db07395c"]},
-{"name": "opentelemetry-exporter-otlp-proto-http", "version": "1.45.2", "stage": 6, "sha256": ["6e4d025138829d0ee57946930c2ccad6491ad4d92a958e9c7eea69278fe60cfc"]},
-{"name": "opentelemetry-proto", "version": "1.45.2", "stage": 6, "sha256": ["03a7ca1b43f89fd5b965d5975902bb2515c0c86e2428b456836e9a6149c6235a"]},
-{"name": "opentelemetry-sdk", "version": "1.45.2", "stage": 6, "sha256": ["ff974ea70ee4f1d51e2ec152db37c2b626c7bf82bb3f7d86114fd8704e7199c6"]},
-{"name": "opentelemetry-semantic-conventions", "version": "0.66b2", "stage": 6, "sha256": ["4cbe61e5f9275d57ab31708446e7938ef4291ebbe6a7fca6f7a629c5acae87d8"]},
+{"name": "opentelemetry-api", "version": "1.44.0", "stage": 6, "sha256": ["94b98c893a91b88657eaac1e3ba89618cdb85be6918196705354f34728b2cdef"]},
+{"name": "opentelemetry-exporter-otlp", "version": "1.44.0", "stage": 6, "sha256": ["4a498fa8d8fd8be9e8e2d175fe5524a3fe581ccffadd8509db86526a5fb97051"]},
+{"name": "opentelemetry-exporter-otlp-proto-common", "version": "1.44.0", "stage": 6, "sha256": ["9a9fe61bba73d802904bc989f1d6b4a7b1ee40f06c40e98d6f85af65aaebb694"]},
+{"name": "opentelemetry-exporter-otlp-proto-grpc", "version": "1.44.0", "stage": 6, "sha256": ["6a1a645ea182a2f59440c51fa8301d309f3324a8f9d65f8395584b064b67ee4e"]},
+{"name": "opentelemetry-exporter-otlp-proto-http", "version": "1.44.0", "stage": 6, "sha256": ["838592fce774c1c8bb7b9a0a7facbfa82e17be5a8a4e94cef10cb84ae026bae3"]},
+{"name": "opentelemetry-proto", "version": "1.44.0", "stage": 6, "sha256": ["898b155a0e1557afd867478fb6158e8122a46329ca0bb8dc53cc55e98f017f56"]},
+{"name": "opentelemetry-sdk", "version": "1.44.0", "stage": 6, "sha256": ["df081c4c6bcfdb1211e3e86140376792643128a25f8d72d1d27675936e7e96ad"]},
+{"name": "opentelemetry-semantic-conventions", "version": "0.65b0", "stage": 6, "sha256": ["1cacde7b0ad306f84c5ef08c3dbe1bbaf20165bba6f8bff43b670e555a086bcb"]},
 {"name": "opentelemetry-semantic-conventions-ai", "version": "0.5.1", "stage": 6, "sha256": ["25aeb22bd261543b4898a73824026d96770e5351209c7d07a0b1314762b1f6e4"]},
 {"name": "outlines-core", "version": "0.2.11", "stage": 6, "sha256": ["b31d5fc83b78aad282dd667b8d6e684614481fe08a7609ce0ce45dee64cd2991"]},
 {"name": "packaging", "version": "26.3", "stage": 6, "sha256": ["d7193f7c8e4e93f444fde0262bf90af30e16fa0ad0ad44cb553c87339b23cd1c"]},
-{"name": "pandas", "version": "3.0.6", "stage": 6, "sha256": ["1e7c0afdcaf6661d795fcefc2f647ddd1136f62cdc153fba177c685d97a87808"]},
-{"name": "pandas-stubs", "version": "3.1.0.261029", "stage": 6, "sha256": ["70f631f2d0781c4500b1cd5f84cab7d7279a3d114674d69655536a4a99a3a67f"]},
+{"name": "pandas", "version": "3.0.5", "stage": 6, "sha256": ["b173f5951ff6b8b0ec7675e20dff3c97b7e7a57dfcce387c2d7c5afe87cb7899"]},
+{"name": "pandas-stubs", "version": "3.0.5.260730", "stage": 6, "sha256": ["60e90e3e1eda6937e337e243cbe6217e151c11137cd7eddf832af537c7310bfd"]},
 {"name": "partial-json-parser", "version": "0.2.1.1.post7", "stage": 6, "sha256": ["145119e5eabcf80cbb13844a6b50a85c68bf99d376f8ed771e2a3c3b03e653ae"]},
-{"name": "peft", "version": "0.21.2", "stage": 6, "sha256": ["106ab6077ff72c54d21577f9af5970e34bac7582cb14209f7b2b511e322a4eae"]},
-{"name": "pillow", "version": "13.0.0", "stage": 6, "sha256": ["7c88c10dd432f3b39ccdafc9ed81d0c21b8fd634502574da76d1bfa4fe2c76d0"]},
-{"name": "pip", "version": "26.3", "stage": 1, "sha256": ["f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"]},
+{"name": "peft", "version": "0.20.0", "stage": 6, "sha256": ["0fbba16ffebfad3de96e06f2da6860fd860292324b85b6141909fa1e26ea9233"]},
+{"name": "pillow", "version": "12.3.0", "stage": 6, "sha256": ["bcb46e2f9feff8d06323983bd83ed00c201fdcab3d74973e7072a889b3979fcd"]},
+{"name": "pip", "version": "26.2.1", "stage": 1, "sha256": ["71138adf1f4ca900cdb7d289c21b7494329f2332b6d85f0e1c42108c0384ed3e"]},
 {"name": "priority", "version": "2.0.0", "stage": 6, "sha256": ["6f8eefce5f3ad59baf2c080a664037bb4725cd0a790d53d59ab4059288faf6aa"]},
 {"name": "prometheus-client", "version": "0.26.0", "stage": 6, "sha256": ["fa93d06737aa02bacd05794768508bb97d2fbee28cb3bca04eaae92f0ca953d6"]},
 {"name": "prometheus-fastapi-instrumentator", "version": "7.1.0", "stage": 6, "sha256": ["978130f3c0bb7b8ebcc90d35516a6fe13e02d2eb358c8f83887cdef7020c31e9"]},
-{"name": "propcache", "version": "0.5.4", "stage": 6, "sha256": ["62530ca89187827e4a4fe733f971abe81a7542eeea48ff61995f19b64d7199c8", "62c60aec739ed00124573cce1178138fd690c7676352d67a37328c1cf51d7468"]},
-{"name": "protobuf", "version": "7.36.2", "stage": 6, "sha256": ["e11e1f0180583a2af89db6a2ecd9e8dc40aa6d2988ca175bfd0e6d12ea72d74e", "bdb3a345d48db958e6ce1f18e508beb0cc981d64f24088427549c866cd039f1e"]},
+{"name": "propcache", "version": "0.5.2", "stage": 6, "sha256": ["2293949b855ce597f2826452d17c2d545fb5622379c4ea6fdf525e9b8e8a2511", "be1ddfcbb376e3de5d2e2db1d58d6d67463e6b4f9f040c000de8e300295465fe"]},
+{"name": "protobuf", "version": "7.36.0", "stage": 6, "sha256": ["bf94a5917c71058262de683669bc0a797a7669d3de71f0b36d058e3194f47b44", "53374d53fc29a67f7dbbf0ade47d7526a0f0137bf0f9c90e48d8a60790ef748c"]},
 {"name": "psutil", "version": "7.2.2", "stage": 6, "sha256": ["b0726cecd84f9474419d67252add4ac0cd9811b04d61123054b9fb6f57df6e9e"]},
 {"name": "py-cpuinfo", "version": "9.0.0", "stage": 6, "sha256": ["859625bc251f64e21f077d099d4162689c762b5d6a4c3c97553d56241c9674d5"]},
-{"name": "pyarrow", "version": "26.0.1", "stage": 6, "sha256": ["22a96a225de107eb9acd1ad9a818198ca832df2a4c0952412f754a7ed2105a98"]},
-{"name": "pybase64", "version": "1.5.1", "stage": 6, "sha256": ["c8dd47a222cc4b5fa504930265d9624fa0b00a80801a3f150a8d0b21bec7429c"]},
+{"name": "pyarrow", "version": "25.0.1", "stage": 6, "sha256": ["880523be3d29efcf83d3998835d206118ccf35e3871dbd2fb60408cf6b007a80"]},
+{"name": "pybase64", "version": "1.5.0", "stage": 6, "sha256": ["8b08e4a065c9fa88ab9b8a2345b58073776806488b1ff5e4348957d0aa218043"]},
 {"name": "pybind11", "version": "3.1.0", "stage": 6, "sha256": ["b8488090f8acffbcb6b5d6a85571a6827a0a2981ffb75e5a0b27b87c4a6b7dd0"]},
 {"name": "pycountry", "version": "26.2.16", "stage": 6, "sha256": ["115c4baf7cceaa30f59a4694d79483c9167dbce7a9de4d3d571c5f3ea77c305a"]},
-{"name": "pycparser", "version": "3.12", "stage": 6, "sha256": ["a076f3f489b39b43ed13563a1dafe42447445bec2e294154ec5c57fcdda4c85e"]},
-{"name": "pydantic", "version": "2.14.4", "stage": 6, "sha256": ["653a2ad9f6d8858529c77c72717d0ea991d6c6837fe683246b2f4b2bbfc3fadc"]},
-{"name": "pydantic-core", "version": "2.50.5", "stage": 6, "sha256": ["ba2b34529984a8e3cb1bc62a7687617722695a2cb4e57958de32a0eba128a07a"]},
+{"name": "pycparser", "version": "3.0", "stage": 6, "sha256": ["b727414169a36b7d524c1c3e31839a521725078d7b2ff038656844266160a992"]},
+{"name": "pydantic", "version": "2.13.4", "stage": 6, "sha256": ["45a282cde31d808236fd7ea9d919b128653c8b38b393d1c4ab335c62924d9aba"]},
+{"name": "pydantic-core", "version": "2.46.4", "stage": 6, "sha256": ["7bfb192b3f4b9e8a89b6277b6ce787564f62cfd272055f6e685726b111dc7826"]},
 {"name": "pydantic-extra-types", "version": "2.11.1", "stage": 6, "sha256": ["1722ea2bddae5628ace25f2aa685b69978ef533123e5638cfbddb999e0100ec1"]},
 {"name": "pygments", "version": "2.21.0", "stage": 6, "sha256": ["2363c69b61c4a97c838da3b130dcd6468f4848992b21a82f2a63ec34377137d9"]},
-{"name": "pyjwt", "version": "2.15.1", "stage": 6, "sha256": ["42d59d631f7768a1028a64c7ff581a9bf7519804daf91fc5b6c56e30eec5e193"]},
-{"name": "python-dateutil", "version": "4.0.0", "stage": 6, "sha256": ["a5e246f79eb80475e691bf93862cead98decd8a498cf53ba0516fcdc0f50dc1c"]},
-{"name": "python-dotenv", "version": "1.2.4", "stage": 6, "sha256": ["42269a8a5b3fd54ffa6f3d84b18abed50064717576b4ecf03dc4a55d8aa04fdc"]},
+{"name": "pyjwt", "version": "2.13.0", "stage": 6, "sha256": ["66adcc2aff09b3f1bbd95fc1e1577df8ac8723c978552fd43304c8a290ac5728"]},
+{"name": "python-dateutil", "version": "2.9.0.post0", "stage": 6, "sha256": ["a8b2bc7bffae282281c8140a97d3aa9c14da0b136dfe83f850eea9a5f7470427"]},
+{"name": "python-dotenv", "version": "1.2.3", "stage": 6, "sha256": ["904552145e8bfed22162c09dab1c2b9b54fefa7b23ba780f4f26ca0316b0f0d9"]},
 {"name": "python-json-logger", "version": "4.2.0", "stage": 6, "sha256": ["158a52126fcd6869e09574d2b66272666f3dc8f468c62637ef9a1fa883719cb9"]},
-{"name": "python-multipart", "version": "0.0.34", "stage": 6, "sha256": ["ebacd224bd686eee2f9aa1066a657affe07435a185834e05e5235e2e59173e91"]},
-{"name": "pyyaml", "version": "6.0.4", "stage": 6, "sha256": ["71bb5b87465d88d1dfc577115af6d435bff9b26f2512936f610c26aa55966028"]},
-{"name": "pyzmq", "version": "27.3.0", "stage": 6, "sha256": ["f3d14fc8a7b85156c67e3f6ebbe8f2af2f89da2a407997a66e2a578e1bdabf6a"]},
+{"name": "python-multipart", "version": "0.0.32", "stage": 6, "sha256": ["ff6d3f776f16878c894e52e107296ffc890e913c611b1a4ec6c44e2821fe2e23"]},
+{"name": "pyyaml", "version": "6.0.3", "stage": 6, "sha256": ["10892704fc220243f5305762e276552a0395f7beb4dbf9b14ec8fd43b57f126c"]},
+{"name": "pyzmq", "version": "27.2.0", "stage": 6, "sha256": ["468139ddb2e494d06e586bd3a6835077e8b3764560c8db552fe685c5867fc24e"]},
 {"name": "quart", "version": "0.22.0", "stage": 6, "sha256": ["bb659545f1a8a287a14df9434b9225a3d4738362a3ed170744d0e03bb9447b50"]},
 {"name": "referencing", "version": "0.37.0", "stage": 6, "sha256": ["381329a9f99628c9069361716891d34ad94af76e461dcb0335825aecc7692231"]},
-{"name": "regex", "version": "2026.11.19", "stage": 6, "sha256": ["3bd48fcc3222607d2b0e260be6e1a957b874f852b13af8c8643c8fbd8acf2425"]},
+{"name": "regex", "version": "2026.7.19", "stage": 6, "sha256": ["87ccab0db8d5f4fbb0272642113c1adb2ffc698c16d3a0944580222331fa7a20"]},
 {"name": "requests", "version": "2.34.2", "stage": 6, "sha256": ["2a0d60c172f83ac6ab31e4554906c0f3b3588d37b5cb939b1c061f4907e278e0"]},
 {"name": "rich", "version": "15.0.0", "stage": 6, "sha256": ["33bd4ef74232fb73fe9279a257718407f169c09b78a87ad3d296f548e27de0bb"]},
-{"name": "rich-toolkit", "version": "0.20.6", "stage": 6, "sha256": ["465453ba6f94f99401f59f79fb562827ba5f6b4d4759015d40019f5c67750262"]},
+{"name": "rich-toolkit", "version": "0.20.3", "stage": 6, "sha256": ["419aa87516d5f3849cca553c6dcf707c02a36d508fcf996946606725d34a3002"]},
 {"name": "rignore", "version": "0.8.1", "stage": 6, "sha256": ["2aa76742832db1fdac070fa8e694dda0daf6f2f7191832bd555d1e80f8c9c42b"]},
-{"name": "rpds-py", "version": "2026.9.1", "stage": 6, "sha256": ["e01b3c878c8641913e688edd1b3f08658c6783d29cf6b826bd3c0d1ae7a1ffaa"]},
+{"name": "rpds-py", "version": "2026.6.3", "stage": 6, "sha256": ["acc992ab27b15f852c76755eb2ab7dce86585ddadba6fa5946e58556088845b4"]},
 {"name": "safetensors", "version": "0.8.0", "stage": 6, "sha256": ["7a46e5ff292c356d6991e60942ba7f79817682d3a2cef0702136448cb9c4d235"]},
 {"name": "scipy", "version": "1.17.1", "stage": 6, "sha256": ["744b2bf3640d907b79f3fd7874efe432d1cf171ee721243e350f55234b4cec4c"]},
-{"name": "sentencepiece", "version": "0.2.3", "stage": 6, "sha256": ["855b047e02fb9c7aae2f673f5c1adbd42a4a0e8ce77e5090d14ff26f9282749d"]},
-{"name": "sentry-sdk", "version": "2.75.0", "stage": 6, "sha256": ["9a10e97de2cbd42ad7e4a6e02a0d5af19de9811eb02445077d41ba14c08e170c"]},
-{"name": "setproctitle", "version": "1.3.8", "stage": 6, "sha256": ["861380b2244983d12b6fe00e4a49f16f9946932245a252dd16c1f5ef7d1be632"]},
+{"name": "sentencepiece", "version": "0.2.2", "stage": 6, "sha256": ["0e2aae42960392d6dcb9a72d8e1e65a97294c965071b43c7b3429a42f350250e"]},
+{"name": "sentry-sdk", "version": "2.68.1", "stage": 6, "sha256": ["775b78871783a0ffd758276ad01b3bb2b1ebcdad8f9d2f0a7723f76b73c99b65"]},
+{"name": "setproctitle", "version": "1.3.7", "stage": 6, "sha256": ["a20fb1a3974e2dab857870cf874b325b8705605cb7e7e8bcbb915bca896f52a9"]},
 {"name": "setuptools", "version": "80.10.2", "stage": 1, "sha256": ["95b30ddfb717250edb492926c92b5221f7ef3fbcc2b07579bcd4a27da21d0173"]},
-{"name": "setuptools-scm", "version": "10.3.4", "stage": 6, "sha256": ["82f34c3e3084fc2b57d397200637cc13f2338004052d2fee47baa5f0e902464e"]},
+{"name": "setuptools-scm", "version": "10.2.1", "stage": 6, "sha256": ["b7c82f4102d389ee57dc66ccdb4f9b4bca3c40ba83b43f1f63d68ccd72db2580"]},
 {"name": "shellingham", "version": "1.5.4", "stage": 6, "sha256": ["7ecfff8f2fd72616f7481040475a65b2bf8af90a56c89140852d1120324e8686"]},
+{"name": "six", "version": "1.17.0", "stage": 6, "sha256": ["4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274"]},
 {"name": "sniffio", "version": "1.3.1", "stage": 6, "sha256": ["2f6da418d1f1e0fddd844478f41680e794e6051915791a034ff65e5f100525a2"]},
-{"name": "sse-starlette", "version": "3.7.0", "stage": 6, "sha256": ["f1d3136caa12d129284fca3d2ded79bc9af943320b6472712955fea52a6d3eea"]},
+{"name": "sse-starlette", "version": "3.4.8", "stage": 6, "sha256": ["6e82314c786709a3cd9520f2285cf9fff90e181e598e8a357b0cf80f66afba0d"]},
 {"name": "starlette", "version": "0.50.0", "stage": 6, "sha256": ["9e5391843ec9b6e472eed1365a78c8098cfceb7a74bfd4d6b1c0c0095efb3bca"]},
 {"name": "supervisor", "version": "4.3.0", "stage": 6, "sha256": ["0bcb763fddafba410f35cbde226aa7f8514b9fb82eb05a0c85f6588d1c13f8db"]},
 {"name": "sympy", "version": "1.14.0", "stage": 6, "sha256": ["e091cc3e99d2141a0ba2847328f5479b05d94a6635cb96148ccb3f34671bd8f5"]},
@@ -1629,29 +2383,28 @@ LOCK = r"""
 {"name": "torch-npu", "version": "2.9.0", "stage": 4, "sha256": ["6f2bda402cb03b292e6f2327b2e20e8dd688ad5e16642edc184ff4340783ddb2"]},
 {"name": "torchaudio", "version": "2.9.0", "stage": 6, "sha256": ["914f1408142bdeda1ca9f834dd04967625fccc75893bd1504a018a13a04f1b66"]},
 {"name": "torchvision", "version": "0.24.0", "stage": 6, "sha256": ["bbd63bf4ebff84c48c50123eba90526cc9f794fe45bc9f5dd07cec19e8c62bce"]},
-{"name": "tqdm", "version": "4.70.1", "stage": 6, "sha256": ["c293e525e6fef9c20e8728fd4612df02a0aa31bb5fe91ecd93e123b1b7bffa73"]},
+{"name": "tqdm", "version": "4.70.0", "stage": 6, "sha256": ["7f585706bfddbdebf89daac705b2dfcc16890130727d3197ca62c732b4310953"]},
 {"name": "transformers", "version": "4.57.6", "stage": 6, "sha256": ["4c9e9de11333ddfe5114bc872c9f370509198acf0b87a832a0ab9458e2bd0550"]},
 {"name": "triton-ascend", "version": "3.2.0", "stage": 5, "sha256": ["69a9aecd6fa8b0beb798d16989bb24bc8a1ad61ded71526d6099d4179c428043"]},
 {"name": "trl", "version": "1.10.0", "stage": 6, "sha256": ["f4bdad4a10dffa558399177938267b0aee51a5052768027cbe807a97d1916576"]},
-{"name": "truststore", "version": "0.10.5", "stage": 6, "sha256": ["9aaaedaefaf06d8b206278cf8b5012bc897f485a874503501e12d776df78951c"]},
-{"name": "typer", "version": "0.29.2", "stage": 6, "sha256": ["f30731f8ca758368b836b3714872e58e395cef8fcaff918c853b1969ed5274e7"]},
+{"name": "truststore", "version": "0.10.4", "stage": 6, "sha256": ["adaeaecf1cbb5f4de3b1959b42d41f6fab57b2b1666adb59e89cb0b53361d981"]},
+{"name": "typer", "version": "0.27.1", "stage": 6, "sha256": ["53150287edd11baeb4e4722c8e394fcdf8181c0ae89485cba8d25c778d5edd56"]},
 {"name": "typing-extensions", "version": "4.16.0", "stage": 6, "sha256": ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"]},
-{"name": "typing-inspection", "version": "0.4.5", "stage": 6, "sha256": ["bc210535442b39e1bf2805e0c7a17dfd6a4ace760c84c7f7d16245d23a6b1c39"]},
-{"name": "tzdata", "version": "2026.6", "stage": 6, "sha256": ["0a10eec6e13ef16b627fabed9a5f2ba61a62b1c67f327305f4e7e412a70b4aec"]},
-{"name": "urllib3", "version": "2.8.0", "stage": 6, "sha256": ["0cf3cae568d36aa9576b28dfb35f11328f1cb974ca7647d9475ebb86c75ac6e3"]},
-{"name": "uvicorn", "version": "0.54.0", "stage": 6, "sha256": ["505bdb0f318731d45f1f712071fc781a8981f6847a31c902c9f5e652d4f67faf"]},
-{"name": "uvloop", "version": "0.23.0", "stage": 6, "sha256": ["8fcd721113260ffb5e38bf14a8725b17d431f34209f7d1c7005b667946e630b3"]},
-{"name": "vcs-versioning", "version": "2.6.0", "stage": 6, "sha256": ["f8bebd1302ebc12e67ceb30fc7dd698ec969414b6fa43b30c3f14ac9b1e72c41"]},
+{"name": "typing-inspection", "version": "0.4.4", "stage": 6, "sha256": ["65b8397ba37ccbce054456aaccddfc91e6e3083c92824df348d96ca832f3f147"]},
+{"name": "urllib3", "version": "2.7.0", "stage": 6, "sha256": ["9fb4c81ebbb1ce9531cce37674bbc6f1360472bc18ca9a553ede278ef7276897"]},
+{"name": "uvicorn", "version": "0.52.4", "stage": 6, "sha256": ["f86e41a149d7d05a9969337e3946a9c171c06a5d42680896daaba624aeac8da1"]},
+{"name": "uvloop", "version": "0.22.1", "stage": 6, "sha256": ["53c85520781d84a4b8b230e24a5af5b0778efdb39142b424990ff1ef7c48ba21"]},
+{"name": "vcs-versioning", "version": "2.3.1", "stage": 6, "sha256": ["a11299394e101569a62ab061375260d08bc56cd33d685b7067d85312368f4457"]},
 {"name": "vllm", "version": "0.18.0", "stage": 7, "built": true, "sha256": ["9a1bee091db8dbb4664a2a09cd9c61912e9912a44af1ce12b8593a231d05971c"]},
 {"name": "vllm-ascend", "version": "0.18.0", "stage": 8, "sha256": ["5395dc4065dea188d0fead4a01c20243a92101a27b4e79c23aeacda844a3f690"]},
-{"name": "watchfiles", "version": "1.3.0", "stage": 6, "sha256": ["4af9c464d410e8c44b58ddf1cbec7c3a02c1cb2c6c80df9c74659ba2fbda0ab5"]},
-{"name": "websockets", "version": "17.4", "stage": 6, "sha256": ["954d43574f72be244b65f0fa61e2f814214b024f2ec849f487aa2f553f7c6e71", "c6bd2c9781915592b209160d0f017d4c7c82ad53075e6b0c24d2a89299e7f9e9"]},
-{"name": "werkzeug", "version": "3.1.9", "stage": 6, "sha256": ["6392e50c78460ba618e5b21f08a71f59c99ce99cdc6cf6e3dd7e6ccca8754fab"]},
+{"name": "watchfiles", "version": "1.2.0", "stage": 6, "sha256": ["89d8c2394a065ca86f5d2910ff263ae67c127e1376ccc4f9fc35c71db879f80a"]},
+{"name": "websockets", "version": "17.1", "stage": 6, "sha256": ["47a62d6045c6eaa0d8f97bc2fb68b8cf90077a0cbfd4e83d6f2d2145611ee134", "f221081107b8c48184d99f7019604486376e7ef826037e70aad6b02540732c23"]},
+{"name": "werkzeug", "version": "3.1.8", "stage": 6, "sha256": ["63a77fb8892bf28ebc3178683445222aa500e48ebad5ec77b0ad80f8726b1f50"]},
 {"name": "wheel", "version": "0.48.0", "stage": 6, "sha256": ["3217dcc807155e45db462d7ef2431f5ddda0d7273b700d05a67b271ceb1287ab"]},
 {"name": "wsproto", "version": "1.3.2", "stage": 6, "sha256": ["61eea322cdf56e8cc904bd3ad7573359a242ba65688716b0710a5eb12beab584"]},
-{"name": "xgrammar", "version": "0.2.8", "stage": 6, "sha256": ["738d967f874dd916ddb73b39e533caf7254b5b81d579f44eddbe205cc59dcee1"]},
-{"name": "xxhash", "version": "4.1.0", "stage": 6, "sha256": ["f948b71013e0a0922176563dd4538967e2d7717b845bd61e0407f2e410962050"]},
-{"name": "yarl", "version": "1.25.1", "stage": 6, "sha256": ["acae6b45d1ace09b6ba3876da43b88366ef368f73b988c7f57e14231753d4420", "681c758b0490f9e96b78e5fa8e8dc6e648e9185bb6eaebe73183c33ea0c445f3"]}
+{"name": "xgrammar", "version": "0.2.4", "stage": 6, "sha256": ["58f93d721cefbe39bc4fad8d5f238c83cc31b18b931bada4c7a0d91ad6101f47"]},
+{"name": "xxhash", "version": "4.0.1", "stage": 6, "sha256": ["b4c8842fb19d78b5e8c2a52baf4c8357658cc56c62bc822b86ce0f942f28e286"]},
+{"name": "yarl", "version": "1.24.5", "stage": 6, "sha256": ["874019bd513008b009f58657134e5d0c5e030b3559bd0553976837adf52fe966", "a33700d13d9b7d84fd10947b09ff69fb9a792e519c8cb9764a3ca70baa6c23a7"]}
 ],
 "texts": {
 "en": {
@@ -1805,6 +2558,18 @@ LOCK = r"""
 "import-elsewhere-what": "import {name} loads {found}, which is not in this environment",
 "import-elsewhere-why": "PYTHONPATH or the user's site-packages take precedence over the lock's files",
 "import-elsewhere-mend": "unset PYTHONPATH, source CANN's set_env.sh again, and try PYTHONNOUSERSITE=1",
+"start-failed-what": "{list} cannot be started: {error}",
+"start-failed-why": "raised at {where}; modules and commands of the lock that fail so: {count}",
+"start-failed-mend": "see the full message: {command}",
+"start-died-what": "Python crashed when it started {list}: {error}",
+"start-died-why": "modules and commands of the lock that end so: {count}",
+"start-died-mend": "see the full message: {command}",
+"start-late-what": "not started after {seconds} s: {list}",
+"start-late-why": "it hangs, or this machine is slow; modules and commands that take so long: {count}",
+"start-late-mend": "try it alone: {command}; for a slow machine: verify.py --seconds 900",
+"start-untried-what": "not tried, as this machine has no NPU and no {library} of CANN or its driver: {list}",
+"start-untried-why": "modules and commands that are linked against that library, or load what is: {count}",
+"start-untried-mend": "run this on a machine with NPUs",
 "group-machine": "machine",
 "group-python": "Python",
 "group-cann": "CANN",
@@ -1815,6 +2580,7 @@ LOCK = r"""
 "group-collisions": "collisions",
 "group-requirements": "requirements",
 "group-imports": "imports",
+"group-starts": "starts",
 "group-npu": "NPU",
 "note-machine": "{system}, {machine}, glibc {glibc}",
 "note-python": "{found} ({python})",
@@ -1831,6 +2597,8 @@ LOCK = r"""
 "note-requirements": "pip check reports no problem",
 "note-requirements-but": "pip check reports only problems that the lock expects ({count})",
 "note-imports": "{list}",
+"note-starts": "imported {modules} modules, loaded {scripts} commands",
+"note-starts-but": "imported {modules} modules, loaded {scripts} commands; {excused} may fail, for the reasons below",
 "note-npu": "{count}, the first is {name}; tensor computation works",
 "state-ok": "ok",
 "state-warning": "warning",
@@ -1841,6 +2609,7 @@ LOCK = r"""
 "label-why": "   why: {why}",
 "label-mend": "   fix: {mend}",
 "label-because": "{what}: {why}",
+"label-left-out": "                        {what} fails: {why}",
 "label-ended": "Nothing else was checked: any other difference would only follow from this one.",
 "label-as-locked": "matches the lock (errors: 0, warnings: {warnings})",
 "label-differs": "differs from the lock (errors: {wrong}, warnings: {warnings})"
@@ -1996,6 +2765,18 @@ LOCK = r"""
 "import-elsewhere-what": "import {name} 得到的是 {found}，它不在此环境中",
 "import-elsewhere-why": "PYTHONPATH 或用户的 site-packages 优先于锁文件中的文件",
 "import-elsewhere-mend": "unset PYTHONPATH 后重新 source CANN 的 set_env.sh，并尝试 PYTHONNOUSERSITE=1",
+"start-failed-what": "{list} 无法启动：{error}",
+"start-failed-why": "出错处为 {where}；锁文件中因此失败的模块和命令数：{count}",
+"start-failed-mend": "查看完整信息：{command}",
+"start-died-what": "启动 {list} 时 Python 崩溃：{error}",
+"start-died-why": "锁文件中如此结束的模块和命令数：{count}",
+"start-died-mend": "查看完整信息：{command}",
+"start-late-what": "{seconds} 秒后仍未启动：{list}",
+"start-late-why": "它已挂起，或本机较慢；如此耗时的模块和命令数：{count}",
+"start-late-mend": "单独尝试：{command}；机器较慢时：verify.py --seconds 900",
+"start-untried-what": "未尝试（本机没有 NPU，也没有 CANN 或其驱动的 {library}）：{list}",
+"start-untried-why": "链接该库的模块和命令，以及加载它们的模块和命令的数量：{count}",
+"start-untried-mend": "请在有 NPU 的机器上运行",
 "group-machine": "机器",
 "group-python": "Python",
 "group-cann": "CANN",
@@ -2006,6 +2787,7 @@ LOCK = r"""
 "group-collisions": "冲突",
 "group-requirements": "依赖",
 "group-imports": "导入",
+"group-starts": "启动",
 "group-npu": "NPU",
 "note-machine": "{system}, {machine}, glibc {glibc}",
 "note-python": "{found} ({python})",
@@ -2022,6 +2804,8 @@ LOCK = r"""
 "note-requirements": "pip check 没有报告问题",
 "note-requirements-but": "pip check 只报告了锁文件预期之内的问题（{count} 个）",
 "note-imports": "{list}",
+"note-starts": "已导入 {modules} 个模块，已加载 {scripts} 个命令",
+"note-starts-but": "已导入 {modules} 个模块，已加载 {scripts} 个命令；另有 {excused} 个可以失败，原因见下",
 "note-npu": "{count} 个，第一个是 {name}；张量计算正常",
 "state-ok": "正常",
 "state-warning": "警告",
@@ -2032,6 +2816,7 @@ LOCK = r"""
 "label-why": "  原因：{why}",
 "label-mend": "  修复：{mend}",
 "label-because": "{what}：{why}",
+"label-left-out": "                        {what} 失败：{why}",
 "label-ended": "其余未检查：它们只会是由此引起的后果。",
 "label-as-locked": "与锁文件一致（错误：0，警告：{warnings}）",
 "label-differs": "与锁文件不一致（错误：{wrong}，警告：{warnings}）"

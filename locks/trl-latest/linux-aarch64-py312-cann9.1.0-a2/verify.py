@@ -3,7 +3,7 @@
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
-    python verify.py [--full] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
+    python verify.py [--full] [--quick] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
 
 It changes nothing and needs only Python. Exit status: 0 matches, 1 something
 differs, 2 invalid command. The contents of the lock are at the end of this file.
@@ -13,12 +13,16 @@ from __future__ import annotations
 
 import argparse
 import base64
+import configparser
 import csv
 import errno
 import glob
 import hashlib
+import importlib
 import io
 import json
+import keyword
+import mmap
 import operator
 import os
 import platform
@@ -30,9 +34,12 @@ import stat
 import subprocess
 import sys
 import sysconfig
+import time
+import traceback
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.parser import HeaderParser
 from functools import total_ordering
@@ -164,6 +171,7 @@ def _build_rank(build: int | None) -> int:
 # What checks have in common: their context, what they find, and the files and programs of others.
 
 _SECONDS = 60
+SECONDS_TO_START = 300
 
 
 class LockedDistribution(NamedTuple):
@@ -195,9 +203,27 @@ class DriverNeed(NamedTuple):
     reason: Mapping[str, str]
 
 
+class Excuse(NamedTuple):
+    """What of a distribution may fail to start."""
+
+    # The normalized name of the distribution.
+    project: str
+    # Its modules, and its commands.
+    modules: Sequence[str]
+    scripts: Sequence[str]
+    # Whether they may fail only where there is no NPU.
+    npu: bool
+    # Why, in each language.
+    reason: Mapping[str, str]
+
+
 @dataclass(frozen=True)
 class LockedStack:
-    """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code."""
+    """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code.
+
+    The commands of distributions that are `requested`, as lines of the stack name them, are to start; `excuses` say
+    what may fail.
+    """
 
     stack: str
     target: str
@@ -212,6 +238,8 @@ class LockedStack:
     rewritten: Sequence[str] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
     driver: Sequence[DriverNeed] = ()
+    requested: Sequence[str] = ()
+    excuses: Sequence[Excuse] = ()
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
@@ -219,7 +247,9 @@ class LockedStack:
         """Read the lock's data, which is the last text of this file."""
         raw: dict[str, Any] = json.loads(text)
         pins = {pin["name"]: LockedDistribution(**pin) for pin in raw["pins"]}
-        return cls(**{**raw, "pins": pins, "driver": [DriverNeed(**need) for need in raw["driver"]]})
+        driver = [DriverNeed(**need) for need in raw["driver"]]
+        excuses = [Excuse(**excuse) for excuse in raw["excuses"]]
+        return cls(**{**raw, "pins": pins, "driver": driver, "excuses": excuses})
 
 
 def is_shared() -> bool:
@@ -227,9 +257,17 @@ def is_shared() -> bool:
     return sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta"))
 
 
+def show_nothing(_: str) -> None:
+    """Take a line of progress where nobody looks."""
+
+
 @dataclass(frozen=True)
 class CheckContext:
-    """The lock, where things are, how thoroughly to check, and the language of messages."""
+    """The lock, where things are, how thoroughly to check, and the language of messages.
+
+    `program` is the file of verify.py. `quick` leaves out what starts everything, which takes at most `seconds` for
+    each; `progress` is called with a line about it, empty at its end.
+    """
 
     lock: LockedStack
     folder: str
@@ -238,6 +276,10 @@ class CheckContext:
     wheelhouse: str = ""
     full: bool = False
     language: str = "en"
+    program: str = ""
+    quick: bool = False
+    seconds: float = SECONDS_TO_START
+    progress: Callable[[str], None] = show_nothing
 
     @property
     def python(self) -> str:
@@ -286,12 +328,19 @@ class Finding:
 
 @dataclass(frozen=True)
 class Group:
-    """The result of a check. `note` is the code of the text for a group without findings, if not its name."""
+    """The result of a check. `note` is the code of the text for a group without findings, if not its name.
+
+    A group that is `counted` has this text beside findings, too. `remarks` are lines below it, and `results` the rows
+    of everything that it tried, for the JSON.
+    """
 
     name: str
     findings: Sequence[Finding]
     values: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    counted: bool = False
+    remarks: Sequence[Mapping[str, str]] = ()
+    results: Sequence[Mapping[str, Any]] = ()
 
 
 def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
@@ -660,10 +709,14 @@ for name in json.loads(sys.argv[1]):
 """
 
 
+def import_environ(context: CheckContext) -> dict[str, str]:
+    """Return the variables of a Python that imports what is installed: a user's, with those of the lock."""
+    return {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def run_python(context: CheckContext, code: str, *arguments: str) -> tuple[list[dict[str, Any]], str]:
     """Run code in the environment with the lock's variables: the rows that it `tell`s, and how it ended."""
-    environ = {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
-    result = run_program([sys.executable, "-c", _TELL + code, *arguments], environ, _SECONDS_OF_IMPORTS)
+    result = run_program([sys.executable, "-c", _TELL + code, *arguments], import_environ(context), _SECONDS_OF_IMPORTS)
     rows = []
     for line in result.output.splitlines():
         try:
@@ -681,8 +734,7 @@ def check_imports(
     Without an NPU (on_npu), as where an image is built, a machine can lack libraries of CANN or its driver; a module
     that needs one of them cannot be tried there.
     """
-    homes = [os.path.realpath(path) for path in paths]
-    homes += [os.path.realpath(row.editable_folder) for row in installed.values() if row.editable_folder]
+    homes = homes_of(installed, paths)
     untried = list(context.lock.imports)
     findings: list[Finding] = []
     while untried:
@@ -697,21 +749,34 @@ def check_imports(
             if "error" in row:
                 findings.append(_failure(context, values, str(row["error"]).partition("\n")[0], on_npu=on_npu))
                 break
-            if row["path"] and not _within(str(row["path"]), homes):
+            if row["path"] and not is_within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
         untried = untried[untried.index(name) + 1 :]
     return Group("imports", findings, {"list": ", ".join(context.lock.imports)})
 
 
 def _failure(context: CheckContext, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:
-    missing = _MISSING_LIBRARY.search(error)
-    if missing is None:
+    library = missing_library(error)
+    if not library:
         return Finding("import-failed", {**values, "error": error})
-    code = "import-without-cann" if on_npu or _is_on_disk(context, missing[1]) else "import-untried"
-    return Finding(code, {**values, "library": missing[1]})
+    code = "import-without-cann" if on_npu or is_on_disk(context, library) else "import-untried"
+    return Finding(code, {**values, "library": library})
 
 
-def _is_on_disk(context: CheckContext, library: str) -> bool:
+def missing_library(error: str) -> str:
+    """Return the library of CANN or its driver that an error says was not found; nothing for another error."""
+    match = _MISSING_LIBRARY.search(error)
+    return match[1] if match else ""
+
+
+def homes_of(installed: Mapping[str, Installed], paths: Iterable[str]) -> list[str]:
+    """Return the folders that this environment's modules are in."""
+    homes = [os.path.realpath(path) for path in paths]
+    folders = [row.editable_folder for row in installed.values()]
+    return homes + [os.path.realpath(folder) for folder in folders if folder]
+
+
+def is_on_disk(context: CheckContext, library: str) -> bool:
     """Whether CANN or the driver has it where programs load it from (`devlib` has stand-ins for compilers)."""
     home = glob.escape(context.environ.get("ASCEND_HOME_PATH", ""))
     driver = f"{glob.escape(context.ascend)}/driver/lib64"
@@ -719,7 +784,8 @@ def _is_on_disk(context: CheckContext, library: str) -> bool:
     return any(glob.glob(f"{folder}/{library}") for folder in folders)
 
 
-def _within(path: str, homes: list[str]) -> bool:
+def is_within(path: str, homes: list[str]) -> bool:
+    """Return whether a module's file is in one of these folders."""
     real = os.path.realpath(path)
     return any(real.startswith(home.rstrip("/") + "/") for home in homes)
 
@@ -1157,6 +1223,654 @@ def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
     return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)
 
 
+# --- modules
+#
+# What of a distribution can be started: its top-level modules and its commands, by its files.
+
+# Folders and files beside a distribution's modules that nobody imports from an environment.
+_BESIDE = frozenset(
+    [
+        "__main__",
+        "benchmark",
+        "benchmarks",
+        "bin",
+        "build",
+        "conftest",
+        "dist",
+        "doc",
+        "docs",
+        "etc",
+        "example",
+        "examples",
+        "include",
+        "lib",
+        "lib64",
+        "noxfile",
+        "samples",
+        "scripts",
+        "setup",
+        "share",
+        "test",
+        "testing",
+        "tests",
+        "tools",
+    ]
+)
+# The groups of entry points that are loaded: commands, and what vllm loads whenever it starts.
+_COMMAND_GROUPS = (
+    "console_scripts",
+    "gui_scripts",
+    "vllm.general_plugins",
+    "vllm.platform_plugins",
+)
+# `x.py`, and what is compiled: `x.so`, `x.abi3.so`, `x.cpython-311-aarch64-linux-gnu.so`
+_MODULE_FILE = re.compile(r"(\w+)(?:\.py|(?:\.abi3|\.cpython-\w+-[\w-]+)?\.so)")
+_NAMESPACE_DEPTH = 2  # folders of a namespace package in which modules are looked for
+
+
+class Startable(NamedTuple):
+    """Something that a distribution offers to be started."""
+
+    # The normalized name of the distribution.
+    project: str
+    # "module" or "script".
+    kind: str
+    # The module's dotted name, or the name of the command.
+    name: str
+    # What is imported: the module, for a command with the attribute that it calls (`vllm.cli:main`).
+    target: str
+
+
+def startables(
+    installed: Mapping[str, Installed],
+    records: Mapping[str, Sequence[RecordRow]],
+    with_commands: Iterable[str],
+) -> list[Startable]:
+    """List the modules of distributions, and the commands of those `with_commands`.
+
+    A module that several distributions have is listed for the first one alone.
+    """
+    of_commands = set(with_commands)
+    found: list[Startable] = []
+    listed: set[str] = set()
+    for name in sorted(installed):
+        for module in top_modules(installed[name], records.get(name, ())):
+            if module not in listed:
+                listed.add(module)
+                found.append(Startable(name, "module", module, module))
+        if name in of_commands:
+            for command, target in _commands(installed[name]):
+                found.append(Startable(name, "script", command, target))
+    return found
+
+
+def top_modules(distribution: Installed, rows: Iterable[RecordRow]) -> list[str]:
+    """Return the modules that a distribution puts at the top, sorted.
+
+    Of a namespace package these are the packages and modules in it (`google.protobuf`). What is not
+    meant to be imported, such as `tests`, is left out; so are stubs, whose folders are no names.
+    """
+    start = distribution.root + "/"
+    paths = [row.path[len(start) :] for row in rows if row.path.startswith(start)]
+    files = [path.split("/") for path in paths]
+    packages = {tuple(parts[:-1]) for parts in files if _stem(parts[-1]) == "__init__"}
+    names: set[str] = set()
+    for parts in files:
+        name = _top_module(parts, packages)
+        if name and _is_meant(name) and _has_entry(os.path.join(distribution.root, *parts)):
+            names.add(".".join(name))
+    return sorted(names or _listed_modules(distribution))
+
+
+def _top_module(parts: Sequence[str], packages: set[tuple[str, ...]]) -> Sequence[str]:
+    """Return the parts of the name of the module that a file is, or is in; nothing if it is none."""
+    stem = _stem(parts[-1])
+    folders = parts[:-1]
+    if not stem:
+        return ()
+    for depth in range(1, len(folders) + 1):
+        if tuple(folders[:depth]) in packages:
+            return folders[:depth]
+    return (*folders, stem) if len(folders) <= _NAMESPACE_DEPTH else ()
+
+
+def _stem(filename: str) -> str:
+    """Return the name of the module that a file holds; nothing if it holds none."""
+    match = _MODULE_FILE.fullmatch(filename)
+    return match[1] if match and match[1].isidentifier() else ""
+
+
+def _is_meant(name: Sequence[str]) -> bool:
+    """Return whether a name can be imported, and is not that of tests and the like."""
+    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name):
+        return False
+    return name[0] not in _BESIDE and not name[0].startswith("__editable__")
+
+
+def _has_entry(path: str) -> bool:
+    """Return whether a file can be a module: a library (`libx.so`) lacks the function of one."""
+    if not path.endswith(".so"):
+        return True
+    entry = f"PyInit_{_stem(os.path.basename(path))}".encode()
+    try:
+        with open(path, "rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            return text.find(entry) >= 0
+    except (OSError, ValueError):  # the check of files tells what is wrong with it
+        return False
+
+
+def _listed_modules(distribution: Installed) -> list[str]:
+    """Return what top_level.txt lists, for an editable installation, whose files are elsewhere."""
+    text = _text(distribution, "top_level.txt") if distribution.editable_folder else ""
+    return [name for name in text.split() if _is_meant([name])]
+
+
+def _commands(distribution: Installed) -> list[tuple[str, str]]:
+    """Return the commands of a distribution, each with what it calls."""
+    parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=False)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # names differ by case
+    try:
+        parser.read_string(_text(distribution, "entry_points.txt"))
+    except configparser.Error:
+        return []
+    rows = []
+    for group in _COMMAND_GROUPS:
+        if parser.has_section(group):
+            for name, value in parser.items(group):
+                rows.append((name, re.split(r"\s*\[", value)[0].replace(" ", "")))
+    return rows
+
+
+def _text(distribution: Installed, name: str) -> str:
+    """Return the text of a file of a distribution's metadata, empty if it cannot be read."""
+    try:
+        return read_text(os.path.join(distribution.info, name)) or ""
+    except UnreadableError:
+        return ""
+
+
+# --- starter
+#
+# Start modules and commands, each in a process of its own: verify.py runs itself for this, not isolated.
+#
+# The process imports torch once and forks for each thing that is started, so that only what is not yet imported takes
+# time, and nothing that is started can do harm to the rest. A child gets a session of its own: whatever it leaves behind
+# is killed with it. It says with one line in a pipe how it went, no longer than what a pipe holds without a reader.
+#
+# This process runs no Python thread. Libraries that torch loads may have threads: those of OpenBLAS see to forks
+# themselves, those of OpenMP begin with the first computation. A child that hangs nevertheless is late, like any other.
+
+START_OPTION = "--start"
+_LONGEST_TEXT = 700  # characters of an error: an answer fits into a pipe, which holds 64 KiB
+_LONGEST_CHAIN = 20
+_PAUSE = 0.02
+_GRACE = 5
+
+
+class _Child(NamedTuple):
+    """A child that runs."""
+
+    # Which of the request's rows it starts.
+    number: int
+    # The end of its pipe that is read.
+    pipe: int
+    # When it was started, by the monotonic clock.
+    begun: float
+
+
+def serve_starts(file: str) -> int:
+    """Start what the request on standard input lists, and write a row for each; return the status.
+
+    The request is an object: `preload` are modules to be imported first, `targets` what is started
+    (`module` or `module:attribute`), `seconds` the limit for each, `workers` how many run at once.
+    The first row says that the preload is `ready`, the last one that all is `done`. A row of a
+    target has its `number` and `seconds`, and how it ended: `path`, `error` (with `cause`,
+    `missing` and `where`), `signal`, `status`, or `late`. `file` is this program, whose folder is
+    nothing that a user would have on the path.
+    """
+    request = json.loads(sys.stdin.read())
+    rows = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    _be_silent()
+    folder = os.path.dirname(os.path.abspath(file))
+    sys.path[:] = [path for path in sys.path if path and os.path.abspath(path) != folder]
+
+    def tell(row: Mapping[str, Any]) -> None:
+        rows.write(json.dumps(row) + "\n")
+        rows.flush()
+
+    seconds = float(request["seconds"])
+    signal.alarm(int(seconds) + 1)  # it ends this process if an import of the preload hangs
+    for module in request["preload"]:
+        importlib.import_module(module)
+    signal.alarm(0)
+    tell({"ready": True})
+    _Children(request["targets"], seconds, int(request["workers"]), tell).run()
+    tell({"done": True})
+    return 0
+
+
+class _Children:
+    """Runs a child for each target, so many at once."""
+
+    def __init__(
+        self,
+        targets: list[str],
+        seconds: float,
+        workers: int,
+        tell: Callable[[Mapping[str, Any]], None],
+    ) -> None:
+        self._targets = targets
+        self._seconds = seconds
+        self._workers = workers
+        self._tell = tell
+        self._running: dict[int, _Child] = {}  # by process
+        self._parent = os.getppid()
+
+    def run(self) -> None:
+        """Start everything; end all children if this process is to end, or its parent is gone."""
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        waiting = list(enumerate(self._targets))[::-1]
+        try:
+            while waiting or self._running:
+                while waiting and len(self._running) < self._workers:
+                    self._fork(*waiting.pop())
+                if not self._end_some():
+                    time.sleep(_PAUSE)
+                if os.getppid() != self._parent:
+                    break
+        finally:
+            for process in list(self._running):
+                _kill_session(process)
+
+    def _fork(self, number: int, target: str) -> None:
+        reader, writer = os.pipe()
+        process = os.fork()
+        if process == 0:
+            os.close(reader)
+            _start_and_exit(target, writer, int(self._seconds) + _GRACE)
+        os.close(writer)
+        self._running[process] = _Child(number, reader, time.monotonic())
+
+    def _end_some(self) -> bool:
+        """Tell of the children that have ended, and end those that are late; return if there were any."""
+        ended = False
+        for process, child in list(self._running.items()):
+            late = time.monotonic() - child.begun > self._seconds
+            if late:
+                _kill_session(process)
+            done, status = os.waitpid(process, 0 if late else os.WNOHANG)
+            if done == 0:
+                continue
+            _kill_group(process)  # what it left behind
+            del self._running[process]
+            spent = round(time.monotonic() - child.begun, 2)
+            row = {"late": True} if late else _answer(child.pipe, status)
+            os.close(child.pipe)
+            self._tell({"number": child.number, "seconds": spent, **row})
+            ended = True
+        return ended
+
+
+def _answer(pipe: int, status: int) -> dict[str, Any]:
+    """Return what a child that has ended said, or how it ended without a word."""
+    os.set_blocking(pipe, False)
+    try:
+        text = os.read(pipe, 1 << 16).decode()
+    except BlockingIOError:  # it said nothing, and a process that it left behind has the pipe
+        text = ""
+    if text.endswith("\n"):
+        answer: dict[str, Any] = json.loads(text)
+        return answer
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        names = {known.value: known.name for known in signal.Signals}
+        return {"signal": names.get(number, str(number))}
+    return {"status": os.WEXITSTATUS(status)}
+
+
+def _kill_session(process: int) -> None:
+    """Kill a child that is not reaped yet, and what it started."""
+    os.kill(process, signal.SIGKILL)  # it may not have its session yet
+    _kill_group(process)
+
+
+def _kill_group(process: int) -> None:
+    """Kill what is in the group of a child, which may be gone itself."""
+    with suppress(ProcessLookupError, PermissionError):  # there is nothing
+        os.killpg(process, signal.SIGKILL)
+
+
+def _start_and_exit(target: str, pipe: int, seconds: int) -> None:
+    """Start the target in this child, say how it went, and exit without what Python does at its end."""
+    try:
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.alarm(seconds)  # if this child's parent is killed
+        sys.argv[:] = [target.partition(":")[0]]
+        try:
+            row = {"path": _load(target)}
+        except BaseException as error:
+            row = _failure_row(error)
+        os.write(pipe, (json.dumps(row) + "\n").encode())
+    finally:
+        os._exit(0)
+
+
+def _load(target: str) -> str:
+    """Import the module, look up the attribute, and return where the module is from."""
+    name, _, attributes = target.partition(":")
+    module = importlib.import_module(name)
+    found: Any = module
+    for attribute in filter(None, attributes.split(".")):
+        found = getattr(found, attribute)
+    path = getattr(module, "__file__", None)
+    return str(path or next(iter(getattr(module, "__path__", [])), ""))
+
+
+def _failure_row(error: BaseException) -> dict[str, Any]:
+    """Return what there is to say of an exception.
+
+    `error` is its text, `cause` that of the first exception of its chain, `where` the line that
+    raised this one, `missing` the modules, distributions and names that the chain says are missing.
+    """
+    chain = list(_chain(error))
+    missing = [
+        str(link.name) for link in chain if isinstance(link, (ImportError, NameError)) and getattr(link, "name", None)
+    ]
+    return {
+        "error": _said(error),
+        "cause": _said(chain[-1]),
+        "where": _raised_at(chain[-1])[-200:],
+        "missing": [name[:100] for name in missing[:_LONGEST_CHAIN]],
+    }
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, and what it was caused by or raised during the handling of."""
+    link: BaseException | None = error
+    for _ in range(_LONGEST_CHAIN):
+        if link is None:
+            return
+        yield link
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+
+
+def _said(error: BaseException) -> str:
+    """Return an exception as Python's last line has it, on one line."""
+    try:
+        said = " ".join(str(error).split())
+    except Exception:
+        said = ""
+    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+
+
+def _raised_at(error: BaseException) -> str:
+    """Return file and line of an exception, relative to site-packages where it is in there."""
+    home = sysconfig.get_path("purelib") + "/"
+    places = [
+        f"{frame.filename[len(home) :] if frame.filename.startswith(home) else frame.filename}:{frame.lineno}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<frozen")
+    ]
+    return places[-1] if places else ""
+
+
+def _be_silent() -> None:
+    """Give this process and its children no standard input, output and error."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+
+
+# --- starts
+#
+# Whether what is installed starts: every module of the lock's distributions, and the commands of those it is for.
+#
+# The excuses of what may fail come from facts, as the lock has them: it needs a project that nobody asked for, or an NPU.
+
+_MOST_WORKERS = 4
+_LISTED_STARTS = 6
+_NPU_MODULE = "torch_npu"  # who can import it has CANN and a driver
+
+
+class Started(NamedTuple):
+    """How it went with something that was started."""
+
+    # What was started.
+    what: Startable
+    # The row of the process that started it; see `serve_starts`.
+    row: Mapping[str, Any]
+
+    @property
+    def failed(self) -> bool:
+        """Whether it did not start."""
+        return "path" not in self.row
+
+    @property
+    def title(self) -> str:
+        """What it is called in a list: `import x`, or the command's name."""
+        return f"import {self.what.name}" if self.what.kind == "module" else self.what.name
+
+
+class StartRequest(NamedTuple):
+    """What a process is to start, and how."""
+
+    # The program's file, which runs itself.
+    program: str
+    # The Python of the environment.
+    python: str
+    # The variables of the process.
+    environ: Mapping[str, str]
+    # The limit for each.
+    seconds: float
+    # Called with the number of those that have ended, and with the last one.
+    progress: Callable[[int, Startable], None]
+
+
+def start_all(request: StartRequest, whats: Sequence[Startable], preload: Sequence[str] = ()) -> list[Started]:
+    """Start each of these, and return how it went, in the same order.
+
+    The modules of `preload` are imported once for all of them, if they can be.
+    """
+    rows = _answers(request, whats, preload)
+    if rows is None and preload:
+        rows = _answers(request, whats, [])
+    unknown = {"error": "the process that starts it has ended", "cause": "", "where": "", "missing": []}
+    return [Started(what, (rows or {}).get(number, unknown)) for number, what in enumerate(whats)]
+
+
+def _answers(
+    request: StartRequest, whats: Sequence[Startable], preload: Sequence[str]
+) -> dict[int, dict[str, Any]] | None:
+    """Return the row of each by its number; None if nothing was started, as the preload failed."""
+    text = {
+        "preload": preload,
+        "targets": [what.target for what in whats],
+        "seconds": request.seconds,
+        "workers": min(_MOST_WORKERS, os.cpu_count() or 1),
+    }
+    command = [request.python, request.program, START_OPTION]
+    process = subprocess.Popen(  # noqa: S603
+        command,
+        env=dict(request.environ),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with process:
+        try:
+            return _read_answers(process, json.dumps(text), whats, request.progress)
+        finally:
+            process.terminate()  # it ends its children, if this program is interrupted
+
+
+def _read_answers(
+    process: subprocess.Popen[bytes],
+    text: str,
+    whats: Sequence[Startable],
+    progress: Callable[[int, Startable], None],
+) -> dict[int, dict[str, Any]] | None:
+    """Give the process its request, and read its rows until the last one, or until it ends."""
+    if process.stdin is None or process.stdout is None:
+        raise AssertionError("both are pipes")
+    with suppress(BrokenPipeError):  # it has ended, and has no rows
+        process.stdin.write(text.encode())
+        process.stdin.close()
+    rows: dict[int, dict[str, Any]] | None = None
+    for line in process.stdout:
+        row = json.loads(line)
+        if row.get("done"):
+            break
+        if row.get("ready"):
+            rows = {}
+        elif rows is not None:
+            rows[row["number"]] = row
+            progress(len(rows), whats[row["number"]])
+    return rows
+
+
+class Verdict(NamedTuple):
+    """What is to be said of something that was started."""
+
+    # "ok", "elsewhere" (it is not this environment's), "excused", "untried" (without a library of
+    # CANN) or "failed".
+    outcome: str
+    # Why it is excused, or the library that it is untried without.
+    reason: str = ""
+
+
+def check_starts(
+    context: CheckContext,
+    installed: Mapping[str, Installed],
+    records: Mapping[str, Sequence[RecordRow]],
+    paths: Iterable[str],
+    *,
+    on_npu: bool,
+) -> Group:
+    """Start what the lock's distributions have, apart from the imports that the lock lists itself."""
+    pinned = {name: installed[name] for name in context.lock.pins if name in installed}
+    found = startables(pinned, records, context.lock.requested)
+    whats = [what for what in found if what.target not in context.lock.imports]
+    started = start_all(_request(context, len(whats), on_npu=on_npu), whats, preload=_preload(pinned))
+    context.progress("")
+    works = on_npu or any(one.what.target == _NPU_MODULE and not one.failed for one in started)
+    homes = homes_of(installed, paths)
+    judged = [(one, _judge(context, one, homes, npu_works=works)) for one in started]
+    excused = [(one, verdict) for one, verdict in judged if verdict.outcome == "excused"]
+    by_kind = {kind: sum(what.kind == kind for what in whats) for kind in ("module", "script")}
+    return Group(
+        "starts",
+        list(_findings(context, judged)),
+        {
+            "modules": str(by_kind["module"]),
+            "scripts": str(by_kind["script"]),
+            "excused": str(len(excused)),
+        },
+        note="starts-but" if excused else "",
+        counted=True,
+        remarks=[{"what": one.title, "why": verdict.reason} for one, verdict in excused],
+        results=[_result(one, verdict) for one, verdict in judged],
+    )
+
+
+def _preload(installed: Container[str]) -> list[str]:
+    return ["torch"] if "torch" in installed else []
+
+
+def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest:
+    environ = import_environ(context)
+    if not on_npu:
+        environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+
+    def progress(done: int, what: Startable) -> None:
+        context.progress(f"{done}/{count} {what.name}")
+
+    return StartRequest(context.program, sys.executable, environ, context.seconds, progress)
+
+
+def _judge(context: CheckContext, started: Started, homes: list[str], *, npu_works: bool) -> Verdict:
+    """Say how it counts. A machine with an NPU that works has no excuse for what needs one."""
+    what, row = started.what, started.row
+    if not started.failed:
+        is_ours = what.kind == "script" or not row["path"] or is_within(str(row["path"]), homes)
+        return Verdict("ok" if is_ours else "elsewhere")
+    excuse = excuse_of(what, context.lock.excuses, npu_works=npu_works)
+    if excuse is not None:
+        return Verdict("excused", excuse.reason[context.language])
+    library = missing_library(f"{row.get('error', '')} {row.get('cause', '')}")
+    if library and not npu_works and not is_on_disk(context, library):
+        return Verdict("untried", library)
+    return Verdict("failed")
+
+
+def excuse_of(what: Startable, excuses: Iterable[Excuse], *, npu_works: bool) -> Excuse | None:
+    """Return the excuse for something that fails, None if there is none that holds."""
+    for excuse in excuses:
+        names = excuse.modules if what.kind == "module" else excuse.scripts
+        if excuse.project == what.project and what.name in names and not (excuse.npu and npu_works):
+            return excuse
+    return None
+
+
+def _findings(context: CheckContext, judged: Sequence[tuple[Started, Verdict]]) -> Iterator[Finding]:
+    """Yield a finding for all that fails for one reason: much fails where one module does."""
+    groups: dict[tuple[str, str], list[Started]] = {}
+    for started, verdict in judged:
+        if verdict.outcome == "elsewhere":
+            values = {"name": started.what.name, "found": str(started.row["path"])}
+            yield Finding("import-elsewhere", values)
+        elif verdict.outcome == "untried":
+            groups.setdefault(("start-untried", verdict.reason), []).append(started)
+        elif verdict.outcome == "failed":
+            groups.setdefault(_ending(started.row), []).append(started)
+    for (code, why), alike in groups.items():
+        first = alike[0]
+        values = {
+            **list_and_count([one.title for one in alike], _LISTED_STARTS),
+            "error": why,
+            "library": why,
+            "where": str(first.row.get("where", "")) or first.what.project,
+            "seconds": f"{context.seconds:g}",
+            "command": shown_command(context, _code(first.what)),
+        }
+        yield Finding(code, values)
+
+
+def _ending(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the code of the finding about something that failed, and what is said of it."""
+    if row.get("late"):
+        return "start-late", ""
+    if "signal" in row:
+        return "start-died", f"killed by {row['signal']}"
+    if "status" in row:
+        return "start-died", f"exit status {row['status']}"
+    return "start-failed", str(row["cause"] or row["error"])
+
+
+def _code(what: Startable) -> str:
+    """Return the line of Python that starts it."""
+    module, _, attribute = what.target.partition(":")
+    return f"import {module}; {module}.{attribute}" if attribute else f"import {module}"
+
+
+def _result(started: Started, verdict: Verdict) -> dict[str, Any]:
+    """Return what the JSON says of something that was started."""
+    what = started.what
+    row = {key: value for key, value in started.row.items() if key not in ("number", "path")}
+    reason = {"reason": verdict.reason} if verdict.reason else {}
+    return {
+        "project": what.project,
+        "kind": what.kind,
+        "name": what.name,
+        "target": what.target,
+        "outcome": verdict.outcome,
+        **reason,
+        **row,
+    }
+
+
 # --- main
 #
 # The command line of verify.py, and what it prints: a line for each group while the checks run, then what differs.
@@ -1183,6 +1897,7 @@ WARNINGS = (
     "python-shared",
     "soc-unknown",
     "soc-unnamed",
+    "start-untried",
 )
 
 
@@ -1194,6 +1909,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     if sys.stdout is None:  # it is closed, and no other file may get its number
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.stdout = os.fdopen(1, "w", closefd=False)
+    if list(arguments) == [START_OPTION]:  # this program runs itself so, not isolated
+        return serve_starts(file)
     lock = LockedStack.parse(text)
     options = _options(arguments, sorted(lock.texts))
     if options.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
@@ -1209,6 +1926,10 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         wheelhouse=os.path.abspath(options.wheelhouse) if options.wheelhouse else _bundle(folder),
         full=options.full,
         language=_language(options.lang, lock.texts),
+        program=os.path.abspath(file),
+        quick=options.quick,
+        seconds=options.seconds,
+        progress=show_nothing if options.json or not sys.stderr.isatty() else _show_progress,
     )
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
     if options.machine:
@@ -1259,6 +1980,8 @@ def checks(context: CheckContext) -> Iterator[Group]:
     yield check_requirements(context)
     if context.lock.imports:
         yield check_imports(context, installed, paths, on_npu=tool.has_npu)
+    if not context.quick:
+        yield check_starts(context, installed, records, paths, on_npu=tool.has_npu)
     if "torch-npu" in context.lock.pins:
         yield check_npu(context, tool)
 
@@ -1301,6 +2024,16 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
     parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
     parser.add_argument(
+        "--quick", action="store_true", help="import only the modules that the stack lists, instead of all of them"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=_positive,
+        metavar="N",
+        default=SECONDS_TO_START,
+        help="how long each module or command may take to start (default: %(default)s)",
+    )
+    parser.add_argument(
         "--machine", action="store_true", help="print what is wrong with the machine, CANN, driver and SoC, a line each"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -1316,6 +2049,23 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         help="where driver and CANN are installed (default: $ASCEND_LOCK_ROOT, else /usr/local/Ascend)",
     )
     return parser.parse_args(arguments)
+
+
+def _positive(text: str) -> float:
+    """Return the number of an option. Raises ArgumentTypeError if it is none, or not above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e6:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of seconds above 0")
+    return number
+
+
+def _show_progress(line: str) -> None:
+    """Show a line on the terminal in the place of the one before, or none."""
+    sys.stderr.write(f"\r{printable(line)[:70]}\x1b[K" if line else "\r\x1b[K")
+    sys.stderr.flush()
 
 
 class UnwritableError(Exception):
@@ -1344,9 +2094,11 @@ class Report:
         self._groups.append(row)
         codes = Counter(finding.code for finding in group.findings)
         counts = [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
-        note = ", ".join(counts) or self._note(group)
+        note = ", ".join([self._note(group)] * (group.counted or not counts) + counts)
         state = self._texts[f"state-{row['state']}"]
         self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
+        for remark in group.remarks:
+            self._say(self._fill("label-left-out", remark))
         self.is_hopeless = any(part["code"] in _ENDS and part["state"] == "wrong" for part in row["findings"])
 
     def for_install(self, group: Group) -> str:
@@ -1410,7 +2162,8 @@ class Report:
             rows.append({**row, "values": dict(finding.values)})
         states = {row["state"] for row in rows}
         state = "wrong" if "wrong" in states else "warning" if states else "ok"
-        return {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
+        report = {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
+        return {**report, "results": list(group.results)} if group.results else report
 
     def _note(self, group: Group) -> str:
         """The text for a group without findings."""
@@ -1462,67 +2215,77 @@ LOCK = r"""
 "rewritten": [],
 "absent": {},
 "driver": [{"by": "CANN 9.1.0", "wanted": "hdk >= 25.2.0", "ranges": [[[">=", "25.2.0"]]], "binding": false, "reason": {"en": "CANN 9.1.X needs HDK (driver and firmware) 25.2.X or newer; 25.0.X does not work. Huawei pairs 9.1.0 with 26.0.RC1 and 9.1.1 with 26.1.1. (vendor: gitcode.com/cann/release-management 9.1.0/release-notes.md; hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md)", "zh": "CANN 9.1.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.2.X \u6216\u66f4\u65b0\u7684\u7248\u672c\uff0c25.0.X \u4e0d\u884c\u3002\u534e\u4e3a\u7ed9 9.1.0 \u7684\u914d\u5957\u7248\u672c\u662f 26.0.RC1\uff0c\u7ed9 9.1.1 \u7684\u662f 26.1.1\u3002\uff08\u5382\u5546\uff1agitcode.com/cann/release-management 9.1.0/release-notes.md; hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md\uff09"}}],
+"requested": ["accelerate", "deepspeed", "peft", "torch", "torch-npu", "trl"],
+"excuses": [],
 "pins": [
 {"name": "accelerate", "version": "1.15.0", "stage": 4, "sha256": ["97eacca0b73e45cb867dbf8c5d5d4dc32219544300e0c8992c7334dc2ef33cec"]},
-{"name": "annotated-doc", "version": "0.0.7", "stage": 4, "sha256": ["6bc31bbbec6dfaaedc1676dbc11dbda96fe22a2b5c400e9ebad113fec44a9dc6"]},
+{"name": "aiohappyeyeballs", "version": "2.7.1", "stage": 4, "sha256": ["9243213661e29250eb41368e5daa826fc017156c3b8a11440826b2e3ed376472"]},
+{"name": "aiohttp", "version": "3.14.5", "stage": 4, "sha256": ["abfda5cb094a829f7bc25216a32f7db2e85cc65bd59910f8e7b40b3d9b224764", "efc21a454892828368b11c2c780de0ff8bc991f73f6b99c6b66e56205470929b"]},
+{"name": "aiosignal", "version": "1.4.0", "stage": 4, "sha256": ["053243f8b92b990551949e63930a839ff0cf0b0ebbe0597b0f3fb19e1a0fe82e"]},
+{"name": "annotated-doc", "version": "0.0.5", "stage": 4, "sha256": ["117bac03a25ede5df5440e855b32d556049ca169ead221505badf432fed4b101"]},
 {"name": "annotated-types", "version": "0.8.0", "stage": 4, "sha256": ["f072f4d804ea359e4eaf198b1af7a8b0943881a87f31bb764f8bf219bb9419e0"]},
-{"name": "anyio", "version": "4.16.0", "stage": 4, "sha256": ["c66ae634e0b8228396b801741beb3294326d4b6102f7bba4041c0dfb58c29026"]},
+{"name": "anyio", "version": "4.15.1", "stage": 4, "sha256": ["6152fdbbf9a77fdec97731721bebf7c4c44f7c29b424b0065826173efc7ed101"]},
 {"name": "attrs", "version": "26.1.0", "stage": 4, "sha256": ["c647aa4a12dfbad9333ca4e71fe62ddc36f4e63b2d260a37a8b83d2f043ac309"]},
-{"name": "click", "version": "8.5.1", "stage": 4, "sha256": ["8bb5376d2006950386f8c6427613334a2acadc5f559cb80e638d00b4df957e37"]},
-{"name": "datasets", "version": "5.2.0", "stage": 4, "sha256": ["4be9e2882caaf5db13eadc39e93f3da2a995187b99acebac1595bf6c58dfa927"]},
+{"name": "click", "version": "8.5.0", "stage": 4, "sha256": ["255bc9599cf7748b4b1a446ccc735421bd08a2ae529a8b88597d3de5664ee360"]},
+{"name": "datasets", "version": "5.1.0", "stage": 4, "sha256": ["86fd08b280485aab82894d2c81842c4151d93b575efea0054315104cb7bc3cec"]},
 {"name": "decorator", "version": "5.3.1", "stage": 4, "sha256": ["f47fe6fdbd2edd623ecfe36875d37aba411624e2670dd395dddae1358689bb3c"]},
 {"name": "deepspeed", "version": "0.19.8", "stage": 1, "built": true, "sha256": ["9e491abd0827ea5c389dd702e15e11e13d83d904bac4a20d6c2a4cb37207a9af"]},
 {"name": "dill", "version": "0.4.1", "stage": 4, "sha256": ["1e1ce33e978ae97fcfcff5638477032b801c46c7c65cf717f95fbc2248f79a9d"]},
 {"name": "einops", "version": "0.8.2", "stage": 4, "sha256": ["54058201ac7087911181bfec4af6091bb59380360f069276601256a76af08193"]},
-{"name": "filelock", "version": "4.2.12", "stage": 4, "sha256": ["21decfec02f116ed4c954433cdb31f28c3b346b784543177b6d7059da2702ee9"]},
-{"name": "fsspec", "version": "2026.9.0", "stage": 4, "sha256": ["8dd6e646e99ea382bd85f97a45e6b526a442d79423a7dc673f1e2756d05fcb5f"]},
+{"name": "filelock", "version": "4.2.4", "stage": 4, "sha256": ["301241438c57936ef93f4243a94f2559022268bfcf9b375a9a72eb0f8db8358e"]},
+{"name": "frozenlist", "version": "1.8.0", "stage": 4, "sha256": ["96f423a119f4777a4a056b66ce11527366a8bb92f54e541ade21f2374433f6d4", "0c18a16eab41e82c295618a77502e17b195883241c563b00f0aa5106fc4eaa0d"]},
+{"name": "fsspec", "version": "2026.7.0", "stage": 4, "sha256": ["b57ddbafedfaef7018c1ecab32aa200a9d7ca26b77965f64e48b70061249d279"]},
 {"name": "h11", "version": "0.16.0", "stage": 4, "sha256": ["63cf8bbe7522de3bf65932fda1d9c2772064ffb3dae62d55932da54b31cb6c86"]},
-{"name": "hf-xet", "version": "1.8.0", "stage": 4, "sha256": ["8800e3444770f2c630b361bc6d5c6ebb770b7830646cf632fbb79d0e5bbc9e7f"]},
+{"name": "hf-xet", "version": "1.7.1", "stage": 4, "sha256": ["b7fe4b5c4cc912a2c7b36538c6696d3312bd1471835ee814c3dd3dfc5509c3b9"]},
 {"name": "hjson", "version": "3.1.0", "stage": 4, "sha256": ["65713cdcf13214fb554eb8b4ef803419733f4f5e551047c9b711098ab7186b89"]},
-{"name": "httpcore2", "version": "2.16.2", "stage": 4, "sha256": ["16051ae2a42f776007543f32de9349a317b23d2cbb4e1456b4bac0e88b87419a"]},
-{"name": "httpx2", "version": "2.16.2", "stage": 4, "sha256": ["f05c13aade4c45dbf1c9060647a1058f0acad62398fad96e741269edb33d46f5"]},
+{"name": "httpcore2", "version": "2.16.0", "stage": 4, "sha256": ["5c4358319f2602d984ad93182c9fee5160f22e9da7babdda870a5e7c4e2dc34f"]},
+{"name": "httpx2", "version": "2.16.0", "stage": 4, "sha256": ["fd2c5d7909e8d86fe92d53020c310ca0e4e431b838c207c5754b9bbf0308d49a"]},
 {"name": "huggingface-hub", "version": "2.4.0", "stage": 4, "sha256": ["42ecfd93ede47bdd333daebbf66a32d7bfe2e18752754fe4d2d4f98a0179d801"]},
 {"name": "idna", "version": "3.20", "stage": 4, "sha256": ["ab7ae7122974553370f0bdb919e1a960b2cd1bc1ef0276416d896db81c14582c"]},
 {"name": "jinja2", "version": "3.1.6", "stage": 4, "sha256": ["85ece4451f492d0c13c5dd7c13a64681a86afae63a5f347908daf103ce6d2f67"]},
-{"name": "markdown-it-py", "version": "4.3.0", "stage": 4, "sha256": ["7aa1511a46c39138de78d9eba92ce47e63124d8003fc98b3a351909e04239efa"]},
+{"name": "markdown-it-py", "version": "4.2.0", "stage": 4, "sha256": ["9f7ebbcd14fe59494226453aed97c1070d83f8d24b6fc3a3bcf9a38092641c4a"]},
 {"name": "markupsafe", "version": "3.0.4", "stage": 4, "sha256": ["6a45c3d514f2436064db00d7fc8778d888f0236ebfed649b53d13a59e69ad51b"]},
 {"name": "mdurl", "version": "0.1.2", "stage": 4, "sha256": ["84008a41e51615a49fc9966191ff91509e3c40b939176e643fd50a5c2196b8f8"]},
 {"name": "mpmath", "version": "1.3.0", "stage": 4, "sha256": ["a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c"]},
 {"name": "msgpack", "version": "1.2.4", "stage": 4, "sha256": ["9ca1e78106675f2aed07dc37b842ce19be70010ab22c5c5c04688f0840d48539"]},
+{"name": "multidict", "version": "7.2.1", "stage": 4, "sha256": ["fa0ecd064b0ae18d235283abb5adbc4e07304dba8f2aa7c0d61f28bebcc70d4c", "08ea94663d9e7c25d14d78222f7aee906c472d4837766bec62477c38f6e419dc"]},
 {"name": "multiprocess", "version": "0.70.19", "stage": 4, "sha256": ["3a56c0e85dd5025161bac5ce138dcac1e49174c7d8e74596537e729fd5c53c28", "928851ae7973aea4ce0eaf330bbdafb2e01398a91518d5c8818802845564f45c", "97404393419dcb2a8385910864eedf47a3cadf82c66345b44f036420eb0b5d87", "0d4b4397ed669d371c81dcd1ef33fd384a44d6c3de1bd0ca7ac06d837720d3c5"]},
 {"name": "networkx", "version": "3.7", "stage": 4, "sha256": ["e3fd2c13a7814cee3746340d8d7f8598a67f16a58bf47fb7f8793fab6efca1b0"]},
 {"name": "ninja", "version": "1.13.2", "stage": 4, "sha256": ["d775a5e43e9088f507a6250d57fcf5678eb31268c545feb5064ffeee33735622"]},
-{"name": "numpy", "version": "2.5.5", "stage": 4, "sha256": ["a0750f2156d53446caca85663d0b65d67214e1664b9050454a731ea1418d176a"]},
+{"name": "numpy", "version": "2.5.4", "stage": 4, "sha256": ["fe4d21ab149f15e4e6043dfb0de87e6e5f34ac176cde83060e9802981fca2ac2"]},
 {"name": "packaging", "version": "26.3", "stage": 4, "sha256": ["d7193f7c8e4e93f444fde0262bf90af30e16fa0ad0ad44cb553c87339b23cd1c"]},
-{"name": "pandas", "version": "3.1.1", "stage": 4, "sha256": ["0f628bb9a4681695da1dcc04efef86bc8c67095300d8da928b9886259cb0dada"]},
+{"name": "pandas", "version": "3.1.0", "stage": 4, "sha256": ["9b4e696ff70ed06e986feeec09356c491ce878d0df69a36c8e591b6a38afa29b"]},
 {"name": "peft", "version": "0.21.2", "stage": 4, "sha256": ["106ab6077ff72c54d21577f9af5970e34bac7582cb14209f7b2b511e322a4eae"]},
+{"name": "propcache", "version": "0.5.4", "stage": 4, "sha256": ["60a64cbccaa11b7760ce705a14ada17ba459e7ca9f23ba587eb013821032d7ef", "62c60aec739ed00124573cce1178138fd690c7676352d67a37328c1cf51d7468"]},
 {"name": "psutil", "version": "7.2.2", "stage": 4, "sha256": ["b0726cecd84f9474419d67252add4ac0cd9811b04d61123054b9fb6f57df6e9e"]},
 {"name": "py-cpuinfo", "version": "9.0.0", "stage": 4, "sha256": ["859625bc251f64e21f077d099d4162689c762b5d6a4c3c97553d56241c9674d5"]},
-{"name": "pyarrow", "version": "26.0.1", "stage": 4, "sha256": ["6c18167774fb599d42444b7ac558a893d49e750fb14232b538955e6f0d1d51ea"]},
-{"name": "pydantic", "version": "2.14.4", "stage": 4, "sha256": ["653a2ad9f6d8858529c77c72717d0ea991d6c6837fe683246b2f4b2bbfc3fadc"]},
-{"name": "pydantic-core", "version": "2.50.5", "stage": 4, "sha256": ["07a62d44515d674d750cfd86b7ce1dd93111be870f378d7c27b37aeb78d0cb4a"]},
+{"name": "pyarrow", "version": "26.0.0", "stage": 4, "sha256": ["01c863a18bd9c8412453dd0d92de6d0ee7b2b3d6fb079d9734a4b2a3c8bd4453"]},
+{"name": "pydantic", "version": "2.14.2", "stage": 4, "sha256": ["7efbf7507b937931cd32a5755acb00ea1cf5ccb1d4e8067a5850d5069e382118"]},
+{"name": "pydantic-core", "version": "2.50.2", "stage": 4, "sha256": ["43a8fd56f3c681f3cda2d5c842ad28e88241df742dfcbe8fd1dd437a3056e1f6"]},
 {"name": "pygments", "version": "2.21.0", "stage": 4, "sha256": ["2363c69b61c4a97c838da3b130dcd6468f4848992b21a82f2a63ec34377137d9"]},
-{"name": "python-dateutil", "version": "4.0.0", "stage": 4, "sha256": ["a5e246f79eb80475e691bf93862cead98decd8a498cf53ba0516fcdc0f50dc1c"]},
-{"name": "pyyaml", "version": "6.0.4", "stage": 4, "sha256": ["45e37dd647db9d67b757444c74060c064ace5fdaa08f42bf4fda3812275d423e"]},
-{"name": "regex", "version": "2026.11.19", "stage": 4, "sha256": ["70a2ad913b9a22342f8f66aa8d1cd484b4f1cf54ea360a15c5ccb17d35b06afd"]},
+{"name": "python-dateutil", "version": "3.0.0", "stage": 4, "sha256": ["3c79630202e4152c6add678446984236efe4f57e84d8e892aab0637bab82e9fd"]},
+{"name": "pyyaml", "version": "6.0.3", "stage": 4, "sha256": ["9149cad251584d5fb4981be1ecde53a1ca46c891a79788c0df828d2f166bda28"]},
+{"name": "regex", "version": "2026.9.29", "stage": 4, "sha256": ["f93bc1c3486ef3747e07c9d7c1d0a147b8fbaab975f80e348aed6f71309dfaca"]},
 {"name": "rich", "version": "15.0.0", "stage": 4, "sha256": ["33bd4ef74232fb73fe9279a257718407f169c09b78a87ad3d296f548e27de0bb"]},
 {"name": "safetensors", "version": "0.8.0", "stage": 4, "sha256": ["7a46e5ff292c356d6991e60942ba7f79817682d3a2cef0702136448cb9c4d235"]},
 {"name": "scipy", "version": "1.18.1", "stage": 4, "sha256": ["3c085faa2cfa879c5141df483f836f4d691045a078224a670fa570fa01612d89"]},
 {"name": "setuptools", "version": "84.2.1", "stage": 4, "sha256": ["ca140b45d5325a9478f880e351484f62fef15f336462e449ca0c03c873d589c2"]},
 {"name": "shellingham", "version": "1.5.4", "stage": 4, "sha256": ["7ecfff8f2fd72616f7481040475a65b2bf8af90a56c89140852d1120324e8686"]},
+{"name": "six", "version": "1.17.0", "stage": 4, "sha256": ["4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274"]},
 {"name": "sympy", "version": "1.14.0", "stage": 4, "sha256": ["e091cc3e99d2141a0ba2847328f5479b05d94a6635cb96148ccb3f34671bd8f5"]},
 {"name": "tokenizers", "version": "0.23.3", "stage": 4, "sha256": ["ec82e80e65a862275b97c3d90b7a523df8d9519ee48aeb4e9625b2cc909274e0"]},
 {"name": "torch", "version": "2.10.0", "stage": 2, "sha256": ["5fd4117d89ffd47e3dcc71e71a22efac24828ad781c7e46aaaf56bf7f2796acf"]},
 {"name": "torch-npu", "version": "2.10.0.post6", "stage": 3, "sha256": ["48ab217890ab628caf0f091f4c104e9fd920251b62db851e9505140a25b59d37"]},
 {"name": "tqdm", "version": "4.70.1", "stage": 4, "sha256": ["c293e525e6fef9c20e8728fd4612df02a0aa31bb5fe91ecd93e123b1b7bffa73"]},
-{"name": "transformers", "version": "5.24.0", "stage": 4, "sha256": ["ff5ebedf9359f94bb63772b6380eba6e7104d010cbbb2cb82c788817ea7486f6"]},
+{"name": "transformers", "version": "5.22.0", "stage": 4, "sha256": ["3cca65f94b0aa33511433c7c1a661c513e4ad8bc0504cb370d181d771e7c9aa0"]},
 {"name": "trl", "version": "1.16.0", "stage": 4, "sha256": ["c4726e139dd40e1a41661511c639c8a68416782b2e3e8c0befebd77bb7ba0396"]},
 {"name": "truststore", "version": "0.10.5", "stage": 4, "sha256": ["9aaaedaefaf06d8b206278cf8b5012bc897f485a874503501e12d776df78951c"]},
-{"name": "typer", "version": "0.29.2", "stage": 4, "sha256": ["f30731f8ca758368b836b3714872e58e395cef8fcaff918c853b1969ed5274e7"]},
+{"name": "typer", "version": "0.27.3", "stage": 4, "sha256": ["e50022f28b82a86313e54501317a1db64bf8f8d036ff8cfe5ca7e47675454aff"]},
 {"name": "typing-extensions", "version": "4.16.0", "stage": 4, "sha256": ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"]},
-{"name": "typing-inspection", "version": "0.4.5", "stage": 4, "sha256": ["bc210535442b39e1bf2805e0c7a17dfd6a4ace760c84c7f7d16245d23a6b1c39"]},
+{"name": "typing-inspection", "version": "0.4.4", "stage": 4, "sha256": ["65b8397ba37ccbce054456aaccddfc91e6e3083c92824df348d96ca832f3f147"]},
 {"name": "tzdata", "version": "2026.6", "stage": 4, "sha256": ["0a10eec6e13ef16b627fabed9a5f2ba61a62b1c67f327305f4e7e412a70b4aec"]},
-{"name": "xxhash", "version": "4.1.0", "stage": 4, "sha256": ["09b78ce392272a9d121feb2fe6cb48d9538aa882bf8210485da4623e408b5b86"]}
+{"name": "xxhash", "version": "4.0.2", "stage": 4, "sha256": ["1fce8df7958f0828bd78d2ecfd9b11510abff9edc0e28fa7f7ca0ddcee2f0a8b"]},
+{"name": "yarl", "version": "1.25.1", "stage": 4, "sha256": ["4d781294bb815ecb5ea57ff6bbf8038e0a31a95fdf3e1788f66e0dc100d64b58", "681c758b0490f9e96b78e5fa8e8dc6e648e9185bb6eaebe73183c33ea0c445f3"]}
 ],
 "texts": {
 "en": {
@@ -1676,6 +2439,18 @@ LOCK = r"""
 "import-elsewhere-what": "import {name} loads {found}, which is not in this environment",
 "import-elsewhere-why": "PYTHONPATH or the user's site-packages take precedence over the lock's files",
 "import-elsewhere-mend": "unset PYTHONPATH, source CANN's set_env.sh again, and try PYTHONNOUSERSITE=1",
+"start-failed-what": "{list} cannot be started: {error}",
+"start-failed-why": "raised at {where}; modules and commands of the lock that fail so: {count}",
+"start-failed-mend": "see the full message: {command}",
+"start-died-what": "Python crashed when it started {list}: {error}",
+"start-died-why": "modules and commands of the lock that end so: {count}",
+"start-died-mend": "see the full message: {command}",
+"start-late-what": "not started after {seconds} s: {list}",
+"start-late-why": "it hangs, or this machine is slow; modules and commands that take so long: {count}",
+"start-late-mend": "try it alone: {command}; for a slow machine: verify.py --seconds 900",
+"start-untried-what": "not tried, as this machine has no NPU and no {library} of CANN or its driver: {list}",
+"start-untried-why": "modules and commands that are linked against that library, or load what is: {count}",
+"start-untried-mend": "run this on a machine with NPUs",
 "group-machine": "machine",
 "group-python": "Python",
 "group-cann": "CANN",
@@ -1686,6 +2461,7 @@ LOCK = r"""
 "group-collisions": "collisions",
 "group-requirements": "requirements",
 "group-imports": "imports",
+"group-starts": "starts",
 "group-npu": "NPU",
 "note-machine": "{system}, {machine}, glibc {glibc}",
 "note-python": "{found} ({python})",
@@ -1702,6 +2478,8 @@ LOCK = r"""
 "note-requirements": "pip check reports no problem",
 "note-requirements-but": "pip check reports only problems that the lock expects ({count})",
 "note-imports": "{list}",
+"note-starts": "imported {modules} modules, loaded {scripts} commands",
+"note-starts-but": "imported {modules} modules, loaded {scripts} commands; {excused} may fail, for the reasons below",
 "note-npu": "{count}, the first is {name}; tensor computation works",
 "state-ok": "ok",
 "state-warning": "warning",
@@ -1712,6 +2490,7 @@ LOCK = r"""
 "label-why": "   why: {why}",
 "label-mend": "   fix: {mend}",
 "label-because": "{what}: {why}",
+"label-left-out": "                        {what} fails: {why}",
 "label-ended": "Nothing else was checked: any other difference would only follow from this one.",
 "label-as-locked": "matches the lock (errors: 0, warnings: {warnings})",
 "label-differs": "differs from the lock (errors: {wrong}, warnings: {warnings})"
@@ -1867,6 +2646,18 @@ LOCK = r"""
 "import-elsewhere-what": "import {name} 得到的是 {found}，它不在此环境中",
 "import-elsewhere-why": "PYTHONPATH 或用户的 site-packages 优先于锁文件中的文件",
 "import-elsewhere-mend": "unset PYTHONPATH 后重新 source CANN 的 set_env.sh，并尝试 PYTHONNOUSERSITE=1",
+"start-failed-what": "{list} 无法启动：{error}",
+"start-failed-why": "出错处为 {where}；锁文件中因此失败的模块和命令数：{count}",
+"start-failed-mend": "查看完整信息：{command}",
+"start-died-what": "启动 {list} 时 Python 崩溃：{error}",
+"start-died-why": "锁文件中如此结束的模块和命令数：{count}",
+"start-died-mend": "查看完整信息：{command}",
+"start-late-what": "{seconds} 秒后仍未启动：{list}",
+"start-late-why": "它已挂起，或本机较慢；如此耗时的模块和命令数：{count}",
+"start-late-mend": "单独尝试：{command}；机器较慢时：verify.py --seconds 900",
+"start-untried-what": "未尝试（本机没有 NPU，也没有 CANN 或其驱动的 {library}）：{list}",
+"start-untried-why": "链接该库的模块和命令，以及加载它们的模块和命令的数量：{count}",
+"start-untried-mend": "请在有 NPU 的机器上运行",
 "group-machine": "机器",
 "group-python": "Python",
 "group-cann": "CANN",
@@ -1877,6 +2668,7 @@ LOCK = r"""
 "group-collisions": "冲突",
 "group-requirements": "依赖",
 "group-imports": "导入",
+"group-starts": "启动",
 "group-npu": "NPU",
 "note-machine": "{system}, {machine}, glibc {glibc}",
 "note-python": "{found} ({python})",
@@ -1893,6 +2685,8 @@ LOCK = r"""
 "note-requirements": "pip check 没有报告问题",
 "note-requirements-but": "pip check 只报告了锁文件预期之内的问题（{count} 个）",
 "note-imports": "{list}",
+"note-starts": "已导入 {modules} 个模块，已加载 {scripts} 个命令",
+"note-starts-but": "已导入 {modules} 个模块，已加载 {scripts} 个命令；另有 {excused} 个可以失败，原因见下",
 "note-npu": "{count} 个，第一个是 {name}；张量计算正常",
 "state-ok": "正常",
 "state-warning": "警告",
@@ -1903,6 +2697,7 @@ LOCK = r"""
 "label-why": "  原因：{why}",
 "label-mend": "  修复：{mend}",
 "label-because": "{what}：{why}",
+"label-left-out": "                        {what} 失败：{why}",
 "label-ended": "其余未检查：它们只会是由此引起的后果。",
 "label-as-locked": "与锁文件一致（错误：0，警告：{warnings}）",
 "label-differs": "与锁文件不一致（错误：{wrong}，警告：{warnings}）"

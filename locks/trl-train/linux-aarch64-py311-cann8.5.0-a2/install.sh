@@ -466,7 +466,7 @@ if stage 3 torch-npu torch-npu "$here/stages/3.txt"; then
     install_wheels "$python" stages/3.txt
 fi
 
-if stage 4 '88 distributions' '88 个软件包' "$here/stages/4.txt"; then
+if stage 4 '78 distributions' '78 个软件包' "$here/stages/4.txt"; then
     install_wheels "$python" stages/4.txt
 fi
 
@@ -486,4 +486,4 @@ if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" "${checks[@]}" ||
     fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" \
         "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
-say "trl-train is installed: 91 distributions, as locked" "trl-train 已安装：91 个软件包，与锁文件一致"
+say "trl-train is installed: 81 distributions, as locked" "trl-train 已安装：81 个软件包，与锁文件一致"

@@ -486,7 +486,7 @@ if stage 1 'pip and setuptools' 'pip 和 setuptools' "$here/stages/1.txt"; then
 fi
 
 # built before the rest is downloaded: the build needs nothing of this environment, and if it fails, it fails early
-if stage 2 'arctic-inference, built from source in a separate environment' 'arctic-inference，在独立的环境中从源码构建' "$here/stages/2.txt"; then
+if stage 2 'arctic-inference and pylatexenc, built from source in a separate environment' 'arctic-inference 和 pylatexenc，在独立的环境中从源码构建' "$here/stages/2.txt"; then
     prepare_builder build-requirements.txt
     # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
     sources_of stages/2.txt
@@ -524,7 +524,7 @@ if stage 5 triton-ascend triton-ascend "$here/stages/5.txt"; then
     install_wheels "$python" stages/5.txt
 fi
 
-if stage 6 '163 distributions' '163 个软件包' "$here/stages/6.txt"; then
+if stage 6 '156 distributions' '156 个软件包' "$here/stages/6.txt"; then
     install_wheels "$python" stages/6.txt
 fi
 
@@ -557,4 +557,4 @@ if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" "${checks[@]}" ||
     fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" \
         "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
-say "trl-vllm-eval is installed: 171 distributions, as locked" "trl-vllm-eval 已安装：171 个软件包，与锁文件一致"
+say "trl-vllm-eval is installed: 165 distributions, as locked" "trl-vllm-eval 已安装：165 个软件包，与锁文件一致"

@@ -3,7 +3,7 @@
 
 Made from lock.toml by ascend-lock; do not edit. Run it with the Python of the environment:
 
-    python verify.py [--full] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
+    python verify.py [--full] [--quick] [--json] [--lang zh] [--skip-system-checks] [--python PATH]
 
 It changes nothing and needs only Python. Exit status: 0 matches, 1 something
 differs, 2 invalid command. The contents of the lock are at the end of this file.
@@ -13,12 +13,16 @@ from __future__ import annotations
 
 import argparse
 import base64
+import configparser
 import csv
 import errno
 import glob
 import hashlib
+import importlib
 import io
 import json
+import keyword
+import mmap
 import operator
 import os
 import platform
@@ -30,9 +34,12 @@ import stat
 import subprocess
 import sys
 import sysconfig
+import time
+import traceback
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.parser import HeaderParser
 from functools import total_ordering
@@ -164,6 +171,7 @@ def _build_rank(build: int | None) -> int:
 # What checks have in common: their context, what they find, and the files and programs of others.
 
 _SECONDS = 60
+SECONDS_TO_START = 300
 
 
 class LockedDistribution(NamedTuple):
@@ -195,9 +203,27 @@ class DriverNeed(NamedTuple):
     reason: Mapping[str, str]
 
 
+class Excuse(NamedTuple):
+    """What of a distribution may fail to start."""
+
+    # The normalized name of the distribution.
+    project: str
+    # Its modules, and its commands.
+    modules: Sequence[str]
+    scripts: Sequence[str]
+    # Whether they may fail only where there is no NPU.
+    npu: bool
+    # Why, in each language.
+    reason: Mapping[str, str]
+
+
 @dataclass(frozen=True)
 class LockedStack:
-    """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code."""
+    """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code.
+
+    The commands of distributions that are `requested`, as lines of the stack name them, are to start; `excuses` say
+    what may fail.
+    """
 
     stack: str
     target: str
@@ -212,6 +238,8 @@ class LockedStack:
     rewritten: Sequence[str] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
     driver: Sequence[DriverNeed] = ()
+    requested: Sequence[str] = ()
+    excuses: Sequence[Excuse] = ()
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
@@ -219,7 +247,9 @@ class LockedStack:
         """Read the lock's data, which is the last text of this file."""
         raw: dict[str, Any] = json.loads(text)
         pins = {pin["name"]: LockedDistribution(**pin) for pin in raw["pins"]}
-        return cls(**{**raw, "pins": pins, "driver": [DriverNeed(**need) for need in raw["driver"]]})
+        driver = [DriverNeed(**need) for need in raw["driver"]]
+        excuses = [Excuse(**excuse) for excuse in raw["excuses"]]
+        return cls(**{**raw, "pins": pins, "driver": driver, "excuses": excuses})
 
 
 def is_shared() -> bool:
@@ -227,9 +257,17 @@ def is_shared() -> bool:
     return sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta"))
 
 
+def show_nothing(_: str) -> None:
+    """Take a line of progress where nobody looks."""
+
+
 @dataclass(frozen=True)
 class CheckContext:
-    """The lock, where things are, how thoroughly to check, and the language of messages."""
+    """The lock, where things are, how thoroughly to check, and the language of messages.
+
+    `program` is the file of verify.py. `quick` leaves out what starts everything, which takes at most `seconds` for
+    each; `progress` is called with a line about it, empty at its end.
+    """
 
     lock: LockedStack
     folder: str
@@ -238,6 +276,10 @@ class CheckContext:
     wheelhouse: str = ""
     full: bool = False
     language: str = "en"
+    program: str = ""
+    quick: bool = False
+    seconds: float = SECONDS_TO_START
+    progress: Callable[[str], None] = show_nothing
 
     @property
     def python(self) -> str:
@@ -286,12 +328,19 @@ class Finding:
 
 @dataclass(frozen=True)
 class Group:
-    """The result of a check. `note` is the code of the text for a group without findings, if not its name."""
+    """The result of a check. `note` is the code of the text for a group without findings, if not its name.
+
+    A group that is `counted` has this text beside findings, too. `remarks` are lines below it, and `results` the rows
+    of everything that it tried, for the JSON.
+    """
 
     name: str
     findings: Sequence[Finding]
     values: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    counted: bool = False
+    remarks: Sequence[Mapping[str, str]] = ()
+    results: Sequence[Mapping[str, Any]] = ()
 
 
 def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
@@ -660,10 +709,14 @@ for name in json.loads(sys.argv[1]):
 """
 
 
+def import_environ(context: CheckContext) -> dict[str, str]:
+    """Return the variables of a Python that imports what is installed: a user's, with those of the lock."""
+    return {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def run_python(context: CheckContext, code: str, *arguments: str) -> tuple[list[dict[str, Any]], str]:
     """Run code in the environment with the lock's variables: the rows that it `tell`s, and how it ended."""
-    environ = {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
-    result = run_program([sys.executable, "-c", _TELL + code, *arguments], environ, _SECONDS_OF_IMPORTS)
+    result = run_program([sys.executable, "-c", _TELL + code, *arguments], import_environ(context), _SECONDS_OF_IMPORTS)
     rows = []
     for line in result.output.splitlines():
         try:
@@ -681,8 +734,7 @@ def check_imports(
     Without an NPU (on_npu), as where an image is built, a machine can lack libraries of CANN or its driver; a module
     that needs one of them cannot be tried there.
     """
-    homes = [os.path.realpath(path) for path in paths]
-    homes += [os.path.realpath(row.editable_folder) for row in installed.values() if row.editable_folder]
+    homes = homes_of(installed, paths)
     untried = list(context.lock.imports)
     findings: list[Finding] = []
     while untried:
@@ -697,21 +749,34 @@ def check_imports(
             if "error" in row:
                 findings.append(_failure(context, values, str(row["error"]).partition("\n")[0], on_npu=on_npu))
                 break
-            if row["path"] and not _within(str(row["path"]), homes):
+            if row["path"] and not is_within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
         untried = untried[untried.index(name) + 1 :]
     return Group("imports", findings, {"list": ", ".join(context.lock.imports)})
 
 
 def _failure(context: CheckContext, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:
-    missing = _MISSING_LIBRARY.search(error)
-    if missing is None:
+    library = missing_library(error)
+    if not library:
         return Finding("import-failed", {**values, "error": error})
-    code = "import-without-cann" if on_npu or _is_on_disk(context, missing[1]) else "import-untried"
-    return Finding(code, {**values, "library": missing[1]})
+    code = "import-without-cann" if on_npu or is_on_disk(context, library) else "import-untried"
+    return Finding(code, {**values, "library": library})
 
 
-def _is_on_disk(context: CheckContext, library: str) -> bool:
+def missing_library(error: str) -> str:
+    """Return the library of CANN or its driver that an error says was not found; nothing for another error."""
+    match = _MISSING_LIBRARY.search(error)
+    return match[1] if match else ""
+
+
+def homes_of(installed: Mapping[str, Installed], paths: Iterable[str]) -> list[str]:
+    """Return the folders that this environment's modules are in."""
+    homes = [os.path.realpath(path) for path in paths]
+    folders = [row.editable_folder for row in installed.values()]
+    return homes + [os.path.realpath(folder) for folder in folders if folder]
+
+
+def is_on_disk(context: CheckContext, library: str) -> bool:
     """Whether CANN or the driver has it where programs load it from (`devlib` has stand-ins for compilers)."""
     home = glob.escape(context.environ.get("ASCEND_HOME_PATH", ""))
     driver = f"{glob.escape(context.ascend)}/driver/lib64"
@@ -719,7 +784,8 @@ def _is_on_disk(context: CheckContext, library: str) -> bool:
     return any(glob.glob(f"{folder}/{library}") for folder in folders)
 
 
-def _within(path: str, homes: list[str]) -> bool:
+def is_within(path: str, homes: list[str]) -> bool:
+    """Return whether a module's file is in one of these folders."""
     real = os.path.realpath(path)
     return any(real.startswith(home.rstrip("/") + "/") for home in homes)
 
@@ -1157,6 +1223,654 @@ def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
     return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)
 
 
+# --- modules
+#
+# What of a distribution can be started: its top-level modules and its commands, by its files.
+
+# Folders and files beside a distribution's modules that nobody imports from an environment.
+_BESIDE = frozenset(
+    [
+        "__main__",
+        "benchmark",
+        "benchmarks",
+        "bin",
+        "build",
+        "conftest",
+        "dist",
+        "doc",
+        "docs",
+        "etc",
+        "example",
+        "examples",
+        "include",
+        "lib",
+        "lib64",
+        "noxfile",
+        "samples",
+        "scripts",
+        "setup",
+        "share",
+        "test",
+        "testing",
+        "tests",
+        "tools",
+    ]
+)
+# The groups of entry points that are loaded: commands, and what vllm loads whenever it starts.
+_COMMAND_GROUPS = (
+    "console_scripts",
+    "gui_scripts",
+    "vllm.general_plugins",
+    "vllm.platform_plugins",
+)
+# `x.py`, and what is compiled: `x.so`, `x.abi3.so`, `x.cpython-311-aarch64-linux-gnu.so`
+_MODULE_FILE = re.compile(r"(\w+)(?:\.py|(?:\.abi3|\.cpython-\w+-[\w-]+)?\.so)")
+_NAMESPACE_DEPTH = 2  # folders of a namespace package in which modules are looked for
+
+
+class Startable(NamedTuple):
+    """Something that a distribution offers to be started."""
+
+    # The normalized name of the distribution.
+    project: str
+    # "module" or "script".
+    kind: str
+    # The module's dotted name, or the name of the command.
+    name: str
+    # What is imported: the module, for a command with the attribute that it calls (`vllm.cli:main`).
+    target: str
+
+
+def startables(
+    installed: Mapping[str, Installed],
+    records: Mapping[str, Sequence[RecordRow]],
+    with_commands: Iterable[str],
+) -> list[Startable]:
+    """List the modules of distributions, and the commands of those `with_commands`.
+
+    A module that several distributions have is listed for the first one alone.
+    """
+    of_commands = set(with_commands)
+    found: list[Startable] = []
+    listed: set[str] = set()
+    for name in sorted(installed):
+        for module in top_modules(installed[name], records.get(name, ())):
+            if module not in listed:
+                listed.add(module)
+                found.append(Startable(name, "module", module, module))
+        if name in of_commands:
+            for command, target in _commands(installed[name]):
+                found.append(Startable(name, "script", command, target))
+    return found
+
+
+def top_modules(distribution: Installed, rows: Iterable[RecordRow]) -> list[str]:
+    """Return the modules that a distribution puts at the top, sorted.
+
+    Of a namespace package these are the packages and modules in it (`google.protobuf`). What is not
+    meant to be imported, such as `tests`, is left out; so are stubs, whose folders are no names.
+    """
+    start = distribution.root + "/"
+    paths = [row.path[len(start) :] for row in rows if row.path.startswith(start)]
+    files = [path.split("/") for path in paths]
+    packages = {tuple(parts[:-1]) for parts in files if _stem(parts[-1]) == "__init__"}
+    names: set[str] = set()
+    for parts in files:
+        name = _top_module(parts, packages)
+        if name and _is_meant(name) and _has_entry(os.path.join(distribution.root, *parts)):
+            names.add(".".join(name))
+    return sorted(names or _listed_modules(distribution))
+
+
+def _top_module(parts: Sequence[str], packages: set[tuple[str, ...]]) -> Sequence[str]:
+    """Return the parts of the name of the module that a file is, or is in; nothing if it is none."""
+    stem = _stem(parts[-1])
+    folders = parts[:-1]
+    if not stem:
+        return ()
+    for depth in range(1, len(folders) + 1):
+        if tuple(folders[:depth]) in packages:
+            return folders[:depth]
+    return (*folders, stem) if len(folders) <= _NAMESPACE_DEPTH else ()
+
+
+def _stem(filename: str) -> str:
+    """Return the name of the module that a file holds; nothing if it holds none."""
+    match = _MODULE_FILE.fullmatch(filename)
+    return match[1] if match and match[1].isidentifier() else ""
+
+
+def _is_meant(name: Sequence[str]) -> bool:
+    """Return whether a name can be imported, and is not that of tests and the like."""
+    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name):
+        return False
+    return name[0] not in _BESIDE and not name[0].startswith("__editable__")
+
+
+def _has_entry(path: str) -> bool:
+    """Return whether a file can be a module: a library (`libx.so`) lacks the function of one."""
+    if not path.endswith(".so"):
+        return True
+    entry = f"PyInit_{_stem(os.path.basename(path))}".encode()
+    try:
+        with open(path, "rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            return text.find(entry) >= 0
+    except (OSError, ValueError):  # the check of files tells what is wrong with it
+        return False
+
+
+def _listed_modules(distribution: Installed) -> list[str]:
+    """Return what top_level.txt lists, for an editable installation, whose files are elsewhere."""
+    text = _text(distribution, "top_level.txt") if distribution.editable_folder else ""
+    return [name for name in text.split() if _is_meant([name])]
+
+
+def _commands(distribution: Installed) -> list[tuple[str, str]]:
+    """Return the commands of a distribution, each with what it calls."""
+    parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=False)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # names differ by case
+    try:
+        parser.read_string(_text(distribution, "entry_points.txt"))
+    except configparser.Error:
+        return []
+    rows = []
+    for group in _COMMAND_GROUPS:
+        if parser.has_section(group):
+            for name, value in parser.items(group):
+                rows.append((name, re.split(r"\s*\[", value)[0].replace(" ", "")))
+    return rows
+
+
+def _text(distribution: Installed, name: str) -> str:
+    """Return the text of a file of a distribution's metadata, empty if it cannot be read."""
+    try:
+        return read_text(os.path.join(distribution.info, name)) or ""
+    except UnreadableError:
+        return ""
+
+
+# --- starter
+#
+# Start modules and commands, each in a process of its own: verify.py runs itself for this, not isolated.
+#
+# The process imports torch once and forks for each thing that is started, so that only what is not yet imported takes
+# time, and nothing that is started can do harm to the rest. A child gets a session of its own: whatever it leaves behind
+# is killed with it. It says with one line in a pipe how it went, no longer than what a pipe holds without a reader.
+#
+# This process runs no Python thread. Libraries that torch loads may have threads: those of OpenBLAS see to forks
+# themselves, those of OpenMP begin with the first computation. A child that hangs nevertheless is late, like any other.
+
+START_OPTION = "--start"
+_LONGEST_TEXT = 700  # characters of an error: an answer fits into a pipe, which holds 64 KiB
+_LONGEST_CHAIN = 20
+_PAUSE = 0.02
+_GRACE = 5
+
+
+class _Child(NamedTuple):
+    """A child that runs."""
+
+    # Which of the request's rows it starts.
+    number: int
+    # The end of its pipe that is read.
+    pipe: int
+    # When it was started, by the monotonic clock.
+    begun: float
+
+
+def serve_starts(file: str) -> int:
+    """Start what the request on standard input lists, and write a row for each; return the status.
+
+    The request is an object: `preload` are modules to be imported first, `targets` what is started
+    (`module` or `module:attribute`), `seconds` the limit for each, `workers` how many run at once.
+    The first row says that the preload is `ready`, the last one that all is `done`. A row of a
+    target has its `number` and `seconds`, and how it ended: `path`, `error` (with `cause`,
+    `missing` and `where`), `signal`, `status`, or `late`. `file` is this program, whose folder is
+    nothing that a user would have on the path.
+    """
+    request = json.loads(sys.stdin.read())
+    rows = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    _be_silent()
+    folder = os.path.dirname(os.path.abspath(file))
+    sys.path[:] = [path for path in sys.path if path and os.path.abspath(path) != folder]
+
+    def tell(row: Mapping[str, Any]) -> None:
+        rows.write(json.dumps(row) + "\n")
+        rows.flush()
+
+    seconds = float(request["seconds"])
+    signal.alarm(int(seconds) + 1)  # it ends this process if an import of the preload hangs
+    for module in request["preload"]:
+        importlib.import_module(module)
+    signal.alarm(0)
+    tell({"ready": True})
+    _Children(request["targets"], seconds, int(request["workers"]), tell).run()
+    tell({"done": True})
+    return 0
+
+
+class _Children:
+    """Runs a child for each target, so many at once."""
+
+    def __init__(
+        self,
+        targets: list[str],
+        seconds: float,
+        workers: int,
+        tell: Callable[[Mapping[str, Any]], None],
+    ) -> None:
+        self._targets = targets
+        self._seconds = seconds
+        self._workers = workers
+        self._tell = tell
+        self._running: dict[int, _Child] = {}  # by process
+        self._parent = os.getppid()
+
+    def run(self) -> None:
+        """Start everything; end all children if this process is to end, or its parent is gone."""
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        waiting = list(enumerate(self._targets))[::-1]
+        try:
+            while waiting or self._running:
+                while waiting and len(self._running) < self._workers:
+                    self._fork(*waiting.pop())
+                if not self._end_some():
+                    time.sleep(_PAUSE)
+                if os.getppid() != self._parent:
+                    break
+        finally:
+            for process in list(self._running):
+                _kill_session(process)
+
+    def _fork(self, number: int, target: str) -> None:
+        reader, writer = os.pipe()
+        process = os.fork()
+        if process == 0:
+            os.close(reader)
+            _start_and_exit(target, writer, int(self._seconds) + _GRACE)
+        os.close(writer)
+        self._running[process] = _Child(number, reader, time.monotonic())
+
+    def _end_some(self) -> bool:
+        """Tell of the children that have ended, and end those that are late; return if there were any."""
+        ended = False
+        for process, child in list(self._running.items()):
+            late = time.monotonic() - child.begun > self._seconds
+            if late:
+                _kill_session(process)
+            done, status = os.waitpid(process, 0 if late else os.WNOHANG)
+            if done == 0:
+                continue
+            _kill_group(process)  # what it left behind
+            del self._running[process]
+            spent = round(time.monotonic() - child.begun, 2)
+            row = {"late": True} if late else _answer(child.pipe, status)
+            os.close(child.pipe)
+            self._tell({"number": child.number, "seconds": spent, **row})
+            ended = True
+        return ended
+
+
+def _answer(pipe: int, status: int) -> dict[str, Any]:
+    """Return what a child that has ended said, or how it ended without a word."""
+    os.set_blocking(pipe, False)
+    try:
+        text = os.read(pipe, 1 << 16).decode()
+    except BlockingIOError:  # it said nothing, and a process that it left behind has the pipe
+        text = ""
+    if text.endswith("\n"):
+        answer: dict[str, Any] = json.loads(text)
+        return answer
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        names = {known.value: known.name for known in signal.Signals}
+        return {"signal": names.get(number, str(number))}
+    return {"status": os.WEXITSTATUS(status)}
+
+
+def _kill_session(process: int) -> None:
+    """Kill a child that is not reaped yet, and what it started."""
+    os.kill(process, signal.SIGKILL)  # it may not have its session yet
+    _kill_group(process)
+
+
+def _kill_group(process: int) -> None:
+    """Kill what is in the group of a child, which may be gone itself."""
+    with suppress(ProcessLookupError, PermissionError):  # there is nothing
+        os.killpg(process, signal.SIGKILL)
+
+
+def _start_and_exit(target: str, pipe: int, seconds: int) -> None:
+    """Start the target in this child, say how it went, and exit without what Python does at its end."""
+    try:
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.alarm(seconds)  # if this child's parent is killed
+        sys.argv[:] = [target.partition(":")[0]]
+        try:
+            row = {"path": _load(target)}
+        except BaseException as error:
+            row = _failure_row(error)
+        os.write(pipe, (json.dumps(row) + "\n").encode())
+    finally:
+        os._exit(0)
+
+
+def _load(target: str) -> str:
+    """Import the module, look up the attribute, and return where the module is from."""
+    name, _, attributes = target.partition(":")
+    module = importlib.import_module(name)
+    found: Any = module
+    for attribute in filter(None, attributes.split(".")):
+        found = getattr(found, attribute)
+    path = getattr(module, "__file__", None)
+    return str(path or next(iter(getattr(module, "__path__", [])), ""))
+
+
+def _failure_row(error: BaseException) -> dict[str, Any]:
+    """Return what there is to say of an exception.
+
+    `error` is its text, `cause` that of the first exception of its chain, `where` the line that
+    raised this one, `missing` the modules, distributions and names that the chain says are missing.
+    """
+    chain = list(_chain(error))
+    missing = [
+        str(link.name) for link in chain if isinstance(link, (ImportError, NameError)) and getattr(link, "name", None)
+    ]
+    return {
+        "error": _said(error),
+        "cause": _said(chain[-1]),
+        "where": _raised_at(chain[-1])[-200:],
+        "missing": [name[:100] for name in missing[:_LONGEST_CHAIN]],
+    }
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, and what it was caused by or raised during the handling of."""
+    link: BaseException | None = error
+    for _ in range(_LONGEST_CHAIN):
+        if link is None:
+            return
+        yield link
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+
+
+def _said(error: BaseException) -> str:
+    """Return an exception as Python's last line has it, on one line."""
+    try:
+        said = " ".join(str(error).split())
+    except Exception:
+        said = ""
+    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+
+
+def _raised_at(error: BaseException) -> str:
+    """Return file and line of an exception, relative to site-packages where it is in there."""
+    home = sysconfig.get_path("purelib") + "/"
+    places = [
+        f"{frame.filename[len(home) :] if frame.filename.startswith(home) else frame.filename}:{frame.lineno}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<frozen")
+    ]
+    return places[-1] if places else ""
+
+
+def _be_silent() -> None:
+    """Give this process and its children no standard input, output and error."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+
+
+# --- starts
+#
+# Whether what is installed starts: every module of the lock's distributions, and the commands of those it is for.
+#
+# The excuses of what may fail come from facts, as the lock has them: it needs a project that nobody asked for, or an NPU.
+
+_MOST_WORKERS = 4
+_LISTED_STARTS = 6
+_NPU_MODULE = "torch_npu"  # who can import it has CANN and a driver
+
+
+class Started(NamedTuple):
+    """How it went with something that was started."""
+
+    # What was started.
+    what: Startable
+    # The row of the process that started it; see `serve_starts`.
+    row: Mapping[str, Any]
+
+    @property
+    def failed(self) -> bool:
+        """Whether it did not start."""
+        return "path" not in self.row
+
+    @property
+    def title(self) -> str:
+        """What it is called in a list: `import x`, or the command's name."""
+        return f"import {self.what.name}" if self.what.kind == "module" else self.what.name
+
+
+class StartRequest(NamedTuple):
+    """What a process is to start, and how."""
+
+    # The program's file, which runs itself.
+    program: str
+    # The Python of the environment.
+    python: str
+    # The variables of the process.
+    environ: Mapping[str, str]
+    # The limit for each.
+    seconds: float
+    # Called with the number of those that have ended, and with the last one.
+    progress: Callable[[int, Startable], None]
+
+
+def start_all(request: StartRequest, whats: Sequence[Startable], preload: Sequence[str] = ()) -> list[Started]:
+    """Start each of these, and return how it went, in the same order.
+
+    The modules of `preload` are imported once for all of them, if they can be.
+    """
+    rows = _answers(request, whats, preload)
+    if rows is None and preload:
+        rows = _answers(request, whats, [])
+    unknown = {"error": "the process that starts it has ended", "cause": "", "where": "", "missing": []}
+    return [Started(what, (rows or {}).get(number, unknown)) for number, what in enumerate(whats)]
+
+
+def _answers(
+    request: StartRequest, whats: Sequence[Startable], preload: Sequence[str]
+) -> dict[int, dict[str, Any]] | None:
+    """Return the row of each by its number; None if nothing was started, as the preload failed."""
+    text = {
+        "preload": preload,
+        "targets": [what.target for what in whats],
+        "seconds": request.seconds,
+        "workers": min(_MOST_WORKERS, os.cpu_count() or 1),
+    }
+    command = [request.python, request.program, START_OPTION]
+    process = subprocess.Popen(  # noqa: S603
+        command,
+        env=dict(request.environ),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with process:
+        try:
+            return _read_answers(process, json.dumps(text), whats, request.progress)
+        finally:
+            process.terminate()  # it ends its children, if this program is interrupted
+
+
+def _read_answers(
+    process: subprocess.Popen[bytes],
+    text: str,
+    whats: Sequence[Startable],
+    progress: Callable[[int, Startable], None],
+) -> dict[int, dict[str, Any]] | None:
+    """Give the process its request, and read its rows until the last one, or until it ends."""
+    if process.stdin is None or process.stdout is None:
+        raise AssertionError("both are pipes")
+    with suppress(BrokenPipeError):  # it has ended, and has no rows
+        process.stdin.write(text.encode())
+        process.stdin.close()
+    rows: dict[int, dict[str, Any]] | None = None
+    for line in process.stdout:
+        row = json.loads(line)
+        if row.get("done"):
+            break
+        if row.get("ready"):
+            rows = {}
+        elif rows is not None:
+            rows[row["number"]] = row
+            progress(len(rows), whats[row["number"]])
+    return rows
+
+
+class Verdict(NamedTuple):
+    """What is to be said of something that was started."""
+
+    # "ok", "elsewhere" (it is not this environment's), "excused", "untried" (without a library of
+    # CANN) or "failed".
+    outcome: str
+    # Why it is excused, or the library that it is untried without.
+    reason: str = ""
+
+
+def check_starts(
+    context: CheckContext,
+    installed: Mapping[str, Installed],
+    records: Mapping[str, Sequence[RecordRow]],
+    paths: Iterable[str],
+    *,
+    on_npu: bool,
+) -> Group:
+    """Start what the lock's distributions have, apart from the imports that the lock lists itself."""
+    pinned = {name: installed[name] for name in context.lock.pins if name in installed}
+    found = startables(pinned, records, context.lock.requested)
+    whats = [what for what in found if what.target not in context.lock.imports]
+    started = start_all(_request(context, len(whats), on_npu=on_npu), whats, preload=_preload(pinned))
+    context.progress("")
+    works = on_npu or any(one.what.target == _NPU_MODULE and not one.failed for one in started)
+    homes = homes_of(installed, paths)
+    judged = [(one, _judge(context, one, homes, npu_works=works)) for one in started]
+    excused = [(one, verdict) for one, verdict in judged if verdict.outcome == "excused"]
+    by_kind = {kind: sum(what.kind == kind for what in whats) for kind in ("module", "script")}
+    return Group(
+        "starts",
+        list(_findings(context, judged)),
+        {
+            "modules": str(by_kind["module"]),
+            "scripts": str(by_kind["script"]),
+            "excused": str(len(excused)),
+        },
+        note="starts-but" if excused else "",
+        counted=True,
+        remarks=[{"what": one.title, "why": verdict.reason} for one, verdict in excused],
+        results=[_result(one, verdict) for one, verdict in judged],
+    )
+
+
+def _preload(installed: Container[str]) -> list[str]:
+    return ["torch"] if "torch" in installed else []
+
+
+def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest:
+    environ = import_environ(context)
+    if not on_npu:
+        environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+
+    def progress(done: int, what: Startable) -> None:
+        context.progress(f"{done}/{count} {what.name}")
+
+    return StartRequest(context.program, sys.executable, environ, context.seconds, progress)
+
+
+def _judge(context: CheckContext, started: Started, homes: list[str], *, npu_works: bool) -> Verdict:
+    """Say how it counts. A machine with an NPU that works has no excuse for what needs one."""
+    what, row = started.what, started.row
+    if not started.failed:
+        is_ours = what.kind == "script" or not row["path"] or is_within(str(row["path"]), homes)
+        return Verdict("ok" if is_ours else "elsewhere")
+    excuse = excuse_of(what, context.lock.excuses, npu_works=npu_works)
+    if excuse is not None:
+        return Verdict("excused", excuse.reason[context.language])
+    library = missing_library(f"{row.get('error', '')} {row.get('cause', '')}")
+    if library and not npu_works and not is_on_disk(context, library):
+        return Verdict("untried", library)
+    return Verdict("failed")
+
+
+def excuse_of(what: Startable, excuses: Iterable[Excuse], *, npu_works: bool) -> Excuse | None:
+    """Return the excuse for something that fails, None if there is none that holds."""
+    for excuse in excuses:
+        names = excuse.modules if what.kind == "module" else excuse.scripts
+        if excuse.project == what.project and what.name in names and not (excuse.npu and npu_works):
+            return excuse
+    return None
+
+
+def _findings(context: CheckContext, judged: Sequence[tuple[Started, Verdict]]) -> Iterator[Finding]:
+    """Yield a finding for all that fails for one reason: much fails where one module does."""
+    groups: dict[tuple[str, str], list[Started]] = {}
+    for started, verdict in judged:
+        if verdict.outcome == "elsewhere":
+            values = {"name": started.what.name, "found": str(started.row["path"])}
+            yield Finding("import-elsewhere", values)
+        elif verdict.outcome == "untried":
+            groups.setdefault(("start-untried", verdict.reason), []).append(started)
+        elif verdict.outcome == "failed":
+            groups.setdefault(_ending(started.row), []).append(started)
+    for (code, why), alike in groups.items():
+        first = alike[0]
+        values = {
+            **list_and_count([one.title for one in alike], _LISTED_STARTS),
+            "error": why,
+            "library": why,
+            "where": str(first.row.get("where", "")) or first.what.project,
+            "seconds": f"{context.seconds:g}",
+            "command": shown_command(context, _code(first.what)),
+        }
+        yield Finding(code, values)
+
+
+def _ending(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the code of the finding about something that failed, and what is said of it."""
+    if row.get("late"):
+        return "start-late", ""
+    if "signal" in row:
+        return "start-died", f"killed by {row['signal']}"
+    if "status" in row:
+        return "start-died", f"exit status {row['status']}"
+    return "start-failed", str(row["cause"] or row["error"])
+
+
+def _code(what: Startable) -> str:
+    """Return the line of Python that starts it."""
+    module, _, attribute = what.target.partition(":")
+    return f"import {module}; {module}.{attribute}" if attribute else f"import {module}"
+
+
+def _result(started: Started, verdict: Verdict) -> dict[str, Any]:
+    """Return what the JSON says of something that was started."""
+    what = started.what
+    row = {key: value for key, value in started.row.items() if key not in ("number", "path")}
+    reason = {"reason": verdict.reason} if verdict.reason else {}
+    return {
+        "project": what.project,
+        "kind": what.kind,
+        "name": what.name,
+        "target": what.target,
+        "outcome": verdict.outcome,
+        **reason,
+        **row,
+    }
+
+
 # --- main
 #
 # The command line of verify.py, and what it prints: a line for each group while the checks run, then what differs.
@@ -1183,6 +1897,7 @@ WARNINGS = (
     "python-shared",
     "soc-unknown",
     "soc-unnamed",
+    "start-untried",
 )
 
 
@@ -1194,6 +1909,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     if sys.stdout is None:  # it is closed, and no other file may get its number
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.stdout = os.fdopen(1, "w", closefd=False)
+    if list(arguments) == [START_OPTION]:  # this program runs itself so, not isolated
+        return serve_starts(file)
     lock = LockedStack.parse(text)
     options = _options(arguments, sorted(lock.texts))
     if options.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
@@ -1209,6 +1926,10 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         wheelhouse=os.path.abspath(options.wheelhouse) if options.wheelhouse else _bundle(folder),
         full=options.full,
         language=_language(options.lang, lock.texts),
+        program=os.path.abspath(file),
+        quick=options.quick,
+        seconds=options.seconds,
+        progress=show_nothing if options.json or not sys.stderr.isatty() else _show_progress,
     )
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
     if options.machine:
@@ -1259,6 +1980,8 @@ def checks(context: CheckContext) -> Iterator[Group]:
     yield check_requirements(context)
     if context.lock.imports:
         yield check_imports(context, installed, paths, on_npu=tool.has_npu)
+    if not context.quick:
+        yield check_starts(context, installed, records, paths, on_npu=tool.has_npu)
     if "torch-npu" in context.lock.pins:
         yield check_npu(context, tool)
 
@@ -1301,6 +2024,16 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
     parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
     parser.add_argument(
+        "--quick", action="store_true", help="import only the modules that the stack lists, instead of all of them"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=_positive,
+        metavar="N",
+        default=SECONDS_TO_START,
+        help="how long each module or command may take to start (default: %(default)s)",
+    )
+    parser.add_argument(
         "--machine", action="store_true", help="print what is wrong with the machine, CANN, driver and SoC, a line each"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -1316,6 +2049,23 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         help="where driver and CANN are installed (default: $ASCEND_LOCK_ROOT, else /usr/local/Ascend)",
     )
     return parser.parse_args(arguments)
+
+
+def _positive(text: str) -> float:
+    """Return the number of an option. Raises ArgumentTypeError if it is none, or not above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e6:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of seconds above 0")
+    return number
+
+
+def _show_progress(line: str) -> None:
+    """Show a line on the terminal in the place of the one before, or none."""
+    sys.stderr.write(f"\r{printable(line)[:70]}\x1b[K" if line else "\r\x1b[K")
+    sys.stderr.flush()
 
 
 class UnwritableError(Exception):
@@ -1344,9 +2094,11 @@ class Report:
         self._groups.append(row)
         codes = Counter(finding.code for finding in group.findings)
         counts = [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
-        note = ", ".join(counts) or self._note(group)
+        note = ", ".join([self._note(group)] * (group.counted or not counts) + counts)
         state = self._texts[f"state-{row['state']}"]
         self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
+        for remark in group.remarks:
+            self._say(self._fill("label-left-out", remark))
         self.is_hopeless = any(part["code"] in _ENDS and part["state"] == "wrong" for part in row["findings"])
 
     def for_install(self, group: Group) -> str:
@@ -1410,7 +2162,8 @@ class Report:
             rows.append({**row, "values": dict(finding.values)})
         states = {row["state"] for row in rows}
         state = "wrong" if "wrong" in states else "warning" if states else "ok"
-        return {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
+        report = {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
+        return {**report, "results": list(group.results)} if group.results else report
 
     def _note(self, group: Group) -> str:
         """The text for a group without findings."""
@@ -1462,223 +2215,213 @@ LOCK = r"""
 "rewritten": [],
 "absent": {"triton": "triton and triton-ascend both install a package named `triton`. triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either one deletes files of both. Up to triton-ascend 3.2.0 they must therefore not be in the same environment. On x86_64, torch from PyPI and xgrammar require triton; the guides uninstall it by hand."},
 "driver": [{"by": "CANN 8.5.0", "wanted": "hdk >= 25.0.rc1", "ranges": [[[">=", "25.0.rc1"]]], "binding": false, "reason": {"en": "CANN 8.5.X needs HDK (driver and firmware) 25.0.X, 25.2.X, 25.3.X, 25.5.X or newer. (vendor: hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json)", "zh": "CANN 8.5.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.0.X\u300125.2.X\u300125.3.X\u300125.5.X \u6216\u66f4\u65b0\u7684\u7248\u672c\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json\uff09"}}, {"by": "verl 0.7.1", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "reason": {"en": "verl passes weights to the rollout through IPC only if it finds HDK (driver and firmware) 25.3.rc1 or newer. (observed: verl/utils/device.py in the wheels 0.7.1 to 0.9.1)", "zh": "verl \u53ea\u6709\u5728\u68c0\u6d4b\u5230 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.3.rc1 \u6216\u66f4\u65b0\u7684\u7248\u672c\u65f6\uff0c\u624d\u901a\u8fc7 IPC \u5c06\u6743\u91cd\u4f20\u7ed9 rollout\u3002\uff08\u5b9e\u6d4b\uff1averl/utils/device.py in the wheels 0.7.1 to 0.9.1\uff09"}}, {"by": "vllm-ascend 0.13.0", "wanted": "hdk >= 25.5.0", "ranges": [[[">=", "25.5.0"]]], "binding": false, "reason": {"en": "vllm-ascend's documentation recommends HDK (driver and firmware) 25.5 for 0.13.0. (documented: vllm-ascend docs v0.13.0)", "zh": "vllm-ascend \u7684\u6587\u6863\u5efa\u8bae 0.13.0 \u4f7f\u7528 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.5\u3002\uff08\u6587\u6863\uff1avllm-ascend docs v0.13.0\uff09"}}],
+"requested": ["accelerate", "datasets", "grpcio", "numpy", "pandas", "peft", "ray", "tensorboard", "tensordict", "torch", "torch-npu", "torchvision", "transformers", "triton-ascend", "verl", "vllm", "vllm-ascend", "wandb"],
+"excuses": [{"project": "ray", "modules": [], "scripts": ["rllib"], "npu": false, "reason": {"en": "The command `rllib` belongs to the extra `rllib` (`rllib = ray.rllib.scripts:cli [rllib]`), whose projects ray itself does not require.", "zh": "\u547d\u4ee4 `rllib` \u5c5e\u4e8e\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`rllib`\uff08`rllib = ray.rllib.scripts:cli [rllib]`\uff09\uff0c\u5176\u4e2d\u7684\u9879\u76ee ray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u3002"}}],
 "pins": [
-{"name": "absl-py", "version": "2.5.1", "stage": 6, "sha256": ["721200f2f0e9960f2ca9dc3a2a706b201f5f75d812c158f059cbbe29eeafbdb8"]},
+{"name": "absl-py", "version": "2.4.0", "stage": 6, "sha256": ["88476fd881ca8aab94ffa78b7b6c632a782ab3ba1cd19c9bd423abc4fb4cd28d"]},
 {"name": "accelerate", "version": "1.2.0", "stage": 6, "sha256": ["815708367eb83cd682e120da634b2cf318729bff95f30e2f046c086aae20201e"]},
-{"name": "agent-detector", "version": "2.0.0", "stage": 6, "sha256": ["22c6a1c9c23894a12f55aea625f060b8d3330fba774de72d02d5442bb580417f"]},
 {"name": "aiofiles", "version": "25.1.0", "stage": 6, "sha256": ["abe311e527c862958650f9438e859c1fa7568a141b22abcd015e120e86a85695"]},
-{"name": "aiohappyeyeballs", "version": "2.7.1", "stage": 6, "sha256": ["9243213661e29250eb41368e5daa826fc017156c3b8a11440826b2e3ed376472"]},
-{"name": "aiohttp", "version": "3.14.5", "stage": 6, "sha256": ["32e8fa6644e541fcd7e02430588c7fc93b602c1778ea0bc345505db76b61cfb4", "efc21a454892828368b11c2c780de0ff8bc991f73f6b99c6b66e56205470929b"]},
+{"name": "aiohappyeyeballs", "version": "2.6.1", "stage": 6, "sha256": ["f349ba8f4b75cb25c99c5c2d84e997e485204d2902a9597802b0371f09331fb8"]},
+{"name": "aiohttp", "version": "3.13.3", "stage": 6, "sha256": ["3b61b7169ababd7802f9568ed96142616a9118dd2be0d1866e920e77ec8fa92a"]},
 {"name": "aiohttp-cors", "version": "0.8.1", "stage": 6, "sha256": ["3180cf304c5c712d626b9162b195b1db7ddf976a2a25172b35bb2448b890a80d"]},
 {"name": "aiosignal", "version": "1.4.0", "stage": 6, "sha256": ["053243f8b92b990551949e63930a839ff0cf0b0ebbe0597b0f3fb19e1a0fe82e"]},
-{"name": "annotated-doc", "version": "0.0.7", "stage": 6, "sha256": ["6bc31bbbec6dfaaedc1676dbc11dbda96fe22a2b5c400e9ebad113fec44a9dc6"]},
-{"name": "annotated-types", "version": "0.8.0", "stage": 6, "sha256": ["f072f4d804ea359e4eaf198b1af7a8b0943881a87f31bb764f8bf219bb9419e0"]},
+{"name": "annotated-doc", "version": "0.0.4", "stage": 6, "sha256": ["571ac1dc6991c450b25a9c2d84a3705e2ae7a53467b5d111c24fa8baabbed320"]},
+{"name": "annotated-types", "version": "0.7.0", "stage": 6, "sha256": ["1f02e8b43a8fbbc3f3e0d4f0f4bfc8131bcb4eebe8849b8e5c773f3a1c582a53"]},
 {"name": "anthropic", "version": "0.71.0", "stage": 6, "sha256": ["85c5015fcdbdc728390f11b17642a65a4365d03b12b799b18b6cc57e71fdb327"]},
 {"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 2, "built": true, "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
-{"name": "anyio", "version": "4.16.0", "stage": 6, "sha256": ["c66ae634e0b8228396b801741beb3294326d4b6102f7bba4041c0dfb58c29026"]},
+{"name": "anyio", "version": "4.12.1", "stage": 6, "sha256": ["d405828884fc140aa80a3c667b8beed277f1dfedec42ba031bd6ac3db606ab6c"]},
 {"name": "arctic-inference", "version": "0.1.1", "stage": 2, "built": true, "sha256": ["36857e2fbe3ead34821a04be98dfab95086050c1e38199c8fdfe308234fdcf63"]},
 {"name": "astor", "version": "0.8.1", "stage": 6, "sha256": ["070a54e890cefb5b3739d19f30f5a5ec840ffc9c50ffa7d23cc9fc1a38ebbfc5"]},
-{"name": "attrs", "version": "26.1.0", "stage": 6, "sha256": ["c647aa4a12dfbad9333ca4e71fe62ddc36f4e63b2d260a37a8b83d2f043ac309"]},
-{"name": "blake3", "version": "1.0.11", "stage": 6, "sha256": ["6f1d74149fadce093319f90147ef29aec29584f7f9c5451cba636ef358a520a8"]},
+{"name": "attrs", "version": "25.4.0", "stage": 6, "sha256": ["adcf7e2a1fb3b36ac48d97835bb6d8ade15b8dcce26aba8bf1d14847b57a3373"]},
+{"name": "blake3", "version": "1.0.8", "stage": 6, "sha256": ["7fcfe81b3ae3fb5d2e88be0d3259603ff95f0d5ed69f655c28fdaef31e49a470"]},
 {"name": "blinker", "version": "1.9.0", "stage": 6, "sha256": ["ba0efaa9080b619ff2f3459d1d500c57bddea4a6b424b60a91141db6fd2f08bc"]},
-{"name": "cachetools", "version": "8.0.1", "stage": 6, "sha256": ["9e54fbdef4b24e8059e8a430893122febbaf9f5673f236fdb82256cdd090d506"]},
-{"name": "cbor2", "version": "6.2.1", "stage": 6, "sha256": ["c4dfb4cd553fd9f84559caacc84870e460341bcc12c05f9e637f4b8146a74e97"]},
-{"name": "certifi", "version": "2026.10.18", "stage": 6, "sha256": ["73191c47aaa79da394e8fee2dbc2ec827432cab56311122c9e47abf79e390f62"]},
-{"name": "cffi", "version": "2.1.1", "stage": 6, "sha256": ["3311ed60d36f83378794e1009ac6258bafbf81f7888b4caa7b35a521e3f95813"]},
-{"name": "charset-normalizer", "version": "3.5.2", "stage": 6, "sha256": ["d760fe2a4d7c3b226cb9026d6a842868d52a7901bd98420e1baf14e80da85cf5", "d19fbd981a488e22cd04883659ca6b08f50b5974f9fd7c95655ef6a043e5893f", "b6b751274acb69d77b3323d6b7dbaa3c7fdfc1eb829b7eb61d262f32e1af9685"]},
-{"name": "click", "version": "8.5.1", "stage": 6, "sha256": ["8bb5376d2006950386f8c6427613334a2acadc5f559cb80e638d00b4df957e37"]},
+{"name": "cachetools", "version": "7.0.1", "stage": 6, "sha256": ["8f086515c254d5664ae2146d14fc7f65c9a4bce75152eb247e5a9c5e6d7b2ecf"]},
+{"name": "cbor2", "version": "5.8.0", "stage": 6, "sha256": ["fddee9103a17d7bed5753f0c7fc6663faa506eb953e50d8287804eccf7b048e6", "3727d80f539567b03a7aa11890e57798c67092c38df9e6c23abb059e0f65069c"]},
+{"name": "certifi", "version": "2026.2.25", "stage": 6, "sha256": ["027692e4402ad994f1c42e52a4997a9763c646b73e4096e4d5d6db8af1d6f0fa"]},
+{"name": "cffi", "version": "2.0.0", "stage": 6, "sha256": ["730cacb21e1bdff3ce90babf007d0a0917cc3e6492f336c2f0134101e0944f93"]},
+{"name": "charset-normalizer", "version": "3.4.4", "stage": 6, "sha256": ["5f819d5fe9234f9f82d75bdfa9aef3a3d72c4d24a6e57aeaebba32a704553aa0", "7a32c560861a02ff789ad905a2fe94e3f840803362c84fecf1851cb4cf3dc37f"]},
+{"name": "click", "version": "8.3.1", "stage": 6, "sha256": ["981153a64e25f12d547d3426c367a4857371575ee7ad18df2a6183ab0545b2a6"]},
 {"name": "cloudpickle", "version": "3.1.2", "stage": 6, "sha256": ["9acb47f6afd73f60dc1df93bb801b472f05ff42fa6c84167d25cb206be1fbf4a"]},
-{"name": "cmake", "version": "4.4.4", "stage": 6, "sha256": ["b3029f586853e01ddf2824c1ff124a1c5284f8ae897994758e9c4eeb45903b58"]},
+{"name": "cmake", "version": "4.2.3", "stage": 6, "sha256": ["a7e63d254ef3df90299779f5b41bf84cef02fa864255c567356089ea7c382c65"]},
 {"name": "codetiming", "version": "1.4.0", "stage": 6, "sha256": ["3b80f409bef00941a9755c5524071ce2f72eaa4520f4bc35b33869cde024ccbd"]},
 {"name": "colorful", "version": "0.5.8", "stage": 6, "sha256": ["a9381fdda3337fbaba5771991020abc69676afa102646650b759927892875992"]},
 {"name": "compressed-tensors", "version": "0.12.2", "stage": 6, "sha256": ["e554ea761710ca2b0c0ea49276a4ef8e08658624f1591e6a7368817106b48fbe"]},
-{"name": "cryptography", "version": "50.0.2", "stage": 6, "sha256": ["f9f6143a8c75945eb960d9eb98905a441394abfa24afaae239d514ffb2586480", "79def8d059362e7831389ed3be0ecdf58a89386e1271e35dd9f5af84e81bffd0", "dfe9763530994147d9af1def057a5b9658b00e8f8fe8743d144d1e0911c2e454", "c5e67125c7dca78d199ec4e116aa93dbb83494808ecbb8211a2cb09b1bf41dbd"]},
-{"name": "cwevals", "version": "0.0.1b1", "stage": 6, "sha256": ["6936baf0ccdc5d9092abd5c2ab628cedcdae9bb72edfdf730f7aaac19118855a"]},
-{"name": "datasets", "version": "5.0.1", "stage": 6, "sha256": ["9fbf73688f8c18f7529b4fe592abd04015f81d1e58001e4bac73ffb2b39d7cc4"]},
-{"name": "decorator", "version": "5.3.1", "stage": 6, "sha256": ["f47fe6fdbd2edd623ecfe36875d37aba411624e2670dd395dddae1358689bb3c"]},
+{"name": "cryptography", "version": "46.0.5", "stage": 6, "sha256": ["50bfb6925eff619c9c023b967d5b77a54e04256c4281b0e21336a130cd7fc263", "c18ff11e86df2e28854939acde2d003f7984f721eba450b56a200ad90eeb0e6b", "ba2a27ff02f48193fc4daeadf8ad2590516fa3d0adeeb34336b96f7fa64c1e3a", "7d1f30a86d2757199cb2d56e48cce14deddf1f9c95f1ef1b64ee91ea43fe2e18"]},
+{"name": "datasets", "version": "4.6.1", "stage": 6, "sha256": ["f53228e6dadc9f837037b1bf3051d7d8c054abbb3eb29f1f022926e08090e0da"]},
+{"name": "decorator", "version": "5.2.1", "stage": 6, "sha256": ["d316bb415a2d9e2d2b3abcc4084c6502fc09240e292cd76a76afc106a1c8e04a"]},
 {"name": "depyf", "version": "0.20.0", "stage": 6, "sha256": ["d31effad4261cebecb58955d832e448ace88f432328f95f82fd99c30fd9308d4"]},
-{"name": "detect-installer", "version": "0.2.1", "stage": 6, "sha256": ["87e2ce7d05cb108b178f8e45bb80d3d88c0cb4b397983345c18ad6562e02e620"]},
-{"name": "dill", "version": "0.4.1", "stage": 6, "sha256": ["1e1ce33e978ae97fcfcff5638477032b801c46c7c65cf717f95fbc2248f79a9d"]},
+{"name": "dill", "version": "0.4.0", "stage": 6, "sha256": ["44f54bf6412c2c8464c14e8243eb163690a9800dbe2c367330883b19c7561049"]},
 {"name": "diskcache", "version": "5.6.3", "stage": 6, "sha256": ["5e31b2d5fbad117cc363ebaf6b689474db18a1f6438bc82358b024abd4c2ca19"]},
-{"name": "distlib", "version": "0.4.4", "stage": 6, "sha256": ["cf09d55b1e85a89576b036aeb71550bfd68320f3f21761ca329eadadad918638"]},
+{"name": "distlib", "version": "0.4.0", "stage": 6, "sha256": ["9659f7d87e46584a30b5780e43ac7a2143098441670ff0a49d5f9034c54a6c16"]},
 {"name": "distro", "version": "1.9.0", "stage": 6, "sha256": ["7bffd925d65168f85027d8da9af6bddab658135b840670a223589bc0c8ef02b2"]},
-{"name": "dnspython", "version": "2.9.2", "stage": 6, "sha256": ["af15f7d385a6ae2fb35a796fde2138004c8c42c7389090e2addc83e3b3340fd8"]},
-{"name": "docstring-parser", "version": "0.18.0", "stage": 6, "sha256": ["b3fcbed555c47d8479be0796ef7e19c2670d428d72e96da63f3a40122860374b"]},
+{"name": "dnspython", "version": "2.8.0", "stage": 6, "sha256": ["01d9bbc4a2d76bf0db7c1f729812ded6d912bd318d3b1cf81d30c0f845dbf3af"]},
+{"name": "docstring-parser", "version": "0.17.0", "stage": 6, "sha256": ["cf2569abd23dce8099b300f9b4fa8191e9582dda731fd533daf54c4551658708"]},
 {"name": "einops", "version": "0.8.2", "stage": 6, "sha256": ["54058201ac7087911181bfec4af6091bb59380360f069276601256a76af08193"]},
-{"name": "email-validator", "version": "2.4.0", "stage": 6, "sha256": ["4454e41c4e1c6b6caee34a1dc71d5e736791562be8fd179b02e298f796522684"]},
+{"name": "email-validator", "version": "2.3.0", "stage": 6, "sha256": ["80f13f623413e6b197ae73bb10bf4eb0908faf509ad8362c5edeb0be7fd450b4"]},
 {"name": "fastapi", "version": "0.123.10", "stage": 6, "sha256": ["0503b7b7bc71bc98f7c90c9117d21fdf6147c0d74703011b87936becc86985c1"]},
-{"name": "fastapi-cli", "version": "0.0.34", "stage": 6, "sha256": ["4a1185b66308c7543e98957426a8ecd205d58853514cb9a68c78066f2e6e467b"]},
-{"name": "fastapi-cloud-cli", "version": "0.28.0", "stage": 6, "sha256": ["e1409bc42017a86f8092fdf1dd64ead129698936cfeb151a6c3e023f611fd620"]},
-{"name": "fastar", "version": "0.12.0", "stage": 6, "sha256": ["1f0432d1138e7f3b65a3afc324ac373706751d1b8554541fe33d5e62ab08ff11"]},
-{"name": "filelock", "version": "4.2.11", "stage": 6, "sha256": ["020e229e4bb9d410fc799c07ddf45fa217cba970278f40b30751d94f309b69e2"]},
+{"name": "fastapi-cli", "version": "0.0.24", "stage": 6, "sha256": ["4a1f78ed798f106b4fee85ca93b85d8fe33c0a3570f775964d37edb80b8f0edc"]},
+{"name": "fastapi-cloud-cli", "version": "0.14.0", "stage": 6, "sha256": ["325fcb4b45e661184152da6db861d9fb718739fbcd561a4d334dbe78c026586f"]},
+{"name": "fastar", "version": "0.8.0", "stage": 6, "sha256": ["5c41111da56430f638cbfc498ebdcc7d30f63416e904b27b7695c29bd4889cb8"]},
+{"name": "filelock", "version": "3.24.3", "stage": 6, "sha256": ["426e9a4660391f7f8a810d71b0555bce9008b0a1cc342ab1f6947d37639e002d"]},
 {"name": "flask", "version": "3.1.3", "stage": 6, "sha256": ["f4bcbefc124291925f1a26446da31a5178f9483862233b23c0c96a20701f670c"]},
 {"name": "frozenlist", "version": "1.8.0", "stage": 6, "sha256": ["957e7c38f250991e48a9a73e6423db1bb9dd14e722a10f6b8bb8e16a0f55f695", "0c18a16eab41e82c295618a77502e17b195883241c563b00f0aa5106fc4eaa0d"]},
-{"name": "fsspec", "version": "2026.6.0", "stage": 6, "sha256": ["02e0b71817df9b2169dc30a16832045764def1191b43dcff5bb85bdee212d2a1"]},
-{"name": "gguf", "version": "0.19.0", "stage": 6, "sha256": ["70bcd10edfe697fb2dad6e40af2234b9d8ece9a41a99761405121ebda1c3c1cd"]},
-{"name": "google-api-core", "version": "2.44.0", "stage": 6, "sha256": ["8cb9ad8af28de9bc75121686d69b697ce0937e21fad2ad80c9a7e89f22b26e1f"]},
-{"name": "google-auth", "version": "2.62.2", "stage": 6, "sha256": ["e9bcdb0679b6a4369ac327c5c59f06d92f7b4cd2624e7100294c14632f55a36b"]},
-{"name": "googleapis-common-protos", "version": "1.76.0", "stage": 6, "sha256": ["59e13344a9f3651aa201a03e2bee815a3bf43a4baf1f9ff8a9b62a840ce25fac"]},
+{"name": "fsspec", "version": "2026.2.0", "stage": 6, "sha256": ["98de475b5cb3bd66bedd5c4679e87b4fdfe1a3bf4d707b151b3c07e58c9a2437"]},
+{"name": "gguf", "version": "0.18.0", "stage": 6, "sha256": ["af93f7ef198a265cbde5fa6a6b3101528bca285903949ab0a3e591cd993a1864"]},
+{"name": "gitdb", "version": "4.0.12", "stage": 6, "sha256": ["67073e15955400952c6565cc3e707c554a4eea2e428946f7a4c162fab9bd9bcf"]},
+{"name": "gitpython", "version": "3.1.46", "stage": 6, "sha256": ["79812ed143d9d25b6d176a10bb511de0f9c67b1fa641d82097b0ab90398a2058"]},
+{"name": "google-api-core", "version": "2.30.0", "stage": 6, "sha256": ["80be49ee937ff9aba0fd79a6eddfde35fe658b9953ab9b79c57dd7061afa8df5"]},
+{"name": "google-auth", "version": "2.48.0", "stage": 6, "sha256": ["2e2a537873d449434252a9632c28bfc268b0adb1e53f9fb62afc5333a975903f"]},
+{"name": "googleapis-common-protos", "version": "1.72.0", "stage": 6, "sha256": ["4299c5a82d5ae1a9702ada957347726b167f9f8d1fc352477702a1e851ff4038"]},
 {"name": "grpcio", "version": "1.76.0", "stage": 6, "sha256": ["08caea849a9d3c71a542827d6df9d5a69067b0a1efbea8a855633ff5d9571465"]},
 {"name": "h11", "version": "0.16.0", "stage": 6, "sha256": ["63cf8bbe7522de3bf65932fda1d9c2772064ffb3dae62d55932da54b31cb6c86"]},
-{"name": "h2", "version": "4.4.1", "stage": 6, "sha256": ["0e25f1462b23c9cb82d9eb02e28bc706dac2a68cb457c6a0d74d63c8a2a5d0e6"]},
-{"name": "hf-xet", "version": "1.8.0", "stage": 6, "sha256": ["8800e3444770f2c630b361bc6d5c6ebb770b7830646cf632fbb79d0e5bbc9e7f"]},
-{"name": "hpack", "version": "4.2.0", "stage": 6, "sha256": ["858ac0b02280fa582b5080d68db0899c62a80375e0e5413a74970c5e518b6986"]},
+{"name": "h2", "version": "4.3.0", "stage": 6, "sha256": ["c438f029a25f7945c69e0ccf0fb951dc3f73a5f6412981daee861431b70e2bdd"]},
+{"name": "hf-xet", "version": "1.3.2", "stage": 6, "sha256": ["06b724a361f670ae557836e57801b82c75b534812e351a87a2c739f77d1e0635"]},
+{"name": "hpack", "version": "4.1.0", "stage": 6, "sha256": ["157ac792668d995c657d93111f46b4535ed114f0c9c8d672271bbec7eae1b496"]},
 {"name": "httpcore", "version": "1.0.9", "stage": 6, "sha256": ["2d400746a40668fc9dec9810239072b40b4484b640a8c38fd654a024c7a1bf55"]},
-{"name": "httpcore2", "version": "2.16.2", "stage": 6, "sha256": ["16051ae2a42f776007543f32de9349a317b23d2cbb4e1456b4bac0e88b87419a"]},
-{"name": "httptools", "version": "0.9.0", "stage": 6, "sha256": ["6e2780e33a58a93f27cc3bb74a55bae6f9a8278a1dbabdff392940d30d381671"]},
+{"name": "httptools", "version": "0.7.1", "stage": 6, "sha256": ["cad6b591a682dcc6cf1397c3900527f9affef1e55a06c4547264796bbd17cf5e"]},
 {"name": "httpx", "version": "0.28.1", "stage": 6, "sha256": ["d909fcccc110f8c7faf814ca82a9a4d816bc5a6dbfea25d6591d6985b8ba59ad"]},
-{"name": "httpx2", "version": "2.16.2", "stage": 6, "sha256": ["f05c13aade4c45dbf1c9060647a1058f0acad62398fad96e741269edb33d46f5"]},
+{"name": "httpx-sse", "version": "0.4.3", "stage": 6, "sha256": ["0ac1c9fe3c0afad2e0ebb25a934a59f4c7823b60792691f779fad2c5568830fc"]},
 {"name": "huggingface-hub", "version": "0.36.2", "stage": 6, "sha256": ["48f0c8eac16145dfce371e9d2d7772854a4f591bcb56c9cf548accf531d54270"]},
-{"name": "hydra-core", "version": "1.3.8", "stage": 6, "sha256": ["d5f184c291691cba835c7f04bc4e36270ad88b1d7e394a3712f5af084c30b394"]},
+{"name": "hydra-core", "version": "1.3.2", "stage": 6, "sha256": ["fa0238a9e31df3373b35b0bfb672c34cc92718d21f81311d8996a16de1141d8b"]},
 {"name": "hypercorn", "version": "0.18.0", "stage": 6, "sha256": ["225e268f2c1c2f28f6d8f6db8f40cb8c992963610c5725e13ccfcddccb24b1cd"]},
 {"name": "hyperframe", "version": "6.1.0", "stage": 6, "sha256": ["b03380493a519fce58ea5af42e4a42317bf9bd425596f7a0835ffce80f1a42e5"]},
-{"name": "idna", "version": "3.20", "stage": 6, "sha256": ["ab7ae7122974553370f0bdb919e1a960b2cd1bc1ef0276416d896db81c14582c"]},
-{"name": "ijson", "version": "3.6.0", "stage": 6, "sha256": ["a50ba1d5f8af50854243cbf523eff22a26f45f2b51a6c85177bbff48c99dfa2e"]},
-{"name": "importlib-metadata", "version": "10.2.0", "stage": 6, "sha256": ["c7a4bf1c7479601f6b8e437cfc14f4f77028ba62a8f34ae95cd93d9774dfba51"]},
+{"name": "idna", "version": "3.11", "stage": 6, "sha256": ["771a87f49d9defaf64091e6e6fe9c18d4833f140bd19464795bc32d966ca37ea"]},
+{"name": "ijson", "version": "3.5.0", "stage": 6, "sha256": ["1111a1c5ac79119c5d6e836f900c1a53844b50a18af38311baa6bb61e2645aca"]},
+{"name": "importlib-metadata", "version": "8.7.1", "stage": 6, "sha256": ["5a1f80bf1daa489495071efbb095d75a634cf28a8bc299581244063b53176151"]},
 {"name": "interegular", "version": "0.3.3", "stage": 6, "sha256": ["b0c07007d48c89d6d19f7204972d369b2a77222722e126b6aa63aa721dc3b19c"]},
 {"name": "itsdangerous", "version": "2.2.0", "stage": 6, "sha256": ["c6242fc49e35958c8b15141343aa660db5fc54d4f13a1db01a3f5891b98700ef"]},
 {"name": "jinja2", "version": "3.1.6", "stage": 6, "sha256": ["85ece4451f492d0c13c5dd7c13a64681a86afae63a5f347908daf103ce6d2f67"]},
-{"name": "jiter", "version": "0.19.0", "stage": 6, "sha256": ["da606acf39d7d2f2a56bfbb48a0b36f25da1d22d801cd0c9aecfce2f791e3239"]},
+{"name": "jiter", "version": "0.13.0", "stage": 6, "sha256": ["c3524798e70655ff19aec58c7d05adb1f074fecff62da857ea9be2b908b6d701"]},
 {"name": "jmespath", "version": "1.1.0", "stage": 6, "sha256": ["a5663118de4908c91729bea0acadca56526eb2698e83de10cd116ae0f4e97c64"]},
 {"name": "jsonschema", "version": "4.26.0", "stage": 6, "sha256": ["d489f15263b8d200f8387e64b4c3a75f06629559fb73deb8fdfb525f2dab50ce"]},
 {"name": "jsonschema-specifications", "version": "2025.9.1", "stage": 6, "sha256": ["98802fee3a11ee76ecaca44429fda8a41bff98b00a0f2838151b113f210cc6fe"]},
 {"name": "lark", "version": "1.2.2", "stage": 6, "sha256": ["c2276486b02f0f1b90be155f2c8ba4a8e194d42775786db622faccd652d8e80c"]},
-{"name": "lazy-importer", "version": "0.1.0", "stage": 6, "sha256": ["bd93fab7bef18e842eea02b839410954d37889140dc64ca4d9680aec6880c739"]},
 {"name": "llguidance", "version": "1.3.0", "stage": 6, "sha256": ["6f6caca5d78db7f76e1fbb0fff8607b861c32d47fa3d5dee2fc49de27ee269df"]},
-{"name": "llvmlite", "version": "0.50.0", "stage": 6, "sha256": ["0225351ad77ea30501fc5b4c09ff6868169fde50c5a576cdfda1645091157616"]},
+{"name": "llvmlite", "version": "0.46.0", "stage": 6, "sha256": ["de183fefc8022d21b0aa37fc3e90410bc3524aed8617f0ff76732fc6c3af5361"]},
 {"name": "lm-format-enforcer", "version": "0.11.3", "stage": 6, "sha256": ["cf586350875def1ae7a8fba84fcbbfc8371424b6c9d05c1fcba70aa233fbf06f"]},
 {"name": "loguru", "version": "0.7.3", "stage": 6, "sha256": ["31a33c10c8e1e10422bfd431aeb5d351c7cf7fa671e3c4df004162264b28220c"]},
-{"name": "markdown", "version": "3.11.3", "stage": 6, "sha256": ["e1a31a112232504d753e5c01bb8c2de90d3f0ba986b063e10770cf7695b09e73"]},
-{"name": "markdown-it-py", "version": "4.3.0", "stage": 6, "sha256": ["7aa1511a46c39138de78d9eba92ce47e63124d8003fc98b3a351909e04239efa"]},
-{"name": "markupsafe", "version": "3.0.4", "stage": 6, "sha256": ["849dd2bb0e5e4ab2b71c7191726a4a8d5aa8a610daa584728cbee0b710ddc4ef"]},
-{"name": "mcp", "version": "2.3.0", "stage": 6, "sha256": ["dd0c44c089d16453e8ae31a3877a0054d7a2314caaa81f5e0541b9b1734b2377"]},
-{"name": "mcp-types", "version": "2.3.0", "stage": 6, "sha256": ["968efdbdaedfab06adae40d378a34395f1090c5921d4be3c9cde283aaf76d91d"]},
+{"name": "markdown", "version": "3.10.2", "stage": 6, "sha256": ["e91464b71ae3ee7afd3017d9f358ef0baf158fd9a298db92f1d4761133824c36"]},
+{"name": "markdown-it-py", "version": "4.0.0", "stage": 6, "sha256": ["87327c59b172c5011896038353a81343b6754500a08cd7a4973bb48c6d578147"]},
+{"name": "markupsafe", "version": "3.0.3", "stage": 6, "sha256": ["6b5420a1d9450023228968e7e6a9ce57f65d148ab56d2313fcd589eee96a7a50"]},
+{"name": "mcp", "version": "1.26.0", "stage": 6, "sha256": ["904a21c33c25aa98ddbeb47273033c435e595bbacfdb177f4bd87f6dceebe1ca"]},
 {"name": "mdurl", "version": "0.1.2", "stage": 6, "sha256": ["84008a41e51615a49fc9966191ff91509e3c40b939176e643fd50a5c2196b8f8"]},
-{"name": "mistral-common", "version": "1.13.1", "stage": 6, "sha256": ["98b4d0755b8d90bf4691fa8f1b70cb3b4a8cd4dc1653c4ed08ef3d1c7d2c29af"]},
-{"name": "model-hosting-container-standards", "version": "0.1.16", "stage": 6, "sha256": ["47f4f65713120bc3a69feb022981a38db9e557aedf88dbd72077f20588caa12b"]},
+{"name": "mistral-common", "version": "1.9.1", "stage": 6, "sha256": ["9e2b2520b6f67bac2e2bb06fcf985b7a1277b01938da2b7cda8cf0fdbfa92e91"]},
+{"name": "model-hosting-container-standards", "version": "0.1.13", "stage": 6, "sha256": ["be307d4a988cc660df4e6bd8bdedb7917844bac940e332f9fd001cb385d7994c"]},
 {"name": "mpmath", "version": "1.3.0", "stage": 6, "sha256": ["a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c"]},
-{"name": "msgpack", "version": "1.2.4", "stage": 6, "sha256": ["0c75cfda0d3ccb1f6abc20e0608ad6b226e11f317b5ac297721504d2509e2bd9"]},
-{"name": "msgspec", "version": "0.22.0", "stage": 6, "sha256": ["b962000e11dd34fb210a5a2c57a8a62b2d92b381c8cb3b05c075a83e38f8d645"]},
-{"name": "multidict", "version": "7.2.1", "stage": 6, "sha256": ["295a15ccb8cfde9351dd6062b80af4e839460636b3c46813b4aa443905ded86a", "08ea94663d9e7c25d14d78222f7aee906c472d4837766bec62477c38f6e419dc"]},
-{"name": "multiprocess", "version": "0.70.19", "stage": 6, "sha256": ["928851ae7973aea4ce0eaf330bbdafb2e01398a91518d5c8818802845564f45c", "97404393419dcb2a8385910864eedf47a3cadf82c66345b44f036420eb0b5d87", "0d4b4397ed669d371c81dcd1ef33fd384a44d6c3de1bd0ca7ac06d837720d3c5"]},
+{"name": "msgpack", "version": "1.1.2", "stage": 6, "sha256": ["61c8aa3bd513d87c72ed0b37b53dd5c5a0f58f2ff9f26e1555d3bd7948fb7296"]},
+{"name": "msgspec", "version": "0.20.0", "stage": 6, "sha256": ["81f4ac6f0363407ac0465eff5c7d4d18f26870e00674f8fcb336d898a1e36854"]},
+{"name": "multidict", "version": "6.7.1", "stage": 6, "sha256": ["2e2d2ed645ea29f31c4c7ea1552fcfd7cb7ba656e1eafd4134a6620c9f5fdd9e", "55d97cc6dae627efa6a6e548885712d4864b81110ac76fa4e534c03819fa4a56"]},
+{"name": "multiprocess", "version": "0.70.18", "stage": 6, "sha256": ["5aa6eef98e691281b3ad923be2832bf1c55dd2c859acd73e5ec53a66aae06a1d", "60c194974c31784019c1f459d984e8f33ee48f10fcf42c309ba97b30d9bd53ea", "e78ca805a72b1b810c690b6b4cc32579eba34f403094bbbae962b7b5bf9dfcb8"]},
 {"name": "networkx", "version": "3.6.1", "stage": 6, "sha256": ["d47fbf302e7d9cbbb9e2555a0d267983d2aa476bac30e90dfbe5669bd57f3762"]},
-{"name": "ninja", "version": "1.13.2", "stage": 6, "sha256": ["d775a5e43e9088f507a6250d57fcf5678eb31268c545feb5064ffeee33735622"]},
-{"name": "numba", "version": "0.68.1", "stage": 6, "sha256": ["b206741270692578112600767ef5e4935b38484a9edbc8dd925389ac67d0e828"]},
+{"name": "ninja", "version": "1.13.0", "stage": 6, "sha256": ["3d00c692fb717fd511abeb44b8c5d00340c36938c12d6538ba989fe764e79630"]},
+{"name": "numba", "version": "0.64.0", "stage": 6, "sha256": ["4ead5630434133bac87fa67526eacb264535e4e9a2d5ec780e0b4fc381a7d275"]},
 {"name": "numpy", "version": "1.26.4", "stage": 6, "sha256": ["7ab55401287bfec946ced39700c053796e7cc0e3acbef09993a9ad2adba6ca6e"]},
-{"name": "omegaconf", "version": "2.3.1", "stage": 6, "sha256": ["3d701d14e9a8828f1edd28bb70b725908b34277cdd72cf7d6a83f94dadc6b6a0"]},
-{"name": "openai", "version": "3.54.0", "stage": 6, "sha256": ["3cdb7d0d85bb765c7c92e7e2922c4a6cb9beb085b161b03da07f4dff61805916"]},
+{"name": "omegaconf", "version": "2.3.0", "stage": 6, "sha256": ["7b4df175cdb08ba400f45cae3bdcae7ba8365db4d165fc65fd04b050ab63b46b"]},
+{"name": "openai", "version": "2.24.0", "stage": 6, "sha256": ["fed30480d7d6c884303287bde864980a4b137b60553ffbcf9ab4a233b7a73d94"]},
 {"name": "openai-harmony", "version": "0.0.8", "stage": 6, "sha256": ["e4f709815924ec325b9a890e6ab2bbb0ceec8e319a4e257328eb752cf36b2efc"]},
 {"name": "opencensus", "version": "0.11.4", "stage": 6, "sha256": ["a18487ce68bc19900336e0ff4655c5a116daf10c1b3685ece8d971bddad6a864"]},
 {"name": "opencensus-context", "version": "0.1.3", "stage": 6, "sha256": ["073bb0590007af276853009fac7e4bab1d523c3f03baf4cb4511ca38967c6039"]},
 {"name": "opencv-python-headless", "version": "4.11.0.86", "stage": 6, "sha256": ["6efabcaa9df731f29e5ea9051776715b1bdd1845d7c9530065c7951d2a2899eb"]},
-{"name": "opentelemetry-api", "version": "1.45.2", "stage": 6, "sha256": ["2cbd737377e710ee740d261c94e93fa0f08e6d037c18f17513cc0a2d94479a34"]},
-{"name": "opentelemetry-exporter-http-transport", "version": "0.66b2", "stage": 6, "sha256": ["fd5f5b490c099acda1cd7b909d5e8981436bf18cc8c6098d302d114c271720e9"]},
-{"name": "opentelemetry-exporter-otlp-common", "version": "0.66b2", "stage": 6, "sha256": ["ace86efb75489f925f1ef809856ae5f0c7db534e4afdc624530222228b1236a5"]},
-{"name": "opentelemetry-exporter-otlp-proto-common", "version": "1.45.2", "stage": 6, "sha256": ["af483b24217028892f017096731b794b196b785025d2e6808874720fd0b05a80"]},
-{"name": "opentelemetry-exporter-otlp-proto-http", "version": "1.45.2", "stage": 6, "sha256": ["6e4d025138829d0ee57946930c2ccad6491ad4d92a958e9c7eea69278fe60cfc"]},
-{"name": "opentelemetry-proto", "version": "1.45.2", "stage": 6, "sha256": ["03a7ca1b43f89fd5b965d5975902bb2515c0c86e2428b456836e9a6149c6235a"]},
-{"name": "opentelemetry-sdk", "version": "1.45.2", "stage": 6, "sha256": ["ff974ea70ee4f1d51e2ec152db37c2b626c7bf82bb3f7d86114fd8704e7199c6"]},
-{"name": "opentelemetry-semantic-conventions", "version": "0.66b2", "stage": 6, "sha256": ["4cbe61e5f9275d57ab31708446e7938ef4291ebbe6a7fca6f7a629c5acae87d8"]},
-{"name": "orjson", "version": "3.13.0", "stage": 6, "sha256": ["dd9d9a101bd8dbfad112170f009cd155e52bb8c936468821a0d03cbb96c0e426"]},
+{"name": "orjson", "version": "3.11.7", "stage": 6, "sha256": ["c2e85fe4698b6a56d5e2ebf7ae87544d668eb6bde1ad1226c13f44663f20ec9e"]},
 {"name": "outlines-core", "version": "0.2.11", "stage": 6, "sha256": ["b31d5fc83b78aad282dd667b8d6e684614481fe08a7609ce0ce45dee64cd2991"]},
 {"name": "packaging", "version": "25.0", "stage": 6, "sha256": ["29572ef2b1f17581046b3a2227d5c611fb25ec70ca1ba8554b24b0e69331a484"]},
-{"name": "pandas", "version": "3.0.6", "stage": 6, "sha256": ["1e7c0afdcaf6661d795fcefc2f647ddd1136f62cdc153fba177c685d97a87808"]},
-{"name": "pandas-stubs", "version": "3.1.0.261029", "stage": 6, "sha256": ["70f631f2d0781c4500b1cd5f84cab7d7279a3d114674d69655536a4a99a3a67f"]},
+{"name": "pandas", "version": "3.0.1", "stage": 6, "sha256": ["406ce835c55bac912f2a0dcfaf27c06d73c6b04a5dde45f1fd3169ce31337389"]},
+{"name": "pandas-stubs", "version": "3.0.0.260204", "stage": 6, "sha256": ["5ab9e4d55a6e2752e9720828564af40d48c4f709e6a2c69b743014a6fcb6c241"]},
 {"name": "partial-json-parser", "version": "0.2.1.1.post7", "stage": 6, "sha256": ["145119e5eabcf80cbb13844a6b50a85c68bf99d376f8ed771e2a3c3b03e653ae"]},
-{"name": "peft", "version": "0.21.2", "stage": 6, "sha256": ["106ab6077ff72c54d21577f9af5970e34bac7582cb14209f7b2b511e322a4eae"]},
-{"name": "pillow", "version": "13.0.0", "stage": 6, "sha256": ["7c88c10dd432f3b39ccdafc9ed81d0c21b8fd634502574da76d1bfa4fe2c76d0"]},
-{"name": "pip", "version": "26.3", "stage": 1, "sha256": ["f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"]},
-{"name": "platformdirs", "version": "4.14.7", "stage": 6, "sha256": ["391513b74707c42335fff3ea17eaac657a7ee9ffcadd809634d34ea594d0122c"]},
+{"name": "peft", "version": "0.18.1", "stage": 6, "sha256": ["0bf06847a3551e3019fc58c440cffc9a6b73e6e2962c95b52e224f77bbdb50f1"]},
+{"name": "pillow", "version": "12.1.1", "stage": 6, "sha256": ["7e7976bf1910a8116b523b9f9f58bf410f3e8aa330cd9a2bb2953f9266ab49af", "d4ce8e329c93845720cd2014659ca67eac35f6433fd3050393d85f3ecef0dad5"]},
+{"name": "pip", "version": "26.0.1", "stage": 1, "sha256": ["bdb1b08f4274833d62c1aa29e20907365a2ceb950410df15fc9521bad440122b"]},
+{"name": "platformdirs", "version": "4.9.2", "stage": 6, "sha256": ["9170634f126f8efdae22fb58ae8a0eaa86f38365bc57897a6c4f781d1f5875bd"]},
 {"name": "priority", "version": "2.0.0", "stage": 6, "sha256": ["6f8eefce5f3ad59baf2c080a664037bb4725cd0a790d53d59ab4059288faf6aa"]},
-{"name": "prometheus-client", "version": "0.26.0", "stage": 6, "sha256": ["fa93d06737aa02bacd05794768508bb97d2fbee28cb3bca04eaae92f0ca953d6"]},
+{"name": "prometheus-client", "version": "0.24.1", "stage": 6, "sha256": ["150db128af71a5c2482b36e588fc8a6b95e498750da4b17065947c16070f4055"]},
 {"name": "prometheus-fastapi-instrumentator", "version": "7.1.0", "stage": 6, "sha256": ["978130f3c0bb7b8ebcc90d35516a6fe13e02d2eb358c8f83887cdef7020c31e9"]},
-{"name": "propcache", "version": "0.5.4", "stage": 6, "sha256": ["62530ca89187827e4a4fe733f971abe81a7542eeea48ff61995f19b64d7199c8", "62c60aec739ed00124573cce1178138fd690c7676352d67a37328c1cf51d7468"]},
-{"name": "proto-plus", "version": "1.29.0", "stage": 6, "sha256": ["8acd070469a7aaf43f440b022ef9757c8cac1a9f866e933f59ae98669ddc6c8b"]},
-{"name": "protobuf", "version": "7.36.2", "stage": 6, "sha256": ["e11e1f0180583a2af89db6a2ecd9e8dc40aa6d2988ca175bfd0e6d12ea72d74e", "bdb3a345d48db958e6ce1f18e508beb0cc981d64f24088427549c866cd039f1e"]},
+{"name": "propcache", "version": "0.4.1", "stage": 6, "sha256": ["3d902a36df4e5989763425a8ab9e98cd8ad5c52c823b34ee7ef307fd50582566", "af2a6052aeb6cf17d3e46ee169099044fd8224cbaf75c76a2ef596e8163e2237"]},
+{"name": "proto-plus", "version": "1.27.1", "stage": 6, "sha256": ["e4643061f3a4d0de092d62aa4ad09fa4756b2cbb89d4627f3985018216f9fefc"]},
+{"name": "protobuf", "version": "6.33.5", "stage": 6, "sha256": ["9b71e0281f36f179d00cbcb119cb19dec4d14a81393e5ea220f64b286173e190", "69915a973dd0f60f31a08b8318b73eab2bd6a392c79184b3612226b0a3f8ec02"]},
 {"name": "psutil", "version": "7.2.2", "stage": 6, "sha256": ["b0726cecd84f9474419d67252add4ac0cd9811b04d61123054b9fb6f57df6e9e"]},
 {"name": "py-cpuinfo", "version": "9.0.0", "stage": 6, "sha256": ["859625bc251f64e21f077d099d4162689c762b5d6a4c3c97553d56241c9674d5"]},
-{"name": "py-spy", "version": "0.4.3", "stage": 6, "sha256": ["bbcec46930d464b3bfc142d6d02ade4dd8ad5627823263b3eff0280e80c7c132"]},
-{"name": "pyarrow", "version": "26.0.1", "stage": 6, "sha256": ["22a96a225de107eb9acd1ad9a818198ca832df2a4c0952412f754a7ed2105a98"]},
-{"name": "pyasn1", "version": "0.6.5", "stage": 6, "sha256": ["4017b0fce125096b8573b39c989fdb1a4b19cf761e683398184550fea0e66587"]},
+{"name": "py-spy", "version": "0.4.1", "stage": 6, "sha256": ["ee776b9d512a011d1ad3907ed53ae32ce2f3d9ff3e1782236554e22103b5c084"]},
+{"name": "pyarrow", "version": "23.0.1", "stage": 6, "sha256": ["fed7020203e9ef273360b9e45be52a2a47d3103caf156a30ace5247ffb51bdbd"]},
+{"name": "pyasn1", "version": "0.6.2", "stage": 6, "sha256": ["1eb26d860996a18e9b6ed05e7aae0e9fc21619fcee6af91cca9bad4fbea224bf"]},
 {"name": "pyasn1-modules", "version": "0.4.2", "stage": 6, "sha256": ["29253a9207ce32b64c3ac6600edc75368f98473906e8fd1043bd6b5b1de2c14a"]},
-{"name": "pybase64", "version": "1.5.1", "stage": 6, "sha256": ["c8dd47a222cc4b5fa504930265d9624fa0b00a80801a3f150a8d0b21bec7429c"]},
-{"name": "pybind11", "version": "3.1.0", "stage": 6, "sha256": ["b8488090f8acffbcb6b5d6a85571a6827a0a2981ffb75e5a0b27b87c4a6b7dd0"]},
+{"name": "pybase64", "version": "1.4.3", "stage": 6, "sha256": ["7cd1c47dfceb9c7bd3de210fb4e65904053ed2d7c9dce6d107f041ff6fbd7e21"]},
+{"name": "pybind11", "version": "3.0.2", "stage": 6, "sha256": ["f8a6500548919cc33bcd220d5f984688326f574fa97f1107f2f4fdb4c6fb019f"]},
 {"name": "pycountry", "version": "26.2.16", "stage": 6, "sha256": ["115c4baf7cceaa30f59a4694d79483c9167dbce7a9de4d3d571c5f3ea77c305a"]},
-{"name": "pycparser", "version": "3.12", "stage": 6, "sha256": ["a076f3f489b39b43ed13563a1dafe42447445bec2e294154ec5c57fcdda4c85e"]},
-{"name": "pydantic", "version": "2.14.3", "stage": 6, "sha256": ["3f7b347782ab7e4cf4c798496ae3a82787d9f21ec12676a9c564355eeef8daa8"]},
-{"name": "pydantic-core", "version": "2.50.4", "stage": 6, "sha256": ["30d4dc35bc0eea52202a90b3820445ee0072c820241bfa710a623a078c9b267b"]},
-{"name": "pydantic-extra-types", "version": "2.11.1", "stage": 6, "sha256": ["1722ea2bddae5628ace25f2aa685b69978ef533123e5638cfbddb999e0100ec1"]},
-{"name": "pygments", "version": "2.21.0", "stage": 6, "sha256": ["2363c69b61c4a97c838da3b130dcd6468f4848992b21a82f2a63ec34377137d9"]},
-{"name": "pyjwt", "version": "2.15.1", "stage": 6, "sha256": ["42d59d631f7768a1028a64c7ff581a9bf7519804daf91fc5b6c56e30eec5e193"]},
-{"name": "pylatexenc", "version": "2.11", "stage": 6, "sha256": ["e78e7391d6c104f1ed150e21cfaa58016cdb50aa54406a2eecb793649ffdfdd0"]},
-{"name": "python-dateutil", "version": "4.0.0", "stage": 6, "sha256": ["a5e246f79eb80475e691bf93862cead98decd8a498cf53ba0516fcdc0f50dc1c"]},
-{"name": "python-discovery", "version": "1.9.5", "stage": 6, "sha256": ["a1fae8fca11e4bc61e38491c2aafff29e430b3c5e272d51ae52fb895bc4c0fac"]},
-{"name": "python-dotenv", "version": "1.2.4", "stage": 6, "sha256": ["42269a8a5b3fd54ffa6f3d84b18abed50064717576b4ecf03dc4a55d8aa04fdc"]},
-{"name": "python-json-logger", "version": "4.2.0", "stage": 6, "sha256": ["158a52126fcd6869e09574d2b66272666f3dc8f468c62637ef9a1fa883719cb9"]},
-{"name": "python-multipart", "version": "0.0.34", "stage": 6, "sha256": ["ebacd224bd686eee2f9aa1066a657affe07435a185834e05e5235e2e59173e91"]},
+{"name": "pycparser", "version": "3.0", "stage": 6, "sha256": ["b727414169a36b7d524c1c3e31839a521725078d7b2ff038656844266160a992"]},
+{"name": "pydantic", "version": "2.12.5", "stage": 6, "sha256": ["e561593fccf61e8a20fc46dfc2dfe075b8be7d0188df33f221ad1f0139180f9d"]},
+{"name": "pydantic-core", "version": "2.41.5", "stage": 6, "sha256": ["378bec5c66998815d224c9ca994f1e14c0c21cb95d2f52b6021cc0b2a58f2a5a"]},
+{"name": "pydantic-extra-types", "version": "2.11.0", "stage": 6, "sha256": ["84b864d250a0fc62535b7ec591e36f2c5b4d1325fa0017eb8cda9aeb63b374a6"]},
+{"name": "pydantic-settings", "version": "2.13.1", "stage": 6, "sha256": ["d56fd801823dbeae7f0975e1f8c8e25c258eb75d278ea7abb5d9cebb01b56237"]},
+{"name": "pygments", "version": "2.19.2", "stage": 6, "sha256": ["86540386c03d588bb81d44bc3928634ff26449851e99741617ecb9037ee5ec0b"]},
+{"name": "pyjwt", "version": "2.11.0", "stage": 6, "sha256": ["94a6bde30eb5c8e04fee991062b534071fd1439ef58d2adc9ccb823e7bcd0469"]},
+{"name": "pylatexenc", "version": "2.10", "stage": 2, "built": true, "sha256": ["3dd8fd84eb46dc30bee1e23eaab8d8fb5a7f507347b23e5f38ad9675c84f40d3"]},
+{"name": "python-dateutil", "version": "2.9.0.post0", "stage": 6, "sha256": ["a8b2bc7bffae282281c8140a97d3aa9c14da0b136dfe83f850eea9a5f7470427"]},
+{"name": "python-discovery", "version": "1.1.0", "stage": 6, "sha256": ["a162893b8809727f54594a99ad2179d2ede4bf953e12d4c7abc3cc9cdbd1437b"]},
+{"name": "python-dotenv", "version": "1.2.1", "stage": 6, "sha256": ["b81ee9561e9ca4004139c6cbba3a238c32b03e4894671e181b671e8cb8425d61"]},
+{"name": "python-json-logger", "version": "4.0.0", "stage": 6, "sha256": ["af09c9daf6a813aa4cc7180395f50f2a9e5fa056034c9953aec92e381c5ba1e2"]},
+{"name": "python-multipart", "version": "0.0.22", "stage": 6, "sha256": ["2b2cd894c83d21bf49d702499531c7bafd057d730c201782048f7945d82de155"]},
 {"name": "pyvers", "version": "0.1.0", "stage": 6, "sha256": ["065249805ae537ddf9a2d1a8dffc6d0a12474a347d2eaa2f35ebdae92c0c8199"]},
 {"name": "pyyaml", "version": "6.0.3", "stage": 6, "sha256": ["10892704fc220243f5305762e276552a0395f7beb4dbf9b14ec8fd43b57f126c"]},
-{"name": "pyzmq", "version": "27.3.0", "stage": 6, "sha256": ["f3d14fc8a7b85156c67e3f6ebbe8f2af2f89da2a407997a66e2a578e1bdabf6a"]},
-{"name": "quart", "version": "0.22.0", "stage": 6, "sha256": ["bb659545f1a8a287a14df9434b9225a3d4738362a3ed170744d0e03bb9447b50"]},
+{"name": "pyzmq", "version": "27.1.0", "stage": 6, "sha256": ["c895a6f35476b0c3a54e3eb6ccf41bf3018de937016e6e18748317f25d4e925f"]},
+{"name": "quart", "version": "0.20.0", "stage": 6, "sha256": ["003c08f551746710acb757de49d9b768986fd431517d0eb127380b656b98b8f1"]},
 {"name": "ray", "version": "2.41.0", "stage": 6, "sha256": ["68c9cc50af0dfafa78e5047890018cf3115fae8702ab083ac78b59b349989d45"]},
 {"name": "referencing", "version": "0.37.0", "stage": 6, "sha256": ["381329a9f99628c9069361716891d34ad94af76e461dcb0335825aecc7692231"]},
-{"name": "regex", "version": "2026.11.15", "stage": 6, "sha256": ["caeba590c348e1960ef9ce99589af4ab53b481f68b35ebd7f536abec2b072d54"]},
-{"name": "requests", "version": "2.34.2", "stage": 6, "sha256": ["2a0d60c172f83ac6ab31e4554906c0f3b3588d37b5cb939b1c061f4907e278e0"]},
-{"name": "rich", "version": "15.0.0", "stage": 6, "sha256": ["33bd4ef74232fb73fe9279a257718407f169c09b78a87ad3d296f548e27de0bb"]},
-{"name": "rich-toolkit", "version": "0.20.6", "stage": 6, "sha256": ["465453ba6f94f99401f59f79fb562827ba5f6b4d4759015d40019f5c67750262"]},
-{"name": "rignore", "version": "0.8.1", "stage": 6, "sha256": ["2aa76742832db1fdac070fa8e694dda0daf6f2f7191832bd555d1e80f8c9c42b"]},
-{"name": "rpds-py", "version": "2026.9.1", "stage": 6, "sha256": ["e01b3c878c8641913e688edd1b3f08658c6783d29cf6b826bd3c0d1ae7a1ffaa"]},
-{"name": "safetensors", "version": "0.8.0", "stage": 6, "sha256": ["7a46e5ff292c356d6991e60942ba7f79817682d3a2cef0702136448cb9c4d235"]},
+{"name": "regex", "version": "2026.2.28", "stage": 6, "sha256": ["7c1b34dfa72f826f535b20712afa9bb3ba580020e834f3c69866c5bddbf10098"]},
+{"name": "requests", "version": "2.32.5", "stage": 6, "sha256": ["2462f94637a34fd532264295e186976db0f5d453d1cdd31473c85a6a161affb6"]},
+{"name": "rich", "version": "14.3.3", "stage": 6, "sha256": ["793431c1f8619afa7d3b52b2cdec859562b950ea0d4b6b505397612db8d5362d"]},
+{"name": "rich-toolkit", "version": "0.19.7", "stage": 6, "sha256": ["0288e9203728c47c5a4eb60fd2f0692d9df7455a65901ab6f898437a2ba5989d"]},
+{"name": "rignore", "version": "0.7.6", "stage": 6, "sha256": ["16b63047648a916a87be1e51bb5c009063f1b8b6f5afe4f04f875525507e63dc"]},
+{"name": "rpds-py", "version": "0.30.0", "stage": 6, "sha256": ["422c3cb9856d80b09d30d2eb255d0754b23e090034e1deb4083f8004bd0761e4"]},
+{"name": "rsa", "version": "4.9.1", "stage": 6, "sha256": ["68635866661c6836b8d39430f97a996acbd61bfa49406748ea243539fe239762"]},
+{"name": "safetensors", "version": "0.7.0", "stage": 6, "sha256": ["e07d91d0c92a31200f25351f4acb2bc6aff7f48094e13ebb1d0fb995b54b6542"]},
 {"name": "scipy", "version": "1.17.1", "stage": 6, "sha256": ["744b2bf3640d907b79f3fd7874efe432d1cf171ee721243e350f55234b4cec4c"]},
-{"name": "sentencepiece", "version": "0.2.3", "stage": 6, "sha256": ["855b047e02fb9c7aae2f673f5c1adbd42a4a0e8ce77e5090d14ff26f9282749d"]},
-{"name": "sentry-sdk", "version": "2.75.0", "stage": 6, "sha256": ["9a10e97de2cbd42ad7e4a6e02a0d5af19de9811eb02445077d41ba14c08e170c"]},
-{"name": "setproctitle", "version": "1.3.8", "stage": 6, "sha256": ["861380b2244983d12b6fe00e4a49f16f9946932245a252dd16c1f5ef7d1be632"]},
+{"name": "sentencepiece", "version": "0.2.1", "stage": 6, "sha256": ["0a0d15781a171d188b661ae4bde1d998c303f6bd8621498c50c671bd45a4798e"]},
+{"name": "sentry-sdk", "version": "2.53.0", "stage": 6, "sha256": ["46e1ed8d84355ae54406c924f6b290c3d61f4048625989a723fd622aab838899"]},
+{"name": "setproctitle", "version": "1.3.7", "stage": 6, "sha256": ["a20fb1a3974e2dab857870cf874b325b8705605cb7e7e8bcbb915bca896f52a9"]},
 {"name": "setuptools", "version": "80.10.2", "stage": 1, "sha256": ["95b30ddfb717250edb492926c92b5221f7ef3fbcc2b07579bcd4a27da21d0173"]},
-{"name": "setuptools-scm", "version": "10.2.1", "stage": 6, "sha256": ["b7c82f4102d389ee57dc66ccdb4f9b4bca3c40ba83b43f1f63d68ccd72db2580"]},
+{"name": "setuptools-scm", "version": "9.2.2", "stage": 6, "sha256": ["30e8f84d2ab1ba7cb0e653429b179395d0c33775d54807fc5f1dd6671801aef7"]},
 {"name": "shellingham", "version": "1.5.4", "stage": 6, "sha256": ["7ecfff8f2fd72616f7481040475a65b2bf8af90a56c89140852d1120324e8686"]},
 {"name": "six", "version": "1.17.0", "stage": 6, "sha256": ["4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274"]},
-{"name": "smart-open", "version": "9.0.2", "stage": 6, "sha256": ["945216f3360166fdb42fdee0e19b37f032caaf9429d5797bc06b01d2c75a71a4"]},
+{"name": "smart-open", "version": "7.5.1", "stage": 6, "sha256": ["3e07cbbd9c8a908bcb8e25d48becf1a5cbb4886fa975e9f34c672ed171df2318"]},
+{"name": "smmap", "version": "5.0.2", "stage": 6, "sha256": ["b30115f0def7d7531d22a0fb6502488d879e75b260a9db4d0819cfb25403af5e"]},
 {"name": "sniffio", "version": "1.3.1", "stage": 6, "sha256": ["2f6da418d1f1e0fddd844478f41680e794e6051915791a034ff65e5f100525a2"]},
-{"name": "sse-starlette", "version": "3.7.0", "stage": 6, "sha256": ["f1d3136caa12d129284fca3d2ded79bc9af943320b6472712955fea52a6d3eea"]},
+{"name": "sse-starlette", "version": "3.3.2", "stage": 6, "sha256": ["5c3ea3dad425c601236726af2f27689b74494643f57017cafcb6f8c9acfbb862"]},
 {"name": "starlette", "version": "0.50.0", "stage": 6, "sha256": ["9e5391843ec9b6e472eed1365a78c8098cfceb7a74bfd4d6b1c0c0095efb3bca"]},
 {"name": "supervisor", "version": "4.3.0", "stage": 6, "sha256": ["0bcb763fddafba410f35cbde226aa7f8514b9fb82eb05a0c85f6588d1c13f8db"]},
 {"name": "sympy", "version": "1.14.0", "stage": 6, "sha256": ["e091cc3e99d2141a0ba2847328f5479b05d94a6635cb96148ccb3f34671bd8f5"]},
-{"name": "tensorboard", "version": "2.21.0", "stage": 6, "sha256": ["7279316dcb6bd5bc391d623dea841531299cde1887310e8133bc34a996d32255"]},
+{"name": "tensorboard", "version": "2.20.0", "stage": 6, "sha256": ["9dc9f978cb84c0723acf9a345d96c184f0293d18f166bb8d59ee098e6cfaaba6"]},
 {"name": "tensorboard-data-server", "version": "0.7.2", "stage": 6, "sha256": ["7e0610d205889588983836ec05dc098e80f97b7e7bbff7e994ebb78f578d0ddb"]},
 {"name": "tensordict", "version": "0.10.0", "stage": 6, "sha256": ["369c0a2dd3cbd9d0bcf98cc389486295e683d262bb57d4a07733cd56d936f4b2"]},
-{"name": "tiktoken", "version": "0.14.0", "stage": 6, "sha256": ["1f83081065ee5833d35b49e9180f3d8d15622a603dd1c435da0da6cc12b3662f"]},
+{"name": "tiktoken", "version": "0.12.0", "stage": 6, "sha256": ["f18f249b041851954217e9fd8e5c00b024ab2315ffda5ed77665a05fa91f42dc"]},
 {"name": "tokenizers", "version": "0.22.2", "stage": 6, "sha256": ["2249487018adec45d6e3554c71d46eb39fa8ea67156c640f7513eb26f318cec7"]},
 {"name": "torch", "version": "2.8.0", "stage": 3, "sha256": ["220a06fd7af8b653c35d359dfe1aaf32f65aa85befa342629f716acb134b9710"]},
 {"name": "torch-npu", "version": "2.8.0.post2", "stage": 4, "sha256": ["dc1f9526f0704bdb4f2b76d1706b14dcd35f8721f4fa08ef8cdf13af7c9051f9"]},
 {"name": "torchdata", "version": "0.11.0", "stage": 6, "sha256": ["52b940fbbe0e00fb21cabddf528449d1bec5bfb0d0823b7487b15f951658ee33"]},
 {"name": "torchvision", "version": "0.23.0", "stage": 6, "sha256": ["01dc33ee24c79148aee7cdbcf34ae8a3c9da1674a591e781577b716d233b1fa6"]},
-{"name": "tqdm", "version": "4.70.1", "stage": 6, "sha256": ["c293e525e6fef9c20e8728fd4612df02a0aa31bb5fe91ecd93e123b1b7bffa73"]},
+{"name": "tqdm", "version": "4.67.3", "stage": 6, "sha256": ["ee1e4c0e59148062281c49d80b25b67771a127c85fc9676d3be5f243206826bf"]},
 {"name": "transformers", "version": "4.57.6", "stage": 6, "sha256": ["4c9e9de11333ddfe5114bc872c9f370509198acf0b87a832a0ab9458e2bd0550"]},
 {"name": "triton-ascend", "version": "3.2.0", "stage": 5, "sha256": ["69a9aecd6fa8b0beb798d16989bb24bc8a1ad61ded71526d6099d4179c428043"]},
-{"name": "truststore", "version": "0.10.5", "stage": 6, "sha256": ["9aaaedaefaf06d8b206278cf8b5012bc897f485a874503501e12d776df78951c"]},
-{"name": "typer", "version": "0.29.2", "stage": 6, "sha256": ["f30731f8ca758368b836b3714872e58e395cef8fcaff918c853b1969ed5274e7"]},
-{"name": "typing-extensions", "version": "4.16.0", "stage": 6, "sha256": ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"]},
-{"name": "typing-inspection", "version": "0.4.5", "stage": 6, "sha256": ["bc210535442b39e1bf2805e0c7a17dfd6a4ace760c84c7f7d16245d23a6b1c39"]},
-{"name": "tzdata", "version": "2026.6", "stage": 6, "sha256": ["0a10eec6e13ef16b627fabed9a5f2ba61a62b1c67f327305f4e7e412a70b4aec"]},
-{"name": "urllib3", "version": "2.8.0", "stage": 6, "sha256": ["0cf3cae568d36aa9576b28dfb35f11328f1cb974ca7647d9475ebb86c75ac6e3"]},
-{"name": "uvicorn", "version": "0.54.0", "stage": 6, "sha256": ["505bdb0f318731d45f1f712071fc781a8981f6847a31c902c9f5e652d4f67faf"]},
-{"name": "uvloop", "version": "0.23.0", "stage": 6, "sha256": ["8fcd721113260ffb5e38bf14a8725b17d431f34209f7d1c7005b667946e630b3"]},
-{"name": "vcs-versioning", "version": "2.2.2", "stage": 6, "sha256": ["fe7fb216f8780a5516e7864a9333aacb1b70015b087a9be3918da76ef2760808"]},
+{"name": "typer", "version": "0.24.1", "stage": 6, "sha256": ["112c1f0ce578bfb4cab9ffdabc68f031416ebcc216536611ba21f04e9aa84c9e"]},
+{"name": "typing-extensions", "version": "4.15.0", "stage": 6, "sha256": ["f0fa19c6845758ab08074a0cfa8b7aecb71c999ca73d62883bc25cc018c4e548"]},
+{"name": "typing-inspection", "version": "0.4.2", "stage": 6, "sha256": ["4ed1cacbdc298c220f1bd249ed5287caa16f34d44ef4e9c3d0cbad5b521545e7"]},
+{"name": "urllib3", "version": "2.6.3", "stage": 6, "sha256": ["bf272323e553dfb2e87d9bfd225ca7b0f467b919d7bbd355436d3fd37cb0acd4"]},
+{"name": "uvicorn", "version": "0.41.0", "stage": 6, "sha256": ["29e35b1d2c36a04b9e180d4007ede3bcb32a85fbdfd6c6aeb3f26839de088187"]},
+{"name": "uvloop", "version": "0.22.1", "stage": 6, "sha256": ["53c85520781d84a4b8b230e24a5af5b0778efdb39142b424990ff1ef7c48ba21"]},
 {"name": "verl", "version": "0.7.1", "stage": 6, "sha256": ["0f7fb1dd6a37d20f7d8795c65ed0d1b9797ffb9947f283bbefd758dced08e216"]},
-{"name": "virtualenv", "version": "21.14.5", "stage": 6, "sha256": ["b0651e0174982bba17cc6f0aaa2ef496730cb85a3f35eb5d1119d1c904f7d1da"]},
+{"name": "virtualenv", "version": "21.1.0", "stage": 6, "sha256": ["164f5e14c5587d170cf98e60378eb91ea35bf037be313811905d3a24ea33cc07"]},
 {"name": "vllm", "version": "0.13.0", "stage": 7, "built": true, "sha256": ["4ad43db45fef37114b550d03a4f423fb3fa3a31d8bc09ee810ef8b9cdcd4b5fe"]},
 {"name": "vllm-ascend", "version": "0.13.0", "stage": 8, "sha256": ["b2cac71d96c655af316dbdb2dd52ec5461c69dda5dc9c1835893d00318cd6e31"]},
-{"name": "wandb", "version": "0.31.0", "stage": 6, "sha256": ["0cbd8986ca56115897defcfd8ad8def1a871b99d1e8bde4f106633dc9969b7a3"]},
-{"name": "watchfiles", "version": "1.3.0", "stage": 6, "sha256": ["4af9c464d410e8c44b58ddf1cbec7c3a02c1cb2c6c80df9c74659ba2fbda0ab5"]},
-{"name": "websockets", "version": "17.4", "stage": 6, "sha256": ["954d43574f72be244b65f0fa61e2f814214b024f2ec849f487aa2f553f7c6e71", "c6bd2c9781915592b209160d0f017d4c7c82ad53075e6b0c24d2a89299e7f9e9"]},
-{"name": "werkzeug", "version": "3.1.9", "stage": 6, "sha256": ["6392e50c78460ba618e5b21f08a71f59c99ce99cdc6cf6e3dd7e6ccca8754fab"]},
-{"name": "wheel", "version": "0.48.0", "stage": 6, "sha256": ["3217dcc807155e45db462d7ef2431f5ddda0d7273b700d05a67b271ceb1287ab"]},
-{"name": "wrapt", "version": "2.5.2", "stage": 6, "sha256": ["594c6d10b9cfb951a09f7338531a41d31194e7eee9dee206c0a8992421682719", "61eb54e9540ea522c2c4752a57549a83d3c67e6704ed708403d28e067aaf90f0"]},
+{"name": "wandb", "version": "0.25.0", "stage": 6, "sha256": ["5e0127dbcef13eea48f4b84268da7004d34d3120ebc7b2fa9cefb72b49dbb825"]},
+{"name": "watchfiles", "version": "1.1.1", "stage": 6, "sha256": ["6e43d39a741e972bab5d8100b5cdacf69db64e34eb19b6e9af162bccf63c5cc6"]},
+{"name": "websockets", "version": "16.0", "stage": 6, "sha256": ["7be95cfb0a4dae143eaed2bcba8ac23f4892d8971311f1b06f3c6b78952ee70b", "1637db62fad1dc833276dded54215f2c7fa46912301a24bd94d45d46a011ceec"]},
+{"name": "werkzeug", "version": "3.1.6", "stage": 6, "sha256": ["7ddf3357bb9564e407607f988f683d72038551200c704012bb9a4c523d42f131"]},
+{"name": "wheel", "version": "0.46.3", "stage": 6, "sha256": ["4b399d56c9d9338230118d705d9737a2a468ccca63d5e813e2a4fc7815d8bc4d"]},
+{"name": "wrapt", "version": "2.1.1", "stage": 6, "sha256": ["c8ef36a0df38d2dc9d907f6617f89e113c5892e0a35f58f45f75901af0ce7d81", "3b0f4629eb954394a3d7c7a1c8cca25f0b07cefe6aa8545e862e9778152de5b7"]},
 {"name": "wsproto", "version": "1.3.2", "stage": 6, "sha256": ["61eea322cdf56e8cc904bd3ad7573359a242ba65688716b0710a5eb12beab584"]},
 {"name": "xgrammar", "version": "0.1.27", "stage": 6, "sha256": ["ed23e6960218e791ecaccbbbb66d7caa5c0ed8636aca85807d81b89ba87a7f33"]},
-{"name": "xxhash", "version": "4.1.0", "stage": 6, "sha256": ["f948b71013e0a0922176563dd4538967e2d7717b845bd61e0407f2e410962050"]},
-{"name": "yarl", "version": "1.25.1", "stage": 6, "sha256": ["acae6b45d1ace09b6ba3876da43b88366ef368f73b988c7f57e14231753d4420", "681c758b0490f9e96b78e5fa8e8dc6e648e9185bb6eaebe73183c33ea0c445f3"]},
-{"name": "zipp", "version": "4.1.2", "stage": 6, "sha256": ["b30cb6cd253122169c47de245ca24a86bac2a5d3802ba15bf7ba6414eb9e144d"]}
+{"name": "xxhash", "version": "3.6.0", "stage": 6, "sha256": ["8b29ee68625ab37b04c0b40c3fafdf24d2f75ccd778333cfb698f65f6c463f62"]},
+{"name": "yarl", "version": "1.22.0", "stage": 6, "sha256": ["3ea66b1c11c9150f1372f69afb6b8116f2dd7286f38e14ea71a44eee9ec51b9d", "1380560bdba02b6b6c90de54133c81c9f2a453dee9912fe58c1dcced1edb7cff"]},
+{"name": "zipp", "version": "3.23.0", "stage": 6, "sha256": ["071652d6115ed432f5ce1d34c336c0adfd6a884660d1e9712a256d3d3bd4b14e"]}
 ],
 "texts": {
 "en": {
@@ -1832,6 +2575,18 @@ LOCK = r"""
 "import-elsewhere-what": "import {name} loads {found}, which is not in this environment",
 "import-elsewhere-why": "PYTHONPATH or the user's site-packages take precedence over the lock's files",
 "import-elsewhere-mend": "unset PYTHONPATH, source CANN's set_env.sh again, and try PYTHONNOUSERSITE=1",
+"start-failed-what": "{list} cannot be started: {error}",
+"start-failed-why": "raised at {where}; modules and commands of the lock that fail so: {count}",
+"start-failed-mend": "see the full message: {command}",
+"start-died-what": "Python crashed when it started {list}: {error}",
+"start-died-why": "modules and commands of the lock that end so: {count}",
+"start-died-mend": "see the full message: {command}",
+"start-late-what": "not started after {seconds} s: {list}",
+"start-late-why": "it hangs, or this machine is slow; modules and commands that take so long: {count}",
+"start-late-mend": "try it alone: {command}; for a slow machine: verify.py --seconds 900",
+"start-untried-what": "not tried, as this machine has no NPU and no {library} of CANN or its driver: {list}",
+"start-untried-why": "modules and commands that are linked against that library, or load what is: {count}",
+"start-untried-mend": "run this on a machine with NPUs",
 "group-machine": "machine",
 "group-python": "Python",
 "group-cann": "CANN",
@@ -1842,6 +2597,7 @@ LOCK = r"""
 "group-collisions": "collisions",
 "group-requirements": "requirements",
 "group-imports": "imports",
+"group-starts": "starts",
 "group-npu": "NPU",
 "note-machine": "{system}, {machine}, glibc {glibc}",
 "note-python": "{found} ({python})",
@@ -1858,6 +2614,8 @@ LOCK = r"""
 "note-requirements": "pip check reports no problem",
 "note-requirements-but": "pip check reports only problems that the lock expects ({count})",
 "note-imports": "{list}",
+"note-starts": "imported {modules} modules, loaded {scripts} commands",
+"note-starts-but": "imported {modules} modules, loaded {scripts} commands; {excused} may fail, for the reasons below",
 "note-npu": "{count}, the first is {name}; tensor computation works",
 "state-ok": "ok",
 "state-warning": "warning",
@@ -1868,6 +2626,7 @@ LOCK = r"""
 "label-why": "   why: {why}",
 "label-mend": "   fix: {mend}",
 "label-because": "{what}: {why}",
+"label-left-out": "                        {what} fails: {why}",
 "label-ended": "Nothing else was checked: any other difference would only follow from this one.",
 "label-as-locked": "matches the lock (errors: 0, warnings: {warnings})",
 "label-differs": "differs from the lock (errors: {wrong}, warnings: {warnings})"
@@ -2023,6 +2782,18 @@ LOCK = r"""
 "import-elsewhere-what": "import {name} 得到的是 {found}，它不在此环境中",
 "import-elsewhere-why": "PYTHONPATH 或用户的 site-packages 优先于锁文件中的文件",
 "import-elsewhere-mend": "unset PYTHONPATH 后重新 source CANN 的 set_env.sh，并尝试 PYTHONNOUSERSITE=1",
+"start-failed-what": "{list} 无法启动：{error}",
+"start-failed-why": "出错处为 {where}；锁文件中因此失败的模块和命令数：{count}",
+"start-failed-mend": "查看完整信息：{command}",
+"start-died-what": "启动 {list} 时 Python 崩溃：{error}",
+"start-died-why": "锁文件中如此结束的模块和命令数：{count}",
+"start-died-mend": "查看完整信息：{command}",
+"start-late-what": "{seconds} 秒后仍未启动：{list}",
+"start-late-why": "它已挂起，或本机较慢；如此耗时的模块和命令数：{count}",
+"start-late-mend": "单独尝试：{command}；机器较慢时：verify.py --seconds 900",
+"start-untried-what": "未尝试（本机没有 NPU，也没有 CANN 或其驱动的 {library}）：{list}",
+"start-untried-why": "链接该库的模块和命令，以及加载它们的模块和命令的数量：{count}",
+"start-untried-mend": "请在有 NPU 的机器上运行",
 "group-machine": "机器",
 "group-python": "Python",
 "group-cann": "CANN",
@@ -2033,6 +2804,7 @@ LOCK = r"""
 "group-collisions": "冲突",
 "group-requirements": "依赖",
 "group-imports": "导入",
+"group-starts": "启动",
 "group-npu": "NPU",
 "note-machine": "{system}, {machine}, glibc {glibc}",
 "note-python": "{found} ({python})",
@@ -2049,6 +2821,8 @@ LOCK = r"""
 "note-requirements": "pip check 没有报告问题",
 "note-requirements-but": "pip check 只报告了锁文件预期之内的问题（{count} 个）",
 "note-imports": "{list}",
+"note-starts": "已导入 {modules} 个模块，已加载 {scripts} 个命令",
+"note-starts-but": "已导入 {modules} 个模块，已加载 {scripts} 个命令；另有 {excused} 个可以失败，原因见下",
 "note-npu": "{count} 个，第一个是 {name}；张量计算正常",
 "state-ok": "正常",
 "state-warning": "警告",
@@ -2059,6 +2833,7 @@ LOCK = r"""
 "label-why": "  原因：{why}",
 "label-mend": "  修复：{mend}",
 "label-because": "{what}：{why}",
+"label-left-out": "                        {what} 失败：{why}",
 "label-ended": "其余未检查：它们只会是由此引起的后果。",
 "label-as-locked": "与锁文件一致（错误：0，警告：{warnings}）",
 "label-differs": "与锁文件不一致（错误：{wrong}，警告：{warnings}）"

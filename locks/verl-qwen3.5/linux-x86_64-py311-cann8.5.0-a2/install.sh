@@ -492,7 +492,7 @@ if stage 1 'pip and setuptools' 'pip 和 setuptools' "$here/stages/1.txt"; then
 fi
 
 # built before the rest is downloaded: the build needs nothing of this environment, and if it fails, it fails early
-if stage 2 'antlr4-python3-runtime and arctic-inference, built from source in a separate environment' 'antlr4-python3-runtime 和 arctic-inference，在独立的环境中从源码构建' "$here/stages/2.txt"; then
+if stage 2 'antlr4-python3-runtime, arctic-inference and pylatexenc, built from source in a separate environment' 'antlr4-python3-runtime、arctic-inference 和 pylatexenc，在独立的环境中从源码构建' "$here/stages/2.txt"; then
     prepare_builder build-requirements.txt stages/build-requirements.pytorch-cpu.txt
     # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
     sources_of stages/2.txt
@@ -530,7 +530,7 @@ if stage 5 triton-ascend triton-ascend "$here/stages/5.txt"; then
     install_wheels "$python" stages/5.txt
 fi
 
-if stage 6 '207 distributions' '207 个软件包' "$here/stages/6.txt" "$here/stages/6.pytorch-cpu.txt"; then
+if stage 6 '194 distributions' '194 个软件包' "$here/stages/6.txt" "$here/stages/6.pytorch-cpu.txt"; then
     install_wheels "$python" stages/6.txt stages/6.pytorch-cpu.txt
 fi
 
@@ -563,4 +563,4 @@ if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" "${checks[@]}" ||
     fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" \
         "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
-say "verl-qwen3.5 is installed: 216 distributions, as locked" "verl-qwen3.5 已安装：216 个软件包，与锁文件一致"
+say "verl-qwen3.5 is installed: 204 distributions, as locked" "verl-qwen3.5 已安装：204 个软件包，与锁文件一致"

@@ -530,7 +530,7 @@ if stage 5 triton-ascend triton-ascend "$here/stages/5.txt"; then
     install_wheels "$python" stages/5.txt
 fi
 
-if stage 6 '172 distributions' '172 个软件包' "$here/stages/6.txt" "$here/stages/6.pytorch-cpu.txt"; then
+if stage 6 '168 distributions' '168 个软件包' "$here/stages/6.txt" "$here/stages/6.pytorch-cpu.txt"; then
     install_wheels "$python" stages/6.txt stages/6.pytorch-cpu.txt
 fi
 
@@ -563,4 +563,4 @@ if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" "${checks[@]}" ||
     fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" \
         "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
-say "vllm-serve is installed: 180 distributions, as locked" "vllm-serve 已安装：180 个软件包，与锁文件一致"
+say "vllm-serve is installed: 176 distributions, as locked" "vllm-serve 已安装：176 个软件包，与锁文件一致"
