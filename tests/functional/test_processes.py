@@ -21,8 +21,17 @@ from tests.functional.workspace import COMMAND, HERE, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
 
 SESSION = [
-    *((line, 0) for line in ("--version", "lock demo", "tree demo", "diff demo demo", "check demo", "stacks")),
-    *((line, 0) for line in ("facts check demo", "pairs --package demo", "bundle demo out", "snapshot demo")),
+    *((line, 0) for line in ("--version", "lock demo", "tree demo", "diff demo demo", "check demo --files", "stacks")),
+    *(
+        (line, 0)
+        for line in (
+            "facts check demo",
+            "facts read-linkage",
+            "pairs --package demo",
+            "bundle demo out",
+            "snapshot demo",
+        )
+    ),
     *((line, 0) for line in ("export demo --format pylock", "cache dir")),
     ("explain conflict --lang zh --json", 1),
     ("import locks/demo/here/requirements.txt -o mine.toml", 0),
