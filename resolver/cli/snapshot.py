@@ -51,7 +51,9 @@ def _record(stack: str, run: Settings) -> None:
             problem = job.problem
             progress.label("cli.locking", stack=name, target=problem.target.name)
             with closing(catalogs.open(problem)) as live:
-                catalog = RecordingCatalog(live, problem.target.platform, recording)
+                catalog = RecordingCatalog(
+                    live, problem.target.platform, recording, catalogs.pool.files.shipped_linkage
+                )
                 of_lock = [] if job.previous is None else [KEEP_ALL.preferences(job.previous)]
                 for preferences in (Preferences(), *of_lock):
                     universe = Universe(problem, catalog, preferences.pins)

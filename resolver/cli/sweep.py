@@ -145,11 +145,11 @@ class CellSolver:
         return universe
 
     def _catalog(self, problem: Problem) -> Catalog:
-        platform = problem.target.platform
+        platform, shipped = problem.target.platform, self._catalogs.pool.files.shipped_linkage
         if self._snapshot is not None:
-            return SnapshotCatalog(self._snapshot, platform)
+            return SnapshotCatalog(self._snapshot, platform, shipped)
         live = self._catalogs.open(problem)
-        return live if self._recording is None else RecordingCatalog(live, platform, self._recording)
+        return live if self._recording is None else RecordingCatalog(live, platform, self._recording, shipped)
 
 
 _solver = lru_cache(1)(CellSolver)  # that of this process

@@ -21,8 +21,8 @@ from tests.functional.workspace import COMMAND, HERE, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
 
 SESSION = [
-    *((line, 0) for line in ("--version", "lock demo", "tree demo", "diff demo demo", "check demo", "stacks")),
-    *((line, 0) for line in ("facts check demo", "facts scan demo", "pairs --package demo")),
+    *((line, 0) for line in ("--version", "lock demo", "tree demo", "diff demo demo", "check demo --files", "stacks")),
+    *((line, 0) for line in ("facts check demo", "facts scan demo", "facts read-linkage", "pairs --package demo")),
     *((line, 0) for line in ("bundle demo out", "snapshot demo")),
     *((line, 0) for line in ("export demo --format pylock", "cache dir")),
     ("explain conflict --lang zh --json", 1),
