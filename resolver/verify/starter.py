@@ -229,12 +229,16 @@ def _said(error: BaseException) -> str:
 
 
 def _raised_at(error: BaseException) -> str:
-    """Return file and line of an exception, relative to site-packages where it is in there."""
+    """Return file and line of an exception, relative to site-packages where it is in there.
+
+    Lines of Python's importer and of this program do not count: without others it is nothing.
+    """
     home = sysconfig.get_path("purelib") + "/"
+    own = _raised_at.__code__.co_filename
     places = [
         f"{frame.filename[len(home) :] if frame.filename.startswith(home) else frame.filename}:{frame.lineno}"
         for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith("<frozen")
+        if not frame.filename.startswith("<frozen") and frame.filename != own
     ]
     return places[-1] if places else ""
 

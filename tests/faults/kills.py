@@ -160,7 +160,7 @@ def kill_installs(root: Path, number: int, seed: int) -> Score:
     with LoopbackIndex() as index:
         workspace = Workspace(root, index)
         for version in ("1.0", "2.0"):
-            files = {f"demo/m{part}.py": f"x = '{version}'\n" for part in range(5)} | {"demo/__init__.py": ""}
+            files = {f"demo/m{part}.py": f"main = '{version}'\n" for part in range(5)} | {"demo/__init__.py": ""}
             files[f"demo-{version}.dist-info/entry_points.txt"] = "[console_scripts]\ndemo = demo.m0:main\n"
             index.add_wheel("demo", version, requires=["base"], files=files)
             index.add_wheel(

@@ -187,6 +187,7 @@ def test_a_command_whose_attribute_is_missing_fails(site: Path, program: str) ->
     install(site, "demo", demo="")
     row = only_row(site, program, "demo:main")
     assert str(row["error"]).startswith("AttributeError: module 'demo' has no attribute 'main'")
+    assert row["where"] == ""
 
 
 def test_a_command_whose_module_is_missing_fails(site: Path, program: str) -> None:
