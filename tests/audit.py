@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,7 +38,7 @@ from resolver.config.load import load_facts, load_systems
 from resolver.index.live import CatalogPool, LiveCatalog
 from resolver.index.locked_files import prefetch_pins
 from resolver.index.protocol import Catalog
-from resolver.index.store.cache import Cache, default_folder
+from resolver.index.store.cache import Cache
 from resolver.lock import file as lock_file
 from resolver.model.fact import Optional
 from resolver.model.lock import Lock, LockedFile, LockedPin
@@ -349,9 +349,11 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the environments here")
     options = parser.parse_args()
     status = 0
-    pool = CatalogPool(Cache(default_folder(), lambda warning: None))
     indexes = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=())
-    with closing(pool), tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
+        # a cache of its own: pages of today would end up in locks that are rendered offline
+        cache = Cache(options.keep or Path(scratch), lambda warning: None)
+        pool = stack.enter_context(closing(CatalogPool(cache)))
         catalog = LiveCatalog(indexes, f"linux-{platform.machine()}", pool)
         for path in folders(options.stacks, options.target):
             lock = lock_file.read(path)

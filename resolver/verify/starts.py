@@ -156,13 +156,13 @@ def check_starts(
     homes = homes_of(installed, paths)
     judged = [(one, _judge(context, one, homes, npu_works=works)) for one in started]
     excused = [(one, verdict) for one, verdict in judged if verdict.outcome == "excused"]
-    by_kind = {kind: sum(what.kind == kind for what in whats) for kind in ("module", "script")}
+    fine = [one.what.kind for one, verdict in judged if verdict.outcome == "ok"]
     return Group(
         "starts",
         list(_findings(context, judged)),
         {
-            "modules": str(by_kind["module"]),
-            "scripts": str(by_kind["script"]),
+            "modules": str(fine.count("module")),
+            "scripts": str(fine.count("script")),
             "excused": str(len(excused)),
         },
         note="starts-but" if excused else "",
