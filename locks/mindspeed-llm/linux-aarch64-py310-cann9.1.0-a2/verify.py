@@ -1607,12 +1607,16 @@ def _said(error: BaseException) -> str:
 
 
 def _raised_at(error: BaseException) -> str:
-    """Return file and line of an exception, relative to site-packages where it is in there."""
+    """Return file and line of an exception, relative to site-packages where it is in there.
+
+    Lines of Python's importer and of this program do not count: without others it is nothing.
+    """
     home = sysconfig.get_path("purelib") + "/"
+    own = _raised_at.__code__.co_filename
     places = [
         f"{frame.filename[len(home) :] if frame.filename.startswith(home) else frame.filename}:{frame.lineno}"
         for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith("<frozen")
+        if not frame.filename.startswith("<frozen") and frame.filename != own
     ]
     return places[-1] if places else ""
 
@@ -1759,13 +1763,13 @@ def check_starts(
     homes = homes_of(installed, paths)
     judged = [(one, _judge(context, one, homes, npu_works=works)) for one in started]
     excused = [(one, verdict) for one, verdict in judged if verdict.outcome == "excused"]
-    by_kind = {kind: sum(what.kind == kind for what in whats) for kind in ("module", "script")}
+    fine = [one.what.kind for one, verdict in judged if verdict.outcome == "ok"]
     return Group(
         "starts",
         list(_findings(context, judged)),
         {
-            "modules": str(by_kind["module"]),
-            "scripts": str(by_kind["script"]),
+            "modules": str(fine.count("module")),
+            "scripts": str(fine.count("script")),
             "excused": str(len(excused)),
         },
         note="starts-but" if excused else "",
@@ -2216,7 +2220,7 @@ LOCK = r"""
 "absent": {},
 "driver": [{"by": "CANN 9.1.0", "wanted": "hdk >= 25.2.0", "ranges": [[[">=", "25.2.0"]]], "binding": false, "reason": {"en": "CANN 9.1.X needs HDK (driver and firmware) 25.2.X or newer; 25.0.X does not work. Huawei pairs 9.1.0 with 26.0.RC1 and 9.1.1 with 26.1.1. (vendor: gitcode.com/cann/release-management 9.1.0/release-notes.md; hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md)", "zh": "CANN 9.1.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.2.X \u6216\u66f4\u65b0\u7684\u7248\u672c\uff0c25.0.X \u4e0d\u884c\u3002\u534e\u4e3a\u7ed9 9.1.0 \u7684\u914d\u5957\u7248\u672c\u662f 26.0.RC1\uff0c\u7ed9 9.1.1 \u7684\u662f 26.1.1\u3002\uff08\u5382\u5546\uff1agitcode.com/cann/release-management 9.1.0/release-notes.md; hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md\uff09"}}],
 "requested": ["megatron-core", "mindspeed", "mindspeed-llm", "torch", "torch-npu"],
-"excuses": [{"project": "ray", "modules": [], "scripts": ["rllib"], "npu": false, "reason": {"en": "The command `rllib` belongs to the extra `rllib` (`rllib = ray.rllib.scripts:cli [rllib]`), whose projects ray itself does not require.", "zh": "\u547d\u4ee4 `rllib` \u5c5e\u4e8e\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`rllib`\uff08`rllib = ray.rllib.scripts:cli [rllib]`\uff09\uff0c\u5176\u4e2d\u7684\u9879\u76ee ray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u3002"}}, {"project": "ray", "modules": [], "scripts": ["serve"], "npu": false, "reason": {"en": "The command `serve` needs projects of the extra `serve`, which ray itself does not require.", "zh": "\u547d\u4ee4 `serve` \u9700\u8981\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`serve` \u4e2d\u7684\u9879\u76ee\uff0cray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u5b83\u4eec\u3002"}}],
+"excuses": [{"project": "mistral-common", "modules": [], "scripts": ["mistral_common"], "npu": false, "reason": {"en": "The command `mistral_common` is a server, which is the extra `server` of the project.", "zh": "\u547d\u4ee4 `mistral_common` \u662f\u4e00\u4e2a\u670d\u52a1\u7aef\uff0c\u5c5e\u4e8e\u8be5\u9879\u76ee\u7684\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`server`\u3002"}}, {"project": "ray", "modules": [], "scripts": ["rllib"], "npu": false, "reason": {"en": "The command `rllib` belongs to the extra `rllib` (`rllib = ray.rllib.scripts:cli [rllib]`), whose projects ray itself does not require.", "zh": "\u547d\u4ee4 `rllib` \u5c5e\u4e8e\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`rllib`\uff08`rllib = ray.rllib.scripts:cli [rllib]`\uff09\uff0c\u5176\u4e2d\u7684\u9879\u76ee ray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u3002"}}, {"project": "ray", "modules": [], "scripts": ["serve"], "npu": false, "reason": {"en": "The command `serve` needs projects of the extra `serve`, which ray itself does not require.", "zh": "\u547d\u4ee4 `serve` \u9700\u8981\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`serve` \u4e2d\u7684\u9879\u76ee\uff0cray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u5b83\u4eec\u3002"}}, {"project": "ray", "modules": [], "scripts": ["serve"], "npu": false, "reason": {"en": "The command `serve` needs projects of the extra `serve`, in newer releases gRPC's reflection as well, which ray itself does not require.", "zh": "\u547d\u4ee4 `serve` \u9700\u8981\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`serve` \u4e2d\u7684\u9879\u76ee\uff0c\u8f83\u65b0\u7684\u7248\u672c\u8fd8\u9700\u8981 gRPC reflection\uff0cray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u5b83\u4eec\u3002"}}, {"project": "transformers", "modules": [], "scripts": ["transformers"], "npu": false, "reason": {"en": "The command `transformers` has the server in it, whose annotations name classes of pydantic that are imported only with all of the extra `serving`. Release 5.3.0 no longer evaluates them.", "zh": "\u547d\u4ee4 `transformers` \u5305\u542b\u670d\u52a1\u7aef\u4ee3\u7801\uff0c\u5176\u6ce8\u89e3\u7528\u5230 pydantic \u7684\u7c7b\uff0c\u800c\u8fd9\u4e9b\u7c7b\u53ea\u6709\u5728\u88c5\u9f50\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`serving` \u65f6\u624d\u4f1a\u5bfc\u5165\u30025.3.0 \u8d77\u4e0d\u518d\u5bf9\u6ce8\u89e3\u6c42\u503c\u3002"}}],
 "pins": [
 {"name": "accelerate", "version": "1.14.0", "stage": 5, "sha256": ["e94390c2863b873be18f623f9df48a0d8fe5eff13ea7f1a00092b0a7904888c6"]},
 {"name": "aiohappyeyeballs", "version": "2.7.1", "stage": 5, "sha256": ["9243213661e29250eb41368e5daa826fc017156c3b8a11440826b2e3ed376472"]},
@@ -2543,7 +2547,7 @@ LOCK = r"""
 "note-requirements-but": "pip check reports only problems that the lock expects ({count})",
 "note-imports": "{list}",
 "note-starts": "imported {modules} modules, loaded {scripts} commands",
-"note-starts-but": "imported {modules} modules, loaded {scripts} commands; {excused} may fail, for the reasons below",
+"note-starts-but": "imported {modules} modules, loaded {scripts} commands; may fail, for these reasons: {excused}",
 "note-npu": "{count}, the first is {name}; tensor computation works",
 "state-ok": "ok",
 "state-warning": "warning",
@@ -2750,7 +2754,7 @@ LOCK = r"""
 "note-requirements-but": "pip check 只报告了锁文件预期之内的问题（{count} 个）",
 "note-imports": "{list}",
 "note-starts": "已导入 {modules} 个模块，已加载 {scripts} 个命令",
-"note-starts-but": "已导入 {modules} 个模块，已加载 {scripts} 个命令；另有 {excused} 个可以失败，原因见下",
+"note-starts-but": "已导入 {modules} 个模块，已加载 {scripts} 个命令；另有 {excused} 个允许失败，原因如下",
 "note-npu": "{count} 个，第一个是 {name}；张量计算正常",
 "state-ok": "正常",
 "state-warning": "警告",

@@ -1607,12 +1607,16 @@ def _said(error: BaseException) -> str:
 
 
 def _raised_at(error: BaseException) -> str:
-    """Return file and line of an exception, relative to site-packages where it is in there."""
+    """Return file and line of an exception, relative to site-packages where it is in there.
+
+    Lines of Python's importer and of this program do not count: without others it is nothing.
+    """
     home = sysconfig.get_path("purelib") + "/"
+    own = _raised_at.__code__.co_filename
     places = [
         f"{frame.filename[len(home) :] if frame.filename.startswith(home) else frame.filename}:{frame.lineno}"
         for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith("<frozen")
+        if not frame.filename.startswith("<frozen") and frame.filename != own
     ]
     return places[-1] if places else ""
 
@@ -1759,13 +1763,13 @@ def check_starts(
     homes = homes_of(installed, paths)
     judged = [(one, _judge(context, one, homes, npu_works=works)) for one in started]
     excused = [(one, verdict) for one, verdict in judged if verdict.outcome == "excused"]
-    by_kind = {kind: sum(what.kind == kind for what in whats) for kind in ("module", "script")}
+    fine = [one.what.kind for one, verdict in judged if verdict.outcome == "ok"]
     return Group(
         "starts",
         list(_findings(context, judged)),
         {
-            "modules": str(by_kind["module"]),
-            "scripts": str(by_kind["script"]),
+            "modules": str(fine.count("module")),
+            "scripts": str(fine.count("script")),
             "excused": str(len(excused)),
         },
         note="starts-but" if excused else "",
@@ -2216,7 +2220,7 @@ LOCK = r"""
 "absent": {"triton-ascend": "According to its install guide, MindSpeed-RL does not support triton, and verl_npu removes the import of triton's kernels from verl."},
 "driver": [{"by": "CANN 8.3.RC1", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "reason": {"en": "CANN 8.3 is paired with HDK (driver and firmware) 25.3.RC1; no table that could be read says whether an older one works. (vendor: mindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend)", "zh": "CANN 8.3 \u7684\u914d\u5957 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff09\u662f 25.3.RC1\uff1b\u80fd\u67e5\u5230\u7684\u8868\u90fd\u6ca1\u6709\u8bf4\u660e\u66f4\u65e7\u7684\u7248\u672c\u80fd\u5426\u4f7f\u7528\u3002\uff08\u5382\u5546\uff1amindspore.cn/mindformers/docs/en/r1.9.0/installation.html; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.3.RC1.json; sglang docs/platforms/ascend\uff09"}}],
 "requested": ["megatron-core", "mindspeed", "torch", "torch-npu", "torchvision", "transformers", "verl", "verl-npu", "vllm", "vllm-ascend"],
-"excuses": [{"project": "ray", "modules": [], "scripts": ["rllib"], "npu": false, "reason": {"en": "The command `rllib` belongs to the extra `rllib` (`rllib = ray.rllib.scripts:cli [rllib]`), whose projects ray itself does not require.", "zh": "\u547d\u4ee4 `rllib` \u5c5e\u4e8e\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`rllib`\uff08`rllib = ray.rllib.scripts:cli [rllib]`\uff09\uff0c\u5176\u4e2d\u7684\u9879\u76ee ray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u3002"}}],
+"excuses": [{"project": "gguf", "modules": [], "scripts": ["gguf-editor-gui"], "npu": false, "reason": {"en": "The editor with windows is the extra `gui` of the project.", "zh": "\u56fe\u5f62\u754c\u9762\u7684\u7f16\u8f91\u5668\u5c5e\u4e8e\u8be5\u9879\u76ee\u7684\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`gui`\u3002"}}, {"project": "ray", "modules": [], "scripts": ["rllib"], "npu": false, "reason": {"en": "The command `rllib` belongs to the extra `rllib` (`rllib = ray.rllib.scripts:cli [rllib]`), whose projects ray itself does not require.", "zh": "\u547d\u4ee4 `rllib` \u5c5e\u4e8e\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`rllib`\uff08`rllib = ray.rllib.scripts:cli [rllib]`\uff09\uff0c\u5176\u4e2d\u7684\u9879\u76ee ray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u3002"}}, {"project": "ray", "modules": [], "scripts": ["serve"], "npu": false, "reason": {"en": "The command `serve` needs projects of the extra `serve`, in newer releases gRPC's reflection as well, which ray itself does not require.", "zh": "\u547d\u4ee4 `serve` \u9700\u8981\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`serve` \u4e2d\u7684\u9879\u76ee\uff0c\u8f83\u65b0\u7684\u7248\u672c\u8fd8\u9700\u8981 gRPC reflection\uff0cray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u5b83\u4eec\u3002"}}],
 "pins": [
 {"name": "accelerate", "version": "1.12.0", "stage": 9, "sha256": ["3e2091cd341423207e2f084a6654b1efcd250dc326f2a37d6dde446e07cabb11"]},
 {"name": "aiofiles", "version": "25.1.0", "stage": 9, "sha256": ["abe311e527c862958650f9438e859c1fa7568a141b22abcd015e120e86a85695"]},
@@ -2640,7 +2644,7 @@ LOCK = r"""
 "note-requirements-but": "pip check reports only problems that the lock expects ({count})",
 "note-imports": "{list}",
 "note-starts": "imported {modules} modules, loaded {scripts} commands",
-"note-starts-but": "imported {modules} modules, loaded {scripts} commands; {excused} may fail, for the reasons below",
+"note-starts-but": "imported {modules} modules, loaded {scripts} commands; may fail, for these reasons: {excused}",
 "note-npu": "{count}, the first is {name}; tensor computation works",
 "state-ok": "ok",
 "state-warning": "warning",
@@ -2847,7 +2851,7 @@ LOCK = r"""
 "note-requirements-but": "pip check 只报告了锁文件预期之内的问题（{count} 个）",
 "note-imports": "{list}",
 "note-starts": "已导入 {modules} 个模块，已加载 {scripts} 个命令",
-"note-starts-but": "已导入 {modules} 个模块，已加载 {scripts} 个命令；另有 {excused} 个可以失败，原因见下",
+"note-starts-but": "已导入 {modules} 个模块，已加载 {scripts} 个命令；另有 {excused} 个允许失败，原因如下",
 "note-npu": "{count} 个，第一个是 {name}；张量计算正常",
 "state-ok": "正常",
 "state-warning": "警告",

@@ -1607,12 +1607,16 @@ def _said(error: BaseException) -> str:
 
 
 def _raised_at(error: BaseException) -> str:
-    """Return file and line of an exception, relative to site-packages where it is in there."""
+    """Return file and line of an exception, relative to site-packages where it is in there.
+
+    Lines of Python's importer and of this program do not count: without others it is nothing.
+    """
     home = sysconfig.get_path("purelib") + "/"
+    own = _raised_at.__code__.co_filename
     places = [
         f"{frame.filename[len(home) :] if frame.filename.startswith(home) else frame.filename}:{frame.lineno}"
         for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith("<frozen")
+        if not frame.filename.startswith("<frozen") and frame.filename != own
     ]
     return places[-1] if places else ""
 
@@ -1759,13 +1763,13 @@ def check_starts(
     homes = homes_of(installed, paths)
     judged = [(one, _judge(context, one, homes, npu_works=works)) for one in started]
     excused = [(one, verdict) for one, verdict in judged if verdict.outcome == "excused"]
-    by_kind = {kind: sum(what.kind == kind for what in whats) for kind in ("module", "script")}
+    fine = [one.what.kind for one, verdict in judged if verdict.outcome == "ok"]
     return Group(
         "starts",
         list(_findings(context, judged)),
         {
-            "modules": str(by_kind["module"]),
-            "scripts": str(by_kind["script"]),
+            "modules": str(fine.count("module")),
+            "scripts": str(fine.count("script")),
             "excused": str(len(excused)),
         },
         note="starts-but" if excused else "",
@@ -2216,7 +2220,7 @@ LOCK = r"""
 "absent": {"triton": "triton and triton-ascend both install a package named `triton`. triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either one deletes files of both. Up to triton-ascend 3.2.0 they must therefore not be in the same environment. On x86_64, torch from PyPI and xgrammar require triton; the guides uninstall it by hand."},
 "driver": [{"by": "CANN 8.5.0", "wanted": "hdk >= 25.0.rc1", "ranges": [[[">=", "25.0.rc1"]]], "binding": false, "reason": {"en": "CANN 8.5.X needs HDK (driver and firmware) 25.0.X, 25.2.X, 25.3.X, 25.5.X or newer. (vendor: hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json)", "zh": "CANN 8.5.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.0.X\u300125.2.X\u300125.3.X\u300125.5.X \u6216\u66f4\u65b0\u7684\u7248\u672c\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json\uff09"}}, {"by": "verl 0.7.1", "wanted": "hdk >= 25.3.rc1", "ranges": [[[">=", "25.3.rc1"]]], "binding": false, "reason": {"en": "verl passes weights to the rollout through IPC only if it finds HDK (driver and firmware) 25.3.rc1 or newer. (observed: verl/utils/device.py in the wheels 0.7.1 to 0.9.1)", "zh": "verl \u53ea\u6709\u5728\u68c0\u6d4b\u5230 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.3.rc1 \u6216\u66f4\u65b0\u7684\u7248\u672c\u65f6\uff0c\u624d\u901a\u8fc7 IPC \u5c06\u6743\u91cd\u4f20\u7ed9 rollout\u3002\uff08\u5b9e\u6d4b\uff1averl/utils/device.py in the wheels 0.7.1 to 0.9.1\uff09"}}, {"by": "vllm-ascend 0.13.0", "wanted": "hdk >= 25.5.0", "ranges": [[[">=", "25.5.0"]]], "binding": false, "reason": {"en": "vllm-ascend's documentation recommends HDK (driver and firmware) 25.5 for 0.13.0. (documented: vllm-ascend docs v0.13.0)", "zh": "vllm-ascend \u7684\u6587\u6863\u5efa\u8bae 0.13.0 \u4f7f\u7528 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.5\u3002\uff08\u6587\u6863\uff1avllm-ascend docs v0.13.0\uff09"}}],
 "requested": ["accelerate", "datasets", "grpcio", "numpy", "pandas", "peft", "ray", "tensorboard", "tensordict", "torch", "torch-npu", "torchvision", "transformers", "triton-ascend", "verl", "vllm", "vllm-ascend", "wandb"],
-"excuses": [{"project": "ray", "modules": [], "scripts": ["rllib"], "npu": false, "reason": {"en": "The command `rllib` belongs to the extra `rllib` (`rllib = ray.rllib.scripts:cli [rllib]`), whose projects ray itself does not require.", "zh": "\u547d\u4ee4 `rllib` \u5c5e\u4e8e\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`rllib`\uff08`rllib = ray.rllib.scripts:cli [rllib]`\uff09\uff0c\u5176\u4e2d\u7684\u9879\u76ee ray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u3002"}}],
+"excuses": [{"project": "gguf", "modules": [], "scripts": ["gguf-editor-gui"], "npu": false, "reason": {"en": "The editor with windows is the extra `gui` of the project.", "zh": "\u56fe\u5f62\u754c\u9762\u7684\u7f16\u8f91\u5668\u5c5e\u4e8e\u8be5\u9879\u76ee\u7684\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`gui`\u3002"}}, {"project": "ray", "modules": [], "scripts": ["rllib"], "npu": false, "reason": {"en": "The command `rllib` belongs to the extra `rllib` (`rllib = ray.rllib.scripts:cli [rllib]`), whose projects ray itself does not require.", "zh": "\u547d\u4ee4 `rllib` \u5c5e\u4e8e\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`rllib`\uff08`rllib = ray.rllib.scripts:cli [rllib]`\uff09\uff0c\u5176\u4e2d\u7684\u9879\u76ee ray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u3002"}}],
 "pins": [
 {"name": "absl-py", "version": "2.4.0", "stage": 6, "sha256": ["88476fd881ca8aab94ffa78b7b6c632a782ab3ba1cd19c9bd423abc4fb4cd28d"]},
 {"name": "accelerate", "version": "1.2.0", "stage": 6, "sha256": ["815708367eb83cd682e120da634b2cf318729bff95f30e2f046c086aae20201e"]},
@@ -2615,7 +2619,7 @@ LOCK = r"""
 "note-requirements-but": "pip check reports only problems that the lock expects ({count})",
 "note-imports": "{list}",
 "note-starts": "imported {modules} modules, loaded {scripts} commands",
-"note-starts-but": "imported {modules} modules, loaded {scripts} commands; {excused} may fail, for the reasons below",
+"note-starts-but": "imported {modules} modules, loaded {scripts} commands; may fail, for these reasons: {excused}",
 "note-npu": "{count}, the first is {name}; tensor computation works",
 "state-ok": "ok",
 "state-warning": "warning",
@@ -2822,7 +2826,7 @@ LOCK = r"""
 "note-requirements-but": "pip check 只报告了锁文件预期之内的问题（{count} 个）",
 "note-imports": "{list}",
 "note-starts": "已导入 {modules} 个模块，已加载 {scripts} 个命令",
-"note-starts-but": "已导入 {modules} 个模块，已加载 {scripts} 个命令；另有 {excused} 个可以失败，原因见下",
+"note-starts-but": "已导入 {modules} 个模块，已加载 {scripts} 个命令；另有 {excused} 个允许失败，原因如下",
 "note-npu": "{count} 个，第一个是 {name}；张量计算正常",
 "state-ok": "正常",
 "state-warning": "警告",

@@ -1607,12 +1607,16 @@ def _said(error: BaseException) -> str:
 
 
 def _raised_at(error: BaseException) -> str:
-    """Return file and line of an exception, relative to site-packages where it is in there."""
+    """Return file and line of an exception, relative to site-packages where it is in there.
+
+    Lines of Python's importer and of this program do not count: without others it is nothing.
+    """
     home = sysconfig.get_path("purelib") + "/"
+    own = _raised_at.__code__.co_filename
     places = [
         f"{frame.filename[len(home) :] if frame.filename.startswith(home) else frame.filename}:{frame.lineno}"
         for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith("<frozen")
+        if not frame.filename.startswith("<frozen") and frame.filename != own
     ]
     return places[-1] if places else ""
 
@@ -1759,13 +1763,13 @@ def check_starts(
     homes = homes_of(installed, paths)
     judged = [(one, _judge(context, one, homes, npu_works=works)) for one in started]
     excused = [(one, verdict) for one, verdict in judged if verdict.outcome == "excused"]
-    by_kind = {kind: sum(what.kind == kind for what in whats) for kind in ("module", "script")}
+    fine = [one.what.kind for one, verdict in judged if verdict.outcome == "ok"]
     return Group(
         "starts",
         list(_findings(context, judged)),
         {
-            "modules": str(by_kind["module"]),
-            "scripts": str(by_kind["script"]),
+            "modules": str(fine.count("module")),
+            "scripts": str(fine.count("script")),
             "excused": str(len(excused)),
         },
         note="starts-but" if excused else "",
@@ -2587,7 +2591,7 @@ LOCK = r"""
 "note-requirements-but": "pip check reports only problems that the lock expects ({count})",
 "note-imports": "{list}",
 "note-starts": "imported {modules} modules, loaded {scripts} commands",
-"note-starts-but": "imported {modules} modules, loaded {scripts} commands; {excused} may fail, for the reasons below",
+"note-starts-but": "imported {modules} modules, loaded {scripts} commands; may fail, for these reasons: {excused}",
 "note-npu": "{count}, the first is {name}; tensor computation works",
 "state-ok": "ok",
 "state-warning": "warning",
@@ -2794,7 +2798,7 @@ LOCK = r"""
 "note-requirements-but": "pip check 只报告了锁文件预期之内的问题（{count} 个）",
 "note-imports": "{list}",
 "note-starts": "已导入 {modules} 个模块，已加载 {scripts} 个命令",
-"note-starts-but": "已导入 {modules} 个模块，已加载 {scripts} 个命令；另有 {excused} 个可以失败，原因见下",
+"note-starts-but": "已导入 {modules} 个模块，已加载 {scripts} 个命令；另有 {excused} 个允许失败，原因如下",
 "note-npu": "{count} 个，第一个是 {name}；张量计算正常",
 "state-ok": "正常",
 "state-warning": "警告",
