@@ -32,4 +32,6 @@ def _newer_pin(row: NewerPin) -> Message:
     if row.needed_by:
         needed_by = joined("comma", [message("as-of.stack") if by == "stack" else by for by in row.needed_by])
         return message("as-of.needed", pin=pin, by=needed_by)
-    return message("as-of.kept" if row.is_kept else "as-of.fits", pin=pin)
+    if row.is_kept:
+        return message("as-of.kept", pin=pin)
+    return message("as-of.fits", pin=pin)
