@@ -21,7 +21,7 @@ from resolver.model.resolution import Statement
 from resolver.report.explanation.sentences import sentence
 from resolver.report.explanation.statements import grouped
 from resolver.resolve.provider import Tick
-from resolver.resolve.shortfalls import missing_extras, newer_pins, outdated_pins, skipped_releases
+from resolver.resolve.shortfalls import missing_extras, newer_pins, outdated_pins, skipped_releases, undated_pins
 from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
 
@@ -40,6 +40,7 @@ def lock_or_refutation(universe: Universe, preferences: Preferences, tick: Tick 
         skipped_releases=skipped_releases(universe, answer, preferences.skipped),
         missing_extras=missing_extras(universe, answer),
         newer_pins=tuple(newer_pins(universe, answer)),
+        as_of=replace(answer.as_of, undated=undated_pins(universe, answer)),
         outdated_pins=tuple(
             replace(row, why=statements_text(row.because)) if row.because else row
             for row in outdated_pins(universe, answer)

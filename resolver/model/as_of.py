@@ -46,7 +46,7 @@ class AsOf(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defau
     day: str = ""
     # with `auto`, the last release to appear of those that the stack pins; None if it pins none with a known day
     latest: DatedRelease | None = None
-    # with `auto`, the pinned projects for which no day is known
+    # the pins for which no day is known; without a day of the lock, those of them that the stack names
     undated: tuple[NormalizedName, ...] = ()
 
 

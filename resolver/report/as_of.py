@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from resolver.model.as_of import AUTO, NewerPin
 from resolver.model.lock import Lock
-from resolver.model.message import Message, joined, message
+from resolver.model.message import Message, first_of, joined, message
+
+_NAMED = 5  # pins without a day that are named
 
 
 def as_of_sentences(lock: Lock) -> Iterator[Message]:
@@ -22,7 +24,7 @@ def as_of_sentences(lock: Lock) -> Iterator[Message]:
     elif as_of.policy == AUTO:
         yield message("as-of.open")
     if as_of.day and as_of.undated:
-        yield message("as-of.undated", names=as_of.undated)
+        yield message("as-of.undated", names=first_of(as_of.undated, _NAMED))
     if lock.newer:
         yield message("as-of.newer", day=as_of.day, pins=joined("comma", map(_newer_pin, lock.newer)))
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import timedelta
 from itertools import chain, islice
 
+from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import ResolverError
@@ -158,6 +159,20 @@ def newer_pins(universe: Universe, resolution: Resolution) -> Iterator[NewerPin]
             needed_by=tuple(dict.fromkeys(_excluding(pin, newest))) if newest is not None else (),
             is_kept=universe.preferred.get(pin.name) == pin.version,
         )
+
+
+def undated_pins(universe: Universe, resolution: Resolution) -> tuple[NormalizedName, ...]:
+    """Return the pins for which no day is known, so that it cannot be compared with the day of the stack."""
+    if not universe.as_of.day:
+        return universe.as_of.undated
+    return tuple(pin.name for pin in resolution.pins if not _has_day(universe, pin))
+
+
+def _has_day(universe: Universe, pin: Pin) -> bool:
+    source = pin.release.source
+    if source is not None:
+        return source.committed is not None
+    return bool(universe.project(pin.name).ordered.day(pin.release.position))
 
 
 def _newest_by(project: Project, day: str) -> Version | None:

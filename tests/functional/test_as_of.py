@@ -1,0 +1,92 @@
+"""The day of a lock: in the stack, on the command line, in what is printed, and for commands that look at a lock."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.functional.workspace import Workspace
+
+_DAYS = {"1.0": "2026-01-10", "2.0": "2026-02-20", "3.0": "2026-06-01"}
+
+
+@pytest.fixture
+def dated(workspace: Workspace) -> Workspace:
+    """Three releases of a and of b, b 3.0 of which needs a 3.0."""
+    for version, day in _DAYS.items():
+        uploaded = f"{day}T00:00:00.000000Z"
+        workspace.index.add_wheel("a", version, uploaded=uploaded)
+        workspace.index.add_wheel("b", version, requires=["a>=3"] if version == "3.0" else [], uploaded=uploaded)
+    return workspace
+
+
+def test_the_day_of_a_stack_is_told_and_locked(dated: Workspace) -> None:
+    run = dated.locked_stack("a", "b==2.0")
+    assert dated.pins() == {"a": "2.0", "b": "2.0"}
+    told = "As of 2026-03-06: two weeks after b 2.0 appeared (2026-02-20), the last of what the stack names."
+    assert told in " ".join(run.stderr.split()) + " ".join(run.stdout.split())
+    assert told in dated.read("report.md")
+    latest = {"project": "b", "version": "2.0", "day": "2026-02-20"}
+    assert dated.content()["as-of"] == {"policy": "auto", "day": "2026-03-06", "latest": latest}
+
+
+def test_what_is_newer_is_locked_with_who_needs_it(dated: Workspace) -> None:
+    dated.locked_stack("a", "b==3.0", more="[policy]\nas-of = 2026-02-28\n")
+    assert dated.pins() == {"a": "3.0", "b": "3.0"}
+    assert "Newer than 2026-02-28: a 3.0 (needed by b 3.0), b 3.0 (needed by the stack)." in dated.read("report.md")
+    assert [(row["project"], row["needed-by"]) for row in dated.content()["newer"]] == [
+        ("a", ["b 3.0"]),
+        ("b", ["stack"]),
+    ]
+
+
+def test_the_command_line_goes_before_the_stack(dated: Workspace) -> None:
+    dated.locked_stack("a", more="[policy]\nas-of = 2026-02-28\n")
+    assert dated.pins() == {"a": "2.0"}
+    dated.locked("--as-of", "newest", "--upgrade")
+    assert dated.pins() == {"a": "3.0"}
+    dated.locked("--as-of", "2026-01-31", "--upgrade")
+    assert dated.pins() == {"a": "1.0"}
+
+
+def test_locking_again_keeps_what_is_newer_and_says_so(dated: Workspace) -> None:
+    dated.locked_stack("a", more="[policy]\nas-of = 'newest'\n")
+    dated.stack("a", more="[policy]\nas-of = 2026-02-28\n")
+    dated.locked()
+    assert dated.pins() == {"a": "3.0"}
+    assert "Newer than 2026-02-28: a 3.0 (kept from the previous lock)." in dated.read("report.md")
+    dated.locked("--upgrade")
+    assert dated.pins() == {"a": "2.0"}
+
+
+def test_check_solves_with_the_day_of_the_command_line(dated: Workspace) -> None:
+    dated.locked_stack("a")
+    dated.locked("--as-of", "2026-01-31", "--upgrade")
+    assert dated.run("check").status == 0
+    dated.stack("a", more="[policy]\nas-of = 2026-02-28\n")
+    assert dated.run("check").status == 4
+
+
+def test_an_index_without_upload_times_is_told(workspace: Workspace) -> None:
+    workspace.serve("a 1.0 2.0", "b 1.0")
+    workspace.locked_stack("a", "b==1.0")
+    assert workspace.pins() == {"a": "2.0", "b": "1.0"}
+    assert "the index states no upload times of b" in workspace.read("report.md")
+    workspace.locked("--as-of", "2026-02-28")
+    assert "No upload time is known of a, b: they count as old enough." in workspace.read("report.md")
+
+
+def test_explain_says_which_newer_release_appeared_later(dated: Workspace) -> None:
+    dated.locked_stack("a", more="[policy]\nas-of = 2026-02-28\n")
+    run = dated.run("explain", "demo", "--package", "a")
+    assert run.status == 0
+    assert "1 of them appeared after 2026-02-28, the day whose releases this stack prefers." in " ".join(
+        run.stdout.split()
+    )
+
+
+@pytest.mark.parametrize("written", ["2026-02-30", "yesterday", "2026-02-28T12:00:00"])
+def test_a_day_that_is_none_is_refused(dated: Workspace, written: str) -> None:
+    dated.stack("a")
+    run = dated.run("lock", "demo", "--as-of", written)
+    assert run.status == 2
+    assert "neither a day such as 2026-03-01 nor `auto` or `newest`" in run.stderr
