@@ -71,6 +71,8 @@ def summary(
     pins = ", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in requested)
     lines = [styled(translate(locked, language), color, "bold"), *wrapped(pins, "  ", "  ", columns)]
     for sentence in as_of_sentences(lock):
+        if sentence.code == "as-of.open":
+            continue  # nothing is to be known of it here; the report says it
         lines += wrapped(translate(sentence, language), "", "  ", columns)
     change = _changed(lock, folder, written=written, moved=moved)
     text = translate(change, language)

@@ -244,6 +244,8 @@ def builds(workspace: Workspace, index: LoopbackIndex) -> Workspace:
         path = workspace.matrices / "facts" / "torch-npu.toml"
         workspace.facts("torch-npu", rows) if at == 0 else path.write_text(path.read_text() + rows)
     workspace.serve("triton 3.0", "nvidia-cublas 3.0")
+    for old in ("2.2.2", "2.5.1"):  # which facts are about
+        index.add_wheel("torch", old)
     shutil.copy(REPOSITORY / "matrices" / "facts" / "torch.toml", workspace.matrices / "facts")  # as shipped
     return workspace
 
