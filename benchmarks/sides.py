@@ -155,6 +155,7 @@ class Ours(Side):
         if case.check:
             return [str(self.program), "check", self.set.stack, *places]
         how = [*(["--offline"] if case.offline else []), *(["--anew"] if case.anew else [])]
+        how += ["--as-of", "newest"]  # as uv does, so that both solve the same
         return [str(self.program), "lock", self.set.stack, *places, *how]
 
     def variables(self) -> dict[str, str]:
