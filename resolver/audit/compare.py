@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 from packaging.utils import NormalizedName, canonicalize_name
+from packaging.version import Version
 
 from resolver.errors import ResolverError
 from resolver.index.locked_files import files_by_name, page_of, prefetch_pins
@@ -102,14 +103,30 @@ class OutOfReach(msgspec.Struct, frozen=True):
     why: str
 
 
+class NewerRelease(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest final release of a project that is installed, where that is newer than the pin."""
+
+    # the normalised name, and the pinned version
+    project: NormalizedName
+    version: str
+    # the newest version on the index that the lock names, not yanked; whether anything else admits it is not looked at
+    newest: str
+    # whether a line of the stack names the project
+    is_requested: bool
+
+
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """The result: the number of `files`, and of those `unhashed` on their page; `sources` are projects from git."""
+    """The result: the number of `files`, and of those `unhashed` on their page; `sources` are projects from git.
+
+    `newer` are the pins of which there are newer releases by now.
+    """
 
     changes: tuple[Change, ...]
     files: int
     unhashed: int
     sources: tuple[NormalizedName, ...]
     out_of_reach: tuple[OutOfReach, ...]
+    newer: tuple[NewerRelease, ...] = ()
 
 
 def pins_of(lock: Lock) -> tuple[LockedPin, ...]:
@@ -140,6 +157,8 @@ def compare(lock: Lock, catalog: Catalog) -> Compared:
     prefetch_pins(served, catalog)
     changes: list[Change] = []
     failed: dict[tuple[str, str], list[NormalizedName]] = {}
+    newer: list[NewerRelease] = []
+    installed = {pin.name for pin in lock.pin}
     files = unhashed = 0
     for pin in served:
         name = canonicalize_name(pin.name)
@@ -152,6 +171,10 @@ def compare(lock: Lock, catalog: Catalog) -> Compared:
         files += len(pin.file)
         unhashed += sum(offered[file.name][-1].sha256 == "" for file in pin.file if file.name in offered)
         changes += _changes(pin, page, offered)
+        newest = _newest(page)
+        if pin.name in installed and newest is not None and newest > Version(pin.version):
+            is_requested = pin.name in lock.requested_projects
+            newer.append(NewerRelease(project=name, version=pin.version, newest=str(newest), is_requested=is_requested))
     return Compared(
         changes=tuple(dict.fromkeys(changes)),
         files=files,
@@ -160,7 +183,20 @@ def compare(lock: Lock, catalog: Catalog) -> Compared:
         out_of_reach=tuple(
             OutOfReach(index, tuple(dict.fromkeys(names)), why) for (index, why), names in failed.items()
         ),
+        newer=tuple({row.project: row for row in newer}.values()),
     )
+
+
+def _newest(page: Page | None) -> Version | None:
+    """Return the newest final release on a page that has a file which is not yanked."""
+    newest = None
+    for spelled, files in page.releases.items() if page is not None else ():
+        version = text.version(spelled)
+        if version is None or version.is_prerelease or all(file.yanked is not None for file in files):
+            continue
+        if newest is None or version > newest:
+            newest = version
+    return newest
 
 
 def _changes(pin: LockedPin, page: Page | None, offered: Mapping[str, Sequence[File]]) -> Iterator[Change]:

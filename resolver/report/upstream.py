@@ -29,6 +29,11 @@ def change_lines(compared: Compared, old: Sequence[LockedFact], days: int) -> It
         yield message(
             "upstream.out-of-reach", index=row.index, projects=first_of(row.projects, _SOME), why=escaped(row.why)
         )
+    if compared.newer:
+        requested = [row for row in compared.newer if row.is_requested]
+        named = first_of([f"{row.project} {row.version} → {row.newest}" for row in requested], _SOME)
+        code = "upstream.newer-named" if requested else "upstream.newer"
+        yield message(code, count=len(compared.newer), named=named)
     if compared.sources:
         yield message("upstream.sources", projects=first_of(compared.sources, _SOME))
     if old:
@@ -81,6 +86,7 @@ def compared_json(compared: Compared) -> dict[str, Any]:
         "files_without_hash": compared.unhashed,
         "from_git": list(compared.sources),
         "out_of_reach": to_builtins(compared.out_of_reach),
+        "newer": to_builtins(compared.newer),
     }
 
 

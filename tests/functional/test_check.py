@@ -320,8 +320,9 @@ def test_all_that_can_change_upstream(eleven: Workspace, index: LoopbackIndex) -
     index.remove("unsafe", "unsafe-1.0-py3-none-any.whl")
     run = upstream(eleven)
     assert (run.status, run.stderr) == (5, "")
-    head, *told, end = run.stdout.splitlines()
+    head, *told, newer, end = run.stdout.splitlines()
     assert (head, end) == ("demo for there: current", "  12 files were compared with their index pages")
+    assert newer == "  1 project has a newer release by now: pulled 1.0 → 2.0"
     changes = "two hashes, gone, different hash, yanked since, quarantined, gone, gone, deprecated, archived, gone"
     assert [line.partition(": ")[0].strip() for line in told] == changes.split(", ")
     assert "  yanked since: taken-back 1.0 on `pypi`, reason: it ate \\x1b[2J data\n" in run.stdout
@@ -329,6 +330,7 @@ def test_all_that_can_change_upstream(eleven: Workspace, index: LoopbackIndex) -
     told = upstream(eleven, "--json")
     assert (told.status, told.json["status"], told.stderr) == (5, "changed", "")
     (row,) = told.json["locks"]
+    assert [(new["project"], new["newest"]) for new in row["upstream"]["newer"]] == [("pulled", "2.0")]
     changes = row["upstream"]["changes"]
     assert {change["project"] for change in changes if not change["grave"]} == {"obsolete", "retired", "thinner"}
     assert {change["kind"] for change in changes} == {"twofold", "gone", "rehashed", "yanked", "marked"}
