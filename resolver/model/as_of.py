@@ -59,7 +59,8 @@ class NewerPin(
     project: NormalizedName
     version: str
     day: str
-    # what admits no release of that day: releases as `name version`, or `stack`; empty if none of them can be used
+    # what does not admit the newest release of that day: releases as `name version`, or `stack`; empty if nothing does
+    # so by itself, or no release of that day can be used
     needed_by: tuple[str, ...] = ()
     # whether it is only there because the previous lock has it
     is_kept: bool = False

@@ -7,7 +7,7 @@ the set of its day, and the newest releases of today are the likeliest to break 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from packaging.utils import NormalizedName
 
@@ -22,11 +22,21 @@ GRACE = dt.timedelta(days=14)  # after the last of what a stack pins: for the fi
 ProjectOf = Callable[[NormalizedName], Project]
 
 
-def day_of(problem: Problem, project: ProjectOf) -> AsOf:
-    """Return the day of a problem's policy. With `auto`, it follows from what the stack pins.
+def decisive_lines(problem: Problem) -> list[Requirement]:
+    """Return the lines of a stack about indexes from which its day follows; none if it does not follow from any."""
+    lines = [root.need for root in problem.stack.requirements if isinstance(root.need, Requirement)]
+    applying = [need for need in lines if _applies(need, problem)]
+    is_any_pinned = any(need.url or _is_pinned(need) for need in applying)
+    if problem.policy.as_of != AUTO or not is_any_pinned:
+        return []
+    return [need for need in applying if not need.url and _is_bounded(need)]
 
-    That is what its lines name with `==`, what facts about these releases name so, and commits. If there is any, it is
-    the first day on which each line of the stack, and each such requirement of a fact, could be met, and two weeks.
+
+def day_of(problem: Problem, project: ProjectOf) -> AsOf:
+    """Return the day of a problem's policy.
+
+    With `auto`, the day is two weeks after the first day on which every bounded line of the stack, and every `==` that
+    a fact adds to a pinned release, could be met. There is none if neither a line nor a commit pins a release.
     `project` looks a project up. Raises IndexFailure where that fails.
     """
     policy = problem.policy.as_of
@@ -34,11 +44,9 @@ def day_of(problem: Problem, project: ProjectOf) -> AsOf:
         return AsOf(policy=NEWEST)
     if policy != AUTO:
         return AsOf(policy=policy, day=policy)
-    lines = _Lines(problem, project)
-    if not lines.is_any_pinned:
-        return AsOf(policy=AUTO)
-    dated = [release for release in lines.first_releases if release.day]
-    undated = tuple(sorted({release.project for release in lines.first_releases if not release.day}))
+    named = [*_commits(problem), *_first_releases(problem, project)]
+    dated = [release for release in named if release.day]
+    undated = tuple(sorted({release.project for release in named if not release.day}))
     if not dated:
         return AsOf(policy=AUTO, undated=undated)
     latest = max(dated, key=lambda release: (release.day, release.project))
@@ -46,53 +54,49 @@ def day_of(problem: Problem, project: ProjectOf) -> AsOf:
     return AsOf(policy=AUTO, day=day.isoformat(), latest=latest, undated=undated)
 
 
-class _Lines:
-    """The first release that meets each line of a stack with a bound, and each pin of a fact about such a release."""
+def _commits(problem: Problem) -> Iterator[DatedRelease]:
+    """Yield the commits that lines of the stack take projects from."""
+    for root in problem.stack.requirements:
+        need = root.need
+        if isinstance(need, Requirement) and need.url and _applies(need, problem):
+            source = problem.sources[need.url]
+            day = source.committed.isoformat() if source.committed is not None else ""
+            yield DatedRelease(project=need.name, version=str(source.version), day=day)
 
-    def __init__(self, problem: Problem, project: ProjectOf) -> None:
-        self._problem = problem
-        self._project = project
-        # whether a line or a commit pins a release
-        self.is_any_pinned = False
-        # by line, in the order of the stack, then those of facts
-        self.first_releases: list[DatedRelease] = []
-        self._waiting = [root.need for root in problem.stack.requirements]
-        for need in self._waiting:  # which grows
-            if isinstance(need, Requirement) and self._applies(need):
-                self._add(need)
 
-    def _applies(self, need: Requirement) -> bool:
-        return need.marker is None or need.marker.evaluate(self._problem.target.markers)
-
-    def _add(self, need: Requirement) -> None:
-        if need.url:
-            self._add_commit(need)
-            return
-        is_pinned = any(map(is_pin, need.specifier))
-        if not is_pinned and not any(specifier.operator in (">=", ">", "~=", "==") for specifier in need.specifier):
-            return
-        releases = self._project(need.name)
-        admitted = releases.mask(need.specifier)
-        positions = list(releases.positions(admitted & releases.stable or admitted))
+def _first_releases(problem: Problem, project: ProjectOf) -> list[DatedRelease]:
+    """Return the first release that meets each decisive line, and each pin of a fact about a release pinned so."""
+    releases: dict[DatedRelease, None] = {}
+    waiting = decisive_lines(problem)
+    for need in waiting:  # which grows
+        of_project = project(need.name)
+        admitted = of_project.mask(need.specifier)
+        positions = list(of_project.positions(admitted & of_project.stable or admitted))
         if not positions:
-            return
-        first = min(positions, key=releases.ordered.day)
-        version = str(releases.versions[first])
-        release = DatedRelease(project=need.name, version=version, day=releases.ordered.day(first))
-        if release in self.first_releases:
-            return
-        self.first_releases.append(release)
-        if is_pinned:
-            self.is_any_pinned = True
-            for fact in releases.facts_about(first, facts.Requires):
-                self._waiting += filter(_is_pin_of_fact, fact.needs)
-
-    def _add_commit(self, need: Requirement) -> None:
-        source = self._problem.sources[need.url]
-        day = source.committed.isoformat() if source.committed is not None else ""
-        self.first_releases.append(DatedRelease(project=need.name, version=str(source.version), day=day))
-        self.is_any_pinned = True
+            continue
+        first = min(positions, key=of_project.ordered.day)
+        release = DatedRelease(
+            project=need.name, version=str(of_project.versions[first]), day=of_project.ordered.day(first)
+        )
+        if release in releases:
+            continue
+        releases[release] = None
+        if _is_pinned(need):
+            for fact in of_project.facts_about(first, facts.Requires):
+                pins = [need for need in fact.needs if isinstance(need, Requirement) and _is_pinned(need)]
+                waiting += [need for need in pins if _applies(need, problem)]
+    return list(releases)
 
 
-def _is_pin_of_fact(need: facts.Need) -> bool:
-    return isinstance(need, Requirement) and any(map(is_pin, need.specifier))
+def _applies(need: Requirement, problem: Problem) -> bool:
+    """Return whether the marker of a requirement holds for the target."""
+    return need.marker is None or need.marker.evaluate(problem.target.markers)
+
+
+def _is_pinned(need: Requirement) -> bool:
+    return any(map(is_pin, need.specifier))
+
+
+def _is_bounded(need: Requirement) -> bool:
+    """Return whether a requirement keeps old releases out."""
+    return any(specifier.operator in (">=", ">", "~=", "==", "===") for specifier in need.specifier)

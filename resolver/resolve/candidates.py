@@ -37,7 +37,7 @@ from resolver.model.dependency import (
 from resolver.model.problem import Problem
 from resolver.model.release import Release, Source
 from resolver.model.requirement import Requirement, Value
-from resolver.resolve.as_of import day_of
+from resolver.resolve.as_of import day_of, decisive_lines
 from resolver.resolve.project import OrderedReleases, Project, is_pin, is_put_last, of_source
 
 
@@ -113,10 +113,12 @@ class Candidates:
 
     @cached_property
     def as_of(self) -> AsOf:
-        """The day whose releases are preferred. With the policy `auto`, looks up the projects that the stack pins.
+        """Return the day whose releases are preferred. With the policy `auto`, look up the projects that decide it.
 
         Must be known before anything is prefetched, as look-ahead must not wait for a page.
         """
+        if named := decisive_lines(self.problem):
+            self.catalog.prefetch((need.name, need.specifier) for need in named)  # all at once, not one by one
         return day_of(self.problem, self.project)
 
     def project(self, name: NormalizedName, lookup: Lookup | None = None) -> Project:

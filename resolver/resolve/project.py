@@ -197,7 +197,7 @@ class Project:
         yield from later
 
     def is_later(self, position: int, day: str) -> bool:
-        """Whether a release was uploaded after a day; one without a known time counts as old enough."""
+        """Return whether a release was uploaded after a day; one without a known time counts as old enough."""
         return bool(day) and self.source is None and self.ordered.day(position) > day
 
     def is_preferred_to(self, position: int, other: int, day: str = "") -> bool:

@@ -106,7 +106,7 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         # before a final release gives way to a pre-release, what rules it out is reconsidered
         stable = pin is not None and isinstance(pin.chosen, Release) and not pin.version.is_prerelease
         find = partial(self._universe.candidates, identifier, demand, banned, stable=stable)
-        if identifier.name in self._universe.bounded_projects:
+        if identifier.kind is PackageKind.PROJECT and identifier.name in self._universe.bounded_projects:
             return _Uncached(partial(self._within_bounds, identifier, find))
         return find
 

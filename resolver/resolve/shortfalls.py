@@ -156,7 +156,7 @@ def newer_pins(universe: Universe, resolution: Resolution) -> Iterator[NewerPin]
             project=pin.name,
             version=str(pin.version),
             day=project.ordered.day(pin.release.position),
-            needed_by=tuple(dict.fromkeys(_excluding(pin, newest))) if newest is not None else (),
+            needed_by=tuple(dict.fromkeys(_excluding(resolution, pin, newest))) if newest is not None else (),
             is_kept=universe.preferred.get(pin.name) == pin.version,
         )
 
@@ -186,14 +186,21 @@ def _newest_by(project: Project, day: str) -> Version | None:
     return None
 
 
-def _excluding(pin: Pin, version: Version) -> Iterator[str]:
-    """Yield who requires a pin and does not admit a version: `stack`, or a release as `name version`."""
+def _excluding(resolution: Resolution, pin: Pin, version: Version) -> Iterator[str]:
+    """Yield who requires or bounds a pin and does not admit a version: `stack`, or a release as `name version`."""
     for origin in pin.because:
         if not isinstance(origin, (StackLine, NeedLine)):
             continue
         need = text.requirement(origin.text)
         if need.name == pin.name and not need.specifier.contains(version, prereleases=True):
             yield "stack" if isinstance(origin, StackLine) else origin.parent
+    for fact in resolution.problem.facts:
+        bounding = resolution.pin(fact.package) if isinstance(fact, facts.Constrains) else None
+        if bounding is None or not fact.applies_to(bounding.version):
+            continue
+        for bound in facts.bounds_of(fact):
+            if bound.name == pin.name and not bound.specifier.contains(version, prereleases=True):
+                yield f"{bounding.name} {bounding.version}"
 
 
 # --- releases newer than a pin that cannot be used because of a source archive without static metadata

@@ -50,6 +50,7 @@ from resolver.resolve.needs import (
     is_built_here,
     requirement_lines,
 )
+from resolver.resolve.project import is_pin
 
 # How many of a project's archives without static metadata are opened before older ones are given up.
 _IN_VAIN = 3
@@ -192,12 +193,29 @@ class Universe(Candidates):
         return tuple(map(text.name, lines.extras)) if lines is not None else ()
 
     def extra_requirements(self, name: NormalizedName, release: Release, extra: NormalizedName) -> list[Requirement]:
-        """Return what an extra of a release requires, with a bound, of the project that has the name of the extra."""
+        """Return the bounds that an extra of a release puts on the project of the extra's name, as far as they count.
+
+        Facts go before them: a bound does not count if a fact about this release names the other project, or one about
+        the other project names this one. Neither does a pin (`vllm==0.10.1`): it says what was tried, not what works.
+        """
         lines = self._readable_lines(name, release)
-        if lines is None:
+        if lines is None or self._is_spoken_of(name, release.version, extra):
             return []
         needs = self._markers.requirements(release.file.filename, lines.requires, extra)
-        return [need for need in needs if need.name == extra and not need.url and str(need.specifier)]
+        return [
+            need
+            for need in needs
+            if need.name == extra and not need.url and str(need.specifier) and not any(map(is_pin, need.specifier))
+        ]
+
+    def _is_spoken_of(self, name: NormalizedName, version: Version, other: NormalizedName) -> bool:
+        """Return whether a fact about a release names another project, or one about that project names this one."""
+        for fact in self.problem.facts:
+            if fact.is_about(name, version) and other in facts.projects_named_by(fact):
+                return True
+            if fact.package == other and name in facts.projects_named_by(fact):
+                return True
+        return False
 
     def _readable_lines(self, name: NormalizedName, release: Release) -> ReleaseRequirements | None:
         try:

@@ -13,7 +13,7 @@ from resolver.model.as_of import AsOf, DatedRelease
 from resolver.resolve.shortfalls import newer_pins
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
-from tests.problems import pins, problem, requires, solved, taken, with_sources
+from tests.problems import constrains, pins, problem, requires, solved, taken, with_sources
 from tests.property.worlds import stack_inputs
 
 _DAYS = {"1": "2026-01-10", "2": "2026-02-20", "3": "2026-03-01", "4": "2026-04-01"}
@@ -105,6 +105,13 @@ def test_a_lock_says_for_whom_a_pin_is_newer() -> None:
     resolution = solved(universe.problem, catalog)
     rows = {row.project: (row.version, row.needed_by) for row in newer_pins(universe, resolution)}
     assert rows == {"a": ("4", ("stack",)), "b": ("4", ("a 4",)), "c": ("3", ("stack",))}
+
+
+def test_a_bound_counts_among_those_that_need_a_newer_release() -> None:
+    catalog = index("a", "b")
+    stack = problem("a", "b==1", facts=[constrains("b", "", "a>=3")], as_of="2026-02-20")
+    rows = list(newer_pins(Universe(stack, catalog), solved(stack, catalog)))
+    assert [(row.project, row.version, row.needed_by) for row in rows] == [("a", "3", ("b 1",))]
 
 
 def test_what_the_previous_lock_has_is_kept() -> None:

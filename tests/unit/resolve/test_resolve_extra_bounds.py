@@ -6,7 +6,7 @@ import pytest
 
 from resolver.model.fact import Fact
 from tests.datacatalog import DataCatalog
-from tests.problems import constrains, pins, problem, requires, solved
+from tests.problems import collides, constrains, pins, problem, requires, solved
 
 
 def index(newest: str = 'torch>=2.6; extra == "torch"') -> DataCatalog:
@@ -73,6 +73,53 @@ def test_a_fact_that_speaks_of_both_goes_before_it(fact: Fact) -> None:
     assert unmet("models", "torch==2.5", catalog=catalog, facts=(fact,)) == []
 
 
-def test_locking_again_gives_the_same() -> None:
-    stack = problem("models", "torch==2.5")
-    assert pins(stack, index(), preferred={"models": "4", "torch": "2.5"}) == {"models": "4", "torch": "2.5"}
+def with_extra(name: str, version: str, line: str, extra: str, catalog: DataCatalog) -> None:
+    catalog.add_wheel(name, version, [f'{line}; extra == "{extra}"'], extras=[extra])
+
+
+def test_bounds_that_contradict_each_other_give_the_same_again() -> None:
+    catalog = DataCatalog({"x": {"2": [], "1": []}})
+    with_extra("a", "1", "x>=2", "x", catalog)
+    with_extra("b", "1", "x<2", "x", catalog)
+    stack = problem("a", "b", "x")
+    first = pins(stack, catalog)
+    assert first == {"a": "1", "b": "1", "x": "2"}
+    assert pins(stack, catalog, preferred=first) == first
+
+
+def test_one_bound_is_not_met_at_the_cost_of_others() -> None:
+    catalog = DataCatalog({"x": {"2": [], "1": []}})
+    for name in ("a", "b", "c"):
+        with_extra(name, "1", "x>=2", "x", catalog)
+    with_extra("d", "1", "x<2", "x", catalog)
+    assert unmet("a", "b", "c", "d", "x", catalog=catalog) == [("d", "x<2", "2")]
+
+
+@pytest.mark.parametrize("bound", ["torch==2.6.*", "torch~=2.6.0"])
+def test_an_upper_bound_is_no_lower_bound_for_older_releases(bound: str) -> None:
+    catalog = DataCatalog({"torch": {"2.7": [], "2.5": []}})
+    with_extra("models", "2", bound, "torch", catalog)
+    with_extra("models", "1", "torch==2.5.*", "torch", catalog)
+    assert pins(problem("models", "torch"), catalog) == {"models": "1", "torch": "2.5"}
+
+
+def test_a_pin_in_the_extra_of_an_older_release_is_no_bound_either() -> None:
+    catalog = DataCatalog({"torch": {"2.5": []}})
+    with_extra("models", "5", "torch>=2.6", "torch", catalog)
+    with_extra("models", "4", "torch==2.1", "torch", catalog)
+    assert pins(problem("models", "torch"), catalog) == {"models": "4", "torch": "2.5"}
+
+
+def test_a_fact_about_an_older_release_goes_before_its_extra() -> None:
+    catalog = DataCatalog({"torch": {"2.5": []}})
+    with_extra("models", "5", "torch>=2.6", "torch", catalog)
+    with_extra("models", "4", "torch<2.2", "torch", catalog)
+    facts = [requires("models", "==4", "torch>=2.3")]
+    assert pins(problem("models", "torch", facts=facts), catalog) == {"models": "4", "torch": "2.5"}
+
+
+def test_a_module_of_the_name_of_a_bounded_project_is_no_project() -> None:
+    catalog = DataCatalog({"triton": {"2": []}, "triton-ascend": {"1": []}})
+    catalog.add_wheel("liger", "1", ["triton", 'triton<3; extra == "triton"'], extras=["triton"])
+    facts = [collides("triton-ascend", "", "triton", "triton"), constrains("liger", "", "triton<3")]
+    assert pins(problem("liger", facts=facts), catalog) == {"liger": "1", "triton": "2"}
