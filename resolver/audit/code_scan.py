@@ -62,7 +62,10 @@ class FoundBound(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_news(self) -> bool:
-        """Whether only the code says it, and goes no further without."""
+        """Return whether a check is worth a draft.
+
+        It is if it refuses, disables or states, and neither the metadata nor a fact says it.
+        """
         known = self.is_required or bool(self.facts)
         return self.is_project and not known and self.check.effect in _BINDING
 

@@ -26,6 +26,7 @@ from resolver.audit.version_expressions import (
     constant_of,
     last_name,
     opposite,
+    parts_of,
 )
 from resolver.model import text
 
@@ -154,11 +155,9 @@ class _Scanner:
             case ast.If():
                 self._scan_if(statement, place)
             case ast.Assert(test=test):
-                comparisons = self._names.comparisons(test)
-                self._add_all(statement, comparisons, Effect.REFUSES, place, not _is_any(test))
+                self._add_condition(statement, test, False, Effect.REFUSES, place)
             case ast.Return(value=value) if value is not None:
-                comparisons = self._names.comparisons(value)
-                self._add_all(statement, comparisons, Effect.DISABLES, place, True)
+                self._add_condition(statement, value, False, Effect.DISABLES, place)
                 self._scan_calls(statement, place)
             case ast.Assign(targets=[target], value=value):
                 self._names.remember_assignment(target, value)
@@ -174,15 +173,12 @@ class _Scanner:
     def _scan_if(self, statement: ast.If, place: _Place) -> None:
         """Read an `if`: its body runs if the comparisons hold, its `else` if they do not."""
         test = statement.test
-        comparisons = self._names.comparisons(test)
         effect = _effect_of(statement.body)
         otherwise = _effect_of(statement.orelse)
         if effect is not Effect.DECIDES or otherwise is Effect.DECIDES:
-            # `if a and version < 2: raise` refuses version < 2 only where a holds
-            accepted = [opposite(comparison) for comparison in comparisons]
-            self._add_all(statement, accepted, effect, place, not _is_all(test))
+            self._add_condition(statement, test, True, effect, place)
         else:
-            self._add_all(statement, comparisons, otherwise, place, not _is_any(test))
+            self._add_condition(statement, test, False, otherwise, place)
         self.scan(statement.body, place.on(test))
         self.scan(statement.orelse, place.on(test, negated=True))
 
@@ -217,20 +213,28 @@ class _Scanner:
             case _:
                 pass
 
-    def _add_all(
+    def _add_condition(
         self,
         statement: ast.stmt,
-        comparisons: Sequence[Comparison],
+        test: ast.expr,
+        outcome: bool,
         effect: Effect,
         place: _Place,
-        exact: bool,
     ) -> None:
-        """Add checks. One that is not `exact` holds only if the rest of its condition does."""
-        test = getattr(statement, "test", None)
-        if not exact and test is not None:
-            place = place.on(test)
-        for comparison in comparisons:
-            self._add(statement, comparison, effect, place)
+        """Add the checks of a condition on whose `outcome` the effect follows.
+
+        `if a and version < 2: raise` refuses version < 2 only where a holds.
+        """
+        # its text is made once: it may have thousands of parts
+        conditional = place
+        if not isinstance(statement, ast.Return):
+            conditional = place.on(test)
+        for part in parts_of(test, outcome):
+            reached = place if part.decides else conditional
+            for comparison in self._names.comparisons(part.test):
+                accepts_opposite = part.negated != outcome
+                accepted = opposite(comparison) if accepts_opposite else comparison
+                self._add(statement, accepted, effect, reached)
 
     def _add(
         self,
@@ -287,18 +291,6 @@ def _effect_of(body: Sequence[ast.stmt]) -> Effect:
             case _:
                 pass
     return effect
-
-
-def _is_all(test: ast.expr) -> bool:
-    """Return whether a condition holds only if several others hold: `a and b`, `1 <= a < 2`."""
-    if isinstance(test, ast.Compare):
-        return len(test.ops) > 1
-    return isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
-
-
-def _is_any(test: ast.expr) -> bool:
-    """Return whether a condition holds if one of several holds."""
-    return isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or)
 
 
 def _bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:

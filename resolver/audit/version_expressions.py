@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import ChainMap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from packaging.utils import NormalizedName
@@ -61,10 +61,13 @@ _PROJECTS: Final = {
     "attr": "attrs",
     "cv2": "opencv-python",
     "flash_attn_interface": "flash-attn",
-    "google": "protobuf",
+    "google.protobuf": "protobuf",
     "sklearn": "scikit-learn",
     "yaml": "pyyaml",
 }
+
+# Packages that many projects share: their modules are `google-auth`, `google-cloud-storage`.
+_NAMESPACES: Final = frozenset({"google", "google.cloud"})
 
 # Modules that are no project: what runs Python, and the standard library's own.
 _NO_PROJECTS: Final = frozenset({"platform", "python", "re", "sqlite3", "ssl", "sys", "version"})
@@ -99,6 +102,16 @@ class Comparison(NamedTuple):
     specifier: str
 
 
+class Part(NamedTuple):
+    """A part of a condition without `and`, `or` and `not`."""
+
+    test: ast.expr
+    # Whether the condition has it behind an odd number of `not`.
+    negated: bool
+    # Whether the condition comes out as asked for by this part alone, whatever the others are.
+    decides: bool
+
+
 class Names:
     """What the names in one file stand for, as far as its statements were read."""
 
@@ -119,15 +132,17 @@ class Names:
             if statement.level == 0 and statement.module:
                 for alias in statement.names:
                     name = alias.asname or alias.name
-                    module = statement.module.partition(".")[0]
+                    module = statement.module
+                    top = module.partition(".")[0]
                     if alias.name in _VERSION_ATTRIBUTES and alias.name != "version":
-                        self._names[name] = Release(_project(module))
-                    elif alias.name[:1].islower() and module not in ("packaging", "importlib"):
-                        self._names[name] = Module(_project(module))
+                        self._names[name] = Release(_project_of_module(module))
+                    elif alias.name[:1].islower() and top not in ("packaging", "importlib"):
+                        self._names[name] = Module(_project_of_module(f"{module}.{alias.name}"))
             return
         for alias in statement.names:
-            module = alias.name.partition(".")[0]
-            self._names[alias.asname or module] = Module(_project(module))
+            top = alias.name.partition(".")[0]
+            module = alias.name if alias.asname else top
+            self._names[alias.asname or top] = Module(_project_of_module(module))
 
     def remember_assignment(self, target: ast.expr, value: ast.expr) -> None:
         """Remember that a name stands for a version from now on, or no longer does."""
@@ -146,12 +161,8 @@ class Names:
                     self._names[name] = meaning
 
     def comparisons(self, test: ast.expr) -> list[Comparison]:
-        """Return the comparisons in a condition, as they are when it is true."""
+        """Return the comparisons that one part of a condition consists of."""
         match test:
-            case ast.BoolOp(values=values):
-                return [found for value in values for found in self.comparisons(value)]
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return [opposite(found) for found in self.comparisons(operand)]
             case ast.Compare():
                 return self._chain(test)
             case ast.Call():
@@ -267,6 +278,15 @@ def _project(module: str) -> NormalizedName:
     return text.name(_PROJECTS.get(module, module))
 
 
+def _project_of_module(module: str) -> NormalizedName:
+    """Return the project that has a module, of which the dotted name is given."""
+    name, _, rest = module.partition(".")
+    while name in _NAMESPACES and rest:
+        part, _, rest = rest.partition(".")
+        name = f"{name}.{part}"
+    return _project(name)
+
+
 def constant_of(elements: Sequence[ast.expr]) -> Constant | None:
     """Return the version that a tuple of numbers spells."""
     numbers = [element.value for element in elements if isinstance(element, ast.Constant)]
@@ -297,6 +317,27 @@ def _specifier(sign: str, constant: Constant) -> str:
             case _:
                 pass
     return f"{sign}{version}"
+
+
+def parts_of(test: ast.expr, outcome: bool) -> Iterator[Part]:
+    """Yield the parts of a condition, and whether each alone makes it come out as `outcome`.
+
+    Each part of `a or not b` alone makes it true; it takes both to make it false.
+    """
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            for part in parts_of(operand, not outcome):
+                yield part._replace(negated=not part.negated)
+        case ast.BoolOp(op=operator, values=values):
+            each_decides = isinstance(operator, ast.Or) == outcome
+            for value in values:
+                for part in parts_of(value, outcome):
+                    yield part._replace(decides=part.decides and each_decides)
+        case ast.Compare(ops=operators) if len(operators) > 1:
+            # `1 <= a < 2` is true if both hold
+            yield Part(test, negated=False, decides=not outcome)
+        case _:
+            yield Part(test, negated=False, decides=True)
 
 
 def opposite(comparison: Comparison) -> Comparison:

@@ -202,14 +202,14 @@ def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Set
 
 def _warn_of_binaries(parts: Sequence[_Part], folder: Path, catalogs: Catalogs, run: Settings) -> None:
     """Warn of what the binaries in the folder need and their locks do not have."""
-    told: set[Message] = set()
+    warned: set[Message] = set()
     for part in parts:
         judged = judge_lock(part.lock, part.problem, from_folder(folder, catalogs))
         sentences = [fault_sentence(wheel, fault) for wheel, fault in judged.faults]
         sentences += [message("linkage.unread", names=judged.unread)] if judged.unread else []
         for sentence in sentences:
-            if sentence not in told:
-                told.add(sentence)
+            if sentence not in warned:
+                warned.add(sentence)
                 run.progress.warn(sentence)
 
 

@@ -170,17 +170,20 @@ def _require_own_name(document: Document[StackFile], path: Path, matrices: Path)
 
 
 def readings_folder(matrices: Path) -> Path:
-    """The folder of the readings of source archives that ship with the facts (see `index/store/readings`)."""
+    """Return the folder of the readings of source archives that ship with the facts (see `index/store/readings`)."""
     return matrices / "archives"
 
 
 def wheels_folder(matrices: Path) -> Path:
-    """The folder of the requirements of paired releases' wheels (see `index/store/readings`); no lock uses it."""
+    """Return the folder of the requirements of paired releases' wheels (see `index/store/readings`).
+
+    No lock uses it.
+    """
     return matrices / "wheels"
 
 
 def linkage_folder(matrices: Path) -> Path:
-    """The folder of what was read of wheels' binaries (see `index/store/linkage_readings`)."""
+    """Return the folder of what was read of wheels' binaries (see `index/store/linkage_readings`)."""
     return matrices / "linkage"
 
 

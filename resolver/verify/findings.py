@@ -102,7 +102,7 @@ def is_shared() -> bool:
 
 
 def show_nothing(_: str) -> None:
-    """Take a line of progress where nobody looks."""
+    """Ignore a line of progress."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 The process imports torch once and forks for each thing that is started, so that only what is not yet imported takes
 time, and nothing that is started can do harm to the rest. A child gets a session of its own: whatever it leaves behind
-is killed with it. It says with one line in a pipe how it went, no longer than what a pipe holds without a reader.
+is killed with it, unless it made a session of its own. It says with one line in a pipe how it went, no longer than what
+a pipe holds without a reader.
 
 This process runs no Python thread. Libraries that torch loads may have threads: those of OpenBLAS see to forks
 themselves, those of OpenMP begin with the first computation. A child that hangs nevertheless is late, like any other.
@@ -26,7 +27,7 @@ START_OPTION = "--start"
 _LONGEST_TEXT = 700  # characters of an error: an answer fits into a pipe, which holds 64 KiB
 _LONGEST_CHAIN = 20
 _PAUSE = 0.02
-_GRACE = 5
+_GRACE = 5  # seconds beyond the limit in which a child has to end
 
 
 class _Child(NamedTuple):
@@ -114,14 +115,18 @@ class _Children:
         self._running[process] = _Child(number, reader, time.monotonic())
 
     def _end_some(self) -> bool:
-        """Tell of the children that have ended, and end those that are late; return if there were any."""
+        """Tell of the children that have ended, and end those that are late; return if there were any.
+
+        A child that waits for a driver may not end when it is killed: it is told late, and left.
+        """
         ended = False
         for process, child in list(self._running.items()):
-            late = time.monotonic() - child.begun > self._seconds
+            age = time.monotonic() - child.begun
+            late = age > self._seconds
             if late:
                 _kill_session(process)
-            done, status = os.waitpid(process, 0 if late else os.WNOHANG)
-            if done == 0:
+            done, status = os.waitpid(process, os.WNOHANG)
+            if done == 0 and age <= self._seconds + _GRACE:
                 continue
             _kill_group(process)  # what it left behind
             del self._running[process]

@@ -150,13 +150,13 @@ def check_starts(
     pinned = {name: installed[name] for name in context.lock.pins if name in installed}
     found = startables(pinned, records, context.lock.requested)
     whats = [what for what in found if what.target not in context.lock.imports]
-    started = start_all(_request(context, len(whats), on_npu=on_npu), whats, preload=_preload(pinned))
+    starts = start_all(_request(context, len(whats), on_npu=on_npu), whats, preload=_preload(pinned))
     context.progress("")
-    works = on_npu or any(one.what.target == _NPU_MODULE and not one.failed for one in started)
+    works = on_npu or any(started.what.target == _NPU_MODULE and not started.failed for started in starts)
     homes = homes_of(installed, paths)
-    judged = [(one, _judge(context, one, homes, npu_works=works)) for one in started]
-    excused = [(one, verdict) for one, verdict in judged if verdict.outcome == "excused"]
-    fine = [one.what.kind for one, verdict in judged if verdict.outcome == "ok"]
+    judged = [(started, _judge(context, started, homes, npu_works=works)) for started in starts]
+    excused = [(started, verdict) for started, verdict in judged if verdict.outcome == "excused"]
+    fine = [started.what.kind for started, verdict in judged if verdict.outcome == "ok"]
     return Group(
         "starts",
         list(_findings(context, judged)),
@@ -167,8 +167,8 @@ def check_starts(
         },
         note="starts-but" if excused else "",
         counted=True,
-        remarks=[{"what": one.title, "why": verdict.reason} for one, verdict in excused],
-        results=[_result(one, verdict) for one, verdict in judged],
+        remarks=[{"what": started.title, "why": verdict.reason} for started, verdict in excused],
+        results=[_result(started, verdict) for started, verdict in judged],
     )
 
 
@@ -188,7 +188,10 @@ def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest
 
 
 def _judge(context: CheckContext, started: Started, homes: list[str], *, npu_works: bool) -> Verdict:
-    """Say how it counts. A machine with an NPU that works has no excuse for what needs one."""
+    """Return the verdict on something that was started.
+
+    Excuses for want of an NPU do not count if the NPU works.
+    """
     what, row = started.what, started.row
     if not started.failed:
         is_ours = what.kind == "script" or not row["path"] or is_within(str(row["path"]), homes)
@@ -225,7 +228,7 @@ def _findings(context: CheckContext, judged: Sequence[tuple[Started, Verdict]]) 
     for (code, why), alike in groups.items():
         first = alike[0]
         values = {
-            **list_and_count([one.title for one in alike], _LISTED_STARTS),
+            **list_and_count([started.title for started in alike], _LISTED_STARTS),
             "error": why,
             "library": why,
             "where": str(first.row.get("where", "")) or first.what.project,

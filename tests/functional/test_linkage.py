@@ -242,12 +242,16 @@ def test_readings_that_cannot_be_used(linked: Workspace):
 
 def test_check_files(linked: Workspace):
     add_torch(linked, "2.8.0", ADD)
-    add(linked, "audio", "1.0", needs=["libtorch.so"])
+    add(linked, "audio", "1.0", needs=["libtorch.so", "libc.so.6"])
     linked.locked()
     run = linked.run("check", "demo", "--files")
     assert run.status == 0, run
     assert "2 wheels judged by what their binaries need" in run.stdout, run.stdout
     linked.edit("systems.toml", '"libc.so.6"', '"libc.so.7"')
+    run = linked.run("check", "demo", "--files")
+    assert run.status == 4
+    assert "audio 1.0 does not load: audio/_C.so needs libc.so.6" in run.stdout, run.stdout
+    assert "needs libtorch.so" not in run.stdout, run.stdout
     linked.edit("facts/torch.toml", '"libtorch.so", ', "")
     run = linked.run("check", "demo", "--files")
     assert run.status == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from textwrap import dedent
 
 import pytest
@@ -121,6 +122,57 @@ def test_checks_say_how_they_are_reached() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "if not (lib.__version__ >= '2' or npu()): raise X",
+        "if (lib.__version__ < '2' and cuda()) or broken(): raise X",
+        "if not not (lib.__version__ < '2' and cuda()): raise X",
+        "if not (lib.__version__ < '2' and cuda()): pass\nelse: raise X",
+        "assert not (lib.__version__ < '2' and cuda())",
+        "assert lib.__version__ >= '2' or npu()",
+        "assert ready() and (lib.__version__ >= '2' or npu())",
+    ],
+)
+def test_checks_that_other_conditions_can_lift(source: str) -> None:
+    (check,) = checks_in(f"import lib\n{source}")
+    assert (check.accepts, check.effect.value) == (">=2", "refuses")
+    assert check.under, "it is told as unconditional"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "if lib.__version__ < '2' or (cuda() and broken()): raise X",
+        "if not (lib.__version__ >= '2' and ready()): raise X",
+        "if not (lib.__version__ >= '2' and ready()) or broken(): raise X",
+        "assert not (lib.__version__ < '2' or broken())",
+        "assert lib.__version__ >= '2' and (ready() or npu())",
+        "if ready() and lib.__version__ >= '2': pass\nelse: raise X",
+    ],
+)
+def test_checks_that_no_other_condition_can_lift(source: str) -> None:
+    (check,) = checks_in(f"import lib\n{source}")
+    assert (check.accepts, check.effect.value) == (">=2", "refuses")
+    assert check.at_import
+
+
+@pytest.mark.parametrize(
+    ("statement", "project"),
+    [
+        ("from google import auth as lib", "google-auth"),
+        ("import google.auth as lib", "google-auth"),
+        ("from google.cloud import storage as lib", "google-cloud-storage"),
+        ("from google import protobuf as lib", "protobuf"),
+        ("import google.protobuf as lib", "protobuf"),
+        ("from google.protobuf import runtime_version as lib", "protobuf"),
+        ("import other.inner as lib", "other"),
+    ],
+)
+def test_checks_of_modules_in_shared_packages(statement: str, project: str) -> None:
+    assert told(f"{statement}\nif lib.__version__ < '2': raise X") == [f"{project} >=2 refuses"]
+
+
 def test_checks_know_raising_branches_from_mixed_ones() -> None:
     source = """
         import lib
@@ -153,7 +205,9 @@ def test_checks_refuse_code_that_cannot_be_parsed(source: bytes) -> None:
 
 def test_checks_of_one_line_cost_in_proportion() -> None:
     source = b"import lib\nif lib.__version__ < '1' " + b"and lib.__version__ < '1' " * 20_000 + b": raise X"
+    begin = time.process_time()
     assert len(find_checks(source, "own/code.py", OWN)) == 1
+    assert time.process_time() - begin < 10
 
 
 @pytest.mark.parametrize(

@@ -223,6 +223,20 @@ open({str(tmp_path / "pid")!r}, "w").write(str(child.pid))
     assert has_ended(int((tmp_path / "pid").read_text()))
 
 
+def test_a_child_that_cannot_be_killed_is_left(site: Path, program: str) -> None:
+    # the kernel does not report the end of a process in uninterruptible sleep, killed or not
+    text = """
+import os
+def waitpid(process, options):
+    if options != os.WNOHANG:
+        raise AssertionError("it waits without a limit")
+    return 0, 0
+os.waitpid = waitpid
+"""
+    install(site, "demo", sitecustomize=text, hangs=HANGS)
+    assert only_row(site, program, "hangs", seconds=0.2).get("late")
+
+
 def test_what_a_module_leaves_behind_is_killed(site: Path, program: str, tmp_path: Path) -> None:
     text = f"""
 import os, time
