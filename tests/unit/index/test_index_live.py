@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import struct
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -457,3 +458,25 @@ def test_linkage_beyond_the_guard(index: LoopbackIndex, opened: Opener, monkeypa
     assert catalog.linkage(first) is not None
     assert catalog.linkage(second) is None
     assert catalog.used_fingerprints() is None, "another run has more left for it"
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_linkage_after_a_long_header(index: LoopbackIndex, opened: Opener, ranges: bool):
+    index.ranges = ranges
+    serve_binaries(index, "1.0", binary(struct.pack("<HH", 0xCAFE, 4096) + bytes(4096)))
+    catalog = opened()
+    (wheel,) = files(catalog.lookup(DEMO))
+    linkage = catalog.linkage(wheel)
+    assert linkage is not None
+    assert linkage.is_complete
+
+
+def test_linkage_of_a_whole_wheel_beyond_a_limit(
+    index: LoopbackIndex, opened: Opener, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(live, "LINKAGE_LIMITS", Limits(packed=1 << 20, unpacked=100_000))
+    index.ranges = False
+    serve_binaries(index, "1.0", binary(size=150_000))
+    catalog = opened()
+    (wheel,) = files(catalog.lookup(DEMO))
+    assert catalog.linkage(wheel) is None
