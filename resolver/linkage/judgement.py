@@ -100,7 +100,7 @@ def missing_symbols(taking: Linkage, torch: Linkage, release: str) -> MissingSym
 
 
 def libraries_around(torch: Linkage) -> frozenset[str]:
-    """Return the libraries in a torch and those that it needs itself: whoever locks it provides for them."""
+    """Return the libraries in a torch's wheel and those that it needs: any lock with this torch must have both."""
     needed = frozenset().union(*(shared_object.needs for shared_object in torch.objects))
     return torch.names | needed
 
@@ -113,20 +113,27 @@ def loads_with(taking: Linkage, torch: Linkage, foreign: Collection[str]) -> boo
 def bounds(known: Iterable[tuple[Version, bool]]) -> str:
     """Return the specifier of the releases of torch that a wheel loads with, by those that are known.
 
-    `known` says of releases whether it does. What is between a release with which it loads and the next with which it
-    does not is admitted, as nobody has read it. If it loads with no known release, all others are admitted.
+    `known` says of releases whether it does. What is between a release with which it does not load and the next with
+    which it does is left out, and what is between one with which it does and the next with which it does not is
+    admitted, as nobody has read it. If it loads with no known release, all others are admitted.
+
+    Local versions of a release count as one, with which it loads if it does with any, as a specifier that names none of
+    them is about all. Those with which it does not are then left out by name.
     """
     rows = sorted(dict(known).items())
-    good = [version for version, loads in rows if loads]
-    bad = [version for version, loads in rows if not loads]
+    by_public: dict[Version, bool] = {}
+    for version, loads in rows:
+        public = Version(version.public)
+        by_public[public] = loads or by_public.get(public, False)
+    good = sorted(version for version, loads in by_public.items() if loads)
+    bad = sorted(version for version, loads in by_public.items() if not loads)
     if not good:
-        return ",".join(f"!={version.public}" for version in bad)
-    older = [version for version in bad if version < good[0]]
+        return ",".join(f"!={version}" for version in bad)
+    parts = [f">={good[0]}"] if bad and bad[0] < good[0] else []
     newer = [version for version in bad if version > good[-1]]
-    between = [version for version in bad if good[0] < version < good[-1]]
-    parts = [f">{older[-1].public}"] if older else []
-    parts += [f"<{newer[0].public}"] if newer else []
-    parts += [f"!={version.public}" for version in between]
+    parts += [f"<{newer[0]}"] if newer else []
+    parts += [f"!={version}" for version in bad if good[0] < version < good[-1]]
+    parts += [f"!={version}" for version, loads in rows if version.local and not loads and Version(version.public) in good]
     return ",".join(parts)
 
 
