@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from packaging.version import Version
@@ -93,21 +93,34 @@ def missing_symbols(taking: Linkage, torch: Linkage, release: str) -> MissingSym
     What was not read of torch may offer any of them.
     """
     taken = taking.takes
-    if not taken or not torch.offers or not torch.is_complete:
+    offered = _all_offers(torch) if taken else None
+    if offered is None:
         return None
-    missing = taken - torch.offers
+    missing = taken - offered
     return MissingSymbols(len(missing), len(taken), release) if missing else None
 
 
-def libraries_around(torch: Linkage) -> frozenset[str]:
-    """Return the libraries in a torch's wheel and those that it needs: any lock with this torch must have both."""
-    needed = frozenset().union(*(shared_object.needs for shared_object in torch.objects))
-    return torch.names | needed
+def _all_offers(torch: Linkage) -> frozenset[int] | None:
+    """Return the symbols that a torch offers, None if what was not read of it may offer others."""
+    return (torch.offers or None) if torch.is_complete else None
 
 
-def loads_with(taking: Linkage, torch: Linkage, foreign: Collection[str]) -> bool:
-    """Return whether a torch has the `foreign` libraries and all symbols that a wheel takes from it."""
-    return libraries_around(torch).issuperset(foreign) and missing_symbols(taking, torch, "") is None
+class TorchRelease(NamedTuple):
+    """What a torch has for other wheels, unpacked once for all of them."""
+
+    version: Version
+    libraries: frozenset[str]
+    # None if it may offer any symbol.
+    offers: frozenset[int] | None
+
+
+def torch_release(version: Version, linkage: Linkage) -> TorchRelease:
+    """Return what a torch has.
+
+    That are the libraries in a torch's wheel and those that it needs: any lock with this torch must have both.
+    """
+    needed = frozenset().union(*(shared_object.needs for shared_object in linkage.objects))
+    return TorchRelease(version, linkage.names | needed, _all_offers(linkage))
 
 
 def bounds(known: Iterable[tuple[Version, bool]]) -> str:
