@@ -9,7 +9,7 @@ import msgspec
 from packaging.version import Version
 
 from resolver.model.fact import Links
-from resolver.model.linkage import Linkage
+from resolver.model.linkage import TORCH, Linkage
 
 # The interpreter has its own library loaded, or was linked with it.
 _PYTHON: Final = "libpython3."
@@ -146,7 +146,8 @@ def bounds(known: Iterable[tuple[Version, bool]]) -> str:
     newer = [version for version in bad if version > good[-1]]
     parts += [f"<{newer[0]}"] if newer else []
     parts += [f"!={version}" for version in bad if good[0] < version < good[-1]]
-    parts += [f"!={version}" for version, loads in rows if version.local and not loads and Version(version.public) in good]
+    bad_local = [version for version, loads in rows if version.local and not loads]
+    parts += [f"!={version}" for version in bad_local if by_public[Version(version.public)]]
     return ",".join(parts)
 
 
@@ -166,7 +167,7 @@ def judge(
         provided.update(wheel.linkage.names if wheel.linkage is not None else ())
         for fact in _about(wheel, facts):
             provided.update(fact.provides)
-    torch = next((wheel for wheel in wheels if wheel.project == "torch"), None)
+    torch = next((wheel for wheel in wheels if wheel.project == TORCH), None)
     for wheel in wheels:
         if wheel.linkage is None:
             continue

@@ -24,11 +24,9 @@ from resolver.linkage.judgement import (
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import Candidate, Edge, NeedLine, NeedSource, Package
-from resolver.model.linkage import Linkage
+from resolver.model.linkage import TORCH, Linkage
 from resolver.model.release import RejectionReason, Release
 from resolver.resolve.candidates import Candidates
-
-TORCH = text.name("torch")
 
 
 class UnloadableError(Exception):
@@ -125,18 +123,14 @@ class LinkageRules:
         holding = [fact.provides for fact in self._about(project) if fact.applies_to(version)]
         return frozenset(libraries).difference(*holding)
 
-    def _bounds(
-        self, project: NormalizedName, libraries: Collection[str], missing: Sequence[MissingLibrary]
-    ) -> str:
+    def _bounds(self, project: NormalizedName, libraries: Collection[str], missing: Sequence[MissingLibrary]) -> str:
         """Return the versions of a project that provide all of the libraries. Raises UnloadableError if none does."""
         provides = [(version, not self._lacks(project, version, libraries)) for version in self._versions(project)]
         if not any(is_provided for _, is_provided in provides):
             raise _nothing_provides([fault for fault in missing if fault.library in libraries])
         return bounds(provides)
 
-    def _torch_bounds(
-        self, linkage: Linkage, libraries: Collection[str], foreign: Sequence[MissingLibrary]
-    ) -> str:
+    def _torch_bounds(self, linkage: Linkage, libraries: Collection[str], foreign: Sequence[MissingLibrary]) -> str:
         """Return the versions of torch that have what a wheel needs, as far as that is known.
 
         `libraries` are those that facts say some torch to provide, `foreign` those that nobody does. Raises
