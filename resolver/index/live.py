@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# What is fetched and unpacked for the binaries of one wheel that nobody has read. A wheel with more is read in no run, so
-# that the lock does not depend on what earlier runs have left in the cache.
+# What is fetched and unpacked for the binaries of one wheel that nobody has read. A wheel with more is read in no run,
+# so that the lock does not depend on what earlier runs have left in the cache.
 LINKAGE_LIMITS: Final = Limits(packed=25_000_000, unpacked=128 << 20)
 # The same for all wheels of one catalog, as a guard: less than three seconds of CPU.
 LINKAGE_BUDGET: Final = Limits(packed=50_000_000, unpacked=256 << 20)

@@ -471,9 +471,7 @@ def test_linkage_after_a_long_header(index: LoopbackIndex, opened: Opener, range
     assert linkage.is_complete
 
 
-def test_linkage_of_a_whole_wheel_beyond_a_limit(
-    index: LoopbackIndex, opened: Opener, monkeypatch: pytest.MonkeyPatch
-):
+def test_linkage_of_a_whole_wheel_beyond_a_limit(index: LoopbackIndex, opened: Opener, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(live, "LINKAGE_LIMITS", Limits(packed=1 << 20, unpacked=100_000))
     index.ranges = False
     serve_binaries(index, "1.0", binary(size=150_000))
