@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 _NULL, _STRTAB, _DYNAMIC, _DYNSYM, _VERNEED = 0, 3, 6, 11, 0x6FFFFFFE
 _NEEDED, _SONAME, _RUNPATH = 1, 14, 29
-_GLOBAL, _WEAK = 1, 2
+_GLOBAL, _WEAK, _UNIQUE = 1, 2, 10
 
 
 class _Strings:
@@ -32,6 +32,7 @@ def elf(
     defined: Iterable[str] = (),
     undefined: Iterable[str] = (),
     weak: Iterable[str] = (),
+    unique: Iterable[str] = (),
     changes: Mapping[int, bytes] | None = None,
 ) -> bytes:
     """Return a shared object for aarch64; `changes` are written over its bytes at these positions."""
@@ -42,6 +43,7 @@ def elf(
     rows = [(name, _GLOBAL, 1) for name in defined]
     rows += [(name, _GLOBAL, 0) for name in undefined]
     rows += [(name, _WEAK, 0) for name in weak]
+    rows += [(name, _UNIQUE, 1) for name in unique]
     symbols = bytes(24)
     for name, binding, section in rows:
         symbols += struct.pack("<IBBHQQ", strings.add(name), binding << 4, 0, section, 0, 0)

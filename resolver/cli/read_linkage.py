@@ -26,12 +26,12 @@ from resolver.index.store.readings import read_wheels
 from resolver.lock import file as lock_file
 from resolver.model import fact as facts
 from resolver.model import text
+from resolver.model.linkage import TORCH
 from resolver.model.lock import Lock, LockedPin
 from resolver.model.problem import Problem
 from resolver.model.release import File, Release
 from resolver.resolve.candidates import Candidates
 
-_TORCH: Final = text.name("torch")
 _TORCH_NPU: Final = text.name("torch-npu")
 
 
@@ -90,7 +90,7 @@ def _read(wanted: _Wanted, unread: list[str], *, anew: bool) -> LinkageReading |
     """Return the reading of a wheel, from the cache unless `anew`; None if there is none, which `unread` then says."""
     try:
         # what is known of a PyTorch may be what its wheel for another Python has
-        linkage = wanted.catalog.known_linkage(wanted.file) if not anew and wanted.project != _TORCH else None
+        linkage = wanted.catalog.known_linkage(wanted.file) if not anew and wanted.project != TORCH else None
         if linkage is None:
             linkage = wanted.catalog.read_linkage(wanted.file, LARGEST_READ)
     except (ResolverError, UnusableFile) as error:
@@ -114,9 +114,9 @@ def _wanted(run: Settings, catalogs: Catalogs) -> Iterator[_Wanted]:
                     key = (version, problem.target.platform)
                     if not file.is_wheel or file.filename.endswith("-any.whl") or not file.sha256:
                         continue
-                    if project != _TORCH or key not in seen:
+                    if project != TORCH or key not in seen:
                         yield _Wanted(project, file, catalog)
-                    if project == _TORCH:
+                    if project == TORCH:
                         seen.add(key)
 
 
@@ -149,9 +149,9 @@ def _of_links(problem: Problem, catalog: LiveCatalog, run: Settings) -> Iterator
         text.requirement(pin).specifier
         for reading in read_wheels(wheels_folder(run.matrices), _TORCH_NPU)
         for pin in reading.pins
-        if text.requirement(pin).name == _TORCH
+        if text.requirement(pin).name == TORCH
     ]
-    for name in sorted({*linked, _TORCH}):
+    for name in sorted({*linked, TORCH}):
         try:
             project = candidates.project(name)
         except ResolverError:
@@ -161,5 +161,5 @@ def _of_links(problem: Problem, catalog: LiveCatalog, run: Settings) -> Iterator
             if not isinstance(release, Release) or release.source is not None:
                 continue
             version = release.version.public
-            if name != _TORCH or any(specifier.contains(version, prereleases=True) for specifier in torches):
+            if name != TORCH or any(specifier.contains(version, prereleases=True) for specifier in torches):
                 yield name, release.file

@@ -120,6 +120,8 @@ def _check(fact: model.Fact, place: Place, known: ComponentValues) -> None:
         case model.Links() if not (fact.to or fact.provides or fact.optional):
             hint = "write `to`, `provides` or `optional`"
             raise InputError("a fact about links says nothing", where=place("to"), hint=hint)
+        case model.Links():
+            _check_patterns(fact, place)
         case model.Sources():
             _check_recipe(fact.recipe, place)
         case _:
@@ -143,6 +145,15 @@ def _check_bound(fact: model.Constrains, bound: Requirement, where: str) -> None
             why="a bound is a project with versions and without extras, as in a constraints file",
             hint='write for instance "numpy>=2"; what must be installed is a `requires` fact',
         )
+
+
+def _check_patterns(fact: model.Links, place: Place) -> None:
+    """Raise InputError for a pattern of a library that has more than `*`."""
+    for at, pattern in enumerate(fact.optional):
+        if any(letter in pattern for letter in "?[]"):
+            what = f"`{pattern}` is not a pattern of a library"
+            why = "`*` stands for any text, and `?` and `[` for nothing"
+            raise InputError(what, where=place("optional", at), why=why)
 
 
 def _check_recipe(recipe: Recipe, place: Place) -> None:

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# What one catalog may fetch and unpack for the binaries of wheels that nobody has read: less than three seconds of CPU.
+# What is fetched and unpacked for the binaries of one wheel that nobody has read. A wheel with more is read in no run,
+# so that the lock does not depend on what earlier runs have left in the cache.
+LINKAGE_LIMITS: Final = Limits(packed=25_000_000, unpacked=128 << 20)
+# The same for all wheels of one catalog, as a guard: less than three seconds of CPU.
 LINKAGE_BUDGET: Final = Limits(packed=50_000_000, unpacked=256 << 20)
 # Not even the list of members of a wheel is fetched for less.
 LEAST_LINKAGE: Final = 64 << 10
@@ -108,8 +111,10 @@ class LiveCatalog(Catalog):
         self._pages = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.pages, recorded)
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._fingerprints: dict[NormalizedName, str] = {}
-        self._linkage_budget = LINKAGE_BUDGET
-        self._unread: set[str] = set()  # wheels that would have exceeded it, by sha256
+        self._linkage_left = LINKAGE_BUDGET
+        # By sha256 or address. A first answer holds to the end, so that the search and the check see the same.
+        self._linkages: dict[str, Linkage | UnusableFile | None] = {}
+        self._known_linkages: dict[str, Linkage | UnusableFile | None] = {}
         self._has_fingerprints = True  # every answer so far has a fingerprint, or is of a file with a hash
         self._network: Network | None = None
         self._closed = False
@@ -158,20 +163,29 @@ class LiveCatalog(Catalog):
         return self._read(file, stored, lambda files: files.member(file, release, path), what=f"{path} of ")
 
     def linkage(self, file: File) -> Linkage | None:
+        return _remembered(self._linkages, file, self._find_linkage)
+
+    def known_linkage(self, file: File) -> Linkage | None:
+        return _remembered(self._known_linkages, file, self._files.linkage) if file.sha256 else None
+
+    def _find_linkage(self, file: File) -> Linkage | None:
+        """Return the linkage of a wheel, None if it is left unread. Raises UnusableFile."""
         known = self.known_linkage(file)
-        budget = self._linkage_budget
-        is_unread = file.sha256 in self._unread or budget.packed < LEAST_LINKAGE
-        if known is not None or self._pool.offline or not file.url or is_unread:
+        if known is not None or self._pool.offline or not file.url:
             return known
+        limits = LINKAGE_LIMITS.at_most(self._linkage_left)
+        if limits.packed < LEAST_LINKAGE:
+            self._has_fingerprints = False  # another run, with more in the cache, has something left for the file
+            return None
         release = self._parse_filename(file)
         try:
-            reading = self._wait(lambda network: network.files.linkage(file, release, budget))
+            reading = self._wait(lambda network: network.files.linkage(file, release, limits))
         except ResolverError:
             self._has_fingerprints = False  # another run may reach the file
             return None
-        self._linkage_budget = budget.without(reading.cost)
-        if reading.linkage is None:
-            self._unread.add(file.sha256)
+        self._linkage_left = self._linkage_left.without(reading.cost)
+        if reading.linkage is None and limits != LINKAGE_LIMITS:
+            self._has_fingerprints = False
         return reading.linkage
 
     def read_linkage(self, file: File, limits: Limits) -> Linkage | None:
@@ -182,9 +196,6 @@ class LiveCatalog(Catalog):
         """
         release = self._parse_filename(file)
         return self._wait(lambda network: network.files.linkage(file, release, limits, partly=True)).linkage
-
-    def known_linkage(self, file: File) -> Linkage | None:
-        return self._files.linkage(file) if file.sha256 else None
 
     def sha256(self, file: File) -> File:
         if file.sha256:
@@ -272,3 +283,19 @@ class LiveCatalog(Catalog):
 
     def _parse_filename(self, file: File) -> FileRelease:
         return release_of(file, self._lookups.__contains__)
+
+
+def _remembered(
+    answers: dict[str, Linkage | UnusableFile | None], file: File, find: Callable[[File], Linkage | None]
+) -> Linkage | None:
+    """Return the answer about a file, which `find` gives the first time. Raises UnusableFile."""
+    key = file.sha256 or file.url
+    if key not in answers:
+        try:
+            answers[key] = find(file)
+        except UnusableFile as error:
+            answers[key] = error
+    answer = answers[key]
+    if isinstance(answer, UnusableFile):
+        raise answer
+    return answer

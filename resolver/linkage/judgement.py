@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from packaging.version import Version
 
 from resolver.model.fact import Links
-from resolver.model.linkage import Linkage
+from resolver.model.linkage import TORCH, Linkage
 
 # The interpreter has its own library loaded, or was linked with it.
 _PYTHON: Final = "libpython3."
@@ -93,40 +93,61 @@ def missing_symbols(taking: Linkage, torch: Linkage, release: str) -> MissingSym
     What was not read of torch may offer any of them.
     """
     taken = taking.takes
-    if not taken or not torch.offers or not torch.is_complete:
+    offered = _all_offers(torch) if taken else None
+    if offered is None:
         return None
-    missing = taken - torch.offers
+    missing = taken - offered
     return MissingSymbols(len(missing), len(taken), release) if missing else None
 
 
-def libraries_around(torch: Linkage) -> frozenset[str]:
-    """Return the libraries in a torch and those that it needs itself: whoever locks it provides for them."""
-    needed = frozenset().union(*(shared_object.needs for shared_object in torch.objects))
-    return torch.names | needed
+def _all_offers(torch: Linkage) -> frozenset[int] | None:
+    """Return the symbols that a torch offers, None if what was not read of it may offer others."""
+    return (torch.offers or None) if torch.is_complete else None
 
 
-def loads_with(taking: Linkage, torch: Linkage, foreign: Collection[str]) -> bool:
-    """Return whether a torch has the `foreign` libraries and all symbols that a wheel takes from it."""
-    return libraries_around(torch).issuperset(foreign) and missing_symbols(taking, torch, "") is None
+class TorchRelease(NamedTuple):
+    """What a torch has for other wheels, unpacked once for all of them."""
+
+    version: Version
+    libraries: frozenset[str]
+    # None if it may offer any symbol.
+    offers: frozenset[int] | None
+
+
+def torch_release(version: Version, linkage: Linkage) -> TorchRelease:
+    """Return what a torch has.
+
+    That are the libraries in a torch's wheel and those that it needs: any lock with this torch must have both.
+    """
+    needed = frozenset().union(*(shared_object.needs for shared_object in linkage.objects))
+    return TorchRelease(version, linkage.names | needed, _all_offers(linkage))
 
 
 def bounds(known: Iterable[tuple[Version, bool]]) -> str:
     """Return the specifier of the releases of torch that a wheel loads with, by those that are known.
 
-    `known` says of releases whether it does. What is between a release with which it loads and the next with which it
-    does not is admitted, as nobody has read it. If it loads with no known release, all others are admitted.
+    `known` says of releases whether it does. What is between a release with which it does not load and the next with
+    which it does is left out, and what is between one with which it does and the next with which it does not is
+    admitted, as nobody has read it. If it loads with no known release, all others are admitted.
+
+    Local versions of a release count as one, with which it loads if it does with any, as a specifier that names none of
+    them is about all. Those with which it does not are then left out by name.
     """
     rows = sorted(dict(known).items())
-    good = [version for version, loads in rows if loads]
-    bad = [version for version, loads in rows if not loads]
+    by_public: dict[Version, bool] = {}
+    for version, loads in rows:
+        public = Version(version.public)
+        by_public[public] = loads or by_public.get(public, False)
+    good = sorted(version for version, loads in by_public.items() if loads)
+    bad = sorted(version for version, loads in by_public.items() if not loads)
     if not good:
-        return ",".join(f"!={version.public}" for version in bad)
-    older = [version for version in bad if version < good[0]]
+        return ",".join(f"!={version}" for version in bad)
+    parts = [f">={good[0]}"] if bad and bad[0] < good[0] else []
     newer = [version for version in bad if version > good[-1]]
-    between = [version for version in bad if good[0] < version < good[-1]]
-    parts = [f">{older[-1].public}"] if older else []
-    parts += [f"<{newer[0].public}"] if newer else []
-    parts += [f"!={version.public}" for version in between]
+    parts += [f"<{newer[0]}"] if newer else []
+    parts += [f"!={version}" for version in bad if good[0] < version < good[-1]]
+    bad_local = [version for version, loads in rows if version.local and not loads]
+    parts += [f"!={version}" for version in bad_local if by_public[Version(version.public)]]
     return ",".join(parts)
 
 
@@ -146,7 +167,7 @@ def judge(
         provided.update(wheel.linkage.names if wheel.linkage is not None else ())
         for fact in _about(wheel, facts):
             provided.update(fact.provides)
-    torch = next((wheel for wheel in wheels if wheel.project == "torch"), None)
+    torch = next((wheel for wheel in wheels if wheel.project == TORCH), None)
     for wheel in wheels:
         if wheel.linkage is None:
             continue

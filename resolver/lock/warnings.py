@@ -185,7 +185,7 @@ def _of_pins(resolution: Resolution, direct: Set[str], catalog: Catalog) -> Iter
 
 
 def _of_binaries(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
-    """Pins that facts say to be linked with others, and of which nobody knows whether they load."""
+    """Yield a warning of pins that facts say to be linked with others, and of which nobody knows whether they load."""
     linked = [fact for fact in resolution.problem.facts if isinstance(fact, facts.Links) and fact.to]
     unread = []
     judged_by_name = []

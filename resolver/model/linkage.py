@@ -8,7 +8,10 @@ from __future__ import annotations
 from hashlib import sha256
 
 import msgspec
+from packaging.utils import NormalizedName
 
+# The project of PyTorch, whose symbols other wheels take.
+TORCH = NormalizedName("torch")
 SYMBOL_BYTES = 4
 
 

@@ -167,8 +167,8 @@ class _Check:
                         yield from self._need(requirer, need)
             for need in chain.from_iterable(fact.add for fact in replacing):
                 yield from self._need(requirer, need)
-            if self._binaries.need_torch(pin):
-                yield from self._project_need(f"the binaries of {requirer}", text.requirement("torch"), by_user=False)
+            for name in self._binaries.needed(pin):
+                yield from self._project_need(f"the binaries of {requirer}", text.requirement(name), by_user=False)
 
     def _applies(self, need: Requirement, extra: str) -> bool:
         return need.marker is None or need.marker.evaluate({**self._problem.target.markers, "extra": extra})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -27,23 +26,29 @@ class BinaryCheck:
         self._catalog = catalog
         self._facts = [fact for fact in problem.facts if isinstance(fact, facts.Links)]
 
-    def need_torch(self, pin: Pin) -> bool:
-        """Return whether binaries take symbols of torch, or need what is neither theirs nor the target's."""
+    def needed(self, pin: Pin) -> list[str]:
+        """Return the projects that binaries need, by name: those of their `to` that have libraries which they need.
+
+        Torch also, if they take its symbols, or need what neither they nor the target nor a fact has.
+        """
         links = self._about(pin)
-        if not _is_judged(pin, links) or not any("torch" in fact.to for fact in links):
-            return False
-        with contextlib.suppress(UnusableFile):  # `faults` reports it
+        if not _is_judged(pin, links):
+            return []
+        try:
             objects = self._objects(pin)
-            others = {name for fact in links for name in fact.to if name != "torch"}
-            there = _names(objects).union(self._problem.libraries)
-            for fact in self._facts:
-                if fact.package in others:
-                    there.update(fact.provides)
-            for part in objects:
-                left = [name for name in part.needs if name not in there and "libpython" not in name]
-                if part.takes or not all(_is_optional(name, links) for name in left):
-                    return True
-        return False
+        except UnusableFile:  # `faults` reports it
+            return []
+        own = _names(objects).union(self._problem.libraries)
+        left = {name for part in objects for name in part.needs if name not in own and "libpython" not in name}
+        left = {name for name in left if not _is_optional(name, links)}
+        found: dict[str, set[str]] = {name: set() for fact in links for name in fact.to}
+        for fact in self._facts:
+            if fact.package in found:
+                found[fact.package].update(left.intersection(fact.provides))
+        needed = {name for name, libraries in found.items() if libraries}
+        if "torch" in found and (left.difference(*found.values()) or any(part.takes for part in objects)):
+            needed.add("torch")
+        return sorted(needed)
 
     def faults(self, pin: Pin) -> Iterator[str]:
         """Yield each fault of the binaries of a pin, as a sentence."""

@@ -1,43 +1,50 @@
 """What a release's binaries need, judged before the release is chosen.
 
-Only releases that a `links` fact is about are judged, by their own wheel. What it takes from torch becomes an edge.
+Only releases that a `links` fact is about are judged, by their own wheel. What it takes from others becomes edges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.index.protocol import UnusableFile
-from resolver.linkage.judgement import bounds, loads_with, missing_libraries, newer_glibc
+from resolver.linkage.judgement import (
+    MissingLibrary,
+    TorchRelease,
+    bounds,
+    missing_libraries,
+    newer_glibc,
+    torch_release,
+)
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import Candidate, Edge, NeedLine, NeedSource, Package
-from resolver.model.linkage import Linkage
+from resolver.model.linkage import TORCH, Linkage
 from resolver.model.release import RejectionReason, Release
 from resolver.resolve.candidates import Candidates
-
-TORCH = text.name("torch")
 
 
 class UnloadableError(Exception):
     """A release's binaries cannot be loaded on the target; the arguments are the reason and what it says."""
 
 
+# The projects that the binaries of a wheel need, each with the versions that have what they need of it.
+_Needs = tuple[tuple[NormalizedName, str], ...]
+
+
 class LinkageRules:
-    """Judges the binaries of the candidates of one problem."""
+    """Judges the binaries of the candidates of one problem, those of each wheel once."""
 
     def __init__(self, candidates: Candidates) -> None:
         self._candidates = candidates
         self._problem = candidates.problem
-        self._provided: dict[str, frozenset[str]] = {}
-        for fact in self._problem.facts:
-            if isinstance(fact, facts.Links):
-                known = self._provided.get(fact.package, frozenset())
-                self._provided[fact.package] = known.union(fact.provides)
+        self._links = [fact for fact in self._problem.facts if isinstance(fact, facts.Links)]
+        self._verdicts: dict[tuple[str, str], _Needs | UnloadableError] = {}  # by file name and sha256
 
     def edges(self, candidate: Candidate, of_torch: Iterable[SpecifierSet]) -> tuple[Edge, ...]:
         """Return what a release requires because its binaries are linked with those of other projects.
@@ -50,12 +57,35 @@ class LinkageRules:
         release = candidate.release
         project = self._candidates.project(text.name(candidate.package.name))
         links = project.facts_about(release.position, facts.Links)
-        to = {name for fact in links for name in fact.to}
-        if not to or release.source is not None or release.builds is not None or not release.file.is_wheel:
+        is_linked = any(fact.to for fact in links)
+        if not is_linked or release.source is not None or release.builds is not None or not release.file.is_wheel:
             return ()
         specifiers = tuple(of_torch)
         if specifiers and not self._has_torch(specifiers):
             return ()
+        key = release.file.filename, release.file.sha256
+        if key not in self._verdicts:
+            try:
+                self._verdicts[key] = self._judge(release, links)
+            except UnloadableError as error:
+                self._verdicts[key] = error
+        verdict = self._verdicts[key]
+        if isinstance(verdict, UnloadableError):
+            raise verdict
+        return tuple(self._edge(candidate, *need) for need in verdict)
+
+    def _edge(self, candidate: Candidate, project: NormalizedName, specifier: str) -> Edge:
+        filename = candidate.release.file.filename
+        origin = NeedLine(NeedSource.LINKAGE, str(candidate), f"{project}{specifier}", filename)
+        return Edge(Package(project), SpecifierSet(specifier), origin)
+
+    def _judge(self, release: Release, links: Sequence[facts.Links]) -> _Needs:
+        """Return what the binaries of a wheel need, nothing if it is left unread. Raises UnloadableError.
+
+        A library that neither the target nor a fact is known to have must be around a torch that somebody has read. A
+        torch that nobody has read is known to have what facts say, and no more: what is left are mostly libraries of
+        CUDA, and a target with NPUs has none. The independent check sees it in the same way.
+        """
         try:
             linkage = self._candidates.catalog.linkage(release.file)
         except UnusableFile as error:
@@ -66,20 +96,68 @@ class LinkageRules:
         if newer is not None:
             why = f"{newer.path} needs GLIBC_{newer.needed}, and the target has {newer.has}"
             raise UnloadableError(RejectionReason.GLIBC, why)
-        provided = self._problem.libraries.union(*(self._provided.get(name, frozenset()) for name in to))
-        missing = missing_libraries(linkage, provided.__contains__, links)
-        foreign = [fault.library for fault in missing]
-        if TORCH not in to or not (foreign or linkage.takes or self._needs_torch(linkage)):
-            if missing:
-                raise _nothing_provides(missing[0].path, foreign)
-            return ()
-        loads = [(version, loads_with(linkage, torch, foreign)) for version, torch in self._torch]
+        missing = missing_libraries(linkage, self._problem.libraries.__contains__, links)
+        to = sorted({name for fact in links for name in fact.to})
+        by_fact = {name: self._provided_by(name).intersection(fault.library for fault in missing) for name in to}
+        foreign = [fault for fault in missing if not any(fault.library in found for found in by_fact.values())]
+        if foreign and TORCH not in to:
+            raise _nothing_provides(foreign)
+        needs = []
+        for name, libraries in by_fact.items():
+            if name == TORCH:
+                if libraries or foreign or linkage.takes:
+                    needs.append((name, self._torch_bounds(linkage, libraries, foreign)))
+            elif libraries:
+                needs.append((name, self._bounds(name, libraries, missing)))
+        return tuple(needs)
+
+    def _provided_by(self, project: NormalizedName) -> frozenset[str]:
+        """Return the libraries that some release of a project provides, as facts say."""
+        return frozenset(library for fact in self._about(project) for library in fact.provides)
+
+    def _about(self, project: NormalizedName) -> list[facts.Links]:
+        return [fact for fact in self._links if fact.package == project]
+
+    def _lacks(self, project: NormalizedName, version: Version, libraries: Iterable[str]) -> frozenset[str]:
+        """Return those of the libraries that no fact says this release to provide."""
+        holding = [fact.provides for fact in self._about(project) if fact.applies_to(version)]
+        return frozenset(libraries).difference(*holding)
+
+    def _bounds(self, project: NormalizedName, libraries: Collection[str], missing: Sequence[MissingLibrary]) -> str:
+        """Return the versions of a project that provide all of the libraries. Raises UnloadableError if none does."""
+        provides = [(version, not self._lacks(project, version, libraries)) for version in self._versions(project)]
+        if not any(is_provided for _, is_provided in provides):
+            raise _nothing_provides([fault for fault in missing if fault.library in libraries])
+        return bounds(provides)
+
+    def _torch_bounds(self, linkage: Linkage, libraries: Collection[str], foreign: Sequence[MissingLibrary]) -> str:
+        """Return the versions of torch that have what a wheel needs, as far as that is known.
+
+        `libraries` are those that facts say some torch to provide, `foreign` those that nobody does. Raises
+        UnloadableError if no torch has the latter.
+        """
+        around = {fault.library for fault in foreign}
+        takes = linkage.takes
+        loads = []
+        for version in self._versions(TORCH):
+            needed = self._lacks(TORCH, version, libraries) | around
+            torch = self._torch.get(version)
+            if torch is not None:
+                has_symbols = torch.offers is None or takes <= torch.offers
+                loads.append((version, has_symbols and needed <= torch.libraries))
+            elif needed:
+                loads.append((version, False))
         if foreign and not any(is_loading for _, is_loading in loads):
-            raise _nothing_provides(missing[0].path, foreign)
-        specifier = bounds((version, is_loading) for version, is_loading in loads if not version.is_prerelease)
-        need = f"torch{specifier}"
-        origin = NeedLine(NeedSource.LINKAGE, str(candidate), need, release.file.filename)
-        return (Edge(Package(TORCH), SpecifierSet(specifier), origin),)
+            raise _nothing_provides(foreign)
+        return bounds((version, is_loading) for version, is_loading in loads if not version.is_prerelease)
+
+    def _versions(self, name: NormalizedName) -> Iterator[Version]:
+        """Yield the versions of a project that the target can use."""
+        project = self._candidates.project(name)
+        for position in project.positions(project.all):
+            release = project.release(position)
+            if isinstance(release, Release):
+                yield release.version
 
     def _has_torch(self, specifiers: Iterable[SpecifierSet]) -> bool:
         """Return whether the target can use a release of torch that all of these admit."""
@@ -89,15 +167,11 @@ class LinkageRules:
             mask &= project.mask(specifier)
         return any(isinstance(project.release(position), Release) for position in project.positions(mask))
 
-    def _needs_torch(self, linkage: Linkage) -> bool:
-        of_torch = self._provided.get(TORCH, frozenset())
-        return any(of_torch.intersection(part.needs) for part in linkage.objects)
-
     @cached_property
-    def _torch(self) -> tuple[tuple[Version, Linkage], ...]:
-        """Return the releases of torch that the target can use and somebody has read."""
+    def _torch(self) -> Mapping[Version, TorchRelease]:
+        """Return what the releases of torch have that the target can use and somebody has read."""
         project = self._candidates.project(TORCH)
-        read = []
+        read = {}
         for position in project.positions(project.all):
             release = project.release(position)
             if not isinstance(release, Release) or release.source is not None or not release.file.is_wheel:
@@ -107,10 +181,12 @@ class LinkageRules:
             except UnusableFile:
                 continue
             if linkage is not None:
-                read.append((release.version, linkage))
-        return tuple(read)
+                read[release.version] = torch_release(release.version, linkage)
+        return read
 
 
-def _nothing_provides(path: str, libraries: list[str]) -> UnloadableError:
+def _nothing_provides(missing: Sequence[MissingLibrary]) -> UnloadableError:
+    libraries = [fault.library for fault in missing]
     shown = ", ".join(libraries[:3]) + (", …" if len(libraries) > 3 else "")
-    return UnloadableError(RejectionReason.LIBRARY, f"{path} needs {shown}, which nothing on this target provides")
+    why = f"{missing[0].path} needs {shown}, which nothing on this target provides"
+    return UnloadableError(RejectionReason.LIBRARY, why)

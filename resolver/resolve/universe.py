@@ -36,12 +36,13 @@ from resolver.model.dependency import (
     StackLine,
     Unusable,
 )
+from resolver.model.linkage import TORCH
 from resolver.model.lock import Override
 from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.resolve.candidates import Candidates
-from resolver.resolve.linkage import TORCH, LinkageRules, UnloadableError
+from resolver.resolve.linkage import LinkageRules, UnloadableError
 from resolver.resolve.needs import (
     DYNAMIC,
     DynamicArchiveError,
@@ -337,7 +338,7 @@ class Universe(Candidates):
             yield from self._of_binaries(candidate, of_torch)
 
     def _of_binaries(self, candidate: Candidate, of_torch: Sequence[SpecifierSet]) -> Iterator[Edge]:
-        """What the binaries of a release require; raises _UnusableRelease if they cannot be loaded.
+        """Yield what the binaries of a release require. Raises _UnusableRelease if they cannot be loaded.
 
         `of_torch` is what its metadata requires of torch.
         """

@@ -213,8 +213,9 @@ class RemoteFiles:
         """
         try:
             return await self._linkage_by_ranges(file, release, budget, partly=partly)
-        except (UnusableFile, _DistrustError):
-            # the server may mix up ranges; a whole file can be compared with its hash
+        except (UnusableFile, MissingSpanError, _DistrustError):
+            # The server may mix up ranges; a whole file can be compared with its hash. And a span is missing after a
+            # member's header that is longer than such headers are.
             if file.size is None or file.size > budget.packed:
                 return WheelReading(None, _FREE)
         download = await self._fetch(file)
@@ -225,12 +226,14 @@ class RemoteFiles:
             raise
         finally:
             download.path.unlink()
+        if not linkage.is_complete and not partly:
+            return WheelReading(None, Limits(file.size, 0))
         return self._stored_linkage(file, WheelReading(linkage, Limits(file.size, 0)))
 
     async def _linkage_by_ranges(
         self, file: File, release: FileRelease, budget: Limits, *, partly: bool
     ) -> WheelReading:
-        """Return the linkage of a wheel. Raises _DistrustError, UnusableFile and IndexFailure."""
+        """Return the linkage of a wheel. Raises _DistrustError, MissingSpanError, UnusableFile and IndexFailure."""
         ranges = await self._open(file)
         members = await ranges.read(lambda content: binary_members(content, release.filename))
         chosen = within(members, budget)

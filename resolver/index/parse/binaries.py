@@ -36,10 +36,9 @@ class Limits(NamedTuple):
         """Return what is left of the limits."""
         return Limits(self.packed - cost.packed, self.unpacked - cost.unpacked)
 
-    @property
-    def is_overdrawn(self) -> bool:
-        """Whether more was taken than there was."""
-        return self.packed < 0 or self.unpacked < 0
+    def at_most(self, limits: Limits) -> Limits:
+        """Return the lower of these limits and others."""
+        return Limits(min(self.packed, limits.packed), min(self.unpacked, limits.unpacked))
 
 
 # For whoever has the file, or means to read all of it: the libraries of one wheel with CUDA have 3 GB.

@@ -39,6 +39,7 @@ _SYMBOL: Final = struct.Struct("<IBBHQQ")
 _UNDEFINED: Final = 0
 _GLOBAL: Final = 1
 _WEAK: Final = 2
+_UNIQUE: Final = 10  # STB_GNU_UNIQUE: static data of templates and inline functions, as GCC binds them
 _HIDDEN: Final = (1, 2)  # STV_INTERNAL, STV_HIDDEN
 
 _VERSION: Final = re.compile(r"(GLIBC|GLIBCXX|CXXABI)_(\d{1,4}(?:\.\d{1,4}){0,3})")
@@ -232,7 +233,7 @@ def _symbols(section: Any, strings: Any, content: bytes) -> Iterator[_Symbol]:
         binding = info >> 4
         is_defined = at != _UNDEFINED
         # A weak symbol that is found nowhere is no error; a hidden one is for nobody else.
-        if binding not in (_GLOBAL, _WEAK) or (not is_defined and binding == _WEAK) or other & 3 in _HIDDEN:
+        if binding not in (_GLOBAL, _WEAK, _UNIQUE) or (not is_defined and binding == _WEAK) or other & 3 in _HIDDEN:
             continue
         begin = strings["sh_offset"] + name
         if name < strings["sh_size"] and _OF_TORCH.match(content, begin):

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from packaging.utils import NormalizedName, parse_wheel_filename
+from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver import files
 from resolver.files import json_text
 from resolver.index.parse.distribution import wheel_parts
-from resolver.model.linkage import SYMBOL_BYTES, Linkage, SharedObject
+from resolver.model.linkage import SYMBOL_BYTES, TORCH, Linkage, SharedObject
 from resolver.model.release import File
 
 _LARGEST: Final = 64 << 20
 # What a PyTorch for one Python offers, it offers for all: libtorch_cpu.so and libc10.so do not depend on Python, and
 # the symbols of libtorch_python.so were the same in the wheels of 2.8.0 for 3.10, 3.11 and 3.12.
-_SAME_FOR_ALL_PYTHONS: Final = "torch"
+_SAME_FOR_ALL_PYTHONS: Final = TORCH
 
 
 class LinkageReading(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
@@ -59,7 +59,7 @@ def read_linkages(folder: Path, project: NormalizedName) -> tuple[LinkageReading
 
 def _check(reading: LinkageReading, project: NormalizedName) -> None:
     """Raise ValueError for a reading that no wheel of the project can have."""
-    if parse_wheel_filename(reading.file)[0] != project:
+    if _project(reading.file) != project:
         raise ValueError(f"{reading.file} is not a wheel of {project}")
     for shared_object in reading.objects:
         if len(shared_object.takes) % SYMBOL_BYTES or len(shared_object.offers) % SYMBOL_BYTES:
@@ -92,7 +92,9 @@ class ShippedLinkage:
         """Return the reading of a wheel, None if there is none. Raises InputError if its project's are invalid."""
         if self._folder is None or not file.is_wheel:
             return None
-        project = parse_wheel_filename(file.filename)[0]
+        project = _project(file.filename)
+        if project is None:
+            return None
         if project not in self._by_sha256:
             self._load(self._folder, project)
         reading = self._by_sha256[project].get(file.sha256)
@@ -104,6 +106,12 @@ class ShippedLinkage:
         readings = read_linkages(folder, project)
         self._by_sha256[project] = {reading.sha256: reading.linkage for reading in readings}
         self._by_platform[project] = {_release_and_platform(reading.file): reading.linkage for reading in readings}
+
+
+def _project(filename: str) -> NormalizedName | None:
+    """Return the project of a wheel, None for a name that no index gives to one."""
+    parts = wheel_parts(filename)
+    return canonicalize_name(parts.distribution) if parts is not None else None
 
 
 def _release_and_platform(filename: str) -> tuple[str, str]:

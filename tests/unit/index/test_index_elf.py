@@ -135,6 +135,12 @@ def test_linkage_of_a_wheel():
     assert linkage.is_complete
 
 
+def test_elf_unique_symbols_are_defined():
+    read_object = read_elf(elf(unique=["_ZN2at7registrEv"]), "demo/_C.so")
+    assert read_object is not None
+    assert read_object.defines == {b"_ZN2at7registrEv"}
+
+
 def test_linkage_of_torch():
     linkage = read({"torch/lib/libtorch_cpu.so": elf(soname="libtorch_cpu.so", defined=[ADD, "memcpy", STABLE])})
     assert linkage.offers == unpacked(packed({hashed(ADD.encode()), hashed(STABLE.encode())}))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
+import random
+import struct
 import time
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,17 +20,20 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure
+from resolver.index import live
 from resolver.index.live import CatalogPool, LiveCatalog
 from resolver.index.net import network
 from resolver.index.net.client import QUICK_RETRY, Client, RetryPolicy
 from resolver.index.net.network import AHEAD
 from resolver.index.net.pipconfig import PipConfig
+from resolver.index.parse.binaries import Limits
 from resolver.index.protocol import Lookup, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.model.message import Message, message
 from resolver.model.problem import Binding, Index, Indexes
 from resolver.model.release import CoreMetadata, File
 from tests.builders import build_wheel, core_metadata
+from tests.elf import elf
 from tests.loopback import LoopbackIndex, Response, altered, status
 from tests.problems import PYPI_ONLY
 from tests.unit.index.clients import failure
@@ -385,3 +392,89 @@ def test_a_file_without_a_hash(index: LoopbackIndex, opened: Opener, warnings: l
     assert asked(index) == [f"304 {BODY}"]
     assert opened(offline=True).sha256(file).sha256 == built.sha256
     assert len(warnings) == 1
+
+
+# --- binaries
+
+
+def serve_binaries(index: LoopbackIndex, version: str, *members: tuple[zipfile.ZipInfo, bytes]) -> None:
+    """Serve a wheel of demo with these members, the last of which is far from its end."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for info, content in members:
+            archive.writestr(info, content)
+        archive.writestr("demo/filler.bin", random.Random(version).randbytes(200_000))
+        archive.writestr(f"demo-{version}.dist-info/METADATA", core_metadata("demo", version))
+    index.add_file("demo", f"demo-{version}-cp311-cp311-manylinux_2_17_aarch64.whl", made.getvalue())
+
+
+def binary(extra: bytes = b"", size: int = 0) -> tuple[zipfile.ZipInfo, bytes]:
+    info = zipfile.ZipInfo("demo/_C.so")
+    info.extra = extra
+    return info, elf(needs=["libc.so.6"]) + bytes(size)
+
+
+def test_linkage_failure_is_the_answer_to_the_end(index: LoopbackIndex, opened: Opener):
+    serve_binaries(index, "1.0", binary())
+    catalog = opened()
+    (wheel,) = files(catalog.lookup(DEMO))
+    index.fault("/files/*", status(403), times=1)
+    assert catalog.linkage(wheel) is None
+    assert catalog.linkage(wheel) is None
+    assert catalog.used_fingerprints() is None
+    assert opened().linkage(wheel) is not None
+
+
+def test_known_linkage_is_the_answer_to_the_end(index: LoopbackIndex, opened: Opener):
+    serve_binaries(index, "1.0", binary())
+    catalog = opened()
+    (wheel,) = files(catalog.lookup(DEMO))
+    assert catalog.known_linkage(wheel) is None
+    assert catalog.linkage(wheel) is not None
+    assert catalog.known_linkage(wheel) is None
+    assert opened().known_linkage(wheel) is not None
+
+
+def test_linkage_of_a_wheel_beyond_the_limit(index: LoopbackIndex, opened: Opener, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(live, "LINKAGE_LIMITS", Limits(packed=100_000, unpacked=100_000))
+    serve_binaries(index, "1.0", binary(size=90_000))
+    serve_binaries(index, "2.0", binary(size=150_000))
+    catalog = opened()
+    small, large = files(catalog.lookup(DEMO))
+    assert catalog.linkage(small) is not None
+    assert catalog.linkage(large) is None
+    assert catalog.used_fingerprints() is not None, "each run leaves it unread"
+    again = opened()
+    again.lookup(DEMO)
+    assert again.linkage(large) is None
+
+
+def test_linkage_beyond_the_guard(index: LoopbackIndex, opened: Opener, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(live, "LINKAGE_BUDGET", Limits(packed=300_000, unpacked=1 << 20))
+    serve_binaries(index, "1.0", binary(size=150_000))
+    serve_binaries(index, "2.0", binary(size=150_000))
+    catalog = opened()
+    first, second = files(catalog.lookup(DEMO))
+    assert catalog.linkage(first) is not None
+    assert catalog.linkage(second) is None
+    assert catalog.used_fingerprints() is None, "another run has more left for it"
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_linkage_after_a_long_header(index: LoopbackIndex, opened: Opener, ranges: bool):
+    index.ranges = ranges
+    serve_binaries(index, "1.0", binary(struct.pack("<HH", 0xCAFE, 4096) + bytes(4096)))
+    catalog = opened()
+    (wheel,) = files(catalog.lookup(DEMO))
+    linkage = catalog.linkage(wheel)
+    assert linkage is not None
+    assert linkage.is_complete
+
+
+def test_linkage_of_a_whole_wheel_beyond_a_limit(index: LoopbackIndex, opened: Opener, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(live, "LINKAGE_LIMITS", Limits(packed=1 << 20, unpacked=100_000))
+    index.ranges = False
+    serve_binaries(index, "1.0", binary(size=150_000))
+    catalog = opened()
+    (wheel,) = files(catalog.lookup(DEMO))
+    assert catalog.linkage(wheel) is None

@@ -107,12 +107,16 @@ def test_judge_unread_wheel():
 @pytest.mark.parametrize(
     ("loads", "specifier"),
     [
-        ({"2.6": False, "2.7": True, "2.8": True, "2.9": False}, ">2.6,<2.9"),
+        ({"2.6": False, "2.7": True, "2.8": True, "2.9": False}, ">=2.7,<2.9"),
         ({"2.7": True, "2.8": False}, "<2.8"),
-        ({"2.7": False, "2.8": True}, ">2.7"),
+        ({"2.7": False, "2.8": True}, ">=2.8"),
         ({"2.7": True, "2.8": False, "2.9": True}, "!=2.8"),
         ({"2.7": False, "2.8": False}, "!=2.7,!=2.8"),
-        ({"2.7+cpu": False, "2.8+cpu": True}, ">2.7"),
+        ({"2.7+cpu": False, "2.8+cpu": True}, ">=2.8"),
+        ({"2.6.0": True, "2.6.0+cpu": False}, "!=2.6.0+cpu"),
+        ({"2.6.0": False, "2.6.0+cpu": True}, ""),
+        ({"2.6.0": False, "2.6.0.post1": True}, ">=2.6.0.post1"),
+        ({"2.6.0": True, "2.6.0.post1": False}, "<2.6.0.post1"),
         ({"2.7": True}, ""),
         ({}, ""),
     ],
@@ -126,3 +130,13 @@ def test_bounds_admit_what_loads_and_nothing_that_does_not():
         loads = {Version(f"2.{number}.0"): bool(pattern >> number & 1) for number in range(6)}
         specifier = SpecifierSet(bounds(loads.items()))
         assert {version for version in loads if version in specifier} == {v for v, good in loads.items() if good}
+
+
+@pytest.mark.parametrize("pattern", range(1, 16))
+def test_bounds_admit_local_and_post_releases(pattern: int):
+    versions = [Version(version) for version in ("2.6.0", "2.6.0+cpu", "2.6.0.post1", "2.7.0")]
+    loads = {version: bool(pattern >> number & 1) for number, version in enumerate(versions)}
+    specifier = SpecifierSet(bounds(loads.items()))
+    assert all(version in specifier for version, is_loading in loads.items() if is_loading)
+    refused = [version for version, is_loading in loads.items() if not is_loading and version in specifier]
+    assert refused == ([versions[0]] if loads[versions[1]] and not loads[versions[0]] else [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from resolver.model.problem import Problem
 from resolver.model.release import File, RejectionReason
 from resolver.model.text import name
 from resolver.resolve.independent_check import check
+from resolver.resolve.linkage import LinkageRules
 from tests.datacatalog import DataCatalog
 from tests.problems import pins, problem, refused, solved
 
@@ -25,11 +27,11 @@ def symbols(*names: str) -> bytes:
     return packed({hashed(symbol.encode()) for symbol in names})
 
 
-def links(package: str, **values: tuple[str, ...]) -> Links:
+def links(package: str, versions: str = "", **values: tuple[str, ...]) -> Links:
     return Links(
         id=f"{package}-links",
         package=name(package),
-        versions=(SpecifierSet(),),
+        versions=(SpecifierSet(versions),),
         reason="it is linked",
         strength=Strength.OBSERVED,
         source="a test",
@@ -64,8 +66,8 @@ class Binaries(DataCatalog):
         return self.linkage(file)
 
 
-def asking(*lines: str) -> Problem:
-    return replace(problem(*lines, facts=FACTS), libraries=frozenset({"libc.so.6"}))
+def asking(*lines: str, known: Sequence[Links] = FACTS) -> Problem:
+    return replace(problem(*lines, facts=tuple(known)), libraries=frozenset({"libc.so.6"}))
 
 
 @pytest.fixture
@@ -95,6 +97,51 @@ def test_linkage_with_a_torch_that_needs_the_library_itself(catalog: Binaries):
     catalog.add("audio", "1", needs=("libcudart.so.13",), takes=symbols("cuda"))
     assert pins(asking("audio"), catalog) == {"audio": "1", "torch": "2.11.0"}
     refused(asking("audio", "torch<2.11"), catalog)
+
+
+def test_linkage_takes_in_the_project_that_provides(catalog: Binaries):
+    known = (links("audio", to=("codec", "torch")), links("codec", ">=2,<4", provides=("libcodec.so",)))
+    for version in ("1", "2", "3", "4"):
+        catalog.add_wheel("codec", version, tags=TAGS)
+    catalog.add("audio", "1", needs=("libcodec.so",))
+    assert pins(asking("audio", known=known), catalog) == {"audio": "1", "codec": "3"}
+    assert pins(asking("audio", "codec<3", known=known), catalog) == {"audio": "1", "codec": "2"}
+    refused(asking("audio", "codec==4", known=known), catalog)
+
+
+def test_linkage_with_a_project_of_which_no_release_provides(catalog: Binaries):
+    known = (links("audio", to=("codec", "torch")), links("codec", ">=2", provides=("libcodec.so",)))
+    catalog.add_wheel("codec", "1", tags=TAGS)
+    catalog.add("audio", "1", needs=("libcodec.so",))
+    refused(asking("audio", known=known), catalog)
+
+
+def test_linkage_with_a_torch_that_provides_by_version(catalog: Binaries):
+    known = (links("audio", to=("torch",)), links("torch", "<2.8.1", provides=("libshm.so",)))
+    catalog.add_wheel("torch", "2.8.1", tags=TAGS)
+    catalog.add_wheel("torch", "2.7.0", tags=TAGS)
+    catalog.add("audio", "1", needs=("libshm.so",))
+    assert pins(asking("audio", known=known), catalog)["torch"] == "2.8.0"
+    assert pins(asking("audio", "torch==2.7.0", known=known), catalog)["torch"] == "2.7.0"
+
+
+def test_linkage_of_a_foreign_library_and_an_unread_torch(catalog: Binaries):
+    catalog.add("torch", "2.10.0", needs=("libcudart.so.13",))
+    catalog.add_wheel("torch", "2.11.0", tags=TAGS)
+    catalog.add("audio", "1", needs=("libcudart.so.13",))
+    assert pins(asking("audio"), catalog) == {"audio": "1", "torch": "2.10.0"}
+    del catalog.readings[f"torch-2.10.0-{TAGS}.whl"]
+    assert RejectionReason.LIBRARY.name in str(refused(asking("audio"), catalog).core)
+
+
+def test_linkage_is_judged_once_a_wheel(catalog: Binaries, monkeypatch: pytest.MonkeyPatch):
+    judged = []
+    judge = LinkageRules._judge
+    monkeypatch.setattr(LinkageRules, "_judge", lambda *given: judged.append(given[1].file) or judge(*given))
+    catalog.add("audio", "1", needs=("libtorch.so",))
+    catalog.add("audio", "2", needs=("libcudart.so.13",))
+    solved(asking("audio", "torch"), catalog)
+    assert len(judged) == len(set(judged)) == 2
 
 
 def test_linkage_of_unread_wheels(catalog: Binaries):
