@@ -258,7 +258,7 @@ def is_shared() -> bool:
 
 
 def show_nothing(_: str) -> None:
-    """Take a line of progress where nobody looks."""
+    """Ignore a line of progress."""
 
 
 @dataclass(frozen=True)
@@ -1395,7 +1395,8 @@ def _text(distribution: Installed, name: str) -> str:
 #
 # The process imports torch once and forks for each thing that is started, so that only what is not yet imported takes
 # time, and nothing that is started can do harm to the rest. A child gets a session of its own: whatever it leaves behind
-# is killed with it. It says with one line in a pipe how it went, no longer than what a pipe holds without a reader.
+# is killed with it, unless it made a session of its own. It says with one line in a pipe how it went, no longer than what
+# a pipe holds without a reader.
 #
 # This process runs no Python thread. Libraries that torch loads may have threads: those of OpenBLAS see to forks
 # themselves, those of OpenMP begin with the first computation. A child that hangs nevertheless is late, like any other.
@@ -1404,7 +1405,7 @@ START_OPTION = "--start"
 _LONGEST_TEXT = 700  # characters of an error: an answer fits into a pipe, which holds 64 KiB
 _LONGEST_CHAIN = 20
 _PAUSE = 0.02
-_GRACE = 5
+_GRACE = 5  # seconds beyond the limit in which a child has to end
 
 
 class _Child(NamedTuple):
@@ -1492,14 +1493,18 @@ class _Children:
         self._running[process] = _Child(number, reader, time.monotonic())
 
     def _end_some(self) -> bool:
-        """Tell of the children that have ended, and end those that are late; return if there were any."""
+        """Tell of the children that have ended, and end those that are late; return if there were any.
+
+        A child that waits for a driver may not end when it is killed: it is told late, and left.
+        """
         ended = False
         for process, child in list(self._running.items()):
-            late = time.monotonic() - child.begun > self._seconds
+            age = time.monotonic() - child.begun
+            late = age > self._seconds
             if late:
                 _kill_session(process)
-            done, status = os.waitpid(process, 0 if late else os.WNOHANG)
-            if done == 0:
+            done, status = os.waitpid(process, os.WNOHANG)
+            if done == 0 and age <= self._seconds + _GRACE:
                 continue
             _kill_group(process)  # what it left behind
             del self._running[process]
@@ -1757,13 +1762,13 @@ def check_starts(
     pinned = {name: installed[name] for name in context.lock.pins if name in installed}
     found = startables(pinned, records, context.lock.requested)
     whats = [what for what in found if what.target not in context.lock.imports]
-    started = start_all(_request(context, len(whats), on_npu=on_npu), whats, preload=_preload(pinned))
+    starts = start_all(_request(context, len(whats), on_npu=on_npu), whats, preload=_preload(pinned))
     context.progress("")
-    works = on_npu or any(one.what.target == _NPU_MODULE and not one.failed for one in started)
+    works = on_npu or any(started.what.target == _NPU_MODULE and not started.failed for started in starts)
     homes = homes_of(installed, paths)
-    judged = [(one, _judge(context, one, homes, npu_works=works)) for one in started]
-    excused = [(one, verdict) for one, verdict in judged if verdict.outcome == "excused"]
-    fine = [one.what.kind for one, verdict in judged if verdict.outcome == "ok"]
+    judged = [(started, _judge(context, started, homes, npu_works=works)) for started in starts]
+    excused = [(started, verdict) for started, verdict in judged if verdict.outcome == "excused"]
+    fine = [started.what.kind for started, verdict in judged if verdict.outcome == "ok"]
     return Group(
         "starts",
         list(_findings(context, judged)),
@@ -1774,8 +1779,8 @@ def check_starts(
         },
         note="starts-but" if excused else "",
         counted=True,
-        remarks=[{"what": one.title, "why": verdict.reason} for one, verdict in excused],
-        results=[_result(one, verdict) for one, verdict in judged],
+        remarks=[{"what": started.title, "why": verdict.reason} for started, verdict in excused],
+        results=[_result(started, verdict) for started, verdict in judged],
     )
 
 
@@ -1795,7 +1800,10 @@ def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest
 
 
 def _judge(context: CheckContext, started: Started, homes: list[str], *, npu_works: bool) -> Verdict:
-    """Say how it counts. A machine with an NPU that works has no excuse for what needs one."""
+    """Return the verdict on something that was started.
+
+    Excuses for want of an NPU do not count if the NPU works.
+    """
     what, row = started.what, started.row
     if not started.failed:
         is_ours = what.kind == "script" or not row["path"] or is_within(str(row["path"]), homes)
@@ -1832,7 +1840,7 @@ def _findings(context: CheckContext, judged: Sequence[tuple[Started, Verdict]]) 
     for (code, why), alike in groups.items():
         first = alike[0]
         values = {
-            **list_and_count([one.title for one in alike], _LISTED_STARTS),
+            **list_and_count([started.title for started in alike], _LISTED_STARTS),
             "error": why,
             "library": why,
             "where": str(first.row.get("where", "")) or first.what.project,
