@@ -19,7 +19,7 @@ from resolver.model.linkage import Linkage, SharedObject, hashed, packed
 
 # A member with one of these names is a library; its version may follow. What has no suffix in a folder of programs may
 # be one.
-_LIBRARY: Final = re.compile(r"\.so(\.\d+)*$")
+_LIBRARY: Final = re.compile(r"\.so(\.[A-Za-z0-9_]+)*$")  # libssl.so.1.1.1k
 _PROGRAM: Final = re.compile(r"(^|/)(bin|scripts)/[^/.]+$")
 _LONGEST_PATH: Final = 512
 _MOST_OBJECTS: Final = 2_000  # of one wheel; scipy has 110, the wheels of CANN's operators 400

@@ -157,6 +157,12 @@ def test_linkage_beyond_a_limit():
     assert not linkage.is_complete
 
 
+@pytest.mark.parametrize("name", ["libssl-f4f30056.so.1.1.1k", "lib.so", "lib.so.1", "bin/demo"])
+def test_linkage_members(name: str) -> None:
+    paths = [member.path for member in binary_members(wheel({name: b"z", "demo/a.py": b"a"}), "demo.whl")]
+    assert paths == [name]
+
+
 def test_linkage_takes_the_smallest_first():
     members = binary_members(wheel({"z.so": b"z", "a.so": random.Random(0).randbytes(999)}), "demo.whl")
     assert [member.path for member in within(members, Limits(packed=100, unpacked=2000))] == ["z.so"]
