@@ -152,7 +152,7 @@ class Session:
         if isinstance(answer, Refutation):
             return explanation_of_refutation(answer, job.inputs, self)
         # a lock is a fixed point: solving with its own pins preferred gives it again
-        for key in (preferences, KEEP_ALL.preferences(answer)):
+        for key in (preferences, KEEP_ALL.preferences(answer)) if universe.is_answer_final else ():
             remembered.keep(catalog, answer, key)
         return answer
 

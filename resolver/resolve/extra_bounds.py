@@ -19,6 +19,7 @@ from packaging.specifiers import Specifier
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from resolver.errors import IndexFailure
 from resolver.model import text
 from resolver.model.resolution import Resolution, UnmetBound
 from resolver.resolve.universe import ExtraBound, Universe
@@ -47,18 +48,29 @@ def with_extra_bounds(universe: Universe, resolution: Resolution, search: Search
     """Return a resolution that meets more of these bounds, and none less, if `search` finds one.
 
     Those that it does not meet are its `unmet_bounds`. A resolution that meets all of them is returned as it is, which
-    costs a look at the metadata of its pins. Raises what `search` raises, IndexFailure among it: what is found must not
-    depend on whether an index happens to answer.
+    costs a look at the metadata of its pins. If an index fails in a search, or offline lacks what that asks for, the
+    bound is given up as well, and `universe` is marked: with the index, there may be another answer.
     """
+    asked = universe
     best = resolution
+
+    def search_or_none(wider: Universe) -> Resolution | None:
+        try:
+            return search(wider)
+        except IndexFailure:
+            asked.is_answer_final = False
+            return None
+
     given_up: set[_Pair] = set()
     while broken := [row for row in _judged(universe, best) if not row.is_met and row.pair not in given_up]:
-        wider, better = _searched(universe, best, broken, search)
+        wider, better = _searched(universe, best, broken, search_or_none)
         if better is not None:
             best, universe = better, wider
             continue
         for number, row in enumerate(broken):
-            wider, better = _searched(universe, best, [row], search) if number < _ATTEMPTS else (universe, None)
+            wider, better = universe, None
+            if number < _ATTEMPTS:
+                wider, better = _searched(universe, best, [row], search_or_none)
             if better is None:
                 given_up.add(row.pair)
             else:

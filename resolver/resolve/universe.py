@@ -89,6 +89,7 @@ class Universe(Candidates):
         self._overrides: dict[Candidate, tuple[Override, ...]] = {}
         self._mask_edges: tuple[Edge, ...] = ()  # further roots
         self._extra_bounds: frozenset[ExtraBound] = frozenset()
+        self.is_answer_final = True  # whether the same pages lead to the same answer
         self._linkage = LinkageRules(self)
 
     def variant(self, problem: Problem, preferred: Mapping[NormalizedName, Version] | None = None) -> Universe:

@@ -167,7 +167,7 @@ PYTORCH = (
     "Connection refused (through the proxy <server>, 2 tries). "
     "The stack's own records of its files are used instead.\n"
 )
-OF_THE_DAY = f"offline: using the snapshot of 2026-11-22 ({REPOSITORY}/snapshots/{STACK}.snapshot)\n"
+OF_THE_DAY = f"offline: using the snapshot of 2026-11-28 ({REPOSITORY}/snapshots/{STACK}.snapshot)\n"
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +234,7 @@ def test_it_pins_what_its_guide_and_its_facts_lead_to() -> None:
     assert not [name for name in x86_64 | aarch64 if name == "triton" or name.startswith("nvidia-")]
     for lock in locks:
         modes = {pin["name"]: pin["mode"] for pin in lock["pin"] if pin["mode"] != "wheels"}
-        apart = dict.fromkeys(("antlr4-python3-runtime", "arctic-inference"), "built-apart")
+        apart = dict.fromkeys(("antlr4-python3-runtime", "arctic-inference", "pylatexenc"), "built-apart")
         assert modes == {**apart, "vllm": "built-here"}
 
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from resolver.errors import IndexFailure
 from resolver.model.fact import Fact
+from resolver.model.release import CoreMetadata, File
+from resolver.model.resolution import Resolution
+from resolver.resolve.solver import decide
+from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import collides, constrains, pins, problem, requires, solved
 
@@ -123,3 +128,24 @@ def test_a_module_of_the_name_of_a_bounded_project_is_no_project() -> None:
     catalog.add_wheel("liger", "1", ["triton", 'triton<3; extra == "triton"'], extras=["triton"])
     facts = [collides("triton-ascend", "", "triton", "triton"), constrains("liger", "", "triton<3")]
     assert pins(problem("liger", facts=facts), catalog) == {"liger": "1", "triton": "2"}
+
+
+def test_an_index_that_fails_in_the_search_for_a_bound_costs_no_lock() -> None:
+    catalog = index()
+    universe = Universe(problem("models", "torch==2.5"), catalog)
+    answer = decide(universe)
+    assert isinstance(answer, Resolution)
+    assert (answer.unmet_bounds, universe.is_answer_final) == ((), True)
+
+    def fail(file: File) -> CoreMetadata:
+        if file.filename.startswith("models-4"):
+            raise IndexFailure("it did not answer")
+        return DataCatalog.metadata(catalog, file)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalog, "metadata", fail)
+        universe = Universe(universe.problem, catalog)
+        answer = decide(universe)
+    assert isinstance(answer, Resolution)
+    assert [row.bound for row in answer.unmet_bounds] == ["torch>=2.6"]
+    assert not universe.is_answer_final
