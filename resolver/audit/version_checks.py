@@ -304,7 +304,7 @@ def _bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def _expressions(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Yield the expressions of a statement itself, not those of the statements inside it."""
+    """Yield the expressions of a statement itself, without the statements inside it."""
     pending: list[ast.AST] = [statement]
     while pending:
         node = pending.pop()

@@ -22,13 +22,13 @@ _WRAPPERS: Final = frozenset(
     | {"int", "float", "str", "_parse_version", "digit_version", "get_version"}
 )
 
-# Those of them that read a version rather than the name of a distribution.
+# The functions among them that read a version rather than the name of a distribution.
 _PARSERS: Final = frozenset({"parse_version", "looseversion", "strictversion", "_parse_version"})
 
 # Methods of a version's text that keep its leading numbers.
 _METHODS: Final = frozenset({"split", "partition", "rsplit", "strip", "removesuffix", "replace"})
 
-# Attributes of a module that are its version, and those of a version that keep its leading numbers.
+# Attributes of a module that are its version, and attributes of a version that keep its leading numbers.
 _VERSION_ATTRIBUTES: Final = frozenset(
     {"__version__", "__version_tuple__", "__version_info__"} | {"version", "VERSION"}
 )

@@ -40,7 +40,7 @@ class Judged(msgspec.Struct, frozen=True):
 def judge_lock(lock: Lock, problem: Problem, read: Reader) -> Judged:
     """Return what is known of the binaries of a lock.
 
-    `read` is called for each of its wheels. Those of which it returns None, or whose files cannot be used, are unread.
+    `read` is called for each of its wheels. A wheel counts as unread if it returns None or the file cannot be used.
     """
     wheels = []
     unread = []

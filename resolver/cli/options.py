@@ -36,7 +36,7 @@ Command = Callable[..., int]
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The shared options of a run: the folders of facts and locks, its output, and how each stack is handled.
 
-    No `targets` means all; `cutoff` and `as_of` replace those of a stack. A conflict is explained within so many
+    No `targets` means all; `cutoff` and `as_of` replace the stack's own. A conflict is explained within so many
     `seconds`.
     """
 

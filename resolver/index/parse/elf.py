@@ -59,7 +59,7 @@ class _Symbol(NamedTuple):
 
 
 class ElfObject(NamedTuple):
-    """An ELF object, with those of its symbols that look like PyTorch's, by whether it defines them."""
+    """An ELF object with its symbols that look like PyTorch's, by whether it defines them."""
 
     shared_object: SharedObject
     defines: frozenset[bytes]
