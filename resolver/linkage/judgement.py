@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -9,7 +11,7 @@ import msgspec
 from packaging.version import Version
 
 from resolver.model.fact import Links
-from resolver.model.linkage import TORCH, Linkage
+from resolver.model.linkage import TORCH, Linkage, SharedObject, unpacked
 
 # The interpreter has its own library loaded, or was linked with it.
 _PYTHON: Final = "libpython3."
@@ -67,6 +69,19 @@ def newer_glibc(linkage: Linkage, glibc: tuple[int, int]) -> NewerGlibc | None:
     return NewerGlibc(newest.path, newest.glibc, ".".join(map(str, glibc)))
 
 
+def alternatives(linkage: Linkage) -> list[tuple[SharedObject, ...]]:
+    """Return the objects of a wheel in groups, of each of which it is enough if one can be loaded.
+
+    Some wheels have a library for each release of PyTorch or FFmpeg, and load the one that fits when they run. Such
+    libraries lie in one folder, and their names differ in digits alone: `libtorchcodec_core6.so` and
+    `libtorchcodec_core7.so`. Any other object is a group of its own.
+    """
+    groups: dict[str, list[SharedObject]] = defaultdict(list)
+    for shared_object in linkage.objects:
+        groups[re.sub(r"[0-9]+(?:\.[0-9]+)*", "#", shared_object.path)].append(shared_object)
+    return list(map(tuple, groups.values()))
+
+
 def missing_libraries(
     linkage: Linkage, is_provided: Callable[[str], bool], facts: Iterable[Links] = ()
 ) -> tuple[MissingLibrary, ...]:
@@ -76,15 +91,45 @@ def missing_libraries(
     """
     links = tuple(facts)
     own = linkage.names
+
+    def is_there(library: str) -> bool:
+        if library in own or library.startswith(_PYTHON) or is_provided(library):
+            return True
+        return any(fact.is_optional(library) for fact in links)
+
     missing: dict[str, MissingLibrary] = {}
-    for shared_object in linkage.objects:
-        for library in shared_object.needs:
-            if library in own or library.startswith(_PYTHON) or is_provided(library):
-                continue
-            if any(fact.is_optional(library) for fact in links):
-                continue
-            missing.setdefault(library, MissingLibrary(shared_object.path, library))
+    for group in alternatives(linkage):
+        if any(all(map(is_there, shared_object.needs)) for shared_object in group):
+            continue
+        for shared_object in group:
+            for library in shared_object.needs:
+                if not is_there(library):
+                    missing.setdefault(library, MissingLibrary(shared_object.path, library))
     return tuple(missing.values())
+
+
+class TakenSymbols:
+    """The symbols that a wheel takes from PyTorch."""
+
+    def __init__(self, linkage: Linkage) -> None:
+        groups = alternatives(linkage)
+        taken = [[unpacked(shared_object.takes) for shared_object in group] for group in groups]
+        self._taken = [sets for sets in taken if any(sets)]
+
+    def __bool__(self) -> bool:
+        """Return whether the wheel takes any."""
+        return bool(self._taken)
+
+    def __len__(self) -> int:
+        """Return how many symbols all of the wheel's objects take."""
+        return len(frozenset().union(*(symbols for sets in self._taken for symbols in sets)))
+
+    def missing_in(self, offered: frozenset[int]) -> frozenset[int]:
+        """Return the symbols that are not offered; of alternatives those of the one that lacks the fewest."""
+        missing: set[int] = set()
+        for sets in self._taken:
+            missing |= min((symbols - offered for symbols in sets), key=len)
+        return frozenset(missing)
 
 
 def missing_symbols(taking: Linkage, torch: Linkage, release: str) -> MissingSymbols | None:
@@ -92,11 +137,11 @@ def missing_symbols(taking: Linkage, torch: Linkage, release: str) -> MissingSym
 
     What was not read of torch may offer any of them.
     """
-    taken = taking.takes
+    taken = TakenSymbols(taking)
     offered = _all_offers(torch) if taken else None
     if offered is None:
         return None
-    missing = taken - offered
+    missing = taken.missing_in(offered)
     return MissingSymbols(len(missing), len(taken), release) if missing else None
 
 

@@ -81,6 +81,7 @@ _GRAVE = frozenset(
     for code in (
         "unknown",
         "unmet-bound",
+        "unloadable",
         "fell-back",
         "fell-back-for",
         "quarantined",
@@ -120,6 +121,8 @@ def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
             bound=row.bound,
             other=f"{row.other} {row.other_version}",
         )
+    for unloadable in resolution.unloadable_pins:
+        yield message("lock.unloadable", package=f"{unloadable.project} {unloadable.version}", why=unloadable.why)
     yield from map(_fell_back, resolution.outdated_pins)
     yield from map(_of_practice, resolution.used_practices)
     yield from _missing_extras(resolution)
@@ -185,9 +188,9 @@ def _of_pins(resolution: Resolution, direct: Set[str], catalog: Catalog) -> Iter
 
 
 def _of_binaries(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
-    """Yield a warning of pins that facts say to be linked with others, and of which nobody knows whether they load."""
+    """Yield a warning of pins that are linked with others, and of which nobody knows whether they load."""
     linked = [fact for fact in resolution.problem.facts if isinstance(fact, facts.Links) and fact.to]
-    unread = []
+    unread = [f"{pin.name} {pin.version}" for pin in resolution.pins if pin.name in resolution.unread_pins]
     judged_by_name = []
     torch = resolution.pin("torch")
     is_torch_read = torch is None or catalog.known_linkage(torch.release.file) is not None
@@ -202,7 +205,7 @@ def _of_binaries(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
         elif linkage.takes and not is_torch_read:
             judged_by_name.append(f"{pin.name} {pin.version}")
     if unread:
-        yield message("lock.unread", packages=unread)
+        yield message("lock.unread", packages=sorted(unread))
     if judged_by_name and torch is not None:
         yield message("lock.unread-torch", packages=judged_by_name, torch=f"torch {torch.version}")
 

@@ -205,14 +205,25 @@ class UnmetBound(msgspec.Struct, frozen=True, kw_only=True):
     other_version: str
 
 
+class UnloadablePin(msgspec.Struct, frozen=True, kw_only=True):
+    """A pin with binaries that cannot be loaded with the other pins, as far as its wheel tells."""
+
+    project: NormalizedName
+    version: str
+    # such as `its binaries are linked with torch>=2.5,<2.6`
+    why: str
+
+
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     """Pins sorted by name, which `engine` found after `rounds` steps.
 
-    `overrides` are the requirements that are not followed, as their project must be absent. Without the
-    `used_practices` the resolution would not be valid (see `resolve/gather.py`). `as_of` is the day whose releases
-    were preferred, `unmet_bounds` are what extras say of projects that are there anyway (see
-    `resolve/extra_bounds.py`). `skipped_releases`, `missing_extras`, `outdated_pins` and `newer_pins` are filled in
-    only for what is going to be locked (see `resolve/shortfalls.py`).
+    - `overrides` are the requirements that are not followed, as their project must be absent.
+    - Without the `used_practices` the resolution would not be valid (see `resolve/gather.py`).
+    - `as_of` is the day whose releases were preferred.
+    - `unmet_bounds` and `unloadable_pins` are the soft requirements that are not met; of the binaries of `unread_pins`
+      nobody knows whether they can be loaded (see `resolve/soft_requirements.py`).
+    - `skipped_releases`, `missing_extras`, `outdated_pins` and `newer_pins` are filled in only for what is going to be
+      locked (see `resolve/shortfalls.py`).
     """
 
     problem: Problem
@@ -227,6 +238,8 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     as_of: AsOf = AsOf(policy=NEWEST)
     newer_pins: tuple[NewerPin, ...] = ()
     unmet_bounds: tuple[UnmetBound, ...] = ()
+    unloadable_pins: tuple[UnloadablePin, ...] = ()
+    unread_pins: tuple[NormalizedName, ...] = ()
 
     def pin(self, name: str) -> Pin | None:
         """The pin of a project; None if it is not in the resolution."""

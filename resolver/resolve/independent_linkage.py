@@ -68,15 +68,20 @@ class BinaryCheck:
         offered = set(chain.from_iterable(_hashes(part.offers) for part in torch))
         is_known = bool(offered) and all(part.read for part in torch)
         glibc = Version(".".join(map(str, self._problem.target.glibc)))
+        missing: dict[str, list[str]] = {}
+        unoffered: dict[str, bool] = {}
         for part in objects:
-            what = f"{pin.name} {pin.version}: {part.path}"
             if part.glibc and Version(part.glibc) > glibc:
-                yield f"{what} needs glibc {part.glibc}"
-            for name in part.needs:
-                if name not in there and "libpython" not in name and not _is_optional(name, links):
-                    yield f"{what} needs {name}, which nothing provides"
-            if is_known and not offered.issuperset(_hashes(part.takes)):
-                yield f"{what} takes symbols that torch does not offer"
+                yield f"{pin.name} {pin.version}: {part.path} needs glibc {part.glibc}"
+            names = [name for name in part.needs if name not in there and "libpython" not in name]
+            missing[part.path] = [name for name in names if not _is_optional(name, links)]
+            unoffered[part.path] = is_known and not offered.issuperset(_hashes(part.takes))
+        for path, names in missing.items():
+            if not any(not missing[other] for other in _alternatives(path, missing)):
+                yield from (f"{pin.name} {pin.version}: {path} needs {name}, which nothing provides" for name in names)
+        for path, is_unoffered in unoffered.items():
+            if is_unoffered and all(unoffered[other] for other in _alternatives(path, unoffered)):
+                yield f"{pin.name} {pin.version}: {path} takes symbols that torch does not offer"
 
     def _about(self, pin: Pin) -> list[facts.Links]:
         return [fact for fact in self._facts if fact.package == pin.name and fact.applies_to(pin.version)]
@@ -98,6 +103,13 @@ class BinaryCheck:
 def _is_judged(pin: Pin, links: Iterable[facts.Links]) -> bool:
     """Return whether a fact has the binaries of a pin judged."""
     return any(fact.to for fact in links) and pin.release.source is None and pin.release.file.is_wheel
+
+
+def _alternatives(path: str, paths: Iterable[str]) -> Iterator[str]:
+    """Yield the paths that differ from one in its digits alone, itself included: one of such libraries is loaded."""
+    number = r"[0-9]+(\.[0-9]+)*"
+    pattern = number.join(map(re.escape, re.split(r"[0-9]+(?:\.[0-9]+)*", path)))
+    return (other for other in paths if re.fullmatch(pattern, other))
 
 
 def _names(objects: Iterable[SharedObject]) -> set[str]:

@@ -15,6 +15,7 @@ from packaging.version import Version
 from resolver.index.protocol import UnusableFile
 from resolver.linkage.judgement import (
     MissingLibrary,
+    TakenSymbols,
     TorchRelease,
     bounds,
     missing_libraries,
@@ -24,7 +25,7 @@ from resolver.linkage.judgement import (
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import Candidate, Edge, NeedLine, NeedSource, Package
-from resolver.model.linkage import TORCH, Linkage
+from resolver.model.linkage import TORCH
 from resolver.model.release import RejectionReason, Release
 from resolver.resolve.candidates import Candidates
 
@@ -44,42 +45,69 @@ class LinkageRules:
         self._candidates = candidates
         self._problem = candidates.problem
         self._links = [fact for fact in self._problem.facts if isinstance(fact, facts.Links)]
-        self._verdicts: dict[tuple[str, str], _Needs | UnloadableError] = {}  # by file name and sha256
+        # by file name, sha256, and libraries that are there
+        self._verdicts: dict[tuple[str, str, frozenset[str]], _Needs | UnloadableError] = {}
 
-    def edges(self, candidate: Candidate, of_torch: Iterable[SpecifierSet]) -> tuple[Edge, ...]:
+    def edges(
+        self, candidate: Candidate, of_torch: Iterable[SpecifierSet], assumed: frozenset[str] | None = None
+    ) -> tuple[Edge, ...]:
         """Return what a release requires because its binaries are linked with those of other projects.
 
-        Empty if no fact says that they are, or if its wheel is left unread. `of_torch` is what its metadata requires of
-        torch: if the target can use no such release, that is reason enough, and nothing is read.
+        Empty if its wheel is left unread, and if no fact says that they are, unless that is `assumed`: then these are
+        libraries of other projects that count as there. `of_torch` is what its metadata requires of torch: if the
+        target can use no such release, that is reason enough, and nothing is read.
 
         Raises UnloadableError.
         """
-        release = candidate.release
-        project = self._candidates.project(text.name(candidate.package.name))
-        links = project.facts_about(release.position, facts.Links)
-        is_linked = any(fact.to for fact in links)
-        if not is_linked or release.source is not None or release.builds is not None or not release.file.is_wheel:
+        if not is_judged(candidate.release) or not (assumed is not None or self.is_linked(candidate)):
             return ()
         specifiers = tuple(of_torch)
         if specifiers and not self._has_torch(specifiers):
             return ()
-        key = release.file.filename, release.file.sha256
+        return tuple(self._edge(candidate, *need) for need in self._needs(candidate, assumed or frozenset()))
+
+    def is_linked(self, candidate: Candidate) -> bool:
+        """Return whether a fact says that the binaries of a release are linked with those of other projects."""
+        return any(fact.to for fact in self._links_of(candidate))
+
+    def fault(self, candidate: Candidate, torch: Version, there: frozenset[str]) -> str:
+        """Return why the binaries of a release cannot be loaded with a torch; empty if they can, or are unread.
+
+        `there` are libraries of other projects.
+        """
+        try:
+            needs = self._needs(candidate, there)
+        except UnloadableError as error:
+            return str(error.args[1])
+        for project, specifier in needs:
+            if project == TORCH and not SpecifierSet(specifier).contains(torch, prereleases=True):
+                return f"its binaries are linked with torch{specifier}"
+        return ""
+
+    def _links_of(self, candidate: Candidate) -> list[facts.Links]:
+        project = self._candidates.project(text.name(candidate.package.name))
+        return project.facts_about(candidate.release.position, facts.Links)
+
+    def _needs(self, candidate: Candidate, there: frozenset[str]) -> _Needs:
+        """Return what the binaries of a release need. Raises UnloadableError."""
+        release = candidate.release
+        key = release.file.filename, release.file.sha256, there
         if key not in self._verdicts:
             try:
-                self._verdicts[key] = self._judge(release, links)
+                self._verdicts[key] = self._judge(release, self._links_of(candidate), there)
             except UnloadableError as error:
                 self._verdicts[key] = error
         verdict = self._verdicts[key]
         if isinstance(verdict, UnloadableError):
-            raise verdict
-        return tuple(self._edge(candidate, *need) for need in verdict)
+            raise verdict.with_traceback(None)
+        return verdict
 
     def _edge(self, candidate: Candidate, project: NormalizedName, specifier: str) -> Edge:
         filename = candidate.release.file.filename
         origin = NeedLine(NeedSource.LINKAGE, str(candidate), f"{project}{specifier}", filename)
         return Edge(Package(project), SpecifierSet(specifier), origin)
 
-    def _judge(self, release: Release, links: Sequence[facts.Links]) -> _Needs:
+    def _judge(self, release: Release, links: Sequence[facts.Links], there: frozenset[str]) -> _Needs:
         """Return what the binaries of a wheel need, nothing if it is left unread. Raises UnloadableError.
 
         A library that neither the target nor a fact is known to have must be around a torch that somebody has read. A
@@ -96,8 +124,10 @@ class LinkageRules:
         if newer is not None:
             why = f"{newer.path} needs GLIBC_{newer.needed}, and the target has {newer.has}"
             raise UnloadableError(RejectionReason.GLIBC, why)
-        missing = missing_libraries(linkage, self._problem.libraries.__contains__, links)
-        to = sorted({name for fact in links for name in fact.to})
+        provided = there.union(self._problem.libraries)
+        missing = missing_libraries(linkage, provided.__contains__, links)
+        taken = TakenSymbols(linkage)
+        to = sorted({name for fact in links for name in fact.to}) or [TORCH]
         by_fact = {name: self._provided_by(name).intersection(fault.library for fault in missing) for name in to}
         foreign = [fault for fault in missing if not any(fault.library in found for found in by_fact.values())]
         if foreign and TORCH not in to:
@@ -105,8 +135,8 @@ class LinkageRules:
         needs = []
         for name, libraries in by_fact.items():
             if name == TORCH:
-                if libraries or foreign or linkage.takes:
-                    needs.append((name, self._torch_bounds(linkage, libraries, foreign)))
+                if libraries or foreign or taken:
+                    needs.append((name, self._torch_bounds(taken, libraries, foreign)))
             elif libraries:
                 needs.append((name, self._bounds(name, libraries, missing)))
         return tuple(needs)
@@ -130,20 +160,19 @@ class LinkageRules:
             raise _nothing_provides([fault for fault in missing if fault.library in libraries])
         return bounds(provides)
 
-    def _torch_bounds(self, linkage: Linkage, libraries: Collection[str], foreign: Sequence[MissingLibrary]) -> str:
+    def _torch_bounds(self, taken: TakenSymbols, libraries: Collection[str], foreign: Sequence[MissingLibrary]) -> str:
         """Return the versions of torch that have what a wheel needs, as far as that is known.
 
         `libraries` are those that facts say some torch to provide, `foreign` those that nobody does. Raises
         UnloadableError if no torch has the latter.
         """
         around = {fault.library for fault in foreign}
-        takes = linkage.takes
         loads = []
         for version in self._versions(TORCH):
             needed = self._lacks(TORCH, version, libraries) | around
             torch = self._torch.get(version)
             if torch is not None:
-                has_symbols = torch.offers is None or takes <= torch.offers
+                has_symbols = torch.offers is None or not taken.missing_in(torch.offers)
                 loads.append((version, has_symbols and needed <= torch.libraries))
             elif needed:
                 loads.append((version, False))
@@ -183,6 +212,11 @@ class LinkageRules:
             if linkage is not None:
                 read[release.version] = torch_release(release.version, linkage)
         return read
+
+
+def is_judged(release: Release) -> bool:
+    """Return whether a release is installed from a wheel of an index."""
+    return release.source is None and release.builds is None and release.file.is_wheel
 
 
 def _nothing_provides(missing: Sequence[MissingLibrary]) -> UnloadableError:

@@ -83,10 +83,17 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         information: Mapping[Package, Iterator[Information]],
         backtrack_causes: Sequence[Information],
     ) -> tuple[Any, ...]:
-        """A sort key: components and modules, packages that keep clashing, then as `Demand.decision_key` has it."""
+        """Return a sort key.
+
+        1. Components and modules come first.
+        2. Then the projects that the universe wants to be decided first.
+        3. Then packages that keep clashing.
+        4. The rest is as `Demand.decision_key` has it.
+        """
+        comes_first = identifier.name in self._universe.decided_first
         keeps_clashing = self._conflicts[identifier] >= _PROMOTE_AFTER
         key = self._demand(identifier).decision_key(self._first_required[identifier])
-        return identifier.kind, not keeps_clashing, *key, identifier
+        return identifier.kind, not comes_first, not keeps_clashing, *key, identifier
 
     def find_matches(
         self,

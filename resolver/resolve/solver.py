@@ -26,12 +26,13 @@ from resolver.model.dependency import NeedLine, NeedSource, Unusable
 from resolver.model.problem import Checks, Problem, RootRequirement
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution, Statement
-from resolver.resolve.extra_bounds import with_extra_bounds
+from resolver.resolve.fallbacks import without_fallbacks
 from resolver.resolve.gather import Choices, InvalidChoiceError, gather, upgrade
 from resolver.resolve.grounded import Ground, LineGround
 from resolver.resolve.independent_check import check
 from resolver.resolve.needs import DynamicArchiveError, is_built_here, requirement_lines
 from resolver.resolve.provider import Provider, Tick
+from resolver.resolve.soft_requirements import with_soft_requirements
 from resolver.resolve.universe import Universe
 
 if TYPE_CHECKING:
@@ -91,15 +92,26 @@ def decide(
     answer = search(universe, hints=hints, tick=tick) or prove(universe, tick)
     if isinstance(answer, Refutation):
         return answer
-    return with_extra_bounds(universe, answer, partial(search, tick=tick))
+    search_again = partial(search, tick=tick)
+    answer = without_fallbacks(universe, answer, search_again)
+    return with_soft_requirements(universe, answer, search_again)
 
 
-def search(universe: Universe, *, hints: Iterable[NormalizedName] = (), tick: Tick | None = None) -> Resolution | None:
-    """What resolvelib finds and the check confirms; None, which proves nothing, if that is nothing valid.
+def search(
+    universe: Universe,
+    *,
+    hints: Iterable[NormalizedName] = (),
+    among: Universe | None = None,
+    tick: Tick | None = None,
+) -> Resolution | None:
+    """Return what resolvelib finds and the check confirms; None, which proves nothing, if that is nothing valid.
 
-    On cyclic graphs it is known to fail, with an invalid result or a wrong "impossible" (resolvelib issue 206).
+    `among` is the same universe with another order of decisions or preferences, in which is searched; what is found is
+    upgraded by those of `universe`.
+
+    On cyclic graphs resolvelib is known to fail, with an invalid result or a wrong "impossible" (its issue 206).
     """
-    provider = Provider(universe, tick)
+    provider = Provider(among or universe, tick)
     provider.resolution = Search(provider, provider)
     provider.prefetch.prefetch(universe.roots())
     provider.prefetch.prefetch_projects(hints)

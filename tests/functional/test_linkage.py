@@ -49,15 +49,15 @@ ADD, SUB = "_ZN2at3addEv", "_ZN2at3subEv"
 FILLER = random.Random(0).randbytes(400_000)
 
 
-def built(name: str, version: str, members: Mapping[str, bytes]) -> tuple[str, bytes]:
-    """Return the name and the bytes of a wheel with binaries."""
+def built(name: str, version: str, members: Mapping[str, bytes], *requires: str) -> tuple[str, bytes]:
+    """Return the name and the bytes of a wheel with binaries, whose metadata has these requirements."""
     made = io.BytesIO()
     info = f"{name}-{version}.dist-info"
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(f"{name}/filler.bin", FILLER)
         for path, content in members.items():
             archive.writestr(path, content)
-        archive.writestr(f"{info}/METADATA", core_metadata(name, version))
+        archive.writestr(f"{info}/METADATA", core_metadata(name, version, requires=requires))
         archive.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {TAGS}\n")
         archive.writestr(f"{info}/RECORD", "")
     return f"{name}-{version}-{TAGS}.whl", made.getvalue()
@@ -238,6 +238,75 @@ def test_readings_that_cannot_be_used(linked: Workspace):
     add(linked, "audio", "1.0", needs=["libtorch.so"])
     ship(linked, "audio", {"file": "other-1-py3-none-any.whl", "sha256": "", "objects": []})
     linked.refused("the recorded readings of the binaries of audio cannot be used", "lock", "demo")
+
+
+def add_kernels(workspace: Workspace, version: str, members: Mapping[str, bytes]) -> None:
+    """Serve a wheel that requires torch and that no fact is about."""
+    filename, content = built("kernels", version, members, "torch")
+    workspace.index.add_file("kernels", filename, content)
+
+
+def test_lock_newest_that_loads_without_a_fact(linked: Workspace):
+    add_torch(linked, "2.8.0", ADD)
+    add_kernels(linked, "1.0", {"kernels/_C.so": elf(needs=["libtorch.so"])})
+    add_kernels(linked, "2.0", {"kernels/_C.so": elf(needs=["libcudart.so.13"])})
+    linked.stack("kernels", target=TARGET)
+    linked.locked()
+    assert linked.pins()["kernels"] == "1.0"
+
+
+def test_lock_warns_first_if_no_release_loads(linked: Workspace):
+    add_torch(linked, "2.8.0", ADD)
+    add_kernels(linked, "1.0", {"kernels/_C.so": elf(needs=["libcudart.so.12"])})
+    add_kernels(linked, "2.0", {"kernels/_C.so": elf(needs=["libcudart.so.13"])})
+    linked.stack("kernels", target=TARGET)
+    linked.locked()
+    assert linked.pins()["kernels"] == "2.0"
+    assert "kernels/_C.so needs libcudart.so.13" in linked.warnings()[0]
+
+
+def test_lock_moves_torch_for_binaries_without_a_fact(linked: Workspace):
+    ship(linked, "torch", add_torch(linked, "2.8.0", ADD), add_torch(linked, "2.9.0", SUB))
+    add_kernels(linked, "1.0", {"kernels/_C.so": elf(needs=["libtorch.so"], undefined=[ADD])})
+    linked.stack("kernels", "torch", target=TARGET)
+    linked.locked()
+    assert linked.pins()["torch"] == "2.8.0"
+
+
+def test_lock_library_of_a_required_project(linked: Workspace):
+    add_torch(linked, "2.8.0", ADD)
+    add(linked, "runtime", "1.0", soname="libruntime.so.1")
+    members = {"kernels/_C.so": elf(needs=["libtorch.so", "libruntime.so.1"])}
+    filename, content = built("kernels", "2.0", members, "torch", "runtime")
+    linked.index.add_file("kernels", filename, content)
+    add_kernels(linked, "1.0", {"kernels/_C.so": elf(needs=["libtorch.so"])})
+    linked.stack("kernels", target=TARGET)
+    linked.locked()
+    assert linked.pins()["kernels"] == "2.0"
+    assert linked.warnings() == []
+
+
+def test_lock_tells_binaries_that_were_not_read(linked: Workspace, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(live, "LINKAGE_BUDGET", Limits(packed=10, unpacked=10))
+    add_torch(linked, "2.8.0", ADD)
+    add_kernels(linked, "1.0", {"kernels/_C.so": elf(needs=["libcudart.so.13"])})
+    linked.stack("kernels", target=TARGET)
+    linked.locked()
+    assert any("the binaries of kernels 1.0 were left unread" in warning for warning in linked.warnings())
+
+
+def test_lock_library_for_each_torch(linked: Workspace):
+    ship(linked, "torch", add_torch(linked, "2.8.0", ADD), add_torch(linked, "2.9.0", SUB))
+    members = {
+        "kernels/lib_torch_2.8.0.so": elf(needs=["libtorch.so"], undefined=[ADD]),
+        "kernels/lib_torch_2.9.0.so": elf(needs=["libtorch.so"], undefined=[SUB]),
+    }
+    add_kernels(linked, "1.0", members)
+    linked.facts("kernels", AUDIO.replace("audio-links", "kernels-links"))
+    linked.stack("kernels", "torch==2.8.0", target=TARGET)
+    linked.locked()
+    assert linked.pins()["kernels"] == "1.0"
+    assert linked.run("check", "demo", "--files").status == 0
 
 
 def test_check_files(linked: Workspace):
