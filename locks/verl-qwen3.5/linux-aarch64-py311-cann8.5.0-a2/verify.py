@@ -27,6 +27,7 @@ import operator
 import os
 import platform
 import re
+import select
 import shlex
 import shutil
 import signal
@@ -1640,6 +1641,8 @@ def _be_silent() -> None:
 # The excuses of what may fail come from facts, as the lock has them: it needs a project that nobody asked for, or an NPU.
 
 _MOST_WORKERS = 4
+_SILENCE = 15  # seconds beyond the limit of one start in which the process that starts has to say something
+_END_SECONDS = 5  # for a process to end
 _LISTED_STARTS = 6
 _NPU_MODULE = "torch_npu"  # who can import it has CANN and a driver
 
@@ -1708,27 +1711,23 @@ def _answers(
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
-    with process:
-        try:
-            return _read_answers(process, json.dumps(text), whats, request.progress)
-        finally:
-            process.terminate()  # it ends its children, if this program is interrupted
+    try:
+        return _read_answers(process, json.dumps(text), whats, request)
+    finally:
+        _end(process)
 
 
 def _read_answers(
-    process: subprocess.Popen[bytes],
-    text: str,
-    whats: Sequence[Startable],
-    progress: Callable[[int, Startable], None],
+    process: subprocess.Popen[bytes], text: str, whats: Sequence[Startable], request: StartRequest
 ) -> dict[int, dict[str, Any]] | None:
-    """Give the process its request, and read its rows until the last one, or until it ends."""
+    """Give the process its request, and read its rows until the last one, or until it ends or says nothing any more."""
     if process.stdin is None or process.stdout is None:
         raise AssertionError("both are pipes")
     with suppress(BrokenPipeError):  # it has ended, and has no rows
         process.stdin.write(text.encode())
         process.stdin.close()
     rows: dict[int, dict[str, Any]] | None = None
-    for line in process.stdout:
+    for line in _lines(process.stdout.fileno(), request.seconds + _SILENCE):
         row = json.loads(line)
         if row.get("done"):
             break
@@ -1736,8 +1735,35 @@ def _read_answers(
             rows = {}
         elif rows is not None:
             rows[row["number"]] = row
-            progress(len(rows), whats[row["number"]])
+            request.progress(len(rows), whats[row["number"]])
     return rows
+
+
+def _lines(pipe: int, seconds: float) -> Iterator[bytes]:
+    """Yield the lines of a pipe until it is closed, or nothing came for so long.
+
+    A process that waits for a driver may not end when it is killed, and keeps the pipe open.
+    """
+    rest = b""
+    while select.select([pipe], [], [], seconds)[0]:
+        content = os.read(pipe, 1 << 16)
+        if not content:
+            return
+        *lines, rest = (rest + content).split(b"\n")
+        yield from lines
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process, which ends its children first; leave it if it cannot be ended."""
+    for end in (process.terminate, process.kill):
+        end()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_END_SECONDS)
+            break
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
 
 
 class Verdict(NamedTuple):

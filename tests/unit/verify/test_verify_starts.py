@@ -12,6 +12,7 @@ import pytest
 
 from resolver.lock import file as lock_file
 from resolver.report.verify import verify
+from resolver.verify import starts
 from resolver.verify.environment import installed_distributions
 from resolver.verify.findings import CheckContext, Excuse, LockedDistribution, LockedStack
 from resolver.verify.modules import Startable, startables, top_modules
@@ -293,6 +294,27 @@ def test_a_preload_that_fails_is_done_without(site: Path, program: str, text: st
     one, heavy = started(site, program, "one", "heavy", preload=["heavy"], seconds=2)
     assert not one.failed
     assert heavy.failed
+
+
+def test_a_preload_that_cannot_be_killed_is_left(
+    site: Path, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # like a process in uninterruptible sleep, its child keeps the pipe open whatever its parent is sent
+    text = """
+import os, signal, time
+if os.fork() == 0:
+    time.sleep(30)
+    os._exit(0)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM, signal.SIGTERM])
+"""
+    monkeypatch.setattr(starts, "_SILENCE", 1)
+    monkeypatch.setattr(starts, "_END_SECONDS", 0.5)
+    install(site, "demo", heavy=text + HANGS, one="")
+    begun = time.monotonic()
+    one, heavy = started(site, program, "one", "heavy", preload=["heavy"], seconds=2)
+    assert time.monotonic() - begun < 20
+    assert not one.failed
+    assert heavy.row["late"]
 
 
 def test_the_folder_of_the_program_is_not_on_the_path(site: Path, program: str) -> None:
