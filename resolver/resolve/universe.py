@@ -231,14 +231,14 @@ class Universe(Candidates):
         ]
 
     def may_be_linked(self, pin: Pin) -> bool:
-        """Return whether a pin may have binaries that are linked with torch, although no fact says so.
+        """Return whether a pin may have binaries that are linked with torch, although no fact speaks of them.
 
         That is so for a wheel with binaries if its metadata requires torch, or if only the stack asks for the project:
         some that are made for torch require nothing at all (sgl-kernel, dgl).
         """
         if not is_judged(pin.release) or pin.release.file.filename.endswith("-any.whl"):
             return False
-        if self._linkage.is_linked(self.candidate_for(Package(pin.name), pin.release)):
+        if self.project(pin.name).facts_about(pin.release.position, facts.Links):
             return False
         return self._requires_torch(pin) or all(isinstance(origin, StackLine) for origin in pin.because)
 
