@@ -21,12 +21,12 @@ from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Lack
 from resolver.resolve.candidates import pins
-from resolver.resolve.grounded import (
+from resolver.resolve.grounded import Grounded
+from resolver.resolve.grounds import (
     CollisionGround,
     ComponentGround,
     ExclusionGround,
     Ground,
-    Grounded,
     LackGround,
     LineGround,
     grounds,

@@ -28,7 +28,7 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution, Statement
 from resolver.resolve.fallbacks import without_fallbacks
 from resolver.resolve.gather import Choices, InvalidChoiceError, gather, upgrade
-from resolver.resolve.grounded import Ground, LineGround
+from resolver.resolve.grounds import Ground, LineGround
 from resolver.resolve.independent_check import check
 from resolver.resolve.needs import DynamicArchiveError, is_built_here, requirement_lines
 from resolver.resolve.provider import Provider, Tick
