@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Cadical153
 
+from resolver.errors import UndecidedError
+from resolver.index.protocol import poll_once
 from resolver.resolve.grounds import Ground
 
 _PAIRWISE = 5
+_CONFLICTS_AT_ONCE = 2_000  # a few hundredths of a second
+MOST_CONFLICTS: Final = 50_000  # of one question; those of real stacks have a few hundred
 
 
 class Grounded:
@@ -57,9 +62,9 @@ class Grounded:
     # --- answers
 
     def satisfiable(self, assumed: Iterable[int] = (), among: Collection[Ground] | None = None) -> bool:
-        """Whether the clauses are satisfiable with variables assumed; if given, only with the grounds `among`.
+        """Return whether the clauses are satisfiable with variables assumed; if given, only with the grounds `among`.
 
-        After False, `core` has the reasons.
+        After False, `core` has the reasons. Raises UndecidedError after too many conflicts, and what `polling` raises.
         """
         if among is not None:
             selectors = [self._selectors[ground] for ground in among if ground not in self.relaxed]
@@ -67,7 +72,18 @@ class Grounded:
             items = self._selectors.items()
             selectors = [-selector if ground in self.relaxed else selector for ground, selector in items]
         guards = () if self.reading else (-guard for guard in self._guards)
-        return bool(self._solver.solve(assumptions=[*assumed, *selectors, *guards]))
+        assumptions = [*assumed, *selectors, *guards]
+        for _ in range(MOST_CONFLICTS // _CONFLICTS_AT_ONCE):
+            self._solver.conf_budget(_CONFLICTS_AT_ONCE)
+            is_satisfiable = self._solver.solve_limited(assumptions=assumptions)
+            if is_satisfiable is not None:
+                return bool(is_satisfiable)
+            poll_once()  # and between two calls, Python handles signals
+        raise UndecidedError(
+            "no answer was found within the search limits",
+            why=f"{MOST_CONFLICTS} conflicts in one question about {len(self._selectors)} statements",
+            hint="pin some of the stack's requirements more tightly",
+        )
 
     def broken(self) -> set[Ground]:
         """Grounds with a clause that the last satisfying answer does not meet."""
