@@ -17,7 +17,7 @@ from resolver import files
 from resolver.config.decode import decode
 from resolver.config.lines import TomlText
 from resolver.config.schema import FactFile, ImagesFile, IndexesFile, StackFile, SystemsFile
-from resolver.errors import InputError, did_you_mean, without_secrets
+from resolver.errors import InputError, did_you_mean, without_users
 from resolver.model import text as texts
 from resolver.model.target import Image
 
@@ -38,7 +38,7 @@ class Document(TomlText, Generic[Shape], frozen=True, dict=True):
 
         Every lock has the digest: a password could be guessed from it, and a new password must not make locks stale.
         """
-        return hashlib.sha256(without_secrets(self.text).encode()).hexdigest()
+        return hashlib.sha256(without_users(self.text).encode()).hexdigest()
 
 
 def read(path: Path, shape: type[Shape], name: str) -> Document[Shape]:

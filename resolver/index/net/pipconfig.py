@@ -121,10 +121,15 @@ def _default_index() -> str:
 
 
 class Credentials:
-    """User and password of an index for its own origin, or of netrc for a host. Raises InputError for a bad netrc."""
+    """User and password of an index for its own origin, or of netrc for a host. Raises InputError for a bad netrc.
+
+    An entry of netrc is for the host that it names, and its `default` entry for the hosts of configured indexes alone:
+    whatever else an index links or redirects to is told neither.
+    """
 
     def __init__(self) -> None:
         self._of_indexes: dict[Origin, str] = {}
+        self._hosts: set[str] = set()  # of configured indexes
         self._netrc = _read_netrc()
 
     def remember(self, root: Root) -> None:
@@ -133,6 +138,7 @@ class Credentials:
         If an address has only a user, netrc may have both, as in pip; otherwise the user is a token.
         """
         origin = origin_of(root.url)
+        self._hosts.add(origin.host)
         if root.password or (root.user and not self._of_netrc(origin)):
             self._of_indexes[origin] = _basic(root.user, root.password)
 
@@ -143,7 +149,11 @@ class Credentials:
 
     def _of_netrc(self, origin: Origin) -> str:
         """The entry of netrc for a host; "" if there is none."""
-        entry = self._netrc.authenticators(origin.host) if self._netrc is not None else None
+        if self._netrc is None:
+            return ""
+        entries = dict(self._netrc.hosts)
+        default = entries.pop("default", None)
+        entry = entries.get(origin.host) or (default if origin.host in self._hosts else None)
         return _basic(entry[0], entry[2] or "") if entry else ""
 
 

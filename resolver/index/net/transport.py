@@ -22,9 +22,9 @@ import aiohttp
 import httpx
 from httpx_aiohttp import AiohttpTransport
 
-from resolver.errors import InputError
+from resolver.errors import InputError, shown_address
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.parse.address import WrittenError, has_scheme, is_loopback, split_written, without_credentials
+from resolver.index.parse.address import WrittenError, has_scheme, is_loopback, split_written
 
 # Variables that pip, curl and OpenSSL read; behind a corporate proxy at least one is set.
 _VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
@@ -113,8 +113,8 @@ class Transport(httpx.AsyncBaseTransport):
         return await self._transports[proxy, secure].handle_async_request(request)
 
     def proxy(self, url: str) -> str:
-        """The proxy for an address, without credentials; "" for none."""
-        return without_credentials(self._proxies.of(url))
+        """The proxy for an address, as it may be shown; "" for none."""
+        return shown_address(self._proxies.of(url))
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -159,9 +159,9 @@ def _checked(written: str) -> str:
     address = written if has_scheme(written) else f"http://{written}"
     hint = ""
     try:
-        why = f"`{split_written(address)[1]}` is not a proxy address"
-        proxy = httpx.Proxy(address)
-        if proxy.url.host and proxy.url.port != 0:
+        why = f"`{shown_address(split_written(address)[1])}` is not a proxy address"
+        proxy, port = httpx.Proxy(address), urlsplit(address).port  # which raises ValueError above 65535
+        if proxy.url.host and port != 0:
             return address
     except WrittenError as error:
         why, hint = f"`{error.shown}` cannot be read. {error}", error.hint
