@@ -12,6 +12,15 @@
 set +o posix  # where sh is bash; before 5.1 it would not read what follows
 set -euo pipefail
 
+# pip reads PIP_EXTRA-INDEX-URL, too, which bash passes on and cannot unset
+unnameable=()
+while IFS= read -r -d '' variable; do
+    case ${variable%%=*} in PIP_*[!A-Za-z0-9_]*) unnameable+=(-u "${variable%%=*}") ;; esac
+done < <(env -0)
+if [ -n "${unnameable[*]-}" ] && [ -n "${BASH_SOURCE[0]-}" ]; then
+    exec env "${unnameable[@]}" bash "${BASH_SOURCE[0]}" "$@"
+fi
+
 at=0; case ${LC_ALL:-${LC_MESSAGES:-${LANG-}}} in [zZ][hH]*[uU][tT][fF]*8*) at=1 ;; esac
 languages=(en zh)
 lang=${languages[at]}
@@ -125,24 +134,31 @@ sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.pr
     refuse "${python} is not in a virtual or conda environment" "create one: ${python} -m venv env && . env/bin/activate; or pass --system" \
         "${python} 不在虚拟环境或 conda 环境中" "请建立环境：${python} -m venv env && . env/bin/activate；或加上 --system"
 fi
-# unset settings of pip that would change what is installed
-unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
-    PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY \
-    PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
-export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+# Every pip that is started from here on, by a build as well, has no configuration file, and of its settings only those
+# that say how an index is reached: address, proxy, certificates, time limits, cache. Each stage names its own index.
+settings=()
 if ! "$python" -I -c 'import pip' 2>/dev/null; then
     refuse "${python} has no pip" "${python} -m ensurepip" \
         "${python} 没有 pip" "${python} -m ensurepip"
-elif ! settings=$("$python" -I -m pip config list); then
-    refuse "pip of ${python} does not run" "see above; ${python} -m pip config debug lists its configuration files" \
-        "${python} 的 pip 无法运行" "见上文；${python} -m pip config debug 会列出它的配置文件"
 else
-    elsewhere=$(sed -n "s/^\(\(global\|install\)\.\(target\|prefix\|root\|python\)\)=.*/\1/p; \
-s/^\(\(global\|install\)\.\(user\|dry-run\)\)='\(1\|y\|yes\|t\|true\|on\)'$/\1/Ip" <<<"$settings")
-    [ -z "$elsewhere" ] ||
-        refuse "a setting in pip's own configuration would install packages somewhere else: ${elsewhere//$'\n'/, }" "remove it: ${python} -m pip config unset ${elsewhere%%$'\n'*}; ${python} -m pip config debug lists the configuration files" \
-        "pip 自身的配置中有一项设置，会使软件包不安装到这里：${elsewhere//$'\n'/, }" "请去掉它：${python} -m pip config unset ${elsewhere%%$'\n'*}；${python} -m pip config debug 会列出配置文件"
+    while IFS= read -r -d '' setting; do
+        settings+=("$setting")
+    done < <("$python" -I "$here/verify.py" --pip-settings)
+    [ -n "${settings[*]-}" ] || [ "$found" != 3.11 ] ||
+        refuse "pip of ${python} does not run" "see above; ${python} -m pip config debug lists its configuration files" \
+        "${python} 的 pip 无法运行" "见上文；${python} -m pip config debug 会列出它的配置文件"
 fi
+unset "${!PIP_@}"
+export PIP_CONFIG_FILE=/dev/null ${settings[@]+"${settings[@]}"}
+
+# A folder with one of these characters can be no part of PATH, and pip takes what follows for a marker
+case $(readlink -f -- "${TMPDIR:-/tmp}" || true) in
+    *[:\;[:cntrl:]]*)
+        tell "$warning" "temporary files are not put into ${TMPDIR}, as neither PATH nor pip can have \`:\` or \`;\` in the name of a folder; they are put into /tmp" "set TMPDIR to a folder without these characters in its path" \
+        "临时文件不放在 ${TMPDIR}：PATH 和 pip 都不允许目录名中含有 \`:\` 或 \`;\`；改放在 /tmp" "请将 TMPDIR 设为路径中不含这些字符的目录"
+        export TMPDIR=/tmp
+        ;;
+esac
 
 # What verify.py will tell at the end of the machine, CANN, driver and SoC: a line for each thing that is wrong, or fine
 machine=()
@@ -293,6 +309,10 @@ install_wheels() { # Python, requirements files: a pip for each
         watched "$file" "$1" -I -m pip install --no-deps --only-binary :all: --require-hashes \
             ${sources[@]+"${sources[@]}"} -r "$here/$file"
     done
+}
+
+run_at() { # folder, command
+    if [ "$dry_run" = yes ]; then run cd "$1"; "${@:2}"; else (cd "$1" && "${@:2}"); fi
 }
 
 # CMake and other build tools use these variables to find Python before they look on PATH
