@@ -375,7 +375,10 @@ class _ProjectTables:
             if row is None:
                 pending.pop()
             elif isinstance(row.row, dict):
-                group = row.row.get("include-group", str(row.row))
+                group = row.row.get("include-group")
+                if group is None:
+                    hint = '{ include-group = "NAME" }, or a requirement as a string'
+                    raise InputError("a row of a dependency group cannot be read", where=row.where, hint=hint)
                 pending.append(self._included("dependency group", [group], row.where))
             elif nested := _own_extras(row.row, self._project.name):
                 pending.append(self._included("extra", nested, row.where))
@@ -418,7 +421,8 @@ def _read_pylock(
     try:
         lock = Pylock.from_dict(toml_tables(document.text, document.name))
     except PylockValidationError as error:
-        raise InputError("the file is no pylock.toml", where=document.name, why=str(error)) from None
+        key = f"`{error.context}` cannot be used." if error.context else ""  # without its value
+        raise InputError("the file is no pylock.toml", where=document.name, why=key) from None
     result.admit(str(lock.requires_python or ""))
     _require_known("extra", extras, lock.extras or (), document.name)
     _require_known("dependency group", groups, [*map(texts.name, lock.dependency_groups or ())], document.name)

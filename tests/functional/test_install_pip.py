@@ -60,7 +60,7 @@ def bind_private_projects(workspace: Workspace) -> None:
         [[index]]
         name = "vendor"
         url = "{workspace.index.url_of("vendor")}"
-        packages = ["private", "private-tool", "private-source"]
+        packages = ["private", "private-tool", "private-source", "private-here"]
     """)
 
 
@@ -74,10 +74,12 @@ def stages(workspace: Workspace) -> Workspace:
     index.add_wheel("private-tool", "1.0", index="vendor")
     add_source(index, "apart", "1.0", more="private-tool", fetches="base")
     add_source(index, "here", "1.0")
-    add_source(index, "private-source", "1.0", served_by="vendor")
+    add_source(index, "private-source", "1.0", fetches="private-tool", served_by="vendor")
+    add_source(index, "private-here", "1.0", fetches="private-tool", served_by="vendor")
     workspace.serve("base 1.0")
     workspace.facts("here", built_here())
-    workspace.locked_before("base", "private", "apart", "here", "private-source", target=HERE)
+    workspace.facts("private-here", built_here())
+    workspace.locked_before("base", "private", "apart", "here", "private-source", "private-here", target=HERE)
     return workspace
 
 
@@ -116,7 +118,7 @@ def simple_requests(index: LoopbackIndex) -> list[tuple[str, str]]:
     return [(path, path.split("/")[3]) for path in paths if path.startswith("/simple/")]
 
 
-PINS = {"apart": "1.0", "base": "1.0", "here": "1.0", "private": "1.0", "private-source": "1.0", "tinybuild": "1.0"}
+PINS = dict.fromkeys(("apart", "base", "here", "private", "private-here", "private-source", "tinybuild"), "1.0")
 
 
 def test_install_asks_no_index_that_variables_add(stages: Workspace, python: Path, rogue: LoopbackIndex) -> None:
@@ -139,6 +141,15 @@ def test_install_asks_no_index_that_variables_add(stages: Workspace, python: Pat
     assert not (stages.root / "ran").exists()
     assert installed(python) == PINS
     require_each_index_asked_for_its_own(stages.index)
+
+
+def test_install_from_a_wheelhouse_asks_no_index(stages: Workspace, python: Path) -> None:
+    """Nor does a pip that a build starts."""
+    assert stages.run("bundle", "demo", "files").status == 0
+    stages.index.clear()
+    run = install(stages, python, "--wheelhouse", "files")
+    assert run.status == 0, run
+    assert (installed(python), stages.index.requests) == (PINS, [])
 
 
 def test_install_asks_no_index_that_files_add(stages: Workspace, python: Path, rogue: LoopbackIndex) -> None:

@@ -242,13 +242,15 @@ printf '%s\n' ${machine[@]+"${machine[@]}"} "Python: $found ($python)"
 # Where pip finds the files of a requirements file: only in the wheelhouse, otherwise on the one index that they are locked from
 sources_of() { # requirements file
     sources=()
+    asked=() # for a pip that a build starts
     if [ -n "$wheelhouse" ]; then
         sources=(--no-index --find-links "$wheelhouse")
+        asked=(PIP_NO_INDEX=1)
         return
     fi
     case $1 in
         # pytorch-cpu
-        stages/3.txt | stages/6.pytorch-cpu.txt | stages/build-requirements.pytorch-cpu.txt) sources=(--index-url https://download.pytorch.org/whl/cpu/) ;;
+        stages/3.txt | stages/6.pytorch-cpu.txt | stages/build-requirements.pytorch-cpu.txt) sources=(--index-url https://download.pytorch.org/whl/cpu/) asked=(PIP_INDEX_URL=https://download.pytorch.org/whl/cpu/) ;;
     esac
 }
 
@@ -515,19 +517,20 @@ if stage 2 'arctic-inference, built from source in a separate environment' 'arct
     prepare_builder build-requirements.txt stages/build-requirements.pytorch-cpu.txt
     # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
     sources_of stages/2.txt
-    build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
+    build_in "$builder" PIP_REQUIRE_HASHES=1 \
+        ${asked[@]+"${asked[@]}"} "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-2" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt" ||
         fail "the source archives of stage 2 could not be downloaded, or their metadata could not be read" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
         "第 2 阶段的源码包无法取得，或无法读出它们是什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
     if [ "$dry_run" = no ]; then
         for archive in "$scratch/archives-2"/*; do
-            asked=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
+            tools=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
                 fail "cannot determine what the build of ${archive##*/} requires" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
         "无法得知构建 ${archive##*/} 需要什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
-            [ -z "$asked" ] ||
-                fail "the build of ${archive##*/} requires tools that are not in the lock: ${asked}" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
-        "构建 ${archive##*/} 需要锁文件没有写明的工具：${asked}" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
+            [ -z "$tools" ] ||
+                fail "the build of ${archive##*/} requires tools that are not in the lock: ${tools}" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
+        "构建 ${archive##*/} 需要锁文件没有写明的工具：${tools}" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
         done
     fi
     build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
@@ -557,7 +560,7 @@ fi
 if stage 7 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/7.txt"; then
     sources_of stages/7.txt
     build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.18.0 PIP_REQUIRE_HASHES=1 \
-        "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \
+        ${asked[@]+"${asked[@]}"} "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \
         --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/7.txt"
 fi
 
