@@ -63,6 +63,9 @@ def script(lock: Lock) -> str:
         python_line=lock.target.python_line,
         cann="cann" in lock.target.system,
         by_path=[pin.name for pin in lock.pin if pin.label],
+        sources_built=any(
+            pin.git is None and not pin.label and pin.mode in ("built-apart", "built-here") for pin in lock.pin
+        ),
         builds=any(stage.mode != "wheels" for stage in lock.stage),
         git=any(pin.git is not None for pin in lock.pin),
         external=list(_external(lock)),

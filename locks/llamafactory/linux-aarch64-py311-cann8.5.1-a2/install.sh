@@ -242,10 +242,10 @@ printf '%s\n' ${machine[@]+"${machine[@]}"} "Python: $found ($python)"
 # Where pip finds the files of a requirements file: only in the wheelhouse, otherwise on its own index
 sources_of() { # requirements file
     sources=()
-    asked=() # for a pip that a build starts
+    nested=() # for a pip that a build starts, which inherits no option: it finds no index, or that of pip's settings
     if [ -n "$wheelhouse" ]; then
         sources=(--no-index --find-links "$wheelhouse")
-        asked=(PIP_NO_INDEX=1)
+        nested=(PIP_NO_INDEX=1)
     fi
 }
 
@@ -513,7 +513,7 @@ if stage 2 'antlr4-python3-runtime, arctic-inference and deepspeed, built from s
     # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
     sources_of stages/2.txt
     build_in "$builder" PIP_REQUIRE_HASHES=1 \
-        ${asked[@]+"${asked[@]}"} "$with" -I -m pip download --no-deps \
+        ${nested[@]+"${nested[@]}"} "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-2" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt" ||
         fail "the source archives of stage 2 could not be downloaded, or their metadata could not be read" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
@@ -555,7 +555,7 @@ fi
 if stage 7 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/7.txt"; then
     sources_of stages/7.txt
     build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.18.0 PIP_REQUIRE_HASHES=1 \
-        ${asked[@]+"${asked[@]}"} "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \
+        ${nested[@]+"${nested[@]}"} "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \
         --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/7.txt"
 fi
 

@@ -246,10 +246,10 @@ printf '%s\n' ${machine[@]+"${machine[@]}"} "Python: $found ($python)"
 # Where pip finds the files of a requirements file: only in the wheelhouse, otherwise on its own index
 sources_of() { # requirements file
     sources=()
-    asked=() # for a pip that a build starts
+    nested=() # for a pip that a build starts, which inherits no option: it finds no index, or that of pip's settings
     if [ -n "$wheelhouse" ]; then
         sources=(--no-index --find-links "$wheelhouse")
-        asked=(PIP_NO_INDEX=1)
+        nested=(PIP_NO_INDEX=1)
     fi
 }
 
@@ -645,7 +645,7 @@ if stage 2 'antlr4-python3-runtime and pylatexenc, built from source in a separa
     # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
     sources_of stages/2.txt
     build_in "$builder" PIP_REQUIRE_HASHES=1 \
-        ${asked[@]+"${asked[@]}"} "$with" -I -m pip download --no-deps \
+        ${nested[@]+"${nested[@]}"} "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-2" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt" ||
         fail "the source archives of stage 2 could not be downloaded, or their metadata could not be read" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
