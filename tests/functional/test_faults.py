@@ -418,7 +418,8 @@ def test_a_cache_whose_file_is_damaged_heals_itself(
 
 @pytest.mark.parametrize("name", [f"{FILE}-journal", f"{FILE}-wal"])
 def test_a_pipe_in_the_cache_is_not_waited_for(demo: Workspace, name: str) -> None:
-    demo.cache.mkdir()
+    demo.locked("--dry-run")
+    assert (demo.cache / FILE).exists()
     os.mkfifo(demo.cache / name)
     run = demo.finish(demo.start("lock", "demo"))
     assert (run.status, demo.pins()) == (0, {"demo": "2.0"})
