@@ -161,6 +161,9 @@ def kill_installs(root: Path, number: int, seed: int) -> Score:
         workspace = Workspace(root, index)
         for version in ("1.0", "2.0"):
             files = {f"demo/m{part}.py": f"main = '{version}'\n" for part in range(5)} | {"demo/__init__.py": ""}
+            # modules that the other version does not have: they must not stay importable
+            name = version.replace(".", "_")
+            files |= {f"demo/of_{name}/__init__.py": "", f"demo/of_{name}.py": "", f"alone_{name}.py": ""}
             files[f"demo-{version}.dist-info/entry_points.txt"] = "[console_scripts]\ndemo = demo.m0:main\n"
             index.add_wheel("demo", version, requires=["base"], files=files)
             index.add_wheel(
@@ -222,7 +225,8 @@ def _of_environment(python: Path) -> Tree:
 
 
 def _difference(one: Tree, other: Tree) -> list[str]:
-    return sorted(path for path in {*one, *other} if one.get(path) != other.get(path))
+    """The paths that differ; a folder is None, and another value stands for nothing."""
+    return sorted(path for path in {*one, *other} if one.get(path, "nothing") != other.get(path, "nothing"))
 
 
 def _forget_of_killed(folder: Path) -> None:
