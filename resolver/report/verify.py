@@ -31,6 +31,7 @@ MODULES = (
     "verify/imports",
     "verify/ascend",
     "verify/record",
+    "verify/strays",
     "verify/modules",
     "verify/starter",
     "verify/starts",

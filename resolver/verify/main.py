@@ -26,6 +26,7 @@ from resolver.verify.imports import check_imports
 from resolver.verify.record import check_collisions, check_files, read_records
 from resolver.verify.starter import START_OPTION, serve_starts
 from resolver.verify.starts import check_starts
+from resolver.verify.strays import check_strays
 
 _USAGE = 2
 _INTERRUPTED = 130
@@ -40,10 +41,12 @@ WARNINGS = (
     "distribution-conda",
     "distribution-extra",
     "distribution-leftover",
+    "file-added",
     "hdk-file-unreadable",
     "hdk-not-running",
     "hdk-unmet",
     "import-untried",
+    "module-extra",
     "npu-absent",
     "pip-missing",
     "python-shared",
@@ -131,6 +134,7 @@ def checks(context: CheckContext) -> Iterator[Group]:
     yield check_distributions(context, installed, broken, colliding)
     yield check_files(context, installed, records, unreadable, overwritten)
     yield collisions
+    yield check_strays(context, installed, records)
     yield check_requirements(context)
     if context.lock.imports:
         yield check_imports(context, installed, paths, on_npu=tool.has_npu)
