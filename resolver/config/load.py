@@ -133,6 +133,14 @@ def load(stack: str, matrices: Path) -> Inputs:
     return load_with(document, matrices)
 
 
+def load_edited(stack: str, text: str, matrices: Path) -> Inputs:
+    """Do what `load` does, with another text in the place of that of the stack's file. Raises InputError."""
+    path = find_stack(stack, matrices)
+    document = read_text(text, StackFile, _display(path, matrices))
+    _require_own_name(document, path, matrices)
+    return load_with(document, matrices)
+
+
 def load_with(document: Document[StackFile], matrices: Path) -> Inputs:
     """A stack that was read already, and the files that it uses. Raises InputError."""
     used, spare = _fact_paths(document, matrices)

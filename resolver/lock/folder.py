@@ -11,18 +11,24 @@ The folder of a stack and those of its targets are ours: none of them may be a l
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from resolver import files
-from resolver.lock.file import parse_cutoff
+from resolver.errors import InputError
+from resolver.lock.file import NAME, parse_cutoff
 from resolver.model.as_of import AUTO, NEWEST, read_as_of
-from resolver.model.lock import Lock
+from resolver.model.lock import FolderName, Lock
 from resolver.owned_folder import Kind, OwnedFolder
 
+_EDIT = ".edit.json"  # in the folder of a stack, while its file is edited together with its locks
 _HINT = "choose another folder with --locks DIR"
 _EXECUTABLE = (".sh", ".py")
 # Files that not every lock has: those of an earlier lock are removed.
@@ -30,11 +36,37 @@ _SOMETIMES = re.compile(r"(requirements-no-deps|build-requirements(-\d+)?)\.txt\
 _REPORT = re.compile(r"conflict(\.[a-z]+)?\.(md|html|json)")
 
 
-def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path], None] = lambda _: None) -> None:
+class StackEdit(NamedTuple):
+    """A change to a stack's file, which goes with locks of the changed stack."""
+
+    # where a link leads
+    file: Path
+    old: bytes
+    new: bytes
+
+
+class _EditRecord(msgspec.Struct, frozen=True):
+    """An edit that is being written, so that the next run can finish it."""
+
+    # the sha256 of the stack's file before
+    old: str
+    # its content after
+    new: str
+    # the sha256 of each target's new lock.toml
+    locks: dict[FolderName, str]
+
+
+def replace(
+    folders: Mapping[Path, Mapping[str, str]],
+    require: Callable[[Path], None] = lambda _: None,
+    edit: StackEdit | None = None,
+) -> None:
     """Write these files (relative path -> text) to each folder; other files in it are kept.
 
     `require` is called for each folder once no other run can write it, and may raise. Everything is written before the
-    first folder is exchanged. Raises InputError if the disk refuses, leaving all folders as they were.
+    first folder is exchanged. An `edit` of the stack of these folders is written with them: a run that is killed in
+    between leaves a record, by which the next one finishes it. Raises InputError if the disk refuses, leaving all
+    folders as they were, or if the file that is to be edited was changed meanwhile.
     """
     folder = min(folders, default=Path())
     with contextlib.ExitStack() as stack:
@@ -52,8 +84,11 @@ def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path],
                     _fill(new, contents)
                     _copy_others(parent, folder.name, new, contents)
                     new.sync_tree()
-            for folder in folders:
-                _swap(parents[folder.parent], folder.name)
+            if edit is not None:
+                with _edited(edit, folders, parents):
+                    _swap_all(folders, parents)
+            else:
+                _swap_all(folders, parents)
             for parent in parents.values():
                 _settle(parent)
         except OSError as error:
@@ -65,7 +100,7 @@ def add(folder: Path, contents: Mapping[str, str]) -> None:
     """Add texts to the folder, each atomically. Raises InputError."""
     try:
         with _folder_of_stack(folder.parent, make=True) as parent, parent.exclusive():
-            _recover(parent, folder.name)
+            _recover_all(parent)
             with parent.folder(folder.name, make=True) as own:
                 for name, text in contents.items():
                     own.write(name, text.encode())
@@ -78,7 +113,7 @@ def recover(folder: Path) -> None:
     with contextlib.suppress(OSError), _folder_of_stack(folder.parent) as parent:
         if parent.kind(_old(folder.name)) or parent.kind(_new(folder.name)):
             with parent.exclusive():
-                _recover(parent, folder.name)
+                _recover_all(parent)
 
 
 def outdated(contents: Mapping[str, str], folder: Path) -> tuple[str, ...]:
@@ -127,6 +162,86 @@ def report_inputs(folder: Path) -> MadeFrom:
         return MadeFrom()
 
 
+def finish_edit(folder: Path, file: Path) -> bool:
+    """Finish an edit that a killed run had begun to write: of locks in a stack's folder, and of the stack's file.
+
+    Returns whether there was one. A file that was changed since stays as it is. Raises InputError if the disk refuses.
+    """
+    try:
+        with _folder_of_stack(folder) as parent:
+            if parent.kind(_EDIT) is None:
+                return False
+            with parent.exclusive():
+                record = _roll_forward(parent)
+                if record is None:
+                    return False
+                content = file.read_bytes()
+                if _sha256(content) == record.old:
+                    files.write(file, record.new.encode())
+                parent.remove(_EDIT)
+                return content == record.new.encode() or _sha256(content) == record.old
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise files.input_error(error, "an edit that was interrupted cannot be finished", file, _HINT) from None
+
+
+@contextlib.contextmanager
+def _edited(
+    edit: StackEdit, folders: Mapping[Path, Mapping[str, str]], parents: Mapping[Path, OwnedFolder]
+) -> Iterator[None]:
+    """Write the edit when the context ends. Before it begins, everything is on the disk, with a record of it.
+
+    The folders are those of one stack's targets; without any, no lock changes, and no record is needed.
+    """
+    locks = {folder.name: _sha256(contents[NAME].encode()) for folder, contents in folders.items()}
+    record = _EditRecord(_sha256(edit.old), edit.new.decode(), locks)
+    with OwnedFolder.open(edit.file.parent) as folder, folder.writing(edit.file.name) as file:
+        if edit.file.read_bytes() != edit.old:
+            raise InputError(
+                "the stack was changed meanwhile, so nothing was written",
+                where=str(edit.file),
+                hint="run the command again",
+            )
+        file.write(edit.new)
+        file.flush()
+        os.fsync(file.fileno())
+        for parent in parents.values():
+            parent.write(_EDIT, files.json_text(msgspec.to_builtins(record)).encode())
+        yield
+    for parent in parents.values():
+        parent.remove(_EDIT)
+
+
+def _roll_forward(parent: OwnedFolder) -> _EditRecord | None:
+    """Put the locks of an unfinished edit in place, and return its record; None if there is none."""
+    try:
+        record = msgspec.json.decode(parent.read(_EDIT, files.LARGEST), type=_EditRecord)
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    for name, sha256 in record.locks.items():
+        is_there = _sha256_of(parent, f"{name}/{NAME}") == sha256
+        if not is_there and _sha256_of(parent, f"{_new(name)}/{NAME}") == sha256:
+            _swap(parent, name)
+    return record
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _sha256_of(folder: OwnedFolder, name: str) -> str:
+    try:
+        return _sha256(folder.read(name, files.LARGEST))
+    except OSError:
+        return ""
+
+
+def _swap_all(folders: Iterable[Path], parents: Mapping[Path, OwnedFolder]) -> None:
+    for folder in folders:
+        _swap(parents[folder.parent], folder.name)
+
+
 def _folder_of_stack(path: Path, *, make: bool = False) -> OwnedFolder:
     """Open the folder of a stack's locks in the folder of all locks, which alone may be behind a link."""
     with OwnedFolder.open(path.parent, make=make) as locks:
@@ -135,6 +250,8 @@ def _folder_of_stack(path: Path, *, make: bool = False) -> OwnedFolder:
 
 def _recover_all(parent: OwnedFolder) -> None:
     """Do the work of `_recover` for every target, also for those that no longer exist."""
+    _roll_forward(parent)
+    parent.remove(f".{_EDIT}.partial")
     left = {name[1:-4] for name in parent.names() if name.startswith(".") and name.endswith((".new", ".old"))}
     for name in sorted(left):
         _recover(parent, name)
