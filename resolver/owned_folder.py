@@ -203,6 +203,24 @@ class OwnedFolder:
             descriptor = _opened_or_made(last, parent, os.O_RDWR | os.O_APPEND)
             return os.fdopen(descriptor, "a+b")
 
+    def open_alone(self, name: str) -> IO[bytes] | None:
+        """Do what `open_growing` does, for one process at a time: return None if another one has the file open so."""
+        with self._parent(name, make=True) as (parent, last):
+            while True:
+                file = os.fdopen(_opened_or_made(last, parent, os.O_RDWR | os.O_APPEND), "a+b")
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    file.close()
+                    return None
+                except OSError:
+                    # a file system without locks
+                    return file
+                # another process removed it meanwhile if it is there no more
+                if _is_at(last, parent, file.fileno()):
+                    return file
+                file.close()
+
     def replace(self, name: str, other: str) -> None:
         """Rename `name` to `other`, which is replaced if it is a file or a link."""
         with self._parent(name) as (parent, last), self._parent(other) as (other_parent, other_last):
