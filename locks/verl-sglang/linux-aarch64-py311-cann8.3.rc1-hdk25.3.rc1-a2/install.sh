@@ -548,36 +548,138 @@ EOF
     run "$python" -I -m pip uninstall -y "$1"
 }
 
-# Removes what a killed pip left: `~ame` folders of what it was removing, about which it would warn from then on, and
-# the records of what it had not finished installing. pip writes RECORD last, with INSTALLER in it. If the records stayed,
-# pip would take such a distribution for installed, although its scripts may be missing.
-sweep() { # requirements files
+# Undoes what a killed pip left. pip puts what it removes aside as `~ame`, its record first and the files after it, and
+# writes RECORD last of what it installs, with INSTALLER in it. Killed in between, it leaves files that no record has:
+# new ones would be installed over them, and modules that the new release lacks would stay importable. So first every
+# file goes that a record put aside, or an unfinished one, names, as pip would have removed it; then the record itself.
+sweep() { # names of what must not be installed, requirements files
     local told
     told=$(say "removing %s, left behind by an interrupted pip" "删除 %s，它是中断的 pip 留下的")
-    "$python" -I - "$told" "$@" <<'EOF'
-import glob, os, re, shutil, sys, sysconfig
+    "$python" -I - "$told" "$@" <<'PYTHON'
+import csv, glob, os, re, shutil, sys, sysconfig
 
-ours = set()
-told, *paths = sys.argv[1:]
+told, absent, *paths = sys.argv[1:]
+ours = set(absent.split())
 for path in paths:
-    ours.update(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==", open(path, encoding="utf-8").read()))
-for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}):
-    for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*"))):
-        name = os.path.basename(path)
-        left = name.startswith("~")
-        if name.endswith(".dist-info") and re.sub(r"[-_.]+", "-", name[:-10].rpartition("-")[0]).lower() in ours:
+    with open(path, encoding="utf-8") as file:
+        ours.update(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==", file.read()))
+prefix = os.path.realpath(sys.prefix) + os.sep
+real_paths = {}
+
+
+class Record:
+    """The record of a distribution, or what is left of it, in a folder whose name may begin with `~`."""
+
+    def __init__(self, folder, entry):
+        self.folder, self.path, self.name = folder, os.path.join(folder, entry), entry
+        self.rows = None
+        try:
+            with open(os.path.join(self.path, "RECORD"), encoding="utf-8", errors="replace", newline="") as file:
+                self.rows = [row[0] for row in csv.reader(file) if row]
+        except (OSError, csv.Error):
+            pass
+        for row in self.rows or ():
+            if row.endswith(".dist-info/RECORD") and row.count("/") == 1:
+                self.name = row.partition("/")[0]  # from before it was put aside
+        project = self.name[: -len(".dist-info")].rpartition("-")[0]
+        self.is_ours = re.sub(r"[-_.]+", "-", project).lower() in ours
+        self.is_aside = entry.startswith("~")
+        if self.is_aside and self.rows is None:  # pip had done with it, and was removing it
+            self.is_ours = True
+        if self.rows is None:  # another installer's way
+            self.is_whole = os.path.exists(os.path.join(self.path, "INSTALLER"))
+        else:
+            self.is_whole = any(row.endswith(".dist-info/INSTALLER") for row in self.rows)
+
+    def files(self):
+        for row in self.rows or ():
+            path = os.path.normpath(os.path.join(self.folder, row))
+            parent = os.path.dirname(path)
+            if parent not in real_paths:
+                real_paths[parent] = os.path.realpath(parent)
+            real = os.path.join(real_paths[parent], os.path.basename(path))
+            if real.startswith(prefix):  # pip removes nothing outside of the environment
+                yield real
+
+    def packages(self):
+        """The folders beside its own that it has files in."""
+        names = {row.partition("/")[0] for row in self.rows or () if "/" in row}
+        return {name for name in names if name not in ("..", "", self.name)}
+
+
+def of(entry):
+    """Whether a record that pip put aside is this entry, or has files in what was put aside as this entry."""
+    ending = entry.lstrip("-~.=%0123456789")  # what pip begins such a name with
+
+    def is_of(record):
+        if not record.is_aside:
+            return False
+        names = record.packages()
+        return record.path.endswith(os.sep + entry) or any(len(n) == len(entry) and n.endswith(ending) for n in names)
+
+    return is_of
+
+
+def remove(path):
+    print(told % path)
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    else:
+        os.remove(path)
+
+
+def remove_file(path):
+    """Remove a file with what Python compiled of it, and the folders that are empty then."""
+    stem, ending = os.path.splitext(path)
+    compiled = os.path.join(os.path.dirname(path), "__pycache__", glob.escape(os.path.basename(stem)) + ".*.pyc")
+    for name in [path, *(glob.glob(compiled) if ending == ".py" else ())]:
+        try:
+            os.remove(name)
+        except OSError:  # pip has removed it, or a folder is in its place
+            pass
+    for folder in (os.path.join(os.path.dirname(path), "__pycache__"), os.path.dirname(path)):
+        while folder.startswith(prefix) and folder not in folders:
             try:
-                with open(os.path.join(path, "RECORD"), encoding="utf-8", errors="replace") as file:
-                    left = ".dist-info/INSTALLER," not in file.read()
+                os.rmdir(folder)
             except FileNotFoundError:
-                left = not os.path.exists(os.path.join(path, "INSTALLER"))  # else another installer's way
-        if left:
-            print(told % path)
-            if os.path.isdir(path) and not os.path.islink(path):
-                shutil.rmtree(path)
-            else:
-                os.remove(path)
-EOF
+                pass
+            except OSError:  # something else is in it
+                break
+            folder = os.path.dirname(folder)
+
+
+folders = {os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib", "scripts")}
+for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}):
+    entries = sorted(os.listdir(folder))
+    records = [Record(folder, entry) for entry in entries if entry.endswith(".dist-info")]
+    whole = [record for record in records if record.is_whole and not record.is_aside]
+    unfinished = [record for record in records if record.is_ours and record not in whole]
+    # a new release that is there in whole was installed after all of the old one had been put aside
+    names = {record.name[: -len(".dist-info")].rpartition("-")[0] for record in whole}
+    gone = [record for record in unfinished if record.name[: -len(".dist-info")].rpartition("-")[0] not in names]
+    kept = {path for record in whole for path in record.files()} if gone else set()
+    for record in gone:
+        for path in sorted(set(record.files()) - kept):
+            if os.path.dirname(path) != os.path.realpath(record.path):
+                remove_file(path)
+    # what pip put aside inside of packages, such as `demo/~ub`, and what Python was compiling when it was killed
+    packages = {name for record in whole + gone if record.is_ours for name in record.packages()}
+    for package in sorted(packages):
+        for parent, inner, names in os.walk(os.path.join(folder, package)):
+            for name in sorted(name for name in inner if name.startswith("~")):
+                inner.remove(name)
+                remove(os.path.join(parent, name))
+            if os.path.basename(parent) == "__pycache__":
+                for name in names:
+                    if re.search(r"\.pyc\.[0-9]+$", name):
+                        os.remove(os.path.join(parent, name))
+    # the records last: with them, this can be done again
+    strangers = [record for record in records if not record.is_ours]
+    aside = [entry for entry in entries if entry.startswith("~") and not any(map(of(entry), strangers))]
+    for path in sorted({os.path.join(folder, entry) for entry in aside} | {record.path for record in unfinished}):
+        if os.path.lexists(path):
+            remove(path)
+PYTHON
 }
 
 stage() { # number, title in each language, requirements files: true where something is to be done
@@ -626,7 +728,7 @@ EOF
 if [ "$dry_run" = no ]; then
     trap interrupted INT
     reserve
-    sweep "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt"
+    sweep 'timm torchvision triton' "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt"
 fi
 
 # timm must not be installed: The guide removes it. sglang requires timm==1.0.16 for multi-modal models, and timm requires torchvision. (matrices/stacks/verl-sglang.toml:47)
