@@ -26,7 +26,7 @@ from resolver.errors import InputError
 from resolver.lock.file import NAME, parse_cutoff
 from resolver.model.as_of import AUTO, NEWEST, read_as_of
 from resolver.model.lock import FolderName, Lock
-from resolver.owned_folder import Kind, OwnedFolder
+from resolver.owned_folder import Kind, LinkInTheWay, OwnedFolder
 
 _EDIT = ".edit.json"  # in the folder of a stack, while its file is edited together with its locks
 _HINT = "choose another folder with --locks DIR"
@@ -180,7 +180,7 @@ def finish_edit(folder: Path, file: Path) -> bool:
                     files.write(file, record.new.encode())
                 parent.remove(_EDIT)
                 return content == record.new.encode() or _sha256(content) == record.old
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, LinkInTheWay):
         return False
     except OSError as error:
         raise files.input_error(error, "an edit that was interrupted cannot be finished", file, _HINT) from None
