@@ -28,7 +28,7 @@ $(foreach name,$(filter-out $(GIVEN) $(filter -%,$(.VARIABLES)),$(.VARIABLES)),$
 	$(error there is no variable `$(name)`; hint: one of $(GIVEN), in capitals)))
 
 .DEFAULT_GOAL := help
-.PHONY: help lock explain pairs matrix verify bundle export check-locks audit facts snapshot smoke test test-live fuzz faults check format bench scaling requirements clean
+.PHONY: help lock explain pairs matrix verify bundle export check-locks audit facts snapshot smoke test test-floors test-live fuzz faults check format bench scaling requirements clean
 
 help:
 	@echo "Locks software stacks for Ascend NPUs."
@@ -119,6 +119,17 @@ smoke: $(VENV)/.dev ## does this checkout work? the tests that tell first, in le
 test: $(VENV)/.dev ## run the tests (without network, except loopback)
 	@$(COMPILE)
 	@$(PYTEST) $(ARGS)
+
+# In an environment of its own, whose releases warn of what newer Pythons say. uv takes its index from its own settings.
+FLOORS  := $(VENV)/floors
+test-floors: $(VENV)/.dev ## run the first tests with the oldest releases that pyproject.toml admits (needs an index)
+	@$(BIN)/uv venv -q --clear --python $(BIN)/python $(FLOORS)
+	@$(BIN)/uv pip install -q --python $(FLOORS)/bin/python --resolution lowest-direct \
+		--only-binary :all: --no-binary ascend-lock -e '.[sbom]'
+	@$(BIN)/uv pip install -q --python $(FLOORS)/bin/python pytest pytest-xdist hypothesis
+	@$(FLOORS)/bin/python -m pytest -q -n 4 -p no:cacheprovider -W default --disable-warnings -m "not live" \
+		tests/unit/config tests/unit/resolve tests/unit/explain tests/unit/test_i18n.py \
+		tests/property/test_check_laws.py tests/property/test_refutation_laws.py tests/functional/test_lock.py
 
 test-live: $(VENV)/.dev ## run the few tests that use the index that pip is configured with
 	@$(BIN)/python -m pytest -q -m live $(ARGS)

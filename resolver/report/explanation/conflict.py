@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from resolver.errors import escaped
 from resolver.files import json_text
 from resolver.i18n import LANGUAGES
@@ -24,7 +26,13 @@ _NEWER = 8
 
 
 def report_files(explanation: Explanation) -> dict[str, str]:
-    """File name -> text, independent of the language of the run. Links are relative to locks/<stack>/<target>/."""
+    """Return the files of an explanation, by name: the same for each run with the same answers of indexes.
+
+    They are committed, so they leave out what a run in which an index did not answer says of that, unless the
+    conflict itself rests on it. Links are relative to locks/<stack>/<target>/.
+    """
+    if not explanation.awaited:
+        explanation = replace(explanation, unreached=())
     document = list(_blocks(explanation))
     files = {}
     for language in LANGUAGES:
