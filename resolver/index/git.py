@@ -20,9 +20,8 @@ from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from urllib.parse import urlsplit
 
-from resolver import files
+from resolver import address, files
 from resolver.errors import InputError
 from resolver.model.message import Message, message
 
@@ -204,8 +203,8 @@ class Repositories:
             if re.search(r"not our ref|couldn't find remote ref|no such remote ref", error.output):
                 raise NoSuchCommit(url, commit) from None
             why = self._unreachable[host] = str(error)
-            code, command, parts = "index.repository-unread", "", urlsplit(url)
-            if parts.hostname and _NO_NETWORK.search(why):  # not for a host that answered, nor for a path
+            code, command, parts = "index.repository-unread", "", address.split(url)
+            if parts.host and _NO_NETWORK.search(why):  # not for a host that answered, nor for a path
                 code = "index.repository-unread-mirror"
                 command = f"git config --global url.https://MIRROR/.insteadOf {parts.scheme}://{parts.netloc}/"
             self._warn(message(code, url=url, why=why, command=command))
@@ -214,8 +213,8 @@ class Repositories:
 
 def _host(url: str) -> str:
     """The host of an address, or its path on this machine."""
-    parts = urlsplit(url)
-    return parts.hostname or parts.path
+    parts = address.split(url)
+    return parts.host or parts.path
 
 
 def _ref(commit: str) -> str:

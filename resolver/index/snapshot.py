@@ -27,6 +27,7 @@ from resolver.index.protocol import Catalog, LookAhead, Lookup, UnusableFile
 from resolver.index.store.cache import ODD
 from resolver.index.store.linkage_readings import ShippedLinkage
 from resolver.model.linkage import Linkage
+from resolver.model.patterns import SHA256
 from resolver.model.release import Archive, CoreMetadata, File, Page, Rejection, RejectionReason
 from resolver.model.target import PLATFORMS, Target
 
@@ -39,8 +40,6 @@ PYTHONS: Final = ("3.10", "3.11", "3.12", "3.13")
 
 K = TypeVar("K")
 T = TypeVar("T")
-
-_sha256 = re.compile(r"[0-9a-f]{64}").fullmatch
 
 
 class RecordedPage(msgspec.Struct, frozen=True, array_like=True):
@@ -107,13 +106,13 @@ def _unpacked(content: bytes) -> Snapshot:
     for project in snapshot.projects.values():
         for page in project.pages:
             hashes = (file.sha256 for row in page.releases.values() for file in row if file.sha256)
-            if not all(map(_sha256, hashes)):
+            if not all(map(SHA256.matches, hashes)):
                 raise ValueError("It has a hash that is no sha256.")
             if not all(reason in RejectionReason.__members__ for _, reason, _ in page.rejections):
                 raise ValueError("It has a reason that is not known.")
         if not all(0 <= at < len(project.pages) for _, positions, _ in project.answers for at in positions):
             raise ValueError("It lacks a page.")
-    if not all(_sha256(sha256) for sha256, _ in snapshot.hashed.values()):
+    if not all(SHA256.matches(sha256) for sha256, _ in snapshot.hashed.values()):
         raise ValueError("It has a hash that is no sha256.")
     return snapshot
 

@@ -9,13 +9,12 @@ import sys
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from io import BytesIO
 from typing import Final, NamedTuple, TypeVar
-from urllib.parse import urljoin
 
 import httpx
 
+from resolver import address
 from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net.pipconfig import Credentials, PipConfig
 from resolver.index.net.transport import ERRORS, NoAnswerError, Transport, no_answer
@@ -42,6 +41,7 @@ _BUSY: Final = frozenset({408, 429, 500, 502, 503, 504})
 _LONGEST_WAIT: Final = 20.0  # seconds that a Retry-After may ask for
 _PIECE: Final = 256 << 10  # bytes unpacked at once
 _PACKED: Final = "gzip"
+_FIELDS: Final = {"User-Agent": "ascend-lock", "Accept": "*/*", "Accept-Encoding": _PACKED}
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 IDENTITY_ENCODING: Final = {"Accept-Encoding": "identity"}  # for files, whose ranges and lengths count
 
@@ -79,7 +79,11 @@ class Reply(NamedTuple):
 
 
 class Client:
-    """The HTTP client of an event loop, on which `close` must be awaited. Tests pass a `transport` of their own."""
+    """The HTTP client of an event loop, on which `close` must be awaited. Tests pass a `transport` of their own.
+
+    Requests go to the transport. httpx's own client is not used: it reads the address of a redirect even if it is not
+    to follow it, and keeps cookies.
+    """
 
     def __init__(
         self,
@@ -96,17 +100,11 @@ class Client:
         self._dead: dict[Origin, tuple[int, Unreachable]] = {}  # that never answered, with the number of tries
         self.credentials = Credentials()
         self._transport = transport or Transport(pip, PAGES + FILES)
-        self._http = httpx.AsyncClient(
-            transport=self._transport,
-            headers={"User-Agent": "ascend-lock", "Accept-Encoding": _PACKED},
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-            trust_env=False,
-        )
         self._slots = {long: asyncio.Semaphore(FILES if long else PAGES) for long in (False, True)}
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._http.aclose()
+        await self._transport.aclose()
 
     async def get(
         self, url: str, *, headers: Mapping[str, str], limit: int, patience: RetryPolicy | None = None
@@ -249,14 +247,15 @@ class Client:
         time = patience.connect + _WINDOW * self._timeout
         while True:
             url, origin = _require_allowed(urls)
-            fields = {**headers, **self.credentials.header(origin)}
+            fields = {**_FIELDS, **headers, **self.credentials.header(origin)}
+            request = httpx.Request("GET", url, headers=fields, extensions={"timeout": timeouts.as_dict()})
             self._meter.add(requests=1)
             async with _limit(time, f"Its answer did not begin within {time:.0f} seconds"):
                 try:
-                    request = self._http.build_request("GET", url, headers=fields, timeout=timeouts)
-                    response = await self._http.send(request, stream=True)
+                    response = await self._transport.handle_async_request(request)
                 except ERRORS as error:
                     raise no_answer(error) from None
+            response.request = request
             response.extensions["address"] = without_credentials(urls[-1])
             if response.status_code < 200:
                 await response.aclose()
@@ -309,14 +308,13 @@ def _unpackable(response: httpx.Response, why: str) -> IndexFailure:
 # Addresses and their redirects: a list of which the last one is requested
 
 
-def _require_allowed(urls: list[str]) -> tuple[httpx.URL, Origin]:
+def _require_allowed(urls: list[str]) -> tuple[httpx.URL, Origin]:  # noqa: TID251  as a type
     """The last address as it is sent, and its origin. Raises IndexFailure if it must not be requested."""
     try:
         origin = origin_of(urls[-1])
-        url = httpx.URL(urls[-1])
-        sent, decoded = url.raw_host.decode("ascii"), url.host  # what is no IDNA shows only here
-    except httpx.InvalidURL as error:
-        raise _refusal(urls, f"It cannot be read: {error}.") from None
+        url, sent, decoded = address.sendable(urls[-1])
+    except address.AddressError:
+        raise _refusal(urls, "It cannot be read.") from None
     except ValueError as error:
         raise _refusal(urls, str(error)) from None
     if len(urls) > 1 and (is_local(origin.host) or is_local(sent)) and not is_local(origin_of(urls[0]).host):
@@ -340,8 +338,8 @@ def _redirect(urls: list[str], location: str) -> str:
             hint="check the address of the index; a proxy or mirror may be set up wrongly",
         )
     try:
-        return without_credentials(urljoin(urls[-1], location))
-    except ValueError:
+        return without_credentials(address.join(urls[-1], location))
+    except address.AddressError:
         raise _refusal([*urls, location], "It cannot be read.") from None
 
 
