@@ -92,15 +92,14 @@ _KEEPALIVE: Final = 60.0  # seconds
 
 
 class Transport(httpx.AsyncBaseTransport):
-    """At most `most` connections at once, on an event loop. Raises InputError for unusable settings.
+    """Connections on an event loop, as many as are asked for at once. Raises InputError for unusable settings.
 
     Certificates are read for the first https request: that takes as long as a small run without one.
     """
 
-    def __init__(self, pip: PipConfig, most: int) -> None:
+    def __init__(self, pip: PipConfig) -> None:
         self._pip = pip
         self._proxies = Proxies(pip)
-        self._most = most
         self._transports: dict[tuple[str, bool], httpx.AsyncBaseTransport] = {}  # by proxy, and whether there is TLS
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -126,12 +125,12 @@ class Transport(httpx.AsyncBaseTransport):
         return ssl_context(self._pip)
 
     def _direct(self, context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
-        connector = aiohttp.TCPConnector(limit=self._most, keepalive_timeout=_KEEPALIVE, ssl=context)
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEPALIVE, ssl=context)
         session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
         return AiohttpTransport(verify=context, client=session)
 
     def _proxied(self, proxy: str, context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
-        limits = httpx.Limits(max_connections=self._most, keepalive_expiry=_KEEPALIVE)
+        limits = httpx.Limits(keepalive_expiry=_KEEPALIVE)
         url = address.sendable(proxy)[0]
         secure = context if url.scheme == "https" else None
         return httpx.AsyncHTTPTransport(
