@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
+from resolver.toml import IMPORTED, LOCK, MATRICES, SOURCE_TREE, STACK, Limits
 from tests.functional.workspace import COMMAND
+from tests.hostile.attacks import archive, tar
 from tests.hostile.scene import Scene
 from tests.loopback import JSON, Response
 
@@ -71,14 +75,158 @@ def test_memory_is_bounded(scene: Scene, projects: int, body: bytes, headers: di
         scene.index.fault(
             f"/simple/*/demo{number}/", lambda _, named=named: Response(200, named, {"Content-Type": JSON, **headers})
         )
+    status, told, peak = measured(scene, "lock", "demo")
+    assert status in (1, 3), told
+    assert peak < mebibytes
+
+
+def measured(scene: Scene, *arguments: str) -> tuple[int, str, int]:
+    """Return the exit status of a command, what it prints, and the most memory that it takes, in MiB."""
     run = subprocess.run(
-        [sys.executable, "-c", MEASURED, str(COMMAND), "lock", "demo"],
-        cwd=workspace.root,
-        env=workspace.environment(**scene.variables),
+        [sys.executable, "-c", MEASURED, str(COMMAND), *arguments],
+        cwd=scene.workspace.root,
+        env=scene.workspace.environment(**scene.variables),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
         check=False,
     )
-    assert run.returncode in (1, 3), run.stdout
-    assert int(run.stdout.rpartition("peak ")[2]) < mebibytes
+    told, _, peak = run.stdout.rpartition("peak ")
+    return run.returncode, told, int(peak)
+
+
+# --- TOML: the most that a text may have takes no more than is promised, and more is refused before it is built
+
+ORDINARY = 90  # MiB that the command takes for a small stack
+SHAPES: dict[str, Callable[[Limits], str]] = {
+    "digits": lambda limits: "a = " + "9" * (8 << 20),
+    "hexadecimal": lambda limits: "a = 0x" + "f" * (8 << 20),
+    "tables": lambda limits: "".join(f"[{at}]\n" for at in range(900_000)),
+    "tables at the limit": lambda limits: "".join(f"[{at:x}]\n" for at in range(limits.tables - 100)),
+    "deep tables at the limit": lambda limits: "".join(
+        f"[{at:x}{'.a' * 20}]\n" for at in range(limits.tables // 21 - 10)
+    ),
+    "rows at the limit": lambda limits: "[[a]]\n" * (limits.tables // 2 - 10),
+    "values at the limit": lambda limits: f"a = [{'0,' * (limits.values - 100)}]",
+    "texts at the limit": lambda limits: "a = [" + '"",' * (limits.values - 100) + "]",
+    "keys at the limit": lambda limits: "".join(f"{at:x}=0\n" for at in range(limits.values - 100)),
+    "lists at the limit": lambda limits: f"a = [{'[],' * min(limits.tables - 100, limits.values - 100)}]",
+    "a text at the limit": lambda limits: f'a = "{"x" * (limits.characters - 100)}"',
+    "escapes at the limit": lambda limits: 'a = "' + "\\n" * (limits.values - 100) + '"',
+    "4 million escapes": lambda limits: 'a = "' + "\\n" * (4 << 20) + '"',
+    "lines at the limit": lambda limits: "\n" * (limits.characters - 100),
+    "comments at the limit": lambda limits: "#\n" * (limits.characters // 2 - 100),
+}
+
+
+MOST = ("digits", "tables", "deep tables at the limit", "escapes at the limit", "comments at the limit")
+
+
+@pytest.mark.parametrize(
+    ("place", "limits", "mebibytes", "shape"),
+    [
+        *(("stack", STACK, 16, shape) for shape in MOST),
+        *(("facts", MATRICES, 32, shape) for shape in MOST),
+        *(("lock", LOCK, 64, shape) for shape in MOST),
+        *(("pyproject", IMPORTED, 128, shape) for shape in SHAPES),
+    ],
+)
+def test_memory_for_toml_is_bounded(scene: Scene, place: str, limits: Limits, mebibytes: int, shape: str) -> None:
+    workspace = scene.workspace
+    text = SHAPES[shape](limits)
+    if "limit" in shape:
+        text = text[: limits.characters]
+    path = {
+        "stack": workspace.matrices / "stacks" / "other.toml",
+        "facts": workspace.matrices / "facts" / "demo.toml",
+        "lock": workspace.folder() / "lock.toml",
+        "pyproject": workspace.root / "pyproject.toml",
+    }[place]
+    path.write_text(text)
+    command = {"stack": ["lock", "other"], "lock": ["check", "demo"], "pyproject": ["import", "pyproject.toml"]}
+    status, told, peak = measured(scene, *command.get(place, ["lock", "demo"]))
+    assert status in (0, 2, 4), told
+    assert "Traceback" not in told
+    assert peak < ORDINARY + mebibytes
+
+
+@pytest.mark.parametrize("shape", MOST)
+def test_memory_for_toml_of_archive_is_bounded(scene: Scene, shape: str) -> None:
+    """An archive of a few kilobytes, whose pyproject.toml may be longer than is read of it."""
+    text = SHAPES[shape](SOURCE_TREE)
+    archive(tar(**{"demo-2.1/pyproject.toml": text.encode()[: 8 << 20]}))(scene)
+    status, told, peak = measured(scene, "lock", "demo")
+    assert status in (0, 1), told
+    assert peak < ORDINARY + 32
+
+
+# --- snapshots
+
+
+def snapshot_of(packed: bytes) -> bytes:
+    return b"ascend-lock snapshot 2\n" + lzma.compress(packed, preset=0)
+
+
+DAY = b"\xaa2026-11-20"
+PROJECTS = b"\x97\xa4demo" + DAY
+REST = b"\x80\x80\x90\x80"
+# So many of the smallest files of a release, pages of a project, and members.
+FILES = 1_240_000
+RECORDS = {
+    "256 MiB of nothing": lambda: bytes(256 << 20),
+    "48 MiB of nothing": lambda: bytes(48 << 20),
+    "a text at the limit": lambda: (
+        PROJECTS + b"\x80" + b"\x81\xa1a\xdb" + (47 << 20).to_bytes(4, "big") + b"x" * (47 << 20) + b"\x80\x90\x80"
+    ),
+    "files at the limit": lambda: (
+        PROJECTS
+        + b"\x81\xa4demo\x92\x91\x93\xa4pypi\x81\xa11\xdd"
+        + FILES.to_bytes(4, "big")
+        + b"\x91\xa0" * FILES
+        + b"\x90\x90"
+        + REST
+    ),
+    "20 million files": lambda: (
+        PROJECTS
+        + b"\x81\xa4demo\x92\x91\x93\xa4pypi\x81\xa11\xdd"
+        + (20_000_000).to_bytes(4, "big")
+        + b"\x91\xa0" * 20_000_000
+        + b"\x90\x90"
+        + REST
+    ),
+    "projects at the limit": lambda: (
+        PROJECTS
+        + b"\xdf"
+        + (600_000).to_bytes(4, "big")
+        + b"".join(b"\xa6%06x\x92\x90\x90" % at for at in range(600_000))
+        + REST
+    ),
+    "requirements at the limit": lambda: (
+        PROJECTS
+        + b"\x80\xdf"
+        + (300_000).to_bytes(4, "big")
+        + b"".join(b"\xa6%06x\x95\xa0\xa0\x90\xa0\x90" % at for at in range(300_000))
+        + b"\x80\x90\x80"
+    ),
+    "members at the limit": lambda: (
+        PROJECTS + b"\x80\x80\x80\xdd" + (600_000).to_bytes(4, "big") + b"\x93\xa0\xa0\xa0" * 600_000 + b"\x80"
+    ),
+    "47 million positions": lambda: (
+        PROJECTS
+        + b"\x81\xa4demo\x92\x91\x93\xa4pypi\x80\x90\x91\x93\xa1x\xdd"
+        + (47 << 20).to_bytes(4, "big")
+        + b"\x00" * (47 << 20)
+        + b"\x90"
+        + REST
+    ),
+}
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_memory_for_snapshot_is_bounded(scene: Scene, record: str) -> None:
+    (scene.workspace.root / "snapshots").mkdir()
+    (scene.workspace.root / "snapshots" / "demo.snapshot").write_bytes(snapshot_of(RECORDS[record]()))
+    status, told, peak = measured(scene, "lock", "demo", "--offline")
+    assert status in (1, 2, 3), told
+    assert "Traceback" not in told
+    assert peak < ORDINARY + 256, told
