@@ -23,7 +23,7 @@ from resolver.errors import InputError
 from resolver.model.patterns import Pattern
 from resolver.model.requirement import Requirement
 
-_MEMO = 1 << 18
+_MEMO = 1 << 16
 
 # Beyond these limits, which no honest text reaches, Python and packaging fail: `int` at 4,300 digits, and a parser that
 # recurses for each parenthesis.

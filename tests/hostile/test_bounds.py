@@ -7,6 +7,7 @@ import lzma
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -41,7 +42,14 @@ SIXTEEN = 16 * 32 + 100  # as many pages may be held at once, each of that size 
         pytest.param(
             16, gzip.compress(bytes(MIB), 9) * 1024, {"Content-Encoding": "gzip"}, SIXTEEN, id="a bomb in each page"
         ),
-        pytest.param(4, page(190_000), {}, 400, id="190,000 files in each page"),
+        pytest.param(4, page(100_000), {}, 400, id="100,000 files in each page"),
+        pytest.param(
+            16,
+            gzip.compress(page(0).replace(b"[]", b"[" + b"0," * (15 * MIB) + b"0]"), 9),
+            {"Content-Encoding": "gzip"},
+            SIXTEEN,
+            id="fifteen million numbers in place of files in each page",
+        ),
         pytest.param(
             6,
             gzip.compress(page(1).replace(b'"url"', b'"size":"x","z":[' + b'"a",' * 8_000_000 + b'0],"url"'), 9),
@@ -93,6 +101,108 @@ def measured(scene: Scene, *arguments: str) -> tuple[int, str, int]:
     )
     told, _, peak = run.stdout.rpartition("peak ")
     return run.returncode, told, int(peak)
+
+
+# --- pages of JSON: each type of value, in each place, as often as 32 MiB have it or as is allowed
+
+READ = """
+import sys
+from pathlib import Path
+from resolver.errors import IndexFailure
+from resolver.index.parse.simple import parse
+body = Path(sys.argv[1]).read_bytes()
+try:
+    page = parse(body, "application/json", project="demo", index="pypi", url="https://index.example/demo/")
+    print("read", len(page.rejections) + sum(map(len, page.releases.values())))
+except IndexFailure as error:
+    print("refused", error.why)
+"""
+VALUES = {
+    "numbers": b"0",
+    "floats": b"0.5",
+    "texts": b'""',
+    "texts of one letter": b'"\xc3\xa4"',
+    "nulls": b"null",
+    "lists": b"[]",
+    "objects": b"{}",
+    "lists in lists": b"[[[[]]]]",
+    "objects in objects": b'{"a":{"a":{}}}',
+    "files": b'{"filename":""}',
+    "named files": b'{"filename":"demo-1.0.tar.gz"}',
+    "files with all keys": b'{"filename":"","url":"","hashes":{"sha256":""},"requires-python":"","yanked":"",'
+    b'"upload-time":"","core-metadata":{},"dist-info-metadata":{}}',
+    "files that are odd": b'{"filename":"","url":0,"hashes":{"sha256":""}}',
+}
+PLACES = {
+    "files": b'"files":[%s]',
+    "a key that is not needed": b'"files":[],"x":[%s]',
+    "a key of meta": b'"meta":{"api-version":"1.1","x":[%s]},"files":[]',
+    "a file": b'"files":[{"filename":"demo-1.0.tar.gz","x":[%s]}]',
+    "a file that is odd": b'"files":[{"filename":"demo-1.0.tar.gz","url":0,"x":[%s]}]',
+    "hashes": b'"files":[{"filename":"demo-1.0.tar.gz","hashes":{"x":[%s]}}]',
+    "an address": b'"files":[{"filename":"demo-1.0.tar.gz","url":[%s]}]',
+    "a name": b'"name":[%s],"files":[]',
+    "a status": b'"project-status":[%s],"files":[]',
+}
+PAGE = b'{"meta":{"api-version":"1.1"},"name":"demo",%s}'
+PARSED = 64  # MiB besides the page itself, for what is no release
+LISTED = 320  # for the most releases that a page can have, in characters of four bytes
+DISTINCT = {
+    "short": '{{"filename":"demo-1.{0}.tar.gz"}}',
+    "long": '{{"filename":"demo-1.{0}.tar.gz","url":"/' + "a" * 220 + '{0}","yanked":"{0}"}}',
+    "long, and not ASCII": '{{"filename":"demo-1.{0}.tar.gz","url":"/' + "a" * 220 + '\U0001f600","yanked":"{0}"}}',
+}
+
+
+def parsed(tmp_path: Path, body: bytes) -> tuple[str, int]:
+    """Return what comes of a page, and the most memory that takes besides it, in MiB."""
+    path = tmp_path / "page"
+    path.write_bytes(body[: 32 * MIB])
+    command = [sys.executable, "-c", MEASURED, sys.executable, "-c", READ, str(path)]
+    run = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
+    told, peak = run.stdout.splitlines()
+    return told, int(peak.removeprefix("peak ")) - (path.stat().st_size >> 20)
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("is_full", [False, True], ids=["at the limit", "32 MiB"])
+def test_memory_for_files_of_page_is_bounded(tmp_path: Path, value: str, is_full: bool) -> None:
+    count = (32 * MIB - 100) // (len(VALUES[value]) + 1) if is_full else 100_000
+    body = PAGE % PLACES["files"].replace(b"%s", (VALUES[value] + b",") * (count - 1) + VALUES[value])
+    told, peak = parsed(tmp_path, body)
+    assert told.startswith("refused") == (is_full or "file" not in value), told
+    assert peak < PARSED
+
+
+@pytest.mark.parametrize("form", DISTINCT)
+def test_memory_for_releases_of_page_is_bounded(tmp_path: Path, form: str) -> None:
+    rows = ",".join(map(DISTINCT[form].format, range(100_000)))
+    told, peak = parsed(tmp_path, PAGE % PLACES["files"].replace(b"%s", rows.encode()))
+    assert told == "read 100000"
+    assert peak < LISTED
+
+
+@pytest.mark.parametrize("place", [place for place in PLACES if place != "files"])
+@pytest.mark.parametrize("value", ["numbers", "objects"])
+def test_memory_for_values_of_page_is_bounded(tmp_path: Path, place: str, value: str) -> None:
+    count = (32 * MIB - 200) // (len(VALUES[value]) + 1)
+    body = PAGE % PLACES[place].replace(b"%s", (VALUES[value] + b",") * (count - 1) + VALUES[value])
+    _, peak = parsed(tmp_path, body)
+    assert peak < PARSED
+
+
+@pytest.mark.parametrize("place", ["the page", "a file", "a file that is odd", "hashes"])
+def test_memory_for_keys_of_page_is_bounded(tmp_path: Path, place: str) -> None:
+    keys = b",".join(b'"%06x":0' % at for at in range(3_000_000))
+    rows = {
+        "the page": b'"files":[],' + keys,
+        "a file": b'"files":[{"filename":"demo-1.0.tar.gz",' + keys + b"}]",
+        "a file that is odd": b'"files":[{"filename":"demo-1.0.tar.gz","url":0,' + keys + b"}]",
+        "hashes": b'"files":[{"filename":"demo-1.0.tar.gz","hashes":{' + keys + b"}}]",
+    }
+    told, peak = parsed(tmp_path, PAGE % rows[place])
+    assert told == f"read {place != 'the page':d}"
+    assert peak < PARSED
 
 
 # --- TOML: the most that a text may have takes no more than is promised, and more is refused before it is built
