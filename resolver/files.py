@@ -5,29 +5,27 @@ ruff's rule TID251 forbids other writers of JSON, unless a comment says why they
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import fcntl
 import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from resolver.errors import InputError
+from resolver.owned_folder import OwnedFolder
 
 MIB: Final = 1 << 20
-_LARGEST: Final = 64 * MIB  # of files that this program writes
+LARGEST: Final = 64 * MIB  # of files that this program writes
 _TOO_MANY: Final = frozenset({errno.EMFILE, errno.ENFILE})
 _ADVICE: Final = {
     errno.ENOSPC: "free some space",
     errno.EDQUOT: "free some space",
     errno.EACCES: "check the permissions there",
     errno.EPERM: "check the permissions there",
+    errno.ELOOP: "put a folder in the place of the link",
 }
-_NO_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EACCES})
 
 
 def is_limit(number: int | None) -> bool:
@@ -57,7 +55,7 @@ def is_special(path: Path) -> bool:
         return False
 
 
-def read(path: Path | str, limit: int = _LARGEST) -> bytes:
+def read(path: Path | str, limit: int = LARGEST) -> bytes:
     """The content of a file of at most `limit` bytes; raises OSError, also for a larger file, a pipe or a device."""
     # without O_NONBLOCK, opening a pipe waits for a writer
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -71,7 +69,7 @@ def read(path: Path | str, limit: int = _LARGEST) -> bytes:
     return content
 
 
-def read_text(path: Path, limit: int = _LARGEST) -> str:
+def read_text(path: Path, limit: int = LARGEST) -> str:
     """The same as text with universal newlines; raises UnicodeDecodeError if it is not UTF-8."""
     return read(path, limit).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
@@ -92,106 +90,26 @@ def list_files(folder: Path, ending: str) -> list[Path]:
 def write(path: Path, content: bytes) -> None:
     """Write a file atomically, even if the power fails; raises OSError that names the file itself.
 
-    It is written under a temporary name in the same folder. What a killed run left there is overwritten, another writer
-    waits, and a link there is not followed.
+    It is written under a temporary name in the same folder, see `OwnedFolder.writing`. The file before keeps its
+    content until the new one is complete, and its permissions go over to the new one.
     """
     try:
-        while not _is_written(path, content):
-            pass  # another run has put it in place meanwhile
-        sync_folder(path.parent)
+        with OwnedFolder.open(path.parent) as folder:
+            folder.write(path.name, content)
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
 
-def _is_written(path: Path, content: bytes) -> bool:
-    partial = path.with_name(f".{path.name}.partial")
-    with os.fdopen(_open_partial(partial), "wb") as file:
-        with contextlib.suppress(OSError):  # not every file system can
-            fcntl.flock(file, fcntl.LOCK_EX)
-        if not _is_at(partial, file.fileno()):
-            return False
-        try:
-            file.truncate(0)
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-            partial.replace(path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
-    return True
+def write_output(path: Path, text: str) -> None:
+    """Write what a user wants to have at a path: atomically in the place of a file, and into a pipe or a device.
 
-
-def sync(path: Path) -> None:
-    """Wait until the content of a file would survive a power cut; raises OSError."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def sync_folder(path: Path) -> None:
-    """Wait until the names in a folder would survive a power cut; raises OSError if the disk fails.
-
-    Until then a renamed file may come back under its old name, although its content is on the disk.
+    A link stays, and what it leads to is written. Raises OSError that names the path.
     """
-    try:
-        sync(path)
-    except OSError as error:
-        if error.errno not in _NO_SYNC:  # not every file system can, and some folders may be written but not read
-            raise
-
-
-def sync_tree(path: Path) -> None:
-    """The same for a folder and everything in it."""
-    for folder, _, names in os.walk(path, topdown=False):
-        for file in (Path(folder, name) for name in names):
-            if not file.is_symlink():
-                sync(file)
-        sync_folder(Path(folder))
-
-
-@contextlib.contextmanager
-def exclusive_lock(folder: Path) -> Iterator[None]:
-    """A lock on a folder for one writer, which others wait for. The kernel releases it with the process."""
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        with contextlib.suppress(OSError):  # a file system without locks: files are still put in place whole
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
-def make_folder(path: Path) -> None:
-    """Make a folder and its missing parents, and sync their names; raises OSError."""
-    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    path.mkdir(parents=True, exist_ok=True)
-    for folder in missing:
-        sync_folder(folder.parent)
-
-
-def _open_partial(path: Path) -> int:
-    """The temporary file, ours or that of a concurrent run; anything else with its name is removed."""
-    while True:
-        try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            if error.errno not in (errno.ELOOP, errno.ENXIO):  # a link, or a pipe without a reader
-                raise
-        else:
-            if stat.S_ISREG(os.fstat(handle).st_mode):
-                return handle
-            os.close(handle)
-        path.unlink(missing_ok=True)
-
-
-def _is_at(path: Path, handle: int) -> bool:
-    try:
-        return os.path.samestat(os.lstat(path), os.fstat(handle))
-    except FileNotFoundError:
-        return False
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+    else:
+        write(path.resolve(), text.encode())
 
 
 def json_text(value: object, *, indent: int | None = 2, sort_keys: bool = True) -> str:

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -33,6 +33,7 @@ from resolver.model.lock import Lock, LockedPin
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.release import File
+from resolver.owned_folder import OwnedFolder
 from resolver.report import render
 from resolver.report.linkage import fault_sentence
 from resolver.report.script import bundle_script
@@ -66,25 +67,27 @@ def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool
             why=f"the locks are in {locks_folder}",
             hint="choose a folder that neither contains the locks folder nor is inside it",
         )
-    try:
-        files.make_folder(folder)
-    except OSError as error:
-        raise files.input_error(error, "the bundle folder cannot be created", folder, "choose another folder") from None
-    run.progress.label("cli.bundling", folder=folder)  # another run may have to end first
-    with files.exclusive_lock(folder):
-        old = bundle.read(folder)
-        content = _gather(parts, old, folder, run, prune=prune)
-        leftover = bundle.left_over(folder, old, {*(row.path for row in content.entries), *content.texts})
-        manifest = bundle.write(folder, content.locks, content.entries, content.texts, leftover)
-        if prune and leftover:  # in the manifest until they are removed, so that a killed run leaves none for good
-            for name in leftover:
-                (folder / name).unlink(missing_ok=True)
-                with suppress(OSError):  # not empty
-                    os.removedirs((folder / name).parent)
-            manifest = bundle.write(folder, content.locks, content.entries, content.texts, ())
+    with _opened(folder) as owned:
+        run.progress.label("cli.bundling", folder=folder)  # another run may have to end first
+        with owned.exclusive():
+            old = bundle.read(owned)
+            content = _gather(parts, old, owned, run, prune=prune)
+            leftover = bundle.left_over(owned, old, {*(row.path for row in content.entries), *content.texts})
+            manifest = bundle.write(owned, content.locks, content.entries, content.texts, leftover)
+            if prune and leftover:  # in the manifest until they are removed, so that a killed run leaves none for good
+                bundle.remove(owned, leftover)
+                manifest = bundle.write(owned, content.locks, content.entries, content.texts, ())
     run.progress.clear()
     _report(folder, manifest, content, leftover, run, pruned=prune)
     return max((error.exit_status for error in content.failed.values()), default=0)
+
+
+def _opened(folder: Path) -> OwnedFolder:
+    """Open the folder of a bundle, which is made. Raises InputError."""
+    try:
+        return OwnedFolder.open(folder, make=True)
+    except OSError as error:
+        raise files.input_error(error, "the bundle folder cannot be created", folder, "choose another folder") from None
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -143,18 +146,20 @@ def _parts(stacks: Sequence[str], run: Settings) -> list[_Part]:
     return parts
 
 
-def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Settings, *, prune: bool) -> _Content:
+def _gather(
+    parts: Sequence[_Part], old: Manifest | None, folder: OwnedFolder, run: Settings, *, prune: bool
+) -> _Content:
     """Download what the folder lacks of these locks; the others in the `old` manifest stay, unless it is pruned.
 
     A lock whose files cannot be downloaded does not affect the others. Its failure is raised if no lock remains, or
     with `prune`, which might remove what that lock needs.
     """
     progress = run.progress
-    progress.label("cli.comparing", folder=folder)
+    progress.label("cli.comparing", folder=folder.path)
     names = {pin.file[0].name for part in parts for pin in part.pins}
     names.update(row.path for row in (bundle.rows_of(old) if old else ()))
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        digests = dict(zip(names, threads.map(lambda name: bundle.sha256_of(folder / name), names), strict=True))
+        digests = dict(zip(names, threads.map(lambda name: bundle.sha256_of(folder, name), names), strict=True))
     repositories = Repositories(default_folder(), warn=progress.warn)
     failed: dict[str, ResolverError] = {}
     complete: list[_Part] = []
@@ -175,9 +180,8 @@ def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Set
                 continue
             complete.append(part)
             entries += [part.entry(pin, pin.file[0].name, pin.file[0].sha256) for pin in part.pins]
-            for path, pin in sources.items():
-                name = path.relative_to(folder).as_posix()
-                digests[name] = bundle.sha256_of(path)
+            for name, pin in sources.items():
+                digests[name] = bundle.sha256_of(folder, name)
                 entries.append(part.entry(pin, name, digests[name]))
         if failed and (prune or not complete):
             raise next(iter(failed.values()))
@@ -187,16 +191,16 @@ def _gather(parts: Sequence[_Part], old: Manifest | None, folder: Path, run: Set
         for row in (*rows, *old_texts):
             if row.path not in to_fetch and digests[row.path] != row.sha256:
                 hint = "name its stack as well, or drop it with --prune"
-                raise InputError(f"`{row.path}` was changed after it was bundled", where=str(folder), hint=hint)
+                raise InputError(f"`{row.path}` was changed after it was bundled", where=str(folder.path), hint=hint)
         fetched = sorted(to_fetch)
         if fetched:
-            progress.label("cli.bundling", folder=folder)
+            progress.label("cli.bundling", folder=folder.path)
             catalogs.pool.save([to_fetch[name] for name in fetched], folder, progress.copying)
-        _warn_of_binaries(complete, folder, catalogs, run)
-    texts = {row.path: (folder / row.path).read_text(encoding="utf-8") for row in old_texts}
+        _warn_of_binaries(complete, folder.path, catalogs, run)
+    texts = {row.path: folder.read(row.path, files.LARGEST).decode() for row in old_texts}
     for part in complete:
         texts |= {f"{part.row.folder}/{name}": text for name, text in render(part.lock).items()}
-    rows = [msgspec.structs.replace(row, size=(folder / row.path).stat().st_size) for row in rows]
+    rows = [msgspec.structs.replace(row, size=folder.size(row.path)) for row in rows]
     return _Content(locks, rows, texts | bundle_script(tuple(locks)), fetched, failed)
 
 
@@ -215,15 +219,24 @@ def _warn_of_binaries(parts: Sequence[_Part], folder: Path, catalogs: Catalogs, 
 
 def _check(folder: Path, run: Settings) -> int:
     """Report where a bundle differs from its manifest."""
+    missing = InputError(
+        "there is no bundle",
+        where=str(folder / bundle.MANIFEST),
+        hint="make one with: ascend-lock bundle STACK DIR",
+    )
     try:
-        manifest = bundle.read(folder)
-    except InputError as error:  # the manifest itself may be damaged
-        raise StaleLock(error.message, where=error.where, why=error.why, hint=error.hint) from None
-    if manifest is None:
-        hint = "make one with: ascend-lock bundle STACK DIR"
-        raise InputError("there is no bundle", where=str(folder / bundle.MANIFEST), hint=hint)
-    faults = bundle.mismatches(folder, manifest)
-    leftover = bundle.left_over(folder, manifest, {row.path for row in bundle.rows_of(manifest)})
+        owned = OwnedFolder.open(folder)
+    except OSError:
+        raise missing from None
+    with owned:
+        try:
+            manifest = bundle.read(owned)
+        except InputError as error:  # the manifest itself may be damaged
+            raise StaleLock(error.message, where=error.where, why=error.why, hint=error.hint) from None
+        if manifest is None:
+            raise missing
+        faults = bundle.mismatches(owned, manifest)
+        leftover = bundle.left_over(owned, manifest, {row.path for row in bundle.rows_of(manifest)})
     for fault in faults:
         print_line(escaped(translate(fault, run.language)))
     for name in leftover:

@@ -1,4 +1,4 @@
-"""`ascend-lock add` and `remove`: a stack's file is edited, and then locked or put back."""
+"""`ascend-lock add` and `remove`: a stack's file is edited together with its locks, or neither is."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from contextlib import closing
 
 import click
 
-from resolver import files
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import ConflictPage, print_to_stderr
 from resolver.cli.options import Settings, settings, ships
 from resolver.cli.outcome import print_failures, print_results
-from resolver.cli.session import Session
+from resolver.cli.session import Session, finish_edit
 from resolver.config.decode import parse_need
 from resolver.config.load import find_stack, read_stack, read_text
 from resolver.config.schema import StackFile
 from resolver.errors import InputError, did_you_mean, without_secrets
 from resolver.explain.stack_text import StackText, subject
 from resolver.i18n import translate
+from resolver.lock.folder import StackEdit
 from resolver.model import text
 from resolver.model.fact import Need
 from resolver.model.lock import Lock
 from resolver.model.requirement import Requirement
+from resolver.owned_folder import OwnedFolder
 
 _frozen = click.option("--frozen", is_flag=True, help="Edit the file without locking.")
 _settings = settings("offline", "seconds", "language", "own_matrices", "locks")
@@ -100,31 +101,44 @@ def _takes_the_place_of(new: Need, old: Need) -> bool:
 def _edit_and_lock(run: Settings, stack: str, edit: Callable[[StackText], StackText], *, frozen: bool) -> int:
     """Edit a stack and, unless it is `frozen`, lock it for all of its targets. Returns the exit status of `lock`.
 
-    If one of them cannot be locked, no lock is written, and the file has its bytes again. Raises ResolverError.
+    If one of them cannot be locked, neither a lock nor the file is written. One run at a time edits stacks of a
+    folder. Raises ResolverError.
     """
     path = find_stack(stack, run.matrices)
     if ships(path):
         message = f"`{path.stem}` ships with ascend-lock, so its file is not edited"
         raise InputError(message, where=str(path), hint=f"copy it, rename the stack in it and edit that: cp {path} .")
-    edited = edit(StackText(read_stack(stack, run.matrices).text)).text
-    read_text(edited, StackFile, str(path))  # also of an edit that is not locked
     file = path.resolve()  # where a link leads
-    original, locked = file.read_bytes(), False
-    files.write(file, edited.encode())
-    if frozen:
-        return 0
+    with OwnedFolder.open(file.parent) as folder:
+        run.progress.label("edit.waiting", path=path)  # another run may have to end first
+        with folder.exclusive():
+            run.progress.clear()
+            finish_edit(stack, run)
+            original = file.read_bytes()
+            edited = edit(StackText(read_stack(stack, run.matrices).text)).text
+            read_text(edited, StackFile, str(path))  # also of an edit that is not locked
+            if frozen:
+                folder.write(file.name, edited.encode())
+                return 0
+            return _lock(run, stack, StackEdit(file, original, edited.encode()))
+
+
+def _lock(run: Settings, stack: str, edit: StackEdit) -> int:
+    """Lock the edited stack and write both, or nothing. Returns the exit status of `lock`. Raises ResolverError."""
+    is_written = False
     try:
         with closing(Catalogs(run)) as catalogs:
             page = ConflictPage(sys.stderr, run.progress, run.repeated_options, undone=True)
-            session = Session(run, catalogs, page, all_or_none=True)
+            session = Session(run, catalogs, page, all_or_none=True, edit=edit)
             results = session.lock(session.jobs(stack))
-        locked = all(isinstance(result.answer, Lock) for result in results)
+        is_written = all(isinstance(result.answer, Lock) for result in results)
     finally:
         run.progress.clear()
-        if not locked:
-            files.write(file, original)
+        # an interrupt may have come when everything was on the disk, and nothing in its place yet
+        if not is_written and not finish_edit(stack, run):
+            path = find_stack(stack, run.matrices)
             print_to_stderr(translate("edit.undone", run.language, path=path))
-    if locked:
+    if is_written:
         print_results(results, run.language, together=False)
     else:
         print_failures(results, run.language)

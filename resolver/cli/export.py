@@ -84,7 +84,7 @@ def command(
     if form == "pylock" and not (is_device or is_valid_pylock_path(output)):
         run.progress.warn(message("cli.not-a-pylock", name=output.name))
     try:
-        output.write_text(text, encoding="utf-8", newline="\n")
+        files.write_output(output, text)
     except OSError as error:
         hint = "name another file with --output"
         raise files.input_error(error, "the export could not be written", output, hint) from None

@@ -41,6 +41,7 @@ from resolver.model.message import message
 from resolver.model.problem import Problem
 from resolver.model.release import File
 from resolver.model.requirement import Requirement
+from resolver.owned_folder import OwnedFolder
 from resolver.report.code_scan import bound_lines, drafts, scan_json, unread_lines
 from resolver.report.upstream import fact_json, fact_line, facts_summary
 
@@ -164,7 +165,8 @@ def scan(run: Settings, requirement: str, every_check: bool) -> int:
             offers = Offers(problem, catalog)
             run.progress.label("cli.looking-at", fact=need.name)
             version, file = _file_to_scan(need, offers)
-            catalogs.pool.save([file], Path(folder), lambda _: None)
+            with OwnedFolder.open(Path(folder)) as owned:
+                catalogs.pool.save([file], owned, lambda _: None)
             try:
                 scanned = scan_code(Path(folder) / file.filename, release_of(file, need.name.__eq__))
                 requires = offers.all_requirements(need.name, version)

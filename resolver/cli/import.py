@@ -40,6 +40,12 @@ from resolver.model.target import PLATFORMS, Platform
     "--extra", "extras", multiple=True, metavar="NAME", help="Also what this extra asks for; may be repeated."
 )
 @click.option("--group", "groups", multiple=True, metavar="NAME", help="Also this dependency group; may be repeated.")
+@click.option(
+    "--root",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    metavar="DIR",
+    help="Folder outside of which no file is read (default: that of FILE, without its hidden files).",
+)
 @settings("language", "own_matrices")
 def command(
     run: Settings,
@@ -53,6 +59,7 @@ def command(
     soc: str,
     extras: tuple[str, ...],
     groups: tuple[str, ...],
+    root: Path | None,
 ) -> int:
     """Make a stack of what FILE asks for.
 
@@ -61,7 +68,7 @@ def command(
     """
     if output is not None:
         options.require_absent(output)
-    source = read_requirements(file, python=python, platform=platform, extras=extras, groups=groups)
+    source = read_requirements(file, python=python, platform=platform, extras=extras, groups=groups, root=root)
     stack = draft(source, run.matrices)
     for warning in stack.messages:
         run.progress.warn(warning)

@@ -77,32 +77,31 @@ def command(
     if not cells:
         why = f"No fact pairs a release of {grid.package} with a CANN that one of its machines can have."
         raise InputError("the grid has no cell", where=str(path), why=why)
-    journal = Journal(
-        data.with_name(f"{data.name}.part"), digest([sweep.digest, run.offline, repr(run.policy_options)])
-    )
-    recording = Recording(()) if record else None
-    if recording is not None or (jobs == 1 and address is None):
-        with closing(CellSolver(sweep, recording)) as solver:
-            solved = _solved(cells, partial(map, solver.answer), journal, run)
-    else:
-        pool: ExecutorFactory = partial(processes, jobs) if address is None else partial(cluster, address)
-        solved = _solved(cells, partial(answers, sweep, pool), journal, run)
-    matrix = Matrix(
-        package=grid.package,
-        date=today().isoformat(),
-        inputs=grid.digest,
-        releases=tuple(releases),
-        canns=tuple(grid.canns()),
-        uses=grid.file.content.use,
-        answers=tuple(solved),
-    )
-    files.write(data, matrix_json(matrix).encode())
-    files.write(page, matrix_page(matrix).encode())
-    if recording is not None:
-        path = run.snapshot_path(NAME)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        snapshot.write(recording.snapshot(NAME, today()), path)
-    journal.end()
+    part = data.with_name(f"{data.name}.part")
+    with Journal(part, digest([sweep.digest, run.offline, repr(run.policy_options)])) as journal:
+        recording = Recording(()) if record else None
+        if recording is not None or (jobs == 1 and address is None):
+            with closing(CellSolver(sweep, recording)) as solver:
+                solved = _solved(cells, partial(map, solver.answer), journal, run)
+        else:
+            pool: ExecutorFactory = partial(processes, jobs) if address is None else partial(cluster, address)
+            solved = _solved(cells, partial(answers, sweep, pool), journal, run)
+        matrix = Matrix(
+            package=grid.package,
+            date=today().isoformat(),
+            inputs=grid.digest,
+            releases=tuple(releases),
+            canns=tuple(grid.canns()),
+            uses=grid.file.content.use,
+            answers=tuple(solved),
+        )
+        files.write(data, matrix_json(matrix).encode())
+        files.write(page, matrix_page(matrix).encode())
+        if recording is not None:
+            path = run.snapshot_path(NAME)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            snapshot.write(recording.snapshot(NAME, today()), path)
+        journal.end()
     run.progress.clear()
     write(sys.stdout, matrix_summary(matrix, run.language, columns(sys.stdout, WIDTH)))
     run.print_message("matrix.written", page=page, data=data)
@@ -125,8 +124,7 @@ def _solved(
 ) -> list[Answer]:
     """The answer of each cell; those that an interrupted run of the same inputs had are not solved again."""
     names = {cell.name for cell in cells}
-    solved = [answer for answer in journal.read() if answer.cell.name in names]
-    journal.begin(solved)
+    solved = [answer for answer in journal.begin() if answer.cell.name in names]
     done = {answer.cell.name for answer in solved}
     unsolved = [cell for cell in cells if cell.name not in done]
     began = time.monotonic()

@@ -13,17 +13,18 @@ from msgspec.structs import replace
 
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
-from resolver.cli.console import ConflictPage
+from resolver.cli.console import ConflictPage, print_to_stderr
 from resolver.cli.options import Settings
 from resolver.cli.outcome import Job, TargetResult
 from resolver.cli.selection import chosen_targets
 from resolver.config.compile import compile_problems
-from resolver.config.load import load
+from resolver.config.load import find_stack, load, load_edited, read_stack
 from resolver.errors import InputError, NothingToLock, ResolverError
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog
 from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
+from resolver.lock.folder import StackEdit
 from resolver.lock.previous import KEEP_ALL, UpgradePolicy, replaced_files, with_changes
 from resolver.lock.remembered import RememberedLock, rendered
 from resolver.model.lock import Lock
@@ -51,12 +52,22 @@ def result_or_error(work: Callable[[], _Result]) -> _Result | ResolverError:
         return failure(error)
 
 
+def finish_edit(stack: str, run: Settings) -> bool:
+    """Finish an edit of a stack that a killed run had begun to write, and tell of it. Raises ResolverError."""
+    path = find_stack(stack, run.matrices)
+    name = read_stack(stack, run.matrices).content.stack.name
+    is_finished = lock_folder.finish_edit(run.locks / name, path.resolve())
+    if is_finished:
+        print_to_stderr(translate("edit.finished", run.language, path=path))
+    return is_finished
+
+
 @dataclass(frozen=True)
 class Session:
     """The settings and catalogs of a run. Conflicts are written to the `page`.
 
     With `ignore_remembered` even remembered locks are solved again. A `dry_run` leaves the folders of locks as they
-    are. With `all_or_none` nothing is written unless every target has a lock.
+    are. With `all_or_none` nothing is written unless every target has a lock; then an `edit` of the stack is, too.
     """
 
     settings: Settings
@@ -66,11 +77,17 @@ class Session:
     ignore_remembered: bool = False
     dry_run: bool = False
     all_or_none: bool = False
+    edit: StackEdit | None = None
 
     def jobs(self, stack: str) -> list[Job]:
         """The targets of a stack, each with its existing lock. Raises ResolverError."""
         run, progress = self.settings, self.settings.progress
-        inputs = load(stack, run.matrices)
+        if self.edit is not None:
+            inputs = load_edited(stack, self.edit.new.decode(), run.matrices)
+        else:
+            if not self.dry_run:
+                finish_edit(stack, run)
+            inputs = load(stack, run.matrices)
         problems = chosen_targets(compile_problems(inputs, options=run.policy_options), run.targets)
         needs = [root.need for problem in problems for root in problem.stack.requirements]
         projects = {need.name for need in needs if isinstance(need, Requirement)}
@@ -180,5 +197,5 @@ class Session:
                 raise _OvertakenError
 
         if not self.dry_run:
-            lock_folder.replace(changed, require_unchanged)
+            lock_folder.replace(changed, require_unchanged, self.edit)
         return [replace(result, written=written.get(result.folder, ())) for result in results]

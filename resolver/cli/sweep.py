@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -35,6 +35,7 @@ from resolver.model.matrix import Answer, Cell, CellOutcome, Practices
 from resolver.model.message import joined, message, verbatim
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.model.resolution import Resolution
+from resolver.owned_folder import OwnedFolder
 from resolver.report.explanation.sentences import indexes_of
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
@@ -233,35 +234,61 @@ def cluster(address: str) -> Iterator[Executor]:
 
 
 class Journal:
-    """The answers of an unfinished run, in a file: a line that identifies its inputs, then one for each answer."""
+    """The answers of an unfinished run, in a file: a line that identifies its inputs, then one for each answer.
+
+    Use it as a context. One run at a time has the file, so that no answer is in it twice.
+    """
 
     def __init__(self, path: Path, head: str) -> None:
-        self._path = path
-        self._head = head
+        """Open the file. Raises InputError if another run has it."""
+        self._head = f"{head}\n".encode()
+        self._name = path.name
+        self._folder = OwnedFolder.open(path.parent)
+        file = self._folder.open_alone(path.name)
+        if file is None:
+            self._folder.close()
+            raise InputError(
+                "another run solves this matrix",
+                where=str(path),
+                why="its answers go there as they become known",
+                hint="wait for it, or put the answers elsewhere: --data FILE",
+            )
+        self._file = file
 
-    def read(self) -> Iterable[Answer]:
-        """The decided answers of an interrupted run of the same inputs."""
-        with suppress(OSError, ValueError):
-            head, *lines = files.read(self._path, _LARGEST_JOURNAL).decode().split("\n")
-            if head == self._head:
-                for line in lines:
-                    with suppress(msgspec.MsgspecError):  # one was cut off
-                        answer = msgspec.json.decode(line, type=Answer)
-                        if answer.outcome is not CellOutcome.UNDECIDED:
-                            yield answer
+    def __enter__(self) -> Journal:
+        return self
 
-    def begin(self, answers: Iterable[Answer]) -> None:
-        """Write the file with these answers."""
-        files.write(self._path, "".join([f"{self._head}\n", *map(_line, answers)]).encode())
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        self._folder.close()
+
+    def begin(self) -> list[Answer]:
+        """Return the decided answers of an interrupted run of the same inputs, and make ready for others."""
+        self._file.seek(0)
+        content = self._file.read(_LARGEST_JOURNAL)
+        if not content.startswith(self._head):
+            self._file.truncate(0)
+            self._file.write(self._head)
+            self._file.flush()
+            return []
+        # what a killed run did not write to its end
+        whole = content.rpartition(b"\n")[0] + b"\n"
+        self._file.truncate(len(whole))
+        answers: dict[str, Answer] = {}
+        for line in whole[len(self._head) :].splitlines():
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+                answer = msgspec.json.decode(line, type=Answer)
+                answers[answer.cell.name] = answer
+        return [answer for answer in answers.values() if answer.outcome is not CellOutcome.UNDECIDED]
 
     def add(self, answer: Answer) -> None:
         """Append an answer."""
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(_line(answer))
+        self._file.write(_line(answer).encode())
+        self._file.flush()
 
     def end(self) -> None:
         """Remove the file: the run is complete."""
-        self._path.unlink(missing_ok=True)
+        self._folder.remove(self._name)
 
 
 def _line(answer: Answer) -> str:

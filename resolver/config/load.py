@@ -16,7 +16,7 @@ from resolver import files, toml
 from resolver.config.decode import decode
 from resolver.config.lines import TomlText
 from resolver.config.schema import FactFile, ImagesFile, IndexesFile, StackFile, SystemsFile
-from resolver.errors import InputError, did_you_mean, without_secrets
+from resolver.errors import InputError, did_you_mean, without_users
 from resolver.model import text as texts
 from resolver.model.target import Image
 
@@ -37,7 +37,7 @@ class Document(TomlText, Generic[Shape], frozen=True, dict=True):
 
         Every lock has the digest: a password could be guessed from it, and a new password must not make locks stale.
         """
-        return hashlib.sha256(without_secrets(self.text).encode()).hexdigest()
+        return hashlib.sha256(without_users(self.text).encode()).hexdigest()
 
 
 def read(path: Path, shape: type[Shape], name: str) -> Document[Shape]:
@@ -130,6 +130,14 @@ def load(stack: str, matrices: Path) -> Inputs:
     """
     path = find_stack(stack, matrices)
     document = _read(path, StackFile, matrices)
+    _require_own_name(document, path, matrices)
+    return load_with(document, matrices)
+
+
+def load_edited(stack: str, text: str, matrices: Path) -> Inputs:
+    """Do what `load` does, with another text in the place of that of the stack's file. Raises InputError."""
+    path = find_stack(stack, matrices)
+    document = read_text(text, StackFile, _display(path, matrices))
     _require_own_name(document, path, matrices)
     return load_with(document, matrices)
 

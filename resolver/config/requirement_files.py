@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs
 
 import msgspec
@@ -19,7 +20,7 @@ from packaging.requirements import InvalidRequirement
 
 from resolver.config.lines import TomlText
 from resolver.config.load import file_text, toml_tables
-from resolver.errors import InputError, did_you_mean
+from resolver.errors import InputError, did_you_mean, shown_address, without_secrets
 from resolver.model import text as texts
 from resolver.model.message import Message, message
 from resolver.model.target import Platform, Target
@@ -28,7 +29,22 @@ _PYTHONS: Final = ("3.11", "3.12", "3.10", "3.13", "3.14", "3.9")  # the first t
 _LAST_PATCH: Final = 99
 _NOT_READ: Final = (".lock", ".py", ".cfg")
 
-_INDEX_OPTION = re.compile(r"-[if]\b|--((extra-)?index-url|find-links|no-index|trusted-host)\b")
+# Options of pip, by which a line is known as one. Those of the first group name indexes.
+_INDEX_OPTIONS: Final = frozenset(
+    (
+        *("-i", "--index-url", "--pypi-url", "--extra-index-url"),
+        *("-f", "--find-links", "--no-index", "--trusted-host"),
+    )
+)
+_OTHER_OPTIONS: Final = frozenset(
+    (
+        *("-e", "--editable", "-r", "--requirement", "-c", "--constraint"),
+        *("--pre", "--prefer-binary", "--no-binary", "--only-binary", "--require-hashes", "--hash", "--use-feature"),
+        *("-C", "--config-settings", "--config-setting", "--global-option", "--install-option"),
+    )
+)
+_OPTION = re.compile(r"(--?[A-Za-z-]+)[ =]?(.*)")
+_WHOLE_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S+")
 _OPTIONS_AFTER = re.compile(r"\s(--?[A-Za-z].*)")
 _HASH = re.compile(r"--hash[= ]\S+")
 _GIT = re.compile(r"(?:(?P<name>[^@;]+?)\s*@\s*)?(?P<address>git\+[^#\s]+)#(?P<fragment>\S+)(?P<rest>.*)")
@@ -40,10 +56,38 @@ _CONDA_PYTHON = re.compile(r"python(?:\s*=+\s*|\s+)(3\.[0-9]{1,2})")
 
 
 class FileLine(msgspec.Struct, frozen=True):
-    """A line of a file, at `where` (file:line)."""
+    """A line of a file.
 
+    Only a part whose meaning is known is shown to people: the file may be another than its name says, and the line a
+    password.
+    """
+
+    # What it says.
     text: str
+    # Its place, as file:line.
     where: str
+    # What of it may be shown; "" for nothing.
+    shown: str = ""
+
+
+def _shown_option(text: str) -> str:
+    """Return an option of pip by name, with the address of an index if there is one; "" for anything else."""
+    match = _OPTION.fullmatch(text)
+    if match is None or match[1] not in _INDEX_OPTIONS | _OTHER_OPTIONS:
+        return ""
+    is_address = match[1] in _INDEX_OPTIONS and _WHOLE_ADDRESS.fullmatch(match[2])
+    return f"{match[1]} {shown_address(match[2])}" if is_address else match[1]
+
+
+def shown_requirement(text: str) -> str:
+    """Return a requirement (PEP 508) or an address as it may be shown; "" for what is neither."""
+    if _WHOLE_ADDRESS.fullmatch(text):
+        return shown_address(text)
+    try:
+        texts.requirement(text)
+    except InvalidRequirement:
+        return ""
+    return without_secrets(text)
 
 
 class FileRequirements(msgspec.Struct):
@@ -72,14 +116,23 @@ class FileRequirements(msgspec.Struct):
 
 
 def read_requirements(
-    path: Path, *, python: str = "", platform: Platform, extras: Sequence[str] = (), groups: Sequence[str] = ()
+    path: Path,
+    *,
+    python: str = "",
+    platform: Platform,
+    extras: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    root: Path | None = None,
 ) -> FileRequirements:
     """Read a file, whose format its name tells; any other name is that of a requirements file.
 
     Of a pyproject.toml, that is what the project itself and these extras and groups require; of a pylock.toml, what is
-    installed with them on this Python and platform. Raises InputError.
+    installed with them on this Python and platform. Nothing outside of the folder `root` is read, by default that of
+    the file. Raises InputError.
     """
     result, name = FileRequirements(python), str(path)
+    bounds = FolderBounds(path, root)
+    bounds.require_inside(path, name)
     if path.suffix == ".toml":
         read = _read_pylock if is_valid_pylock_path(path) else _read_pyproject
         read(TomlText(name, file_text(path, name)), result, platform, extras, groups)
@@ -90,14 +143,14 @@ def read_requirements(
         _require_known("extra", extras, (), name)
         _require_known("dependency group", groups, (), name)
         if path.suffix in (".yml", ".yaml"):
-            _read_environment(path, result)
+            _read_environment(path, result, bounds)
         else:
-            _RequirementsFiles(result).read(path, result.lines)
+            _RequirementsFiles(result, bounds).read(path, result.lines)
     result.python = result.python or _PYTHONS[0]
     return result
 
 
-def _require_known(kind: str, names: Iterable[str], known: Sequence[str], where: str) -> None:
+def _require_known(kind: str, names: Iterable[str], known: Collection[str], where: str) -> None:
     for name in names:
         if texts.name(name) not in known:
             hint = did_you_mean(name, known, f"known are {', '.join(known) or 'none'}")
@@ -107,45 +160,113 @@ def _require_known(kind: str, names: Iterable[str], known: Sequence[str], where:
 # --- requirements files
 
 
+class FolderBounds:
+    """The folder that the files of an import are in: that of the first one, unless another is given.
+
+    A requirements file of somebody else may include any file of this machine, by its path or through a link. What is
+    read is judged by where it really is.
+    """
+
+    def __init__(self, file: Path, root: Path | None) -> None:
+        self._is_given = root is not None
+        self._root = Path(os.path.realpath(file.parent if root is None else root))
+        self._file = self._root / file.name  # which was named by the user
+
+    def require_inside(self, path: Path, where: str) -> None:
+        """Raise InputError, which does not name the file, if it is elsewhere or hidden in the folder."""
+        real = Path(os.path.realpath(path))
+        if self._is_given and real.is_relative_to(self._root):
+            return
+        hint = "look at what that line names; if it is meant, allow a folder: --root DIR"
+        # without a folder of its own, as in a container, only what lies beside the file
+        is_inside = real.parent == self._root if self._root == self._root.parent else real.is_relative_to(self._root)
+        if not is_inside:
+            why = f"It is not in {self._root}."
+            raise InputError("a file outside of the folder is not read", where=where, why=why, hint=hint)
+        is_hidden = any(part.startswith(".") for part in real.relative_to(self._root).parts)
+        if is_hidden and real != self._file:
+            why = "Its name, or that of its folder, begins with a dot, as those of files with passwords do."
+            raise InputError("a hidden file is not read", where=where, why=why, hint=hint)
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """A line of a requirements file that is to be taken."""
+
+    # The line, continuations joined and without comments.
+    text: str
+    # Its place, as file:line.
+    where: str
+    # The folder of its file, to which the paths in it are relative.
+    folder: Path
+    # Where its requirement goes: the lines or the constraints.
+    into: list[FileLine]
+
+
 class _RequirementsFiles:
     """A requirements file and those that it includes, each of which is read once."""
 
-    def __init__(self, result: FileRequirements) -> None:
+    def __init__(self, result: FileRequirements, bounds: FolderBounds) -> None:
         self._result = result
+        self._bounds = bounds
         self._seen: set[tuple[str, bool]] = set()
 
     def read(self, path: Path, into: list[FileLine]) -> None:
         """Add the lines of a file, if they are not there. Raises InputError."""
-        key = os.path.realpath(path), into is self._result.constraints
-        if key not in self._seen:
-            self._seen.add(key)
-            for number, text in texts.file_lines(file_text(path, str(path))):
-                self.take(text, f"{path}:{number}", path.parent, into)
+        self._take_all(self._rows(path, str(path), into))
 
     def take(self, text: str, where: str, folder: Path, into: list[FileLine]) -> None:
-        """Add a line of a file in this folder, and what it includes."""
-        line = FileLine(" ".join(text.split()), where)
-        option, name = texts.file_option(line.text)
-        if option == "e":
-            reference = _in_pep_508(name)
-            if "git+" in reference:
-                into.append(FileLine(reference, where))
-            else:
-                self._result.leave_out(line, "import.folder")
-        elif option and "://" in name:
-            self._result.leave_out(line, "import.elsewhere")
+        """Add a line of a file in this folder, and what it includes. Raises InputError."""
+        self._take_all(iter([_Row(text, where, folder, into)]))
+
+    def _take_all(self, rows: Iterator[_Row]) -> None:
+        """Take rows, and those of each included file in its place, however deep files include each other."""
+        pending = [rows]
+        while pending:
+            row = next(pending[-1], None)
+            if row is None:
+                pending.pop()
+            elif (included := self._take(row)) is not None:
+                pending.append(included)
+
+    def _rows(self, path: Path, where: str, into: list[FileLine]) -> Iterator[_Row]:
+        """Return the rows of a file that is named at `where`; none if they have been read."""
+        self._bounds.require_inside(path, where)
+        key = os.path.realpath(path), into is self._result.constraints
+        if key in self._seen:
+            return iter(())
+        self._seen.add(key)
+        lines = texts.file_lines(file_text(path, str(path)))
+        return (_Row(text, f"{path}:{number}", path.parent, into) for number, text in lines)
+
+    def _take(self, row: _Row) -> Iterator[_Row] | None:
+        """Add what a row says; return the rows of the file that it includes, if it does."""
+        text = " ".join(row.text.split())
+        option, name = texts.file_option(text)
+        if option in ("r", "c") and "://" not in name:
+            if not name.isprintable():
+                raise InputError("a file with such a name is not read", where=row.where)
+            return self._rows(row.folder / name, row.where, self._result.constraints if option == "c" else row.into)
+        if option == "e" and "git+" in (reference := _in_pep_508(name)):
+            row.into.append(FileLine(reference, row.where))
         elif option:
-            self.read(folder / name, self._result.constraints if option == "c" else into)
-        elif line.text.startswith("-"):
-            index = _INDEX_OPTION.match(line.text)
-            self._result.leave_out(line, "import.index" if index else "import.option")
+            line = FileLine(text, row.where, _shown_option(text))
+            self._result.leave_out(line, "import.folder" if option == "e" else "import.elsewhere")
+        elif text.startswith("-"):
+            self._leave_out_option(text, row.where)
         else:
-            requirement, *options = _OPTIONS_AFTER.split(line.text, maxsplit=1)
-            into.append(FileLine(_in_pep_508(requirement), where))
+            requirement, *options = _OPTIONS_AFTER.split(text, maxsplit=1)
+            row.into.append(FileLine(_in_pep_508(requirement), row.where))
             other_options, hashes = _HASH.subn("", "".join(options))
             self._result.hashes += hashes
             if other_options.strip():
-                self._result.leave_out(FileLine(other_options.strip(), where), "import.option")
+                self._leave_out_option(other_options.strip(), row.where)
+        return None
+
+    def _leave_out_option(self, text: str, where: str) -> None:
+        """Leave out a line that begins with `-`, which need not be an option of pip."""
+        line = FileLine(text, where, _shown_option(text))
+        is_index = line.shown.partition(" ")[0] in _INDEX_OPTIONS
+        self._result.leave_out(line, "import.index" if is_index else "import.option" if line.shown else "import.unread")
 
 
 def _in_pep_508(text: str) -> str:
@@ -162,9 +283,9 @@ def _in_pep_508(text: str) -> str:
 # --- environment.yml
 
 
-def _read_environment(path: Path, result: FileRequirements) -> None:
+def _read_environment(path: Path, result: FileRequirements, bounds: FolderBounds) -> None:
     """Add what pip installs into a conda environment: `- pip:` with one item a line, as conda itself writes it."""
-    reader, pip_indent, section = _RequirementsFiles(result), -1, ""
+    reader, pip_indent, section = _RequirementsFiles(result, bounds), -1, ""
     for number, row in enumerate(file_text(path, str(path)).splitlines(), 1):
         line = FileLine(row.strip(), f"{path}:{number}")
         if key := _KEY.match(row):
@@ -214,36 +335,72 @@ def _read_pyproject(
         raise InputError("the file is no pyproject.toml", where=document.name, why=str(error)) from None
     project = content.project
     result.admit(project.requires_python)
-    tables: Mapping[str, tuple[tuple[str, ...], Mapping[str, _Rows]]] = {
-        "extra": (("project", "optional-dependencies"), project.optional_dependencies),
-        "dependency group": (("dependency-groups",), content.dependency_groups),
-    }
-    seen: set[tuple[str, str]] = set()
-
-    def take(path: tuple[str, ...], rows: _Rows) -> None:
-        for number, row in enumerate(rows):
-            line = FileLine(str(row), document.line(*path, number))
-            if isinstance(row, dict):
-                include("dependency group", [row.get("include-group", str(row))], line.where)
-            elif nested := _own_extras(row, project.name):
-                include("extra", nested, line.where)
-            else:
-                result.lines.append(line)
-
-    def include(kind: str, names: Sequence[str], where: str) -> None:
-        path, table = tables[kind]
-        keys = {texts.name(key): key for key in table}
-        _require_known(kind, names, [*keys], where)
-        for name in map(texts.name, names):
-            if (kind, name) not in seen:
-                seen.add((kind, name))
-                take((*path, keys[name]), table[keys[name]])
-
-    take(("project", "dependencies"), project.dependencies)
-    include("extra", extras, document.name)
-    include("dependency group", groups, document.name)
+    _ProjectTables(document, content, result).take(extras, groups)
     if "dependencies" in project.dynamic:
-        result.leave_out(FileLine("dynamic", document.line("project", "dynamic")), "import.dynamic")
+        result.leave_out(FileLine("dynamic", document.line("project", "dynamic"), "dynamic"), "import.dynamic")
+
+
+class _TableRow(NamedTuple):
+    """A row of a list of requirements in a pyproject.toml, and its place as file:line."""
+
+    row: str | dict[str, str]
+    where: str
+
+
+class _ProjectTables:
+    """The lists of requirements of a pyproject.toml, of which extras and groups may include others of their kind."""
+
+    def __init__(self, document: TomlText, content: _Pyproject, result: FileRequirements) -> None:
+        self._document = document
+        self._project = content.project
+        self._result = result
+        self._tables: Mapping[str, tuple[tuple[str, ...], Mapping[str, _Rows]]] = {
+            "extra": (("project", "optional-dependencies"), content.project.optional_dependencies),
+            "dependency group": (("dependency-groups",), content.dependency_groups),
+        }
+        self._keys = {kind: {texts.name(key): key for key in table} for kind, (_, table) in self._tables.items()}
+        self._seen: set[tuple[str, str]] = set()
+
+    def take(self, extras: Sequence[str], groups: Sequence[str]) -> None:
+        """Add what the project, these extras and these groups require, each once. Raises InputError."""
+        self._take_all(self._rows(("project", "dependencies"), self._project.dependencies))
+        self._take_all(self._included("extra", extras, self._document.name))
+        self._take_all(self._included("dependency group", groups, self._document.name))
+
+    def _take_all(self, rows: Iterator[_TableRow]) -> None:
+        """Take rows, and those of each included list in its place, however deep lists include each other."""
+        pending = [rows]
+        while pending:
+            row = next(pending[-1], None)
+            if row is None:
+                pending.pop()
+            elif isinstance(row.row, dict):
+                group = row.row.get("include-group")
+                if group is None:
+                    hint = '{ include-group = "NAME" }, or a requirement as a string'
+                    raise InputError("a row of a dependency group cannot be read", where=row.where, hint=hint)
+                pending.append(self._included("dependency group", [group], row.where))
+            elif nested := _own_extras(row.row, self._project.name):
+                pending.append(self._included("extra", nested, row.where))
+            else:
+                self._result.lines.append(FileLine(row.row, row.where))
+
+    def _included(self, kind: str, names: Sequence[str], where: str) -> Iterator[_TableRow]:
+        """Return the rows of extras or groups that were not taken before. Raises InputError for an unknown one."""
+        path, table = self._tables[kind]
+        keys = self._keys[kind]
+        _require_known(kind, names, keys, where)
+        rows: list[Iterator[_TableRow]] = []
+        for name in map(texts.name, names):
+            if (kind, name) not in self._seen:
+                self._seen.add((kind, name))
+                rows.append(self._rows((*path, keys[name]), table[keys[name]]))
+        return chain.from_iterable(rows)
+
+    def _rows(self, path: tuple[str, ...], rows: _Rows) -> Iterator[_TableRow]:
+        """Yield the rows of a list with their places."""
+        for number, row in enumerate(rows):
+            yield _TableRow(row, self._document.line(*path, number))
 
 
 def _own_extras(line: str, project: str) -> Sequence[str]:
@@ -264,7 +421,8 @@ def _read_pylock(
     try:
         lock = Pylock.from_dict(toml_tables(document.text, document.name))
     except PylockValidationError as error:
-        raise InputError("the file is no pylock.toml", where=document.name, why=str(error)) from None
+        key = f"`{error.context}` cannot be used." if error.context else ""  # without its value
+        raise InputError("the file is no pylock.toml", where=document.name, why=key) from None
     result.admit(str(lock.requires_python or ""))
     _require_known("extra", extras, lock.extras or (), document.name)
     _require_known("dependency group", groups, [*map(texts.name, lock.dependency_groups or ())], document.name)
@@ -275,7 +433,8 @@ def _read_pylock(
         "dependency_groups": {*(lock.default_groups or ()), *groups},
     }
     for number, package in enumerate(lock.packages):
-        line, marker = FileLine(_pinned(package), document.line("packages", number)), package.marker
+        pinned, marker = _pinned(package), package.marker
+        line = FileLine(pinned, document.line("packages", number), without_secrets(pinned))
         if package.directory or package.archive:
             result.leave_out(line, "import.folder")
         elif marker is None or not re.search(r"\b(?:extras|dependency_groups)\b", str(marker)):

@@ -16,7 +16,7 @@ from packaging.utils import NormalizedName
 
 from resolver.config.decode import parse_need
 from resolver.config.load import load_facts
-from resolver.config.requirement_files import FileLine, FileRequirements
+from resolver.config.requirement_files import FileLine, FileRequirements, shown_requirement
 from resolver.errors import InputError, escaped, without_secrets
 from resolver.model.fact import Need
 from resolver.model.message import Message, message, verbatim
@@ -64,7 +64,7 @@ def draft(requirements: FileRequirements, matrices: Path) -> Draft:
     bounds = {need.name: SpecifierSet() for _, need in lines if isinstance(need, Requirement) and not need.url}
     for line, need in _usable(requirements.constraints, excluded, messages):
         if not isinstance(need, Requirement) or need.name not in bounds:
-            messages.append(_left_out(line, message("import.constraint", line=need)))
+            messages.append(_left_out(_as_shown(line), message("import.constraint", line=without_secrets(str(need)))))
         elif need.marker is not None:
             lines.append((line, need))
         else:
@@ -83,7 +83,7 @@ def _usable(
     for line in lines:
         if _ADDRESS.match(line.text) or line.text.startswith("git+"):
             code = "import.unnamed" if line.text.startswith("git+") else "import.folder"
-            messages.append(_left_out(line, message(code)))
+            messages.append(_left_out(_as_shown(line), message(code)))
             continue
         head, *marker = line.text.partition(";")
         plain = line.text if "://" in head else "".join((_LABEL.sub("", head), *marker))
@@ -92,12 +92,15 @@ def _usable(
             if isinstance(need, Requirement) and need.marker:
                 need.marker.evaluate(_MARKERS)
         except (InputError, ValueError, UndefinedEnvironmentName) as error:
-            messages.append(_left_out(line, verbatim(error.why if isinstance(error, InputError) else str(error))))
+            line = _as_shown(line)
+            # the reason that something is no requirement quotes it
+            is_read = line.shown and not isinstance(error, InputError)
+            messages.append(_left_out(line, verbatim(str(error)) if is_read else message("import.unread")))
             continue
         if isinstance(need, Requirement) and not need.url:
             why = excluded.get(need.name) or (_CUDA.search(need.name) and message("import.cuda"))
             if why:
-                messages.append(_left_out(line, why))
+                messages.append(_left_out(_as_shown(line), why))
                 continue
         if plain != line.text:
             messages.append(message("import.label", where=line.where, line=plain))
@@ -122,5 +125,13 @@ def _excluded_projects(matrices: Path) -> dict[NormalizedName, Message]:
     return reasons
 
 
+def _as_shown(line: FileLine) -> FileLine:
+    """Return a line that is to be a requirement, with what of it may be shown."""
+    return replace(line, shown=shown_requirement(line.text))
+
+
 def _left_out(line: FileLine, why: Message) -> Message:
-    return message("import.left-out", where=line.where, why=why, line=without_secrets(line.text)[:_LONGEST])
+    """Return the message about a line, which is quoted only as far as its meaning is known."""
+    if not line.shown:
+        return message("import.left-out-unread", where=line.where, why=why)
+    return message("import.left-out", where=line.where, why=why, line=line.shown[:_LONGEST])

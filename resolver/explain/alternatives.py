@@ -19,7 +19,7 @@ from resolver.model.requirement import Requirement, Value
 from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.grounded import ComponentGround, Ground, LackGround, LineGround
+from resolver.resolve.grounds import ComponentGround, Ground, LackGround, LineGround
 from resolver.resolve.project import Project, highest_bound
 
 _LOOKS = 4_000  # candidates looked at for one set and one direction

@@ -22,7 +22,7 @@ from resolver.model.requirement import Requirement
 from resolver.model.resolution import Lack
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import cutoff_text
-from resolver.resolve.grounded import (
+from resolver.resolve.grounds import (
     ComponentGround,
     ExclusionGround,
     Ground,

@@ -24,7 +24,7 @@ from resolver.model.release import Release
 from resolver.model.resolution import Lack, Needs, Statement
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import release_ranges, statements_of
-from resolver.resolve.grounded import (
+from resolver.resolve.grounds import (
     CollisionGround,
     ComponentGround,
     ExclusionGround,

@@ -12,7 +12,7 @@ from resolver.model import text
 from resolver.model.explanation import Change, ChangeKind, Fix
 from resolver.model.fact import Fact, Strength, Warns
 from resolver.model.requirement import Requirement
-from resolver.resolve.grounded import ExclusionGround, Ground, LineGround, RequirementGround
+from resolver.resolve.grounds import ExclusionGround, Ground, LineGround, RequirementGround
 
 UNSURE = 100  # a release that fails, or may fail on this target, according to a warning
 NEARBY = 10  # one made for another release of the target's CANN line

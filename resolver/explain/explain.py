@@ -35,7 +35,7 @@ from resolver.model.requirement import COMPONENTS, Requirement
 from resolver.model.resolution import Lacks, Needs, Resolution
 from resolver.resolve.candidates import pins
 from resolver.resolve.core_statements import cutoff_text
-from resolver.resolve.grounded import Ground
+from resolver.resolve.grounds import Ground
 from resolver.resolve.shortfalls import lost_extras
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe

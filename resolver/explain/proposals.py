@@ -37,7 +37,7 @@ from resolver.model.resolution import Lack
 from resolver.model.target import missing_on_machine, newer_glibc, tag_values
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import similar_project
-from resolver.resolve.grounded import CollisionGround, ComponentGround, Ground, LackGround, RequirementGround
+from resolver.resolve.grounds import CollisionGround, ComponentGround, Ground, LackGround, RequirementGround
 
 _MARKED = 3  # releases with the same requirement whose metadata is searched for markers
 _ARCHIVES = 3  # of a project that are read for what they note: they may be large

@@ -25,7 +25,7 @@ from resolver.lock.build import applied_facts
 from resolver.model.explanation import Attempt, Change, ChangeKind
 from resolver.model.resolution import Lack, Resolution
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.grounded import ComponentGround, Ground, LackGround
+from resolver.resolve.grounds import ComponentGround, Ground, LackGround
 from resolver.resolve.solver import Refutation
 
 _WHOLE = 2  # fixes that go against nothing, after which dropping lines is no longer considered, nor what is dear

@@ -20,7 +20,7 @@ from resolver.index.protocol import Catalog, polling
 from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Contradiction
 from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.resolution import Resolution
-from resolver.resolve.grounded import Ground
+from resolver.resolve.grounds import Ground
 from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
 

@@ -11,7 +11,6 @@ import datetime as dt
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -20,11 +19,16 @@ from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import IO
 
-from resolver import address, files
+from resolver import address
 from resolver.errors import InputError
+from resolver.index.store.cache import set_aside
 from resolver.model.message import Message, message
+from resolver.owned_folder import Kind, OwnedFolder
 
+_FOLDER = "git"
+_REPOSITORY = re.compile(r"[0-9a-f]{32}-[0-9a-f]{40}\.git")
 _PREFIX = ".ascend-lock-"
 _ASK_SECONDS = 20
 _FETCH_SECONDS = 600
@@ -105,16 +109,18 @@ class Repositories:
     """
 
     def __init__(self, folder: Path, *, offline: bool = False, warn: Callable[[Message], None]) -> None:
-        self._folder = folder / "git"
+        self._cache = folder
+        self._folder = folder / _FOLDER
         self._offline = offline
         self._warn = warn
         self._access = _Access()
 
     def clear(self) -> None:
         """Remove all repositories from the cache."""
-        for pattern in (f"{'[0-9a-f]' * 32}-{'[0-9a-f]' * 40}.git", f"{_PREFIX}*"):
-            for folder in self._folder.glob(pattern):
-                shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError), self._opened() as repositories:
+            for name in repositories.names():
+                if _REPOSITORY.fullmatch(name) or name.startswith(_PREFIX):
+                    repositories.remove_tree(name)
 
     def resolve_ref(self, url: str, name: str) -> tuple[str, str]:
         """The commit of a tag and that of a branch with this name, "" for none. Raises RepositoryUnreadable."""
@@ -152,16 +158,9 @@ class Repositories:
         match = re.match(r"160000 commit ([0-9a-f]{40})\t(.*)\0\Z", entry, re.DOTALL)
         return match[1] if match is not None and match[2] == path else None
 
-    def save(self, url: str, commit: str, path: Path) -> None:
-        """Write the commit with its tree as a bundle for install.sh. Raises RepositoryUnreadable."""
-        partial = path.with_name(f".{path.name}.partial")
-        files.make_folder(partial.parent)
-        try:
-            self._run(url, commit, "bundle", "create", "--quiet", str(partial), _ref(commit))
-            files.sync(partial)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+    def save(self, url: str, commit: str, target: IO[bytes]) -> None:
+        """Write the commit with its tree as a bundle for install.sh into a file. Raises RepositoryUnreadable."""
+        self._run(url, commit, "bundle", "create", "--quiet", "-", _ref(commit), output=target)
 
     def is_complete_bundle(self, path: Path, commit: str) -> bool:
         """Whether a file is a bundle with the whole commit, checked like install.sh does."""
@@ -178,28 +177,36 @@ class Repositories:
                 return False
             return _has(folder, commit)
 
-    def _run(self, url: str, commit: str, *arguments: str) -> bytes:
-        """The output of git in the repository of a commit. A damaged one in the cache is fetched again, once."""
+    def _run(self, url: str, commit: str, *arguments: str, output: IO[bytes] | None = None) -> bytes:
+        """The output of git in the repository of a commit. A damaged one in the cache is fetched again, once.
+
+        With `output` it goes into that file instead, whose content is replaced.
+        """
         repository = self.fetched(url, commit)
         try:
-            return _git(f"--git-dir={repository}", *arguments)
+            return _git(f"--git-dir={repository}", *arguments, output=output)
         except _GitError:
             if self._offline:
                 raise
-            shutil.rmtree(repository, ignore_errors=True)
-            return _git(f"--git-dir={self.fetched(url, commit)}", *arguments)
+            with suppress(OSError), self._opened() as repositories:
+                repositories.remove_tree(repository.name)
+            if output is not None:
+                output.seek(0)
+                output.truncate()
+            return _git(f"--git-dir={self.fetched(url, commit)}", *arguments, output=output)
 
     def fetched(self, url: str, commit: str) -> Path:
         """The bare repository with this commit alone. Raises NoSuchCommit and RepositoryUnreadable.
 
         It is fetched to a temporary folder and then renamed: git leaves stale locks behind if it is killed.
         """
-        repository = self._folder / f"{blake2b(url.encode(), digest_size=16).hexdigest()}-{commit}.git"
-        if _has(repository, commit):
-            return repository
+        name = f"{blake2b(url.encode(), digest_size=16).hexdigest()}-{commit}.git"
+        repository = self._folder / name
         try:
-            with self._network(url, commit):
-                self._folder.mkdir(parents=True, exist_ok=True)
+            self._set_aside_strangers(name)
+            if _has(repository, commit):
+                return repository
+            with self._network(url, commit), self._opened(make=True) as repositories:
                 if not self._access.is_reached(url):  # a host that never answers is given up sooner than a slow fetch
                     _git("ls-remote", "--", url, "HEAD", seconds=_ASK_SECONDS)
                 with TemporaryDirectory(prefix=_PREFIX, dir=self._folder, ignore_cleanup_errors=True) as temporary:
@@ -211,14 +218,27 @@ class Repositories:
                         *("--", url, f"+{commit}:{_ref(commit)}"),
                         seconds=_FETCH_SECONDS,
                     )
-                    shutil.rmtree(repository, ignore_errors=True)  # it lacked the commit
+                    repositories.remove_tree(name)  # it lacked the commit
                     with suppress(OSError):  # another run was faster, or the check below fails
-                        fresh.rename(repository)
+                        repositories.replace(f"{Path(temporary).name}/git", name)
         except OSError as error:
             raise RepositoryUnreadable(error.strerror or str(error)) from None
         if not _has(repository, commit):
             raise RepositoryUnreadable("the fetched commit is not the requested one")
         return repository
+
+    @contextmanager
+    def _opened(self, *, make: bool = False) -> Iterator[OwnedFolder]:
+        """Open the folder of the repositories, in that of the cache. Raises OSError."""
+        with OwnedFolder.open(self._cache, make=make) as cache, cache.folder(_FOLDER, make=make) as repositories:
+            yield repositories
+
+    def _set_aside_strangers(self, name: str) -> None:
+        """Set aside what stands in the place of a repository, or of the folder of all, and is no folder."""
+        with suppress(FileNotFoundError, NotADirectoryError), OwnedFolder.open(self._cache) as cache:
+            set_aside(cache, _FOLDER, Kind.FOLDER, self._warn)
+            with cache.folder(_FOLDER) as repositories:
+                set_aside(repositories, name, Kind.FOLDER, self._warn)
 
     @contextmanager
     def _network(self, url: str, commit: str = "") -> Iterator[None]:
@@ -293,8 +313,8 @@ class _GitError(RepositoryUnreadable):
         self.output = output
 
 
-def _git(*arguments: str, seconds: float = 60) -> bytes:
-    """The output of git. Raises _GitError."""
+def _git(*arguments: str, seconds: float = 60, output: IO[bytes] | None = None) -> bytes:
+    """The output of git, empty if it goes into the file `output`. Raises _GitError."""
     environment = {key: value for key, value in os.environ.items() if key not in _IGNORED}
     environment |= {
         "GIT_ALLOW_PROTOCOL": "https:ssh:file",
@@ -311,7 +331,7 @@ def _git(*arguments: str, seconds: float = 60) -> bytes:
             ["git", *settings, *arguments],  # noqa: S607  the git on PATH
             env=environment,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=subprocess.PIPE if output is None else output,
             stderr=subprocess.PIPE,
             start_new_session=True,  # so that programs that git starts for the network can be killed with it
         )
@@ -319,7 +339,7 @@ def _git(*arguments: str, seconds: float = 60) -> bytes:
         raise _GitError("git is not installed") from None
     with process:
         try:
-            output, errors = process.communicate(timeout=seconds)
+            printed, errors = process.communicate(timeout=seconds)
         except BaseException as error:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -328,4 +348,4 @@ def _git(*arguments: str, seconds: float = 60) -> bytes:
             raise
     if process.returncode:
         raise _GitError(errors.decode("utf-8", "replace"))
-    return output
+    return printed or b""

@@ -26,6 +26,7 @@ from resolver.model.linkage import Linkage
 from resolver.model.message import Message
 from resolver.model.problem import Indexes, Recorded
 from resolver.model.release import Archive, CoreMetadata, File, Page
+from resolver.owned_folder import OwnedFolder
 
 if TYPE_CHECKING:
     from resolver.index.net.downloads import TransferProgress
@@ -83,7 +84,7 @@ class CatalogPool:
             self._connection = Connection(self.pip, self.meter, self.files, self.warn)
         return self._connection
 
-    def save(self, files: Sequence[File], folder: Path, progress: Callable[[TransferProgress], None]) -> None:
+    def save(self, files: Sequence[File], folder: OwnedFolder, progress: Callable[[TransferProgress], None]) -> None:
         """Download files into a folder under their names, each checked by its hash; see `Transfer`."""
         from resolver.index.net.downloads import Transfer
 

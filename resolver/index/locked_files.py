@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from pathlib import Path
 
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from resolver import files as disk
 from resolver.errors import IndexFailure
 from resolver.index.git import Repositories, RepositoryUnreadable
 from resolver.index.protocol import Catalog
 from resolver.model.lock import Lock, LockedPin, bundle_name
 from resolver.model.release import File, Page
+from resolver.owned_folder import Kind, OwnedFolder
 
 
 def prefetch_pins(pins: Iterable[LockedPin], catalog: Catalog) -> None:
@@ -58,20 +59,22 @@ def offered(pins: Iterable[LockedPin], catalog: Catalog) -> Mapping[str, File]:
     return files
 
 
-def save_sources(lock: Lock, folder: Path, repositories: Repositories) -> dict[Path, LockedPin]:
-    """Write the git sources of a lock, submodules included, below `folder`, unless they are complete there.
+def save_sources(lock: Lock, folder: OwnedFolder, repositories: Repositories) -> dict[str, LockedPin]:
+    """Write the git sources of a lock, submodules included, into the folder, unless they are complete there.
 
-    Returns the pin of each bundle. Raises IndexFailure if a repository cannot be read.
+    Returns the pin of each bundle by its name in the folder. Raises IndexFailure if a repository cannot be read, and
+    InputError if the disk refuses.
     """
-    paths: dict[Path, LockedPin] = {}
+    pins: dict[str, LockedPin] = {}
     for pin in lock.pin:
         for url, commit in pin.git.commits if pin.git is not None else ():
-            path = folder / bundle_name(pin.name, commit)
-            paths[path] = pin
-            if repositories.is_complete_bundle(path, commit):
+            name = bundle_name(pin.name, commit)
+            pins[name] = pin
+            if folder.kind(name) is Kind.FILE and repositories.is_complete_bundle(folder.path / name, commit):
                 continue
             try:
-                repositories.save(url, commit, path)
+                with folder.writing(name) as bundle:
+                    repositories.save(url, commit, bundle)
             except RepositoryUnreadable as error:
                 raise IndexFailure(
                     f"{pin.name} could not be downloaded",
@@ -79,4 +82,7 @@ def save_sources(lock: Lock, folder: Path, repositories: Repositories) -> dict[P
                     why=str(error),
                     hint="check that this machine reaches the repository, and run the command again",
                 ) from None
-    return paths
+            except OSError as error:
+                what = f"the source of {pin.name} could not be written"
+                raise disk.input_error(error, what, error.filename or folder.path, "choose another folder") from None
+    return pins

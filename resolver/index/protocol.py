@@ -160,12 +160,22 @@ _POLL: ContextVar[Callable[[], None] | None] = ContextVar("poll", default=None)
 
 @contextmanager
 def polling(poll: Callable[[], None]) -> Iterator[None]:
-    """Within this context, waiting for a catalog calls `poll` at short intervals; its exception ends the wait."""
+    """Within this context, waiting for a catalog calls `poll` at short intervals; its exception ends the wait.
+
+    So do long computations that call `poll_once`.
+    """
     token = _POLL.set(poll)
     try:
         yield
     finally:
         _POLL.reset(token)
+
+
+def poll_once() -> None:
+    """Call what `polling` is given, if anything is. Raises its exception."""
+    poll = _POLL.get()
+    if poll is not None:
+        poll()
 
 
 def result_of(future: Future[T]) -> T:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import msgspec
 
@@ -22,6 +22,7 @@ from resolver.files import json_text
 from resolver.model.lock import FolderName, Lock, PythonVersion
 from resolver.model.message import Message, message
 from resolver.model.target import Platform
+from resolver.owned_folder import Kind, OwnedFolder
 
 MANIFEST = "bundle.json"
 SUMS = "SHA256SUMS"
@@ -77,11 +78,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     leftover: tuple[str, ...] = msgspec.field(default=(), name="left")
 
 
-def read(folder: Path) -> Manifest | None:
+def read(folder: OwnedFolder) -> Manifest | None:
     """The manifest of a bundle; None if there is none. Raises InputError if it cannot be read."""
-    path = folder / MANIFEST
+    path = folder.path / MANIFEST
     try:
-        manifest = msgspec.json.decode(files.read(path), type=Manifest)
+        manifest = msgspec.json.decode(folder.read(MANIFEST, files.LARGEST), type=Manifest)
         if manifest.format != FORMAT:
             raise ValueError(f"it has format {manifest.format}, but this program reads {FORMAT}")
         for name in (*(row.path for row in rows_of(manifest)), *manifest.leftover):
@@ -140,7 +141,7 @@ def rows_of(manifest: Manifest) -> tuple[ManifestFile, ...]:
 
 
 def write(
-    folder: Path,
+    folder: OwnedFolder,
     locks: Iterable[BundledLock],
     entries: Iterable[BundledFile],
     texts: Mapping[str, str],
@@ -161,16 +162,23 @@ def write(
     content = json_text(msgspec.to_builtins(manifest), sort_keys=False) + "\n"
     try:
         for path, text in texts.items():
-            _write(folder / path, text)
-        for parent in sorted({(folder / path).parent for path in (*texts, *(row.path for row in entries))}):
-            files.sync_folder(parent)
-        _write(folder / MANIFEST, content)
-        _write(folder / SUMS, _sums(manifest, hashlib.sha256(content.encode()).hexdigest()))
-        files.sync_folder(folder)
+            _write(folder, path, text)
+        for parent in sorted({str(PurePosixPath(path).parent) for path in (*texts, *(row.path for row in entries))}):
+            if parent != ".":
+                with folder.folder(parent) as inner:
+                    inner.sync()
+        _write(folder, MANIFEST, content)
+        _write(folder, SUMS, _sums(manifest, hashlib.sha256(content.encode()).hexdigest()))
+        folder.sync()
     except OSError as error:
-        hint = "choose another folder; files that are there already are not downloaded again"
-        raise files.input_error(error, "the bundle could not be written", folder, hint) from None
+        raise write_error(error, folder) from None
     return manifest
+
+
+def write_error(error: OSError, folder: OwnedFolder) -> InputError:
+    """Return the error to raise if something cannot be written to a bundle."""
+    hint = "choose another folder; files that are there already are not downloaded again"
+    return files.input_error(error, "the bundle could not be written", error.filename or folder.path, hint)
 
 
 def _sums(manifest: Manifest, of_manifest: str) -> str:
@@ -179,51 +187,61 @@ def _sums(manifest: Manifest, of_manifest: str) -> str:
     return "".join(f"{sha256}  {path}\n" for path, sha256 in sorted(sums.items()))
 
 
-def left_over(folder: Path, old: Manifest | None, needed: Iterable[str]) -> list[str]:
+def left_over(folder: OwnedFolder, old: Manifest | None, needed: Iterable[str]) -> list[str]:
     """The paths of leftovers of earlier locks: from the old manifest, partial downloads, everything below `locks`.
 
-    Anything else in the folder belongs to somebody else. The temporary files of `write` are overwritten by the next
-    run.
+    Links are among them, and nothing that is behind one. Anything else in the folder belongs to somebody else. The
+    temporary files of `write` are overwritten by the next run.
     """
     paths = {*(row.path for row in rows_of(old)), *old.leftover} if old else set()
-    paths |= {path.name for path in folder.iterdir() if _PART.search(path.name)}
-    paths |= {path.relative_to(folder).as_posix() for path in (folder / "locks").rglob("*")}
-    for path in map(PurePosixPath, (*needed, MANIFEST, SUMS)):
-        paths -= {str(path), str(path.with_name(f".{path.name}.partial"))}
-    return sorted(path for path in paths if (folder / path).is_file())
+    paths |= {name for name in folder.names() if _PART.search(name)}
+    paths |= {path for path, _ in folder.walk("locks")}
+    for needed_path in map(PurePosixPath, (*needed, MANIFEST, SUMS)):
+        paths -= {str(needed_path), str(needed_path.with_name(f".{needed_path.name}.partial"))}
+    return sorted(path for path in paths if folder.kind(path) in (Kind.FILE, Kind.LINK))
 
 
-def mismatches(folder: Path, manifest: Manifest) -> list[Message]:
+def remove(folder: OwnedFolder, paths: Iterable[str]) -> None:
+    """Remove leftovers, and the folders that are empty without them. Raises InputError."""
+    try:
+        for path in paths:
+            folder.remove(path)
+            folder.remove_empty_parents(path)
+    except OSError as error:
+        raise write_error(error, folder) from None
+
+
+def mismatches(folder: OwnedFolder, manifest: Manifest) -> list[Message]:
     """What differs from the manifest, and whether the manifest differs from the sums."""
     messages = []
     try:
-        sums = files.read(folder / SUMS)
+        sums = folder.read(SUMS, files.LARGEST)
     except OSError:
         sums = b""
-    if sums != _sums(manifest, sha256_of(folder / MANIFEST)).encode():
+    if sums != _sums(manifest, sha256_of(folder, MANIFEST)).encode():
         messages.append(message("bundle.sums-differ", file=MANIFEST, other=SUMS))
-    for row in rows_of(manifest):
-        if sha256_of(folder / row.path) != row.sha256:
-            code = "bundle.file-content" if (folder / row.path).exists() else "bundle.file-gone"
-            messages.append(message(code, file=row.path, wanted=row.sha256))
+    wrong = [row for row in rows_of(manifest) if sha256_of(folder, row.path) != row.sha256]
+    messages += [message(_fault(folder, row.path), file=row.path, wanted=row.sha256) for row in wrong]
     return messages
 
 
-def sha256_of(path: Path) -> str:
-    """The sha256 of a file; empty if there is none, or a pipe or a device, whose reading might not end."""
-    if files.is_special(path):
+def _fault(folder: OwnedFolder, path: str) -> str:
+    """Return the code of the message about a file that is not as in the manifest."""
+    if folder.is_behind_link(path):
+        return "bundle.file-link"
+    return "bundle.file-gone" if folder.kind(path) is None else "bundle.file-content"
+
+
+def sha256_of(folder: OwnedFolder, path: str) -> str:
+    """The sha256 of a file; empty if there is none, or only behind a link, or a pipe, whose reading might not end."""
+    if folder.kind(path) is not Kind.FILE:
         return ""
     digest = hashlib.sha256()
-    try:
-        with path.open("rb") as handle:
-            while chunk := handle.read(files.MIB):
-                digest.update(chunk)
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        return ""
+    with folder.open_file(path) as handle:
+        while chunk := handle.read(files.MIB):
+            digest.update(chunk)
     return digest.hexdigest()
 
 
-def _write(path: Path, text: str) -> None:
-    files.make_folder(path.parent)
-    files.write(path, text.encode())
-    path.chmod(0o755 if path.suffix == ".sh" else 0o644)
+def _write(folder: OwnedFolder, path: str, text: str) -> None:
+    folder.write(path, text.encode(), 0o755 if path.endswith(".sh") else 0o644)

@@ -4,28 +4,31 @@ New files are written to a folder beside it, synced, and exchanged with the old 
 (renameat2 with RENAME_EXCHANGE). If the file system does not support that, two renames are used instead, and a
 run that finds only one of them done finishes the job. The old folder is removed
 once the disk has the exchange.
+
+The folder of a stack and those of its targets are ours: none of them may be a link to elsewhere.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import errno
+import hashlib
 import json
 import os
 import re
-import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from resolver import files
-from resolver.lock.file import parse_cutoff
-from resolver.model.as_of import AUTO, NEWEST, read_as_of
-from resolver.model.lock import Lock
+import msgspec
 
-_AT_FDCWD = -100
-_RENAME_EXCHANGE = 2
+from resolver import files
+from resolver.errors import InputError
+from resolver.lock.file import NAME, parse_cutoff
+from resolver.model.as_of import AUTO, NEWEST, read_as_of
+from resolver.model.lock import FolderName, Lock
+from resolver.owned_folder import Kind, LinkInTheWay, OwnedFolder
+
+_EDIT = ".edit.json"  # in the folder of a stack, while its file is edited together with its locks
 _HINT = "choose another folder with --locks DIR"
 _EXECUTABLE = (".sh", ".py")
 # Files that not every lock has: those of an earlier lock are removed.
@@ -33,53 +36,84 @@ _SOMETIMES = re.compile(r"(requirements-no-deps|build-requirements(-\d+)?)\.txt\
 _REPORT = re.compile(r"conflict(\.[a-z]+)?\.(md|html|json)")
 
 
-def replace(folders: Mapping[Path, Mapping[str, str]], require: Callable[[Path], None] = lambda _: None) -> None:
+class StackEdit(NamedTuple):
+    """A change to a stack's file, which goes with locks of the changed stack."""
+
+    # where a link leads
+    file: Path
+    old: bytes
+    new: bytes
+
+
+class _EditRecord(msgspec.Struct, frozen=True):
+    """An edit that is being written, so that the next run can finish it."""
+
+    # the sha256 of the stack's file before
+    old: str
+    # its content after
+    new: str
+    # the sha256 of each target's new lock.toml
+    locks: dict[FolderName, str]
+
+
+def replace(
+    folders: Mapping[Path, Mapping[str, str]],
+    require: Callable[[Path], None] = lambda _: None,
+    edit: StackEdit | None = None,
+) -> None:
     """Write these files (relative path -> text) to each folder; other files in it are kept.
 
     `require` is called for each folder once no other run can write it, and may raise. Everything is written before the
-    first folder is exchanged. Raises InputError if the disk refuses, leaving all folders as they were.
+    first folder is exchanged. An `edit` of the stack of these folders is written with them: a run that is killed in
+    between leaves a record, by which the next one finishes it. Raises InputError if the disk refuses, leaving all
+    folders as they were, or if the file that is to be edited was changed meanwhile.
     """
     folder = min(folders, default=Path())
     with contextlib.ExitStack() as stack:
         try:
-            for parent in sorted({folder.parent for folder in folders}):
-                files.make_folder(parent)
-                stack.enter_context(files.exclusive_lock(parent))
-                for path in (*parent.glob(".*.new"), *parent.glob(".*.old")):  # also of targets that no longer exist
-                    _recover(parent / path.name[1:-4])
+            parents: dict[Path, OwnedFolder] = {}
+            for path in sorted({folder.parent for folder in folders}):
+                parents[path] = stack.enter_context(_folder_of_stack(path, make=True))
+                stack.enter_context(parents[path].exclusive())
+                _recover_all(parents[path])
             for folder, contents in folders.items():
+                parent = parents[folder.parent]
                 require(folder)
-                new = _new(folder)
-                stack.callback(_remove, new)
-                _fill(new, contents)
-                _copy_others(folder, new, contents)
-                files.sync_tree(new)
-            for folder in folders:
-                _swap(folder, _new(folder))
-            _settle(folders)
+                stack.callback(parent.remove_tree, _new(folder.name))
+                with parent.folder(_new(folder.name), make=True) as new:
+                    _fill(new, contents)
+                    _copy_others(parent, folder.name, new, contents)
+                    new.sync_tree()
+            if edit is not None:
+                with _edited(edit, folders, parents):
+                    _swap_all(folders, parents)
+            else:
+                _swap_all(folders, parents)
+            for parent in parents.values():
+                _settle(parent)
         except OSError as error:
             what = "the lock could not be written; what was there before is untouched"
             raise files.input_error(error, what, folder, _HINT) from None
 
 
 def add(folder: Path, contents: Mapping[str, str]) -> None:
-    """Add texts to the folder, each atomically."""
+    """Add texts to the folder, each atomically. Raises InputError."""
     try:
-        files.make_folder(folder.parent)
-        with files.exclusive_lock(folder.parent):
-            _recover(folder)
-            files.make_folder(folder)
-            for name, text in contents.items():
-                files.write(folder / name, text.encode())
+        with _folder_of_stack(folder.parent, make=True) as parent, parent.exclusive():
+            _recover_all(parent)
+            with parent.folder(folder.name, make=True) as own:
+                for name, text in contents.items():
+                    own.write(name, text.encode())
     except OSError as error:
         raise files.input_error(error, "the report could not be written", folder, _HINT) from None
 
 
 def recover(folder: Path) -> None:
     """Finish or undo the work of a killed run, before the folder is read."""
-    if _old(folder).exists() or _new(folder).exists():
-        with contextlib.suppress(OSError), files.exclusive_lock(folder.parent):
-            _recover(folder)
+    with contextlib.suppress(OSError), _folder_of_stack(folder.parent) as parent:
+        if parent.kind(_old(folder.name)) or parent.kind(_new(folder.name)):
+            with parent.exclusive():
+                _recover_all(parent)
 
 
 def outdated(contents: Mapping[str, str], folder: Path) -> tuple[str, ...]:
@@ -128,80 +162,148 @@ def report_inputs(folder: Path) -> MadeFrom:
         return MadeFrom()
 
 
-def _recover(folder: Path) -> None:
-    """Move an old folder back, remove an unfinished new one. Only for the one writer."""
-    old = _old(folder)
-    if old.exists() and not folder.exists():
-        old.rename(folder)
-    _remove(old)
-    _remove(_new(folder))
+def finish_edit(folder: Path, file: Path) -> bool:
+    """Finish an edit that a killed run had begun to write: of locks in a stack's folder, and of the stack's file.
 
-
-def _remove(folder: Path) -> None:
-    """Remove a folder with what is in it; of a link, which may have stood for a lock's folder, the link alone."""
-    if folder.is_symlink():
-        with contextlib.suppress(OSError):
-            folder.unlink()
-    else:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _new(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.new")
-
-
-def _old(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.old")
-
-
-def _fill(new: Path, contents: Mapping[str, str]) -> None:
-    for name, text in contents.items():
-        path = new / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8", newline="\n") as handle:
-            handle.write(text)
-        path.chmod(0o755 if path.suffix in _EXECUTABLE else 0o644)
-
-
-def _copy_others(folder: Path, new: Path, contents: Mapping[str, str]) -> None:
-    """Copy what somebody else put beside the lock, but not what earlier locks wrote."""
-    if not folder.is_dir():
-        return
-    of_lock = {name.split("/")[0] for name in contents} | {"stages"}
-    for path in folder.iterdir():
-        name = path.name.removeprefix(".").removesuffix(".partial")
-        if path.name not in of_lock and not _SOMETIMES.match(path.name) and not _REPORT.fullmatch(name):
-            if path.is_dir() and not path.is_symlink():
-                shutil.copytree(path, new / path.name, symlinks=True)
-            else:
-                shutil.copy2(path, new / path.name, follow_symlinks=False)
-
-
-def _swap(folder: Path, new: Path) -> None:
-    if not os.path.lexists(folder):
-        new.rename(folder)
-    elif not _exchange(new, folder):
-        folder.rename(_old(folder))
-        new.rename(folder)
-
-
-def _settle(folders: Iterable[Path]) -> None:
-    """Sync the exchange before the old folders are removed. All are exchanged, so an error of the disk is ignored."""
-    for parent in sorted({folder.parent for folder in folders}):
-        with contextlib.suppress(OSError):
-            files.sync_folder(parent)
-    for folder in folders:
-        _remove(_old(folder))
-
-
-def _exchange(left: Path, right: Path) -> bool:
-    """Exchange two paths atomically; False if the system does not support it."""
+    Returns whether there was one. A file that was changed since stays as it is. Raises InputError if the disk refuses.
+    """
     try:
-        call = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError):
+        with _folder_of_stack(folder) as parent:
+            if parent.kind(_EDIT) is None:
+                return False
+            with parent.exclusive():
+                record = _roll_forward(parent)
+                if record is None:
+                    return False
+                content = file.read_bytes()
+                if _sha256(content) == record.old:
+                    files.write(file, record.new.encode())
+                parent.remove(_EDIT)
+                return content == record.new.encode() or _sha256(content) == record.old
+    except (FileNotFoundError, NotADirectoryError, LinkInTheWay):
         return False
-    if call(_AT_FDCWD, os.fsencode(left), _AT_FDCWD, os.fsencode(right), _RENAME_EXCHANGE) == 0:
-        return True
-    if (number := ctypes.get_errno()) in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
-        return False
-    raise OSError(number, os.strerror(number))
+    except OSError as error:
+        raise files.input_error(error, "an edit that was interrupted cannot be finished", file, _HINT) from None
+
+
+@contextlib.contextmanager
+def _edited(
+    edit: StackEdit, folders: Mapping[Path, Mapping[str, str]], parents: Mapping[Path, OwnedFolder]
+) -> Iterator[None]:
+    """Write the edit when the context ends. Before it begins, everything is on the disk, with a record of it.
+
+    The folders are those of one stack's targets; without any, no lock changes, and no record is needed.
+    """
+    locks = {folder.name: _sha256(contents[NAME].encode()) for folder, contents in folders.items()}
+    record = _EditRecord(_sha256(edit.old), edit.new.decode(), locks)
+    with OwnedFolder.open(edit.file.parent) as folder, folder.writing(edit.file.name) as file:
+        if edit.file.read_bytes() != edit.old:
+            raise InputError(
+                "the stack was changed meanwhile, so nothing was written",
+                where=str(edit.file),
+                hint="run the command again",
+            )
+        file.write(edit.new)
+        file.flush()
+        os.fsync(file.fileno())
+        for parent in parents.values():
+            parent.write(_EDIT, files.json_text(msgspec.to_builtins(record)).encode())
+        yield
+    for parent in parents.values():
+        parent.remove(_EDIT)
+
+
+def _roll_forward(parent: OwnedFolder) -> _EditRecord | None:
+    """Put the locks of an unfinished edit in place, and return its record; None if there is none."""
+    try:
+        record = msgspec.json.decode(parent.read(_EDIT, files.LARGEST), type=_EditRecord)
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    for name, sha256 in record.locks.items():
+        is_there = _sha256_of(parent, f"{name}/{NAME}") == sha256
+        if not is_there and _sha256_of(parent, f"{_new(name)}/{NAME}") == sha256:
+            _swap(parent, name)
+    return record
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _sha256_of(folder: OwnedFolder, name: str) -> str:
+    try:
+        return _sha256(folder.read(name, files.LARGEST))
+    except OSError:
+        return ""
+
+
+def _swap_all(folders: Iterable[Path], parents: Mapping[Path, OwnedFolder]) -> None:
+    for folder in folders:
+        _swap(parents[folder.parent], folder.name)
+
+
+def _folder_of_stack(path: Path, *, make: bool = False) -> OwnedFolder:
+    """Open the folder of a stack's locks in the folder of all locks, which alone may be behind a link."""
+    with OwnedFolder.open(path.parent, make=make) as locks:
+        return locks.folder(path.name, make=make)
+
+
+def _recover_all(parent: OwnedFolder) -> None:
+    """Do the work of `_recover` for every target, also for those that no longer exist."""
+    _roll_forward(parent)
+    parent.remove(f".{_EDIT}.partial")
+    left = {name[1:-4] for name in parent.names() if name.startswith(".") and name.endswith((".new", ".old"))}
+    for name in sorted(left):
+        _recover(parent, name)
+
+
+def _recover(parent: OwnedFolder, name: str) -> None:
+    """Move an old folder back, remove an unfinished new one. Only for the one writer."""
+    old = _old(name)
+    if parent.kind(old) and not parent.kind(name):
+        parent.replace(old, name)
+    parent.remove_tree(old)
+    parent.remove_tree(_new(name))
+
+
+def _new(name: str) -> str:
+    return f".{name}.new"
+
+
+def _old(name: str) -> str:
+    return f".{name}.old"
+
+
+def _fill(new: OwnedFolder, contents: Mapping[str, str]) -> None:
+    for name, text in contents.items():
+        new.create(name, text.encode(), 0o755 if name.endswith(_EXECUTABLE) else 0o644)
+
+
+def _copy_others(parent: OwnedFolder, name: str, new: OwnedFolder, contents: Mapping[str, str]) -> None:
+    """Copy what somebody else put beside the lock, but not what earlier locks wrote."""
+    if parent.kind(name) is not Kind.FOLDER:
+        return
+    of_lock = {path.split("/")[0] for path in contents} | {"stages"}
+    with parent.folder(name) as before:
+        for entry in before.names():
+            final = entry.removeprefix(".").removesuffix(".partial")
+            if entry not in of_lock and not _SOMETIMES.match(entry) and not _REPORT.fullmatch(final):
+                new.copy_from(before, entry)
+
+
+def _swap(parent: OwnedFolder, name: str) -> None:
+    new = _new(name)
+    if parent.kind(name) is None:
+        parent.replace(new, name)
+    elif not parent.exchange(new, name):
+        parent.replace(name, _old(name))
+        parent.replace(new, name)
+
+
+def _settle(parent: OwnedFolder) -> None:
+    """Sync the exchange before the old folders are removed. All are exchanged, so an error of the disk is ignored."""
+    with contextlib.suppress(OSError):
+        parent.sync()
+    for name in parent.names():
+        if name.startswith(".") and name.endswith(".old"):
+            parent.remove_tree(name)

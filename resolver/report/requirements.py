@@ -33,14 +33,13 @@ def requirements(lock: Lock) -> str:
     """The file of everything that pip can install by name and hash alone."""
     pins, built = by_hash(lock), by_script(lock)
     apart = [pin.name for pin in pins if pin.mode == "built-apart"]
-    lines = [
-        *_title(lock),
-        f"#   pip install {'--no-deps ' if lock.override or built else ''}{_indexes(lock)}--require-hashes -r {FILE}",
-    ]
+    lines = [*_title(lock), *_commands(lock, pins)]
     if lock.override:
         lines.append("# (--no-deps, because requirements were removed that pip would insist on; see report.md)")
     elif built:
         lines.append("# (--no-deps, because pip would ask for what is left out here)")
+    else:
+        lines.append("# (--no-deps, because nothing is left to choose, and some releases of pip choose nevertheless)")
     if apart:
         lines += [
             f"# {', '.join(apart)}: source archives. pip would build them with whatever tools it finds that day;",
@@ -69,6 +68,7 @@ def no_deps(lock: Lock) -> str | None:
     if not built:
         return None
     pins = [pin for pin in built if pin.git is None]
+    path_of = stage_file_by_pin(lock)
     lines = [*_title(lock), f"# To be installed after everything in {FILE}, each with its environment variables:"]
     for pin in pins:
         variables = " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items()))
@@ -77,7 +77,10 @@ def no_deps(lock: Lock) -> str | None:
             version = f"{pin.version}+{pin.label}"
             lines.append(f"# {pin.name} calls itself {version}, so pip installs it only by path (and then does not")
             lines.append("# check the hash; compare it first, as install.sh does):")
-        how = f"./{pin.file[0].name}" if pin.label else f"--no-binary {pin.name} --require-hashes -r {NO_DEPS_FILE}"
+        how = f"./{pin.file[0].name}"
+        if not pin.label:
+            file = NO_DEPS_FILE if len(pins) == 1 else path_of[pin.name]
+            how = f"{_index_option(lock, pin.index)}--no-binary {pin.name} --require-hashes -r {file}"
         lines.append(f"#   {variables} pip install {options} {how}")
     for pin in built:
         lines += [] if pin.git is None else _from_git(pin, pin.git)
@@ -153,12 +156,41 @@ def _further_path(path: str, index: LockedIndex, number: int) -> str:
     return f"{STAGES}/{PurePosixPath(path).stem}{name}.txt"
 
 
-def _indexes(lock: Lock) -> str:
-    """The options that point pip to the lock's other indexes, as in install.sh."""
-    replaces_default = all(index.url for index in lock.index)
-    urls = [index.url for index in lock.index if index.url]
-    options = ["--index-url" if replaces_default and not number else "--extra-index-url" for number in range(len(urls))]
-    return "".join(f"{option} {shlex.quote(url)} " for option, url in zip(options, urls, strict=True))
+def _commands(lock: Lock, pins: Collection[LockedPin]) -> list[str]:
+    """Return comments with the commands that install these pins, one for each index.
+
+    With several indexes in one command, pip would ask each of them for every project. So the pins of an index are then
+    taken from the files of the stages.
+    """
+    names = sorted({pin.index for pin in pins}, key=lambda name: _index_option(lock, name) != "")  # pip's own first
+    if len(names) <= 1:
+        return [_command(lock, name, [FILE]) for name in names]
+    files: dict[str, dict[str, None]] = {name: {} for name in names}
+    path_of = stage_file_by_pin(lock)
+    for pin in pins:
+        files[pin.index][path_of[pin.name]] = None
+    return [_command(lock, name, sorted(files[name])) for name in names]
+
+
+def _command(lock: Lock, index: str, paths: Iterable[str]) -> str:
+    """Return the comment with the command that installs these requirements files from one index."""
+    files = " ".join(f"-r {path}" for path in paths)
+    return f"#   pip install --no-deps {_index_option(lock, index)}--require-hashes {files}"
+
+
+def _index_option(lock: Lock, name: str) -> str:
+    """Return the option with an index's address and a space after it; "" for pip's own index."""
+    urls = [index.url for index in lock.index if index.name == name and index.url]
+    return f"--index-url {shlex.quote(urls[0])} " if urls else ""
+
+
+def stage_file_by_pin(lock: Lock) -> dict[str, str]:
+    """Return the requirements file of each pin among those of the stages."""
+    paths = {}
+    for number, stage in enumerate(lock.stage, 1):
+        for path, group, _ in files_by_index(lock, f"{STAGES}/{number}.txt", lock.pins_of(stage)):
+            paths.update({pin.name: path for pin in group})
+    return paths
 
 
 def pin_lines(

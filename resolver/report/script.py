@@ -15,7 +15,7 @@ from resolver.model.lock import Lock, LockedExport, LockedFact, LockedGit, Locke
 from resolver.model.message import message
 from resolver.model.repository import container
 from resolver.report.document import one_line
-from resolver.report.requirements import STAGES, environments, files_by_index, pin_lines, stage_title
+from resolver.report.requirements import STAGES, environments, files_by_index, pin_lines, stage_file_by_pin, stage_title
 from resolver.report.template import Raw, render
 
 FILE = "install.sh"
@@ -63,6 +63,10 @@ def script(lock: Lock) -> str:
         python_line=lock.target.python_line,
         cann="cann" in lock.target.system,
         by_path=[pin.name for pin in lock.pin if pin.label],
+        sources_built=any(
+            pin.git is None and not pin.label and pin.mode in ("built-apart", "built-here") for pin in lock.pin
+        ),
+        builds=any(stage.mode != "wheels" for stage in lock.stage),
         git=any(pin.git is not None for pin in lock.pin),
         external=list(_external(lock)),
         submodules=any(pin.git is not None and pin.git.submodules for pin in lock.pin),
@@ -84,21 +88,15 @@ def _elsewhere(lock: Lock) -> Iterator[Mapping[str, object]]:
     groups = [group for number, stage in enumerate(lock.stage, 1) for group in _files(lock, number, stage)]
     for file, tools in environments(lock):
         groups += files_by_index(lock, file, tools)
-    option = "--index-url" if all(index.url for index in lock.index) else "--extra-index-url"
     for index in lock.index:
         files = [path for path, pins, _ in groups if pins[0].index == index.name]
         if index.url and files:
-            yield {"name": index.name, "url": index.url, "option": option, "files": files}
+            yield {"name": index.name, "url": index.url, "files": files}
 
 
 def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
     """What builds need of the machine, with the files of the stages that need it, and what to tell who lacks it."""
-    paths = {
-        pin.name: path
-        for number, stage in enumerate(lock.stage, 1)
-        for path, pins, _ in _files(lock, number, stage)
-        for pin in pins
-    }
+    paths = stage_file_by_pin(lock)
     for need, names in lock.external().items():
         lacking = message("machine.lacking", names=names, what=message(f"machine.{need}"))
         texts = (lacking, message(f"machine.{need}-hint", python=lock.target.python_line))

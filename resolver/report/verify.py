@@ -24,12 +24,14 @@ FILE = "verify.py"
 
 # Each after those that it uses; the first and the last are the program's frame.
 MODULES = (
+    "pip",
     "model/system",
     "verify/findings",
     "verify/environment",
     "verify/imports",
     "verify/ascend",
     "verify/record",
+    "verify/strays",
     "verify/modules",
     "verify/starter",
     "verify/starts",
@@ -95,7 +97,7 @@ def _program() -> tuple[str, str]:
             imports.setdefault(getattr(node, "module", ""), set()).update(alias.name for alias in node.names)
         code = "\n".join(source.split("\n")[nodes[-1].end_lineno :]).strip()
         title = "".join(f"# {line}".rstrip() + "\n" for line in (ast.get_docstring(tree) or "").splitlines())
-        parts.append(f"\n\n# --- {module.partition('/')[2]}\n#\n{title}\n{code}\n")
+        parts.append(f"\n\n# --- {module.rpartition('/')[2]}\n#\n{title}\n{code}\n")
     lines = [f"import {name}" for name in sorted(imports.pop(""))]
     for module, names in sorted(imports.items()):
         if module != "__future__" and not module.startswith("resolver."):

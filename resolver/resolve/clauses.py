@@ -15,18 +15,19 @@ from typing import Final
 from packaging.specifiers import SpecifierSet
 
 from resolver.model import text
-from resolver.model.dependency import Allows, Candidate, Edge, Package, PackageKind
+from resolver.model.dependency import Allows, Candidate, Edge, Package, PackageKind, Unusable
 from resolver.model.fact import Excludes, Names
 from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.resolution import Lack
 from resolver.resolve.candidates import pins
-from resolver.resolve.grounded import (
+from resolver.resolve.check_refutation import Claim, ClaimedRelease
+from resolver.resolve.grounded import Grounded
+from resolver.resolve.grounds import (
     CollisionGround,
     ComponentGround,
     ExclusionGround,
     Ground,
-    Grounded,
     LackGround,
     LineGround,
     grounds,
@@ -54,6 +55,7 @@ class Clauses(Grounded):
         self.edges: dict[Ground, list[tuple[Candidate | None, Edge]]] = {}  # what each ground was added for
         # what each ground of an absence rules out: package, position of the release, variable
         self.ruled_out_releases: dict[Ground, list[tuple[Package, int, int]]] = {}
+        self._permitting: dict[Ground, dict[Candidate, None]] = {}  # who permits what a policy rules out
         self._set_aside: dict[Package, dict[int, int]] = {}  # position of an unusable release -> variable
         self._nowhere: dict[tuple[Package, str], int] = {}  # package and specifier -> variable
         self._ruled_out: list[tuple[Package, Lack, Callable[[Edge], bool], bool]] = []
@@ -168,6 +170,7 @@ class Clauses(Grounded):
                 unread += [self.variable(candidate)] if any_may else []
             elif any(edge.package.base == package and permits(edge) for edge in self.universe.edges(candidate)):
                 read.append(self.variable(candidate))
+                self._permitting.setdefault(ground, {})[candidate] = None
         # a line that is relaxed now may permit them when it is not
         rows = self._selectors.items()
         lines = [selector for row, selector in rows if row in self.relaxed and isinstance(row, LineGround)]
@@ -195,6 +198,24 @@ class Clauses(Grounded):
         return variable
 
     # --- answers
+
+    def claims(self, core: Iterable[Ground]) -> tuple[Claim, ...]:
+        """Return what a core says, for the check of a refutation."""
+        return tuple(self._claim(ground) for ground in core)
+
+    def _claim(self, ground: Ground) -> Claim:
+        releases = []
+        for parent, edge in self.edges.get(ground, ()):
+            if parent is not None and parent.package.kind is PackageKind.PROJECT:
+                reason = edge.origin.reason if isinstance(edge.origin, Unusable) else None
+                releases.append(_claimed(parent, reason))
+        for package, position, _ in self.ruled_out_releases.get(ground, ()):
+            project = self.universe.project(text.name(package.name))
+            release = project.release(position)
+            usable = release if isinstance(release, Release) else None
+            releases.append(ClaimedRelease(project.name, project.versions[position], release=usable))
+        permitting = [_claimed(candidate) for candidate in self._permitting.get(ground, ())]
+        return Claim(ground, tuple(dict.fromkeys(releases)), tuple(permitting))
 
     @property
     def unread(self) -> int:
@@ -320,6 +341,11 @@ class Clauses(Grounded):
             variable = self._nowhere[package, specifier] = self.new_variable()
             self.rule(because, [-variable])
         return variable
+
+
+def _claimed(candidate: Candidate, reason: RejectionReason | None = None) -> ClaimedRelease:
+    name = text.name(candidate.package.name)
+    return ClaimedRelease(name, candidate.version, candidate.package.extra, candidate.release, reason)
 
 
 def _why_absent(project: Project, position: int) -> Ground:

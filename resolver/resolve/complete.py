@@ -21,7 +21,7 @@ from resolver.model.resolution import Lack
 from resolver.resolve.candidates import ANYTHING, Demand, pins
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.gather import DependencyGraph
-from resolver.resolve.grounded import Ground
+from resolver.resolve.grounds import Ground
 from resolver.resolve.provider import Tick
 from resolver.resolve.universe import Universe
 

@@ -34,7 +34,7 @@ from resolver.model.resolution import (
 from resolver.model.target import Target, missing_on_machine, newer_glibc, tag_values
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.grounded import (
+from resolver.resolve.grounds import (
     CollisionGround,
     ComponentGround,
     ExclusionGround,

@@ -1,4 +1,4 @@
-"""A SAT solver whose clauses have grounds: the constraints that could be removed, and the clauses with them.
+"""A SAT solver whose clauses have grounds (see `grounds`), and can be left out with them.
 
 Every clause except purely logical ones has a selector for its ground, so that an unsatisfiable answer names the
 grounds that clash, and a ground can be left out.
@@ -8,100 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Final
 
-from packaging.utils import NormalizedName
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Cadical153
 
-from resolver.model import text
-from resolver.model.dependency import Edge, ModuleOwner, NeedLine, NeedSource, Package, SameRelease, StackLine, Unusable
-from resolver.model.release import RejectionReason
-from resolver.model.resolution import Lack
-
-
-class LineGround(NamedTuple):
-    """A line of the stack (or a build requirement). `aspect` is "" (the project), "version", or "extra x"."""
-
-    origin: StackLine | NeedLine
-    aspect: str
-
-
-class ComponentGround(NamedTuple):
-    """The value that the target states for a component."""
-
-    name: str
-
-
-class RequirementGround(NamedTuple):
-    """Releases of a package require `text`: one ground for all releases that say the same, whatever the source."""
-
-    package: Package
-    source: NeedSource
-    text: str
-    fact: str  # its id; empty for metadata
-
-
-class CollisionGround(NamedTuple):
-    """A fact says that two distributions install the same module."""
-
-    fact: str
-
-
-class ExclusionGround(NamedTuple):
-    """A fact rules releases of a project out."""
-
-    project: str
-    fact: str
-
-
-class LackGround(NamedTuple):
-    """A project (or an extra) has nothing usable. `detail` is a specifier, or the name of a `RejectionReason`."""
-
-    project: str
-    lack: Lack
-    detail: str
-
-    @property
-    def name(self) -> NormalizedName:
-        """The project's name, without an extra."""
-        return text.name(self.project.partition("[")[0])
-
-
-Ground = LineGround | ComponentGround | RequirementGround | CollisionGround | ExclusionGround | LackGround
-
-
-def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...], bool], ...]:
-    """The grounds, all of which must hold, of each clause that an edge makes.
-
-    The flag tells whether the clause is about the edge's bounds, or only about its existence.
-    """
-    origin = edge.origin
-    match origin:
-        case SameRelease():
-            return ()
-        case StackLine() | NeedLine() if parent is None:  # as a line of a build environment, in its stack
-            line = LineGround(origin, "")
-            if edge.package.extra:  # it has the version of the project
-                return (((line, LineGround(origin, f"extra {edge.package.extra}")), False),)
-            exists = (((line,), False),)
-            return (*exists, ((line, LineGround(origin, "version")), True)) if str(edge.allows) else exists
-        case Unusable():
-            # those that were not opened are reported together with those that were
-            reason = RejectionReason.DYNAMIC if origin.reason is RejectionReason.UNOPENED else origin.reason
-            return (((LackGround(str(parent), Lack.UNUSABLE, reason.name),), True),)
-        case NeedLine():
-            assert parent is not None  # noqa: S101  only the stack's own lines have no parent
-            fact = origin.fact.id if origin.fact else ""
-            if isinstance(edge.allows, ModuleOwner):
-                return (((CollisionGround(fact),), True),)
-            source = NeedSource.FACT if fact and origin.source is NeedSource.METADATA else origin.source
-            return (((RequirementGround(parent, source, origin.text, fact),), True),)
-        case StackLine():
-            raise AssertionError(edge)
-
+from resolver.errors import UndecidedError
+from resolver.index.protocol import poll_once
+from resolver.resolve.grounds import Ground
 
 _PAIRWISE = 5
+_CONFLICTS_AT_ONCE = 2_000  # a few hundredths of a second
+MOST_CONFLICTS: Final = 50_000  # of one question; those of real stacks have a few hundred
 
 
 class Grounded:
@@ -144,9 +62,9 @@ class Grounded:
     # --- answers
 
     def satisfiable(self, assumed: Iterable[int] = (), among: Collection[Ground] | None = None) -> bool:
-        """Whether the clauses are satisfiable with variables assumed; if given, only with the grounds `among`.
+        """Return whether the clauses are satisfiable with variables assumed; if given, only with the grounds `among`.
 
-        After False, `core` has the reasons.
+        After False, `core` has the reasons. Raises UndecidedError after too many conflicts, and what `polling` raises.
         """
         if among is not None:
             selectors = [self._selectors[ground] for ground in among if ground not in self.relaxed]
@@ -154,7 +72,18 @@ class Grounded:
             items = self._selectors.items()
             selectors = [-selector if ground in self.relaxed else selector for ground, selector in items]
         guards = () if self.reading else (-guard for guard in self._guards)
-        return bool(self._solver.solve(assumptions=[*assumed, *selectors, *guards]))
+        assumptions = [*assumed, *selectors, *guards]
+        for _ in range(MOST_CONFLICTS // _CONFLICTS_AT_ONCE):
+            self._solver.conf_budget(_CONFLICTS_AT_ONCE)
+            is_satisfiable = self._solver.solve_limited(assumptions=assumptions)
+            if is_satisfiable is not None:
+                return bool(is_satisfiable)
+            poll_once()  # and between two calls, Python handles signals
+        raise UndecidedError(
+            "no answer was found within the search limits",
+            why=f"{MOST_CONFLICTS} conflicts in one question about {len(self._selectors)} statements",
+            hint="pin some of the stack's requirements more tightly",
+        )
 
     def broken(self) -> set[Ground]:
         """Grounds with a clause that the last satisfying answer does not meet."""

@@ -1,58 +1,43 @@
 """The independent check: is a resolution valid? Deliberately written separately from the search.
 
-It looks at pages, metadata and facts again and evaluates them with the `packaging` library, so that a mistake in the
-universe, the search or the SAT encoding cannot go unnoticed. What it shares with them, and thus cannot doubt, are the
-model's types with their comparisons (tags of a target, requirements on components), and pages as they were parsed.
+It looks at pages, metadata and facts again (see `independent_reading`), so that a mistake in the universe, the search
+or the SAT encoding cannot go unnoticed.
 """
 
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
-import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.tags import parse_tag
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.problem import Problem
-from resolver.model.release import File, Page
+from resolver.model.release import Page
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.independent_linkage import BinaryCheck
+from resolver.resolve.independent_reading import (
+    IndependentReading,
+    parsed_version,
+    parsed_wheel,
+)
 
-_MOST_TAGS = 1000
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 _FILENAME = re.compile(r"[A-Za-z0-9._+!-]+")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_version = lru_cache(None)(Version)  # the same texts occur again and again
-_NAMED = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
-_ANY = None  # stands for every extra
 
 
 def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[str]:
-    """Every fault of the resolution as a sentence; empty if it is valid."""
+    """Return every fault of the resolution as a sentence; nothing if it is valid."""
     return list(_Check(problem, resolution, catalog).violations())
-
-
-@lru_cache(maxsize=65536)
-def _extras_of(line: str) -> frozenset[str | None]:
-    """The extras on which it depends whether a line applies, and "" for no extra, which stands for all others."""
-    marker = line.partition(";")[2]
-    names = [text.name(right or left) for right, left in _NAMED.findall(marker)]
-    unclear = len(re.findall(r"\bextra\b", marker)) > len(names)
-    return frozenset(("", *names, *((_ANY,) if unclear else ())))
 
 
 class _Check:
@@ -68,7 +53,7 @@ class _Check:
         self._user_specifiers: defaultdict[str, list[SpecifierSet]] = defaultdict(list)  # of the stack or a fact
         self._needed: set[tuple[str, str]] = set()  # pins and extras that something needs; "" stands for no extra
         self._todo: list[tuple[str, str]] = []  # those of them whose requirements were not checked yet
-        self._by_extra: dict[str, defaultdict[str | None, list[str]]] = {}  # by project: its lines, by extra
+        self._reading = IndependentReading(problem, catalog)
         self._absent = set(self._absences())
         self._binaries = BinaryCheck(problem, self._pins, catalog)
 
@@ -96,7 +81,7 @@ class _Check:
     def _lines_about(self, name: str) -> list[Requirement]:
         """The stack's lines about a project that apply to the target."""
         needs = [root.need for root in self._problem.stack.requirements if isinstance(root.need, Requirement)]
-        return [need for need in needs if need.name == name and self._applies(need, "")]
+        return [need for need in needs if need.name == name and self._reading.applies(need, "")]
 
     def _absences(self) -> Iterator[str]:
         """What is excluded by the stack; and by facts, if the stack names their project in versions that they cover."""
@@ -110,7 +95,7 @@ class _Check:
                 versions = [self._problem.sources[urls[0]].version]
             else:
                 pages = self._catalog.lookup(fact.package).pages if lines else ()
-                versions = [_version(spelled) for page in pages for spelled in page.releases]
+                versions = [parsed_version(spelled) for page in pages for spelled in page.releases]
             admitted = [v for v in versions if all(line.specifier.contains(v, prereleases=True) for line in lines)]
             if admitted and all(map(fact.applies_to, admitted)):
                 yield fact.other
@@ -124,7 +109,7 @@ class _Check:
         elif source.name != pin.name or source.version != pin.version:
             yield f"{pin.name} {pin.version} is not {source.name} {source.version} of {source.address}"
         else:
-            yield from self._python(pin.release.file, source.recipe.requires_python)
+            yield from self._reading.python_faults(pin.release.file, source.recipe.requires_python)
 
     # --- requirements
 
@@ -140,10 +125,11 @@ class _Check:
             pin = self._pins[name]
             requirer = f"{name}[{extra}] {pin.version}" if extra else f"{name} {pin.version}"
             try:
-                lines = map(text.requirement, self._lines_for(pin, extra))
-                needs = [need for need in lines if self._applies(need, extra)]
-                build_lines = map(text.requirement, self._build_lines(pin) if not extra else ())
-                build_needs = [need for need in build_lines if self._applies(need, "")]
+                lines = map(text.requirement, self._reading.lines_for(pin.name, pin.release, extra))
+                needs = [need for need in lines if self._reading.applies(need, extra)]
+                tools = self._reading.build_lines(pin.name, pin.release) if not extra else []
+                build_lines = map(text.requirement, tools)
+                build_needs = [need for need in build_lines if self._reading.applies(need, "")]
             except (UnusableFile, InvalidRequirement) as error:
                 yield f"{pin.release.file.filename}: {error}"
                 continue
@@ -170,15 +156,12 @@ class _Check:
             for name in self._binaries.needed(pin):
                 yield from self._project_need(f"the binaries of {requirer}", text.requirement(name), by_user=False)
 
-    def _applies(self, need: Requirement, extra: str) -> bool:
-        return need.marker is None or need.marker.evaluate({**self._problem.target.markers, "extra": extra})
-
     def _need(self, requirer: str, need: facts.Need) -> Iterator[str]:
         if isinstance(need, ComponentRequirement):
             value = self._problem.target.system.get(need.component)
             if value is not None and not need.allows(value):
                 yield f"{requirer}: {need} does not hold, the target has {need.component} {value}"
-        elif self._applies(need, ""):
+        elif self._reading.applies(need, ""):
             yield from self._project_need(requirer, need, by_user=True)
 
     def _project_need(self, requirer: str, need: Requirement, *, by_user: bool) -> Iterator[str]:
@@ -200,58 +183,13 @@ class _Check:
             self._needed.update(new)
             self._todo += new
 
-    def _lines_for(self, pin: Pin, extra: str) -> list[str]:
-        """The lines of a pin that may apply for an extra; "" stands for no extra."""
-        if pin.name not in self._by_extra:
-            self._by_extra[pin.name] = defaultdict(list)
-            for line in self._lines(pin):
-                for name in _extras_of(line):
-                    self._by_extra[pin.name][name].append(line)
-        by_extra = self._by_extra[pin.name]
-        return [*by_extra[extra], *(by_extra[_ANY] if extra else ())]
-
-    def _lines(self, pin: Pin) -> list[str]:
-        file = pin.release.file
-        if pin.release.source is not None:
-            return list(pin.release.source.recipe.requires)
-        if file.is_wheel:
-            return list(self._catalog.metadata(file).requires_dist)
-        archive = self._catalog.archive(file)
-        if builds := self._facts_of_kind(pin, facts.Builds):
-            content = self._catalog.member(file, builds[-1].requires_from).replace("\\\n", " ")
-            lines = [re.sub(r"(^|\s)#.*$", "", line).strip() for line in content.split("\n")]
-            static = archive.metadata.requires_dist if archive.metadata else ()
-            optional = [line for line in static if re.search(r"\bextra\b", line.partition(";")[2])]
-            return [*filter(None, lines), *optional]
-        if metadata := self._facts_of_kind(pin, facts.Metadata):
-            return [*map(str, metadata[0].requires)]
-        if archive.metadata is None:
-            raise UnusableFile("no static metadata")
-        return list(archive.metadata.requires_dist)
-
-    def _build_lines(self, pin: Pin) -> list[str]:
-        """The build requirements of a pin that is built in the environment."""
-        if pin.release.source is not None:
-            recipe = pin.release.source.recipe
-            lines = [] if recipe.isolation else list(recipe.build_requires)
-        else:
-            builds = self._facts_of_kind(pin, facts.Builds)
-            if not builds or builds[-1].isolation:
-                return []
-            requires = self._catalog.archive(pin.release.file).build_requires
-            lines = ["setuptools>=40.8.0", "wheel"] if requires is None else list(requires)
-            lines = [line for line in lines if text.requirement(line).name not in builds[-1].build_drop]
-            lines += map(str, builds[-1].build_add)
-        return [line for line in lines if text.requirement(line).name != pin.name]
-
     # --- files
 
     def _file(self, pin: Pin) -> Iterator[str]:
         index = pin.release.index
         if index not in self._problem.indexes.binding(pin.name, self._problem.target.platform).indexes:
             yield f"{pin.name} comes from `{index}`, which it is not bound to"
-        pages = [page for page in self._catalog.lookup(pin.name).pages if page.index == index]
-        offered = [file for page in pages for file in _files(page, pin.version)]
+        offered = self._reading.offers(pin.name, pin.version, index)
         hashes = {(file.filename, file.sha256) for file in offered}
         for file in (pin.release.file, *pin.release.others):
             if hashes.isdisjoint({(file.filename, file.sha256), (file.filename, "")}):
@@ -261,42 +199,18 @@ class _Check:
             if file.sha256 and not _SHA256.fullmatch(file.sha256):
                 yield f"{file.filename} has no sha256"
             if file.is_wheel:
-                name, version, tags = _wheel(file.filename) or ("", None, ())
+                name, version, tags = parsed_wheel(file.filename) or ("", None, ())
                 if (name, version) != (pin.name, pin.version):
                     yield f"{file.filename} is not {pin.name} {pin.version}"
                 if self._problem.target.tags.keys().isdisjoint(tags):
                     yield f"{file.filename} is not for the target"
-            yield from self._refusals(file)
+            yield from self._reading.refusals(file)
         if pin.release.file.is_wheel:
             with contextlib.suppress(UnusableFile):  # reported with its requirements
-                yield from self._python(pin.release.file, self._catalog.metadata(pin.release.file).requires_python)
-        if not self._facts_of_kind(pin, facts.Builds):
-            taken, wheels = self._rank(pin.release.file), filter(lambda file: file.is_wheel, _unambiguous(offered))
-            if any(self._rank(file) < taken and not any(self._refusals(file)) for file in wheels):
-                yield f"{pin.release.file.filename} is not what pip takes"
-
-    def _python(self, file: File, requires_python: str) -> Iterator[str]:
-        if not _admits_python(requires_python, self._problem.target.pythons(requires_python)):
-            yield f"{file.filename} needs Python {requires_python}"
-
-    def _refusals(self, file: File) -> Iterator[str]:
-        """Why a file cannot be used, apart from its tags."""
-        yield from self._python(file, file.requires_python)
-        cutoff = self._problem.policy.exclude_newer
-        if cutoff is not None and _moment(file.uploaded, cutoff) >= cutoff:
-            yield f"{file.filename} was not uploaded before {cutoff.isoformat()}"
-
-    def _rank(self, file: File) -> int:
-        """The order in which pip takes files: wheels by their best tag, archives, and again, what was yanked."""
-        accepted = self._problem.target.tags
-        behind, unfit = 0 if file.yanked is None else len(accepted), 2 * len(accepted)
-        if not file.is_wheel:
-            return behind + len(accepted)
-        # the last three parts of the name (PEP 427): thousands of wheels have a few dozen
-        _, *last = file.filename[:-4].rsplit("-", 3)
-        tags = _parsed_tags("-".join(last)) if len(last) == 3 else ()
-        best = min((behind + accepted[tag] for tag in tags if tag in accepted), default=unfit)
-        return best if best == unfit or _wheel(file.filename) is not None else unfit
+                metadata = self._catalog.metadata(pin.release.file)
+                yield from self._reading.python_faults(pin.release.file, metadata.requires_python)
+        if not self._reading.is_taken(pin.name, pin.release):
+            yield f"{pin.release.file.filename} is not what pip takes"
 
     # --- policy and facts
 
@@ -314,24 +228,15 @@ class _Check:
             yield f"{pin.name} {pin.version} is a pre-release"
         elif policy == "if-necessary" and not any(spec.prereleases for spec in self._specifiers[pin.name]):
             for page in self._catalog.lookup(pin.name).pages:
-                for version in map(_version, page.releases):
+                for version in map(parsed_version, page.releases):
                     if not version.is_prerelease and self._fits(pin, page, version):
                         yield f"{pin.name} {pin.version} is a pre-release, and {version} fits"
 
     def _fits(self, pin: Pin, page: Page, version: Version) -> bool:
         """Whether a page's release of a pin's project meets its requirements and has a file for the target."""
-        about = [fact for fact in self._problem.facts if fact.package == pin.name and fact.applies_to(version)]
-        for fact in about:
-            if isinstance(fact, facts.Excludes) or (isinstance(fact, facts.Names) and fact.index == page.index):
-                return False
-        built = any(isinstance(fact, facts.Builds) for fact in about)
-        accepted = 0 if built else len(self._problem.target.tags)  # the ranks of wheels that may be taken
-        return all(spec.contains(version, prereleases=True) for spec in self._specifiers[pin.name]) and any(
-            file.yanked is None
-            and not any(self._refusals(file))
-            and (self._rank(file) < accepted if file.is_wheel else not self._problem.wheels_only)
-            for file in _unambiguous(_files(page, version))
-        )
+        return all(
+            spec.contains(version, prereleases=True) for spec in self._specifiers[pin.name]
+        ) and self._reading.has_usable_file(pin.name, page, version, is_yanked_fine=False)
 
     def _facts_of_kind(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
         return [fact for fact in self._facts_about[pin.name] if isinstance(fact, kind)]
@@ -352,7 +257,7 @@ class _Check:
         for fact in self._facts_of_kind(pin, facts.Constrains):
             for bound in fact.bounds:
                 other = self._pins.get(bound.name)
-                if other is None or not self._applies(bound, ""):
+                if other is None or not self._reading.applies(bound, ""):
                     continue
                 if not bound.specifier.contains(other.version, prereleases=True):
                     yield f"{pin.name} {pin.version} works only with {bound}, and {other.version} is pinned"
@@ -376,63 +281,3 @@ class _Check:
                     pass  # see `independent_linkage`
                 case facts.After() | facts.Warns() | facts.Exports() | facts.External() | facts.Optional():
                     pass  # they rule nothing out
-
-
-def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:
-    """An upload time in RFC 3339, as in PEP 700; `unknown` if it is not valid."""
-    match = _TIME.fullmatch(uploaded)
-    if match is None:
-        return unknown
-    whole, fraction, zone = match.groups()
-    zone = "+00:00" if zone in (None, "Z", "z") else zone
-    try:
-        exact = f"{whole.upper()}.{(fraction or '')[:6]:0<6}{zone}"
-        return dt.datetime.fromisoformat(exact).astimezone(dt.timezone.utc)
-    except (ValueError, OverflowError):  # no such day, or none in UTC
-        return unknown
-
-
-def _unambiguous(files: Sequence[File]) -> Iterator[File]:
-    """The files whose names occur once: of others it is unclear which is meant."""
-    times = Counter(file.filename for file in files)
-    return (file for file in files if times[file.filename] == 1)
-
-
-@cache
-def _wheel(filename: str) -> tuple[str, Version, Collection[str]] | None:
-    """Project, version and tags in the name of a wheel; None if pip could not use a file with that name."""
-    try:
-        name, version, _, tags = parse_wheel_filename(filename)
-    except InvalidWheelFilename:
-        return None
-    return name, version, tuple(map(str, tags))
-
-
-def _files(page: Page, version: Version) -> Sequence[File]:
-    """The files of a release; a page has one spelling of each version."""
-    if (plain := str(version)) in page.releases:
-        return page.releases[plain]
-    return next((page.releases[spelled] for spelled in page.releases if _version(spelled) == version), ())
-
-
-@cache
-def _parsed_tags(joined: str) -> Collection[str]:
-    """The tags at the end of a wheel's name; empty if they are invalid, or more than any real wheel has."""
-    if math.prod(part.count(".") + 1 for part in joined.split("-")) > _MOST_TAGS:
-        return ()
-    try:
-        return tuple(map(str, parse_tag(joined)))
-    except ValueError:
-        return ()
-
-
-@cache
-def _admits_python(requires_python: str, pythons: tuple[Version, ...]) -> bool:
-    """Whether a Requires-Python admits each of these, and can be read at all. `>=3.6.*` stands for `>=3.6`."""
-    clauses = (clause.strip() for clause in requires_python.split(","))
-    try:
-        ordered = (clause.removesuffix(".*") if clause[:1] in ("<", ">") else clause for clause in clauses)
-        admitted = SpecifierSet(",".join(ordered))
-        return all(admitted.contains(python, prereleases=True) for python in pythons)
-    except InvalidSpecifier:
-        return False

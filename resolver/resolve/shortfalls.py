@@ -23,7 +23,7 @@ from resolver.model.lock import SkippedRelease
 from resolver.model.release import Rejection, RejectionReason, Release
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Asks, MissingExtra, OutdatedPin, Pin, Resolution, Statement
-from resolver.resolve.grounded import ComponentGround, Ground, LineGround
+from resolver.resolve.grounds import ComponentGround, Ground, LineGround
 from resolver.resolve.needs import DynamicArchiveError
 from resolver.resolve.project import Project
 from resolver.resolve.universe import Universe

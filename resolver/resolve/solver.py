@@ -26,9 +26,10 @@ from resolver.model.dependency import NeedLine, NeedSource, Unusable
 from resolver.model.problem import Checks, Problem, RootRequirement
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution, Statement
+from resolver.resolve.check_refutation import check_refutation
 from resolver.resolve.fallbacks import without_fallbacks
 from resolver.resolve.gather import Choices, InvalidChoiceError, gather, upgrade
-from resolver.resolve.grounded import Ground, LineGround
+from resolver.resolve.grounds import Ground, LineGround
 from resolver.resolve.independent_check import check
 from resolver.resolve.needs import DynamicArchiveError, is_built_here, requirement_lines
 from resolver.resolve.provider import Provider, Tick
@@ -131,7 +132,7 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
     try:
         choices = engine.solve()
     except Unsatisfiable as answer:
-        return Refutation(engine.clauses, _certain(engine.clauses, universe, answer.core))
+        return _checked(Refutation(engine.clauses, _certain(engine.clauses, universe, answer.core)))
     result = _finished(universe, choices, "complete", engine.rounds, tick)
     if not isinstance(result, Resolution):
         raise UndecidedError(
@@ -152,6 +153,20 @@ def _finished(
     except InvalidChoiceError as error:
         return [str(error)]
     return check(universe.problem, resolution, universe.catalog) or resolution
+
+
+def _checked(refutation: Refutation) -> Refutation:
+    """Return a refutation that passes the check. Raises UndecidedError for another one."""
+    clauses = refutation.clauses
+    universe = clauses.universe
+    faults = check_refutation(universe.problem, clauses.claims(refutation.core), universe.catalog)
+    if faults:
+        raise UndecidedError(
+            "no solution was found, and the proof that there is none does not pass the check",
+            why="; ".join(faults[:3]),
+            hint="please report this together with the stack file",
+        )
+    return refutation
 
 
 def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> tuple[Ground, ...]:

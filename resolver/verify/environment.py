@@ -15,6 +15,7 @@ from collections.abc import Container, Iterable, Mapping
 from email.parser import HeaderParser
 from typing import Any, NamedTuple
 
+from resolver.pip import without_pip_settings
 from resolver.verify.findings import (
     CheckContext,
     Finding,
@@ -258,9 +259,8 @@ def check_requirements(context: CheckContext) -> Group:
 
     Without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge.
     """
-    environ = {key: value for key, value in context.environ.items() if not key.startswith("PIP_")}
-    command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "check"]
-    result = run_program(command, environ, _SECONDS_OF_PIP)
+    command = [sys.executable, "-I", "-m", "pip", "check"]
+    result = run_program(command, without_pip_settings(context.environ), _SECONDS_OF_PIP)
     complaints = result.output.splitlines()
     if result.ending.endswith("No module named pip"):
         return Group("requirements", [Finding("pip-missing", {"python": context.python})])

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from resolver.pip import print_pip_variables
 from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_npu, check_soc
 from resolver.verify.environment import (
     check_distributions,
@@ -25,6 +26,7 @@ from resolver.verify.imports import check_imports
 from resolver.verify.record import check_collisions, check_files, read_records
 from resolver.verify.starter import START_OPTION, serve_starts
 from resolver.verify.starts import check_starts
+from resolver.verify.strays import check_strays
 
 _USAGE = 2
 _INTERRUPTED = 130
@@ -39,10 +41,12 @@ WARNINGS = (
     "distribution-conda",
     "distribution-extra",
     "distribution-leftover",
+    "file-added",
     "hdk-file-unreadable",
     "hdk-not-running",
     "hdk-unmet",
     "import-untried",
+    "module-extra",
     "npu-absent",
     "pip-missing",
     "python-shared",
@@ -66,6 +70,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     options = _options(arguments, sorted(lock.texts))
     if options.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
         return _become(options.python or sys.executable, file, arguments)
+    if options.pip_settings:
+        return print_pip_variables()
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # what was begun here ends, too
     folder = os.path.dirname(os.path.abspath(file))
@@ -128,6 +134,7 @@ def checks(context: CheckContext) -> Iterator[Group]:
     yield check_distributions(context, installed, broken, colliding)
     yield check_files(context, installed, records, unreadable, overwritten)
     yield collisions
+    yield check_strays(context, installed, records)
     yield check_requirements(context)
     if context.lock.imports:
         yield check_imports(context, installed, paths, on_npu=tool.has_npu)
@@ -187,6 +194,7 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     parser.add_argument(
         "--machine", action="store_true", help="print what is wrong with the machine, CANN, driver and SoC, a line each"
     )
+    parser.add_argument("--pip-settings", action="store_true", help="print the variables that pip gets from install.sh")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--lang", choices=languages, help="the language (default: by locale)")
     parser.add_argument(

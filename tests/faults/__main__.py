@@ -1,6 +1,6 @@
 """Faults by hand.
 
-    make faults                          200 kills each of a lock, a bundle, an install; as many
+    make faults                          200 kills each of a lock, an edit, a bundle, an install; as many
                                          full disks; 1,000 locks in a row in one process
     make faults N=20                     fewer
     python -m tests.faults 200 --kind lock --seed 7

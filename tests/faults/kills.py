@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.cached import require_sound_cache
 from tests.functional.machine import environment, install, make_environment, site_packages
-from tests.functional.workspace import COMMAND, HERE, Tree, Workspace, tree
+from tests.functional.workspace import COMMAND, HERE, TWO_PYTHONS, Content, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
 
 _HOOK = Path(__file__).with_name("hook")
@@ -130,6 +130,43 @@ def kill_locks(root: Path, number: int, seed: int) -> Score:
         return _kill(workspace, workspace.environment(), number, seed, begin, lambda: tree(workspace.locks), again)
 
 
+def kill_edits(root: Path, number: int, seed: int) -> Score:
+    """Kill `add`, which changes a stack together with its locks for two targets."""
+    with LoopbackIndex() as index:
+        workspace = Workspace(root, index)
+        index.serve("demo 1.0 2.0")
+        stacks = workspace.matrices / "stacks"
+        kept: dict[str, Path] = {}
+        for version in ("1.0", "2.0", "1.0"):
+            shutil.rmtree(workspace.locks, ignore_errors=True)
+            workspace.locked_stack(f"demo=={version}", target=TWO_PYTHONS)
+            kept[version] = workspace.root / f"kept-{version}"
+            shutil.rmtree(kept[version], ignore_errors=True)
+            shutil.copytree(workspace.locks, kept[version] / "locks")
+            shutil.copytree(stacks, kept[version] / "stacks")
+
+        def begin(version: str, _: int) -> list[str]:
+            other = kept["1.0" if version == "2.0" else "2.0"]
+            _replace(workspace.locks, other / "locks")
+            _replace(stacks, other / "stacks")
+            return [str(COMMAND), "add", "demo", f"demo=={version}", "--offline"]
+
+        def state() -> Tree:
+            paths = [stacks / "demo.toml", *sorted((workspace.locks / "demo").glob("[!.]*/lock.toml"))]
+            return {str(path): Content(_asked_or_pinned(path)) for path in paths}
+
+        def again(old: Tree, new: Tree) -> None:
+            workspace.locked("--offline")
+            assert state() in (old, new), "the stack and its locks go together"
+            assert workspace.run("check").status == 0
+            assert [path.name for path in (workspace.locks / "demo").iterdir() if path.name.startswith(".")] == []
+            version = "2.0" if b"2.0" in (new[str(stacks / "demo.toml")] or b"") else "1.0"
+            run = workspace.run("add", "demo", f"demo=={version}")
+            assert run.status == 0, run
+
+        return _kill(workspace, workspace.environment(), number, seed, begin, state, again)
+
+
 def kill_bundles(root: Path, number: int, seed: int) -> Score:
     """Kill bundles that replace another one in the same folder, and bundles into a new one."""
     with LoopbackIndex() as index:
@@ -161,6 +198,9 @@ def kill_installs(root: Path, number: int, seed: int) -> Score:
         workspace = Workspace(root, index)
         for version in ("1.0", "2.0"):
             files = {f"demo/m{part}.py": f"main = '{version}'\n" for part in range(5)} | {"demo/__init__.py": ""}
+            # modules that the other version does not have: they must not stay importable
+            name = version.replace(".", "_")
+            files |= {f"demo/of_{name}/__init__.py": "", f"demo/of_{name}.py": "", f"alone_{name}.py": ""}
             files[f"demo-{version}.dist-info/entry_points.txt"] = "[console_scripts]\ndemo = demo.m0:main\n"
             index.add_wheel("demo", version, requires=["base"], files=files)
             index.add_wheel(
@@ -184,6 +224,12 @@ def kill_installs(root: Path, number: int, seed: int) -> Score:
         return _kill(workspace, environment(workspace), number, seed, begin, lambda: _of_environment(python), again)
 
 
+def _asked_or_pinned(path: Path) -> bytes:
+    """What a stack asks for, or a lock has; a lock also tells what changed."""
+    lines = path.read_bytes().splitlines()
+    return b"\n".join(line for line in lines if line.startswith((b"requires = ", b"version = ")))
+
+
 def _locks_of(workspace: Workspace, *lines: str) -> Mapping[str, Path]:
     """Copies of the locks of each release, which these lines of the stack ask for."""
     kept = {version: workspace.root / f"locks-{version}" for version in ("1.0", "2.0")}
@@ -200,6 +246,7 @@ def _replace(folder: Path, other: Path) -> None:
 
 KINDS: Mapping[str, Callable[[Path, int, int], Score]] = {
     "lock": kill_locks,
+    "edit": kill_edits,
     "bundle": kill_bundles,
     "install": kill_installs,
 }
@@ -222,7 +269,8 @@ def _of_environment(python: Path) -> Tree:
 
 
 def _difference(one: Tree, other: Tree) -> list[str]:
-    return sorted(path for path in {*one, *other} if one.get(path) != other.get(path))
+    """The paths that differ; a folder is None, and another value stands for nothing."""
+    return sorted(path for path in {*one, *other} if one.get(path, "nothing") != other.get(path, "nothing"))
 
 
 def _forget_of_killed(folder: Path) -> None:

@@ -278,3 +278,60 @@ def test_a_bundle_is_not_put_among_the_locks(workspace: Workspace, folder: str) 
     assert {path: body for path, body in tree(workspace.root).items() if not path.startswith("cache")} == {
         path: body for path, body in before.items() if not path.startswith("cache")
     }
+
+
+# --- folders in it that lead elsewhere
+
+
+def test_prune_deletes_nothing_through_a_linked_folder(workspace: Workspace, base: Built) -> None:
+    workspace.locked_stack("base", name="other", target=HERE)
+    out = workspace.root / "out"
+    out.mkdir()
+    (out / "locks").symlink_to(workspace.locks)
+    before = tree(workspace.locks)
+    run = bundle(workspace, "--prune")
+    assert tree(workspace.locks) == before
+    assert (run.status, run.error) == (2, "the bundle could not be written")
+    assert "\n  at out/locks\n" in run.stderr
+    assert (out / "locks").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["locks", "locks/demo", "locks/demo/here", "locks/demo/here/stages"])
+def test_a_bundle_writes_nothing_through_a_linked_folder(workspace: Workspace, base: Built, name: str) -> None:
+    elsewhere = workspace.root / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "theirs.txt").write_text("of somebody else")
+    link = workspace.root / "out" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(elsewhere)
+    run = bundle(workspace)
+    assert tree(elsewhere).keys() == {"theirs.txt"}
+    assert (run.status, run.error) == (2, "the bundle could not be written")
+    assert f"\n  at out/{name}\n" in run.stderr
+
+
+def test_prune_removes_links_and_not_what_they_lead_to(workspace: Workspace, base: Built) -> None:
+    assert bundle(workspace).status == 0
+    before = tree(workspace.root / "out")
+    elsewhere = workspace.root / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "theirs.txt").write_text("of somebody else")
+    (workspace.root / "out" / "locks" / "old").symlink_to(elsewhere)
+    (workspace.root / "out" / "locks" / "demo" / "file").symlink_to(elsewhere / "theirs.txt")
+    run = bundle(workspace, "--prune")
+    assert (run.status, run.stderr) == (0, "")
+    assert tree(workspace.root / "out") == before
+    assert tree(elsewhere).keys() == {"theirs.txt"}
+
+
+def test_check_tells_of_files_behind_a_link(workspace: Workspace, base: Built) -> None:
+    assert bundle(workspace).status == 0
+    wheel = workspace.root / "out" / base.filename
+    wheel.rename(workspace.root / base.filename)
+    wheel.symlink_to(workspace.root / base.filename)
+    run = workspace.run("bundle", "--check", "out")
+    told = [f"{base.filename} is a link, or in a linked folder: its content is not in the bundle"]
+    assert (run.status, run.stdout.splitlines()[:-1]) == (4, told)
+    assert "1 file downloaded now" in bundle(workspace).stdout
+    assert not wheel.is_symlink()
+    assert (workspace.root / base.filename).read_bytes() == base.content

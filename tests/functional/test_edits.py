@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import shutil
 import signal
+import sys
 from pathlib import Path
 from unittest import mock
 
@@ -10,6 +14,7 @@ import pytest
 import tomli
 
 from resolver.cli import options
+from tests.faults.kills import kill_edits
 from tests.functional.workspace import TWO_PYTHONS, Tree, Workspace, tree, wait_until
 from tests.loopback import delayed
 
@@ -151,13 +156,84 @@ def test_a_stack_of_an_installation_is_not_edited(workspace: Workspace, stack: P
     assert workspace.run("add", "demo", "new").status == 0  # a checkout's
 
 
-def test_an_interrupt_undoes_the_edit(workspace: Workspace, stack: Path) -> None:
+def test_an_interrupt_changes_nothing(workspace: Workspace, stack: Path) -> None:
     before = everything(workspace)
     workspace.index.fault("/simple/*/new/", delayed(60))
     process = workspace.start("add", "demo", "new")
     wait_until(lambda: any("/new/" in request.path for request in workspace.index.requests), process)
-    assert '"new"' in stack.read_text()
+    assert everything(workspace) == before, "nothing is written before it is known to lock"
     process.send_signal(signal.SIGINT)
     run = workspace.finish(process)
     assert (run.status, everything(workspace)) == (130, before)
     assert run.stderr.startswith("Nothing was changed: matrices/stacks/demo.toml is as it was.\n")
+
+
+def test_an_edit_that_changes_no_lock_is_written(workspace: Workspace, stack: Path) -> None:
+    assert workspace.run("add", "demo", "d").status == 0
+    locks = tree(workspace.locks)
+    stack.write_text(stack.read_text().replace('"d",', "'d',"))
+    run = workspace.run("add", "demo", "d")
+    assert (run.status, run.stderr) == (0, "")
+    assert tree(workspace.locks).keys() == locks.keys()
+    assert workspace.run("add", "demo", "d").status == 0
+
+
+# --- several at once, and edits that are killed
+
+
+def test_two_edits_at_once_are_both_made(workspace: Workspace, stack: Path) -> None:
+    workspace.index.fault("/simple/*", delayed(0.2))
+    first, second = workspace.start("add", "demo", "d"), workspace.start("add", "demo", "new")
+    runs = [workspace.finish(process) for process in (first, second)]
+    assert [(run.status, run.stderr) for run in runs] == [(0, "")] * 2, runs
+    assert {"d", "new"} < {*tomli.loads(stack.read_text())["stack"]["requires"]}
+    assert workspace.run("check", "demo").status == 0
+
+
+def test_of_two_edits_at_once_one_that_fails_leaves_the_other(workspace: Workspace, stack: Path) -> None:
+    workspace.index.fault("/simple/*", delayed(0.2))
+    commands = [("add", "demo", "newer"), ("add", "demo", "new"), ("add", "demo", "newer")]
+    runs = [workspace.finish(process) for process in [workspace.start(*command) for command in commands]]
+    assert [run.status for run in runs] == [1, 0, 1], runs
+    for run in (runs[0], runs[2]):
+        assert run.stderr.endswith("\nNothing was changed: matrices/stacks/demo.toml is as it was.\n")
+    requires = tomli.loads(stack.read_text())["stack"]["requires"]
+    assert ("new" in requires, "newer" in requires) == (True, False)
+    assert workspace.run("check", "demo").status == 0
+
+
+def test_a_stack_that_somebody_changes_meanwhile_is_not_overwritten(workspace: Workspace, stack: Path) -> None:
+    locks = tree(workspace.locks)
+    workspace.index.fault("/simple/*/new/", delayed(2))
+    process = workspace.start("add", "demo", "new")
+    wait_until(lambda: any("/new/" in request.path for request in workspace.index.requests), process)
+    with stack.open("a") as file:
+        file.write("# mine\n")
+    before = stack.read_bytes()
+    run = workspace.finish(process)
+    assert (run.status, run.error) == (2, "the stack was changed meanwhile, so nothing was written")
+    assert (stack.read_bytes(), tree(workspace.locks)) == (before, locks)
+
+
+def test_an_edit_that_was_killed_is_finished_by_the_next_lock(workspace: Workspace, stack: Path) -> None:
+    """Killed when the first of two targets is in its place: locks and stack are as the edit has them."""
+    old = stack.read_bytes(), workspace.root / "old"
+    shutil.copytree(workspace.locks, old[1])
+    assert workspace.run("add", "demo", "d").status == 0
+    edited, new = stack.read_bytes(), tree(workspace.locks)
+    sums = {name: hashlib.sha256(new[f"demo/{name}/lock.toml"] or b"").hexdigest() for name in ("new", "old")}
+    record = {"old": hashlib.sha256(old[0]).hexdigest(), "new": edited.decode(), "locks": sums}
+    stack.write_bytes(old[0])
+    (workspace.locks / "demo" / "old").rename(workspace.locks / "demo" / ".old.new")
+    shutil.copytree(old[1] / "demo" / "old", workspace.locks / "demo" / "old")
+    (workspace.locks / "demo" / ".edit.json").write_text(json.dumps(record))
+    run = workspace.run("lock", "demo")
+    told = "Finished an edit of matrices/stacks/demo.toml that was interrupted while it was written.\n"
+    assert (run.status, run.stderr) == (0, told)
+    assert (stack.read_bytes(), tree(workspace.locks)) == (edited, new)
+    assert workspace.run("lock", "demo").stderr == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are killed by an audit hook")
+def test_an_edit_killed_at_any_change_to_the_disk_is_made_or_not(tmp_path: Path) -> None:
+    assert kill_edits(tmp_path / "work", 4, seed=3).killed >= 3

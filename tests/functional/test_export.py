@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import stat
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ from typing import Any
 import pytest
 import tomli
 
+from tests.faults.room import limited
 from tests.functional.machine import execute, installed, make_environment
 from tests.functional.sources import add_backend, add_source
 from tests.functional.sources import tree as tree_of
-from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, REPOSITORY, Run, Workspace, targets, tree
+from tests.functional.workspace import COMMAND, HERE, PLATFORM, PYTHON_LINE, REPOSITORY, Run, Workspace, targets, tree
 from tests.loopback import LoopbackIndex
 from tests.repositories import Repository
 
@@ -321,3 +323,33 @@ def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace) 
     run = workspace.run("export", "old", "--format", "containerfile")
     nearest = "quay.io/ascend/cann:8.3.rc1-910b-ubuntu22.04-py3.11"
     assert f"  the nearest is {nearest}, which matches the lock except that it has Python 3.11\n" in run.stderr
+
+
+# --- where it goes
+
+
+def test_an_export_that_cannot_be_written_leaves_the_file_before(locked: Workspace) -> None:
+    path = locked.root / "Containerfile"
+    path.write_text("FROM what/was:before\n")
+    before = tree(locked.root)
+    run = limited(locked, 100, "export", "demo", "--format", "containerfile", "--output", path.name)
+    assert (run.status, run.error) == (2, "the export could not be written")
+    assert "\n  at Containerfile\n  File too large\n" in run.stderr
+    assert tree(locked.root) == before
+
+
+def test_an_export_keeps_a_link_and_the_permissions(locked: Workspace) -> None:
+    path, link = locked.root / "shared", locked.root / "Containerfile"
+    path.write_text("FROM what/was:before\n")
+    path.chmod(0o640)
+    link.symlink_to("shared")
+    assert locked.run("export", "demo", "--format", "containerfile", "--output", link.name).status == 0
+    assert link.is_symlink()
+    assert path.read_text().startswith("#")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_an_export_goes_into_a_pipe(locked: Workspace) -> None:
+    command = f"{COMMAND} export demo --format containerfile"
+    to_pipe = execute(locked, ["bash", "-c", f"{command} --output >(cat >&2) >/dev/null; wait $!"])
+    assert to_pipe.stderr == locked.run(*command.split()[1:]).stdout

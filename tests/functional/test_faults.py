@@ -416,6 +416,19 @@ def test_a_cache_whose_file_is_damaged_heals_itself(
     require_the_same()
 
 
+@pytest.mark.parametrize("name", [f"{FILE}-journal", f"{FILE}-wal"])
+def test_a_pipe_in_the_cache_is_not_waited_for(demo: Workspace, name: str) -> None:
+    demo.locked("--dry-run")
+    assert (demo.cache / FILE).exists()
+    os.mkfifo(demo.cache / name)
+    run = demo.finish(demo.start("lock", "demo"))
+    assert (run.status, demo.pins()) == (0, {"demo": "2.0"})
+    assert run.stderr.startswith(f"warning: {name} in the cache's folder <root>/cache is not of the cache: ")
+    assert run.stderr.endswith(f" It is now {name}.damaged there.\n")
+    assert demo.run("cache", "clear").status == 0
+    assert not (demo.cache / f"{name}.damaged").exists()
+
+
 def test_a_clock_that_was_put_back_changes_nothing(workspace: Workspace, index: LoopbackIndex) -> None:
     """Everything in the cache is of next year."""
     require_the_same = releases(workspace)

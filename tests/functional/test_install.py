@@ -169,7 +169,7 @@ def test_what_is_left_of_a_stage_is_taken_from_its_index_or_the_wheelhouse(works
     stages = "<root>/locks/demo/here/stages"
     assert lines(install(workspace, python, "--dry-run").stdout, "would run") == [
         f"{wheels}-r {stages}/1.txt",
-        f"{wheels}--extra-index-url <server>/simple/vendor/ -r {stages}/1.vendor.txt",
+        f"{wheels}--index-url <server>/simple/vendor/ -r {stages}/1.vendor.txt",
     ]
     told(install(workspace, python, "--wheelhouse", "."))
     assert (installed(python), workspace.index.requests) == ({"base": "1.0", "special": "1.0"}, [])
@@ -216,25 +216,20 @@ def test_nothing_of_the_folder_the_shell_or_the_settings_of_pip_takes_part(two: 
     assert lines(run.stdout, "0 of 1 installed after ")
 
 
-ELSEWHERE = "a setting in pip's own configuration would install packages somewhere else: "
-
-
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        (
-            "[global]\nuser = true\n[install]\nprefix = aside\ntarget = aside\ndry-run = true\n",
-            ELSEWHERE + "global.user, install.dry-run, install.prefix, install.target",
-        ),
-        ("target\n", "pip of <root>/env/bin/python does not run"),  # cannot be read, and is not taken for no pip
-    ],
-)
-def test_a_setting_of_pip_to_install_elsewhere_is_told(two: Workspace, python: Path, settings: str, told: str) -> None:
-    """What it says of indexes and proxies counts."""
-    (two.root / "pip.conf").write_text(settings)
+def test_a_configuration_of_pip_that_cannot_be_read_is_told(two: Workspace, python: Path) -> None:
+    """It is not taken for none: the index is in there."""
+    (two.root / "pip.conf").write_text("target\n")
     run = install(two, python, PIP_CONFIG_FILE=str(two.root / "pip.conf"))
-    assert (run.status, run.error, installed(python)) == (1, told, {})
+    assert (run.status, run.error, installed(python)) == (1, "pip of <root>/env/bin/python does not run", {})
     assert "-m pip config " in run.stderr.rpartition("hint: ")[2]
+
+
+def test_a_setting_of_pip_to_install_elsewhere_has_no_effect(two: Workspace, python: Path) -> None:
+    settings = "[global]\nuser = true\n[install]\nprefix = aside\ntarget = aside\ndry-run = true\n"
+    (two.root / "pip.conf").write_text(settings)
+    told(install(two, python, PIP_CONFIG_FILE=str(two.root / "pip.conf")))
+    assert installed(python) == {"base": "1.0", "top": "1.0"}
+    assert not (two.root / "aside").exists()
 
 
 # --- bytes that are not the lock's

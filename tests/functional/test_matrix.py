@@ -18,7 +18,7 @@ from resolver.config.grid import load_grid
 from resolver.files import json_text
 from resolver.report.matrix import read_matrix
 from tests import matrix_page
-from tests.functional.workspace import COMMAND, NOBODY_THERE, UNREACHABLE, Content, Workspace, row
+from tests.functional.workspace import COMMAND, NOBODY_THERE, UNREACHABLE, Content, Workspace, row, wait_until
 
 GRID = """\
 package = "plugin"
@@ -145,6 +145,23 @@ def test_a_killed_process_and_an_interrupted_run_lose_nothing(gridded: Workspace
     assert gridded.finish(second).status == 0
     assert (gridded.root / "matrix.json").read_bytes() == whole
     assert not (gridded.root / "matrix.json.part").exists()
+
+
+def test_of_two_runs_at_once_one_solves_and_no_cell_is_there_twice(gridded: Workspace) -> None:
+    journal = gridded.root / "matrix.json.part"
+    first = gridded.start("matrix", "--jobs", "1")
+    wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > 1, first)
+    first.send_signal(signal.SIGSTOP)
+    second = gridded.finish(gridded.start("matrix", "--jobs", "1"))
+    assert (second.status, second.error) == (2, "another run solves this matrix")
+    assert "\n  at matrix.json.part\n" in second.stderr
+    first.kill()
+    first.communicate()
+    journal.write_bytes(journal.read_bytes() + journal.read_bytes().partition(b"\n")[2] + b'{"cell": {"rel')
+    assert gridded.run("matrix", "--jobs", "1").status == 0
+    names = [cell["name"].replace("-a2-aarch64", "") for cell in matrix(gridded)["cells"]]
+    assert sorted(names) == sorted(CELLS)
+    assert not journal.exists()
 
 
 def test_offline_it_uses_the_cache_and_then_the_snapshot(gridded: Workspace) -> None:

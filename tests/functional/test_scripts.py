@@ -177,7 +177,7 @@ def test_no_text_of_a_lock_runs_whether_or_not_something_else_would_refuse_it(st
     }
     for path in ("verify.py", "locks/x", *stage_files(lock)):
         (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text("a==1" if path.endswith(".txt") else "print('found\\t1')")
+        (tmp_path / path).write_text("a==1" if path.endswith(".txt") else "print('word=1\\0')")
     for name in ("install.sh", "activate.sh", "bundle.sh"):
         (tmp_path / name).write_text(texts[name])
         subprocess.run(["bash", "-n", name], cwd=tmp_path, check=True)

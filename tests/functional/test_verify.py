@@ -148,6 +148,7 @@ demo for here
   distributions  ok       5, as locked
   files          ok       32 present with the right size, 22 compared by hash
   collisions     ok       none
+  unowned        ok       every module belongs to a distribution
   requirements   ok       pip check reports only problems that the lock expects (1)
   imports        ok       torch, base
   starts         ok       imported 3 modules, loaded 0 commands
@@ -185,7 +186,18 @@ def test_json_is_one_object_with_every_group_and_code(machine: Machine) -> None:
     keys = {"schema", "language", "status", "stack", "target", "python", "wrong", "warnings", "ended", "groups"}
     assert answer.keys() == keys
     assert (answer["status"], answer["wrong"], answer["warnings"], answer["ended"]) == ("differs", 2, 0, False)
-    names = ("machine", "python", "cann", "hdk", "soc", "distributions", "files", "collisions", "requirements")
+    names = (
+        "machine",
+        "python",
+        "cann",
+        "hdk",
+        "soc",
+        "distributions",
+        "files",
+        "collisions",
+        "strays",
+        "requirements",
+    )
     states = {group["name"]: group["state"] for group in answer["groups"]}
     assert states == {**dict.fromkeys((*names, "starts", "npu"), "ok"), "files": "wrong", "imports": "wrong"}
     findings = {row["code"]: row for group in answer["groups"] for row in group["findings"]}

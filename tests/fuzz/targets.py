@@ -59,6 +59,7 @@ from resolver.model.problem import PYPI, Binding, Index, Indexes
 from resolver.model.release import Archive, CoreMetadata, File
 from resolver.model.repository import Direct
 from resolver.model.target import Target as Machine
+from resolver.owned_folder import OwnedFolder
 from resolver.report import render
 from resolver.resolve.needs import requirements_file
 from tests.datacatalog import DataCatalog
@@ -338,12 +339,13 @@ def manifest(content: bytes) -> None:
     (place / "conflict.json").write_bytes(content)
     assert all(isinstance(one, str) for one in folder.report_inputs(place))
     (place / bundle.MANIFEST).write_bytes(content)
-    found = bundle.read(place)
-    assert found is not None
-    for row in bundle.rows_of(found):
-        assert (place / row.path).resolve().is_relative_to(place.resolve())
-    bundle.mismatches(place, found)
-    bundle.left_over(place, found, ())
+    with OwnedFolder.open(place) as owned:
+        found = bundle.read(owned)
+        assert found is not None
+        for row in bundle.rows_of(found):
+            assert (place / row.path).resolve().is_relative_to(place.resolve())
+        bundle.mismatches(owned, found)
+        bundle.left_over(owned, found, ())
 
 
 def pip_config(content: bytes) -> None:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import venv
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+
+from resolver.pip import pip_environment
+from tests.functional.machine import site_packages
+from tests.functional.test_install_pip import lock_of_older_pin, run_header_commands
+from tests.functional.workspace import Workspace
+from tests.loopback import LoopbackIndex
 
 pytestmark = pytest.mark.live
 
@@ -50,3 +59,20 @@ def test_what_a_lock_pins_starts(stack: str) -> None:
     """The locks of a stack, as far as this machine has wheels and Pythons for them."""
     run = subprocess.run([sys.executable, "-m", "tests.audit", stack], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("requirement", ["pip==22.0", "pip"], ids=["oldest", "newest"])
+def test_header_command_with_other_pips(tmp_path: Path, index: LoopbackIndex, requirement: str) -> None:
+    """The oldest pip that requirements.txt promises its command for, and the newest."""
+    index.pages = "negotiate"  # the oldest reads HTML alone
+    workspace = Workspace(tmp_path / "work", index)
+    lock_of_older_pin(workspace)
+    venv.create(tmp_path / "env", with_pip=True, symlinks=True)
+    python = tmp_path / "env" / "bin" / "python"
+    command = [str(python), "-I", "-m", "pip", "install", "--quiet", "--upgrade", requirement]
+    subprocess.run(command, env=pip_environment(str(python), os.environ), check=True)
+    run = run_header_commands(workspace, python)
+    assert run.status == 0, run
+    found = {one.name: one.version for one in metadata.distributions(path=[str(site_packages(python))])}
+    assert {"base": "1.0", "fast": "1.0", "top": "1.0"}.items() <= found.items()
+    assert requirement == "pip" or found["pip"] == "22.0"

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from resolver import files
 from resolver.lock import bundle, folder
+from resolver.owned_folder import OwnedFolder
 
 LOCK = {"lock.toml": "format = 1\n", "install.sh": "#!/bin/bash\n", "stages/1.txt": "demo==1.0\n"}
+
+
+def _path_of(descriptor: int) -> Path:
+    return Path(f"/proc/self/fd/{descriptor}").readlink()
 
 
 class Disk:
@@ -29,28 +32,25 @@ class Disk:
         self._renamed: set[Path] = set()
         self.unsafe: list[str] = []
         self.renamed = 0
-        fsync, rename, replace, remove = os.fsync, Path.rename, Path.replace, shutil.rmtree
+        fsync, replace, remove = os.fsync, os.replace, OwnedFolder.remove_tree
 
         def synced(handle: int) -> None:
             fsync(handle)
             self._kept[os.fstat(handle).st_ino] = self._of_handle(handle)
 
-        def moved(move: Callable[[Path, Path], Path]) -> Callable[[Path, Path], Path]:
-            def run(path: Path, to: Path) -> Path:
-                self.before_renaming(path, to)
-                return move(path, to)
+        def replaced(path: str, to: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
+            self.before_renaming(_path_of(src_dir_fd) / path, _path_of(dst_dir_fd) / to)
+            replace(path, to, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
 
-            return run
-
-        def removed(path: Path, **rest: Any) -> None:
-            if Path(path).exists():
+        def removed(owned: OwnedFolder, name: str) -> None:
+            path = owned.path / name
+            if path.exists():
                 self.unsafe += [f"{one} before {path} goes" for one in self._renamed if not self.lasts(one)]
-            remove(path, **rest)
+            remove(owned, name)
 
         patch.setattr(os, "fsync", synced)
-        patch.setattr(Path, "rename", moved(rename))
-        patch.setattr(Path, "replace", moved(replace))
-        patch.setattr(shutil, "rmtree", removed)
+        patch.setattr(os, "replace", replaced)
+        patch.setattr(OwnedFolder, "remove_tree", removed)
 
     def before_renaming(self, path: Path, to: Path) -> None:
         self.renamed += 1
@@ -83,15 +83,15 @@ class Disk:
 def test_a_lock_is_the_old_one_or_the_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanges: bool) -> None:
     place = tmp_path / "locks" / "demo" / "there"
     kept = Disk(monkeypatch)
-    exchange = folder._exchange
+    exchange = OwnedFolder.exchange
 
-    def exchanged(one: Path, other: Path) -> bool:
+    def exchanged(owned: OwnedFolder, one: str, other: str) -> bool:
         if not exchanges:
             return False
-        kept.before_renaming(one, other)
-        return exchange(one, other)
+        kept.before_renaming(owned.path / one, owned.path / other)
+        return exchange(owned, one, other)
 
-    monkeypatch.setattr(folder, "_exchange", exchanged)
+    monkeypatch.setattr(OwnedFolder, "exchange", exchanged)
     folder.replace({place: LOCK})
     kept.require(tmp_path, tmp_path / "locks", place.parent, place, place / "stages")
     (place / "notes").mkdir()
@@ -115,7 +115,8 @@ def test_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wheel.parent.mkdir()
     wheel.write_bytes(b"1")
     row = bundle.BundledFile(path="sources/demo.bundle", sha256="", size=1, pins=(), locks=())
-    bundle.write(tmp_path, [], [row], {"locks/demo/there/install.sh": "#!/bin/bash\n"}, [])
+    with OwnedFolder.open(tmp_path) as owned:
+        bundle.write(owned, [], [row], {"locks/demo/there/install.sh": "#!/bin/bash\n"}, [])
     kept.require(tmp_path, wheel.parent, tmp_path / "locks" / "demo" / "there", tmp_path / bundle.MANIFEST)
 
 
@@ -123,10 +124,14 @@ def test_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_folders_that_cannot_be_synced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str, raised: bool
 ) -> None:
-    def refuse(path: Path) -> None:
-        raise OSError(getattr(errno, number), "refused")
+    sync = os.fsync
 
-    monkeypatch.setattr(files, "sync", refuse)
+    def refuse(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(getattr(errno, number), "refused")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", refuse)
     if raised:
         with pytest.raises(OSError, match="refused"):
             files.write(tmp_path / "a", b"1")

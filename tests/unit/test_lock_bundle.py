@@ -9,6 +9,7 @@ import pytest
 
 from resolver.errors import InputError
 from resolver.lock.bundle import BundledFile, BundledLock, Manifest, is_inside, merged, mismatches, write
+from resolver.owned_folder import OwnedFolder
 
 
 def served(stack: str) -> BundledLock:
@@ -43,10 +44,11 @@ def test_of_an_earlier_bundle_the_other_locks_stay() -> None:
     [(b"whole", None), (b"whol", "bundle.file-content"), (b"hole ", "bundle.file-content"), (None, "bundle.file-gone")],
 )
 def test_a_file_is_there_whole_or_it_is_told(content: bytes | None, fault: str | None, tmp_path: Path) -> None:
-    manifest = write(tmp_path, [served("one")], [entry(b"whole", "one")], {}, [])
-    if content is not None:
-        (tmp_path / "a-1.whl").write_bytes(content)
-    assert [one.code for one in mismatches(tmp_path, manifest)] == ([] if fault is None else [fault])
+    with OwnedFolder.open(tmp_path) as owned:
+        manifest = write(owned, [served("one")], [entry(b"whole", "one")], {}, [])
+        if content is not None:
+            (tmp_path / "a-1.whl").write_bytes(content)
+        assert [one.code for one in mismatches(owned, manifest)] == ([] if fault is None else [fault])
 
 
 def test_a_path_is_inside_or_leads_elsewhere_or_is_too_long() -> None:

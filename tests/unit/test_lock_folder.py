@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from resolver.errors import InputError
 from resolver.lock import file, folder
 from resolver.report import render
 
@@ -79,3 +80,26 @@ def test_nothing_is_written_through_a_link_with_a_temporary_name(tmp_path: Path)
     assert (_files(here), list(here.parent.iterdir())) == (set(LOCKS["small"]), [here])
     assert _files(other) == {"conflict.md"}
     assert (other / "conflict.md").read_text() == "of somebody else"
+
+
+def test_nothing_is_written_through_a_linked_folder_of_a_stack(tmp_path: Path) -> None:
+    locks, other = tmp_path / "locks", tmp_path / "other"
+    locks.mkdir()
+    (other / ".theirs.old").mkdir(parents=True)
+    (locks / "demo").symlink_to(other)
+    for write in (lambda path: folder.replace({path: LOCKS["small"]}), lambda path: folder.add(path, {"a": "b"})):
+        with pytest.raises(InputError) as caught:
+            write(locks / "demo" / "here")
+        assert caught.value.why == "`demo` is a link, which is not followed"
+    folder.recover(locks / "demo" / "theirs")
+    assert [path.name for path in other.iterdir()] == [".theirs.old"]
+
+
+def test_a_report_is_not_written_through_a_linked_folder(tmp_path: Path) -> None:
+    here, other = tmp_path / "locks" / "here", tmp_path / "other"
+    other.mkdir()
+    here.parent.mkdir()
+    here.symlink_to(other)
+    with pytest.raises(InputError):
+        folder.add(here, {"conflict.md": "no"})
+    assert _files(other) == set()

@@ -12,6 +12,15 @@
 set +o posix  # where sh is bash; before 5.1 it would not read what follows
 set -euo pipefail
 
+# pip reads PIP_EXTRA-INDEX-URL, too, which bash passes on and cannot unset
+unnameable=()
+while IFS= read -r -d '' variable; do
+    case ${variable%%=*} in PIP_*[!A-Za-z0-9_]*) unnameable+=(-u "${variable%%=*}") ;; esac
+done < <(env -0)
+if [ -n "${unnameable[*]-}" ] && [ -n "${BASH_SOURCE[0]-}" ]; then
+    exec env "${unnameable[@]}" bash "${BASH_SOURCE[0]}" "$@"
+fi
+
 at=0; case ${LC_ALL:-${LC_MESSAGES:-${LANG-}}} in [zZ][hH]*[uU][tT][fF]*8*) at=1 ;; esac
 languages=(en zh)
 lang=${languages[at]}
@@ -125,24 +134,31 @@ sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.pr
     refuse "${python} is not in a virtual or conda environment" "create one: ${python} -m venv env && . env/bin/activate; or pass --system" \
         "${python} 不在虚拟环境或 conda 环境中" "请建立环境：${python} -m venv env && . env/bin/activate；或加上 --system"
 fi
-# unset settings of pip that would change what is installed
-unset PIP_PYTHON PIP_GROUP PIP_BUILD_CONSTRAINT PIP_UPLOADED_PRIOR_TO PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
-    PIP_IMPLEMENTATION PIP_CONSTRAINT PIP_REQUIREMENT PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_NO_BINARY \
-    PIP_ONLY_BINARY PIP_PRE PIP_REQUIRE_HASHES PIP_DRY_RUN PIP_REPORT PIP_IGNORE_INSTALLED
-export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+# Every pip that is started from here on, by a build as well, has no configuration file, and of its settings only those
+# that say how an index is reached: address, proxy, certificates, time limits, cache. Each stage names its own index.
+settings=()
 if ! "$python" -I -c 'import pip' 2>/dev/null; then
     refuse "${python} has no pip" "${python} -m ensurepip" \
         "${python} 没有 pip" "${python} -m ensurepip"
-elif ! settings=$("$python" -I -m pip config list); then
-    refuse "pip of ${python} does not run" "see above; ${python} -m pip config debug lists its configuration files" \
-        "${python} 的 pip 无法运行" "见上文；${python} -m pip config debug 会列出它的配置文件"
 else
-    elsewhere=$(sed -n "s/^\(\(global\|install\)\.\(target\|prefix\|root\|python\)\)=.*/\1/p; \
-s/^\(\(global\|install\)\.\(user\|dry-run\)\)='\(1\|y\|yes\|t\|true\|on\)'$/\1/Ip" <<<"$settings")
-    [ -z "$elsewhere" ] ||
-        refuse "a setting in pip's own configuration would install packages somewhere else: ${elsewhere//$'\n'/, }" "remove it: ${python} -m pip config unset ${elsewhere%%$'\n'*}; ${python} -m pip config debug lists the configuration files" \
-        "pip 自身的配置中有一项设置，会使软件包不安装到这里：${elsewhere//$'\n'/, }" "请去掉它：${python} -m pip config unset ${elsewhere%%$'\n'*}；${python} -m pip config debug 会列出配置文件"
+    while IFS= read -r -d '' setting; do
+        settings+=("$setting")
+    done < <("$python" -I "$here/verify.py" --pip-settings)
+    [ -n "${settings[*]-}" ] || [ "$found" != 3.11 ] ||
+        refuse "pip of ${python} does not run" "see above; ${python} -m pip config debug lists its configuration files" \
+        "${python} 的 pip 无法运行" "见上文；${python} -m pip config debug 会列出它的配置文件"
 fi
+unset "${!PIP_@}"
+export PIP_CONFIG_FILE=/dev/null ${settings[@]+"${settings[@]}"}
+
+# A folder with one of these characters can be no part of PATH, and pip takes what follows for a marker
+case $(readlink -f -- "${TMPDIR:-/tmp}" || true) in
+    *[:\;[:cntrl:]]*)
+        tell "$warning" "temporary files are not put into ${TMPDIR}, as neither PATH nor pip can have \`:\` or \`;\` in the name of a folder; they are put into /tmp" "set TMPDIR to a folder without these characters in its path" \
+        "临时文件不放在 ${TMPDIR}：PATH 和 pip 都不允许目录名中含有 \`:\` 或 \`;\`；改放在 /tmp" "请将 TMPDIR 设为路径中不含这些字符的目录"
+        export TMPDIR=/tmp
+        ;;
+esac
 
 # What verify.py will tell at the end of the machine, CANN, driver and SoC: a line for each thing that is wrong, or fine
 machine=()
@@ -228,8 +244,10 @@ printf '%s\n' ${machine[@]+"${machine[@]}"} "Python: $found ($python)"
 # Where pip finds the files of a requirements file: only in the wheelhouse, otherwise on its own index
 sources_of() { # requirements file
     sources=()
+    nested=() # for a pip that a build starts, which inherits no option: it finds no index, or that of pip's settings
     if [ -n "$wheelhouse" ]; then
         sources=(--no-index --find-links "$wheelhouse")
+        nested=(PIP_NO_INDEX=1)
     fi
 }
 
@@ -295,6 +313,10 @@ install_wheels() { # Python, requirements files: a pip for each
         watched "$file" "$1" -I -m pip install --no-deps --only-binary :all: --require-hashes \
             ${sources[@]+"${sources[@]}"} -r "$here/$file"
     done
+}
+
+run_at() { # folder, command
+    if [ "$dry_run" = yes ]; then run cd "$1"; "${@:2}"; else (cd "$1" && "${@:2}"); fi
 }
 
 # CMake and other build tools use these variables to find Python before they look on PATH
@@ -444,10 +466,6 @@ EOF
         "${2} 中没有符合 ${1} 的行" "锁文件预期有这样一行；请重新锁定"
 }
 
-run_at() { # folder, command
-    if [ "$dry_run" = yes ]; then run cd "$1"; "${@:2}"; else (cd "$1" && "${@:2}"); fi
-}
-
 not_built() { # distribution and version that the build made, those of the lock
     fail "the build produced ${1}, but the lock has ${2}" "" \
         "构建得到的是 ${1}，而锁文件中是 ${2}" ""
@@ -539,36 +557,138 @@ EOF
     run "$python" -I -m pip uninstall -y "$1"
 }
 
-# Removes what a killed pip left: `~ame` folders of what it was removing, about which it would warn from then on, and
-# the records of what it had not finished installing. pip writes RECORD last, with INSTALLER in it. If the records stayed,
-# pip would take such a distribution for installed, although its scripts may be missing.
-sweep() { # requirements files
+# Undoes what a killed pip left. pip puts what it removes aside as `~ame`, its record first and the files after it, and
+# writes RECORD last of what it installs, with INSTALLER in it. Killed in between, it leaves files that no record has:
+# new ones would be installed over them, and modules that the new release lacks would stay importable. So first every
+# file goes that a record put aside, or an unfinished one, names, as pip would have removed it; then the record itself.
+sweep() { # names of what must not be installed, requirements files
     local told
     told=$(say "removing %s, left behind by an interrupted pip" "删除 %s，它是中断的 pip 留下的")
-    "$python" -I - "$told" "$@" <<'EOF'
-import glob, os, re, shutil, sys, sysconfig
+    "$python" -I - "$told" "$@" <<'PYTHON'
+import csv, glob, os, re, shutil, sys, sysconfig
 
-ours = set()
-told, *paths = sys.argv[1:]
+told, absent, *paths = sys.argv[1:]
+ours = set(absent.split())
 for path in paths:
-    ours.update(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==", open(path, encoding="utf-8").read()))
-for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}):
-    for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*"))):
-        name = os.path.basename(path)
-        left = name.startswith("~")
-        if name.endswith(".dist-info") and re.sub(r"[-_.]+", "-", name[:-10].rpartition("-")[0]).lower() in ours:
+    with open(path, encoding="utf-8") as file:
+        ours.update(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==", file.read()))
+prefix = os.path.realpath(sys.prefix) + os.sep
+real_paths = {}
+
+
+class Record:
+    """The record of a distribution, or what is left of it, in a folder whose name may begin with `~`."""
+
+    def __init__(self, folder, entry):
+        self.folder, self.path, self.name = folder, os.path.join(folder, entry), entry
+        self.rows = None
+        try:
+            with open(os.path.join(self.path, "RECORD"), encoding="utf-8", errors="replace", newline="") as file:
+                self.rows = [row[0] for row in csv.reader(file) if row]
+        except (OSError, csv.Error):
+            pass
+        for row in self.rows or ():
+            if row.endswith(".dist-info/RECORD") and row.count("/") == 1:
+                self.name = row.partition("/")[0]  # from before it was put aside
+        project = self.name[: -len(".dist-info")].rpartition("-")[0]
+        self.is_ours = re.sub(r"[-_.]+", "-", project).lower() in ours
+        self.is_aside = entry.startswith("~")
+        if self.is_aside and self.rows is None:  # pip had done with it, and was removing it
+            self.is_ours = True
+        if self.rows is None:  # another installer's way
+            self.is_whole = os.path.exists(os.path.join(self.path, "INSTALLER"))
+        else:
+            self.is_whole = any(row.endswith(".dist-info/INSTALLER") for row in self.rows)
+
+    def files(self):
+        for row in self.rows or ():
+            path = os.path.normpath(os.path.join(self.folder, row))
+            parent = os.path.dirname(path)
+            if parent not in real_paths:
+                real_paths[parent] = os.path.realpath(parent)
+            real = os.path.join(real_paths[parent], os.path.basename(path))
+            if real.startswith(prefix):  # pip removes nothing outside of the environment
+                yield real
+
+    def packages(self):
+        """The folders beside its own that it has files in."""
+        names = {row.partition("/")[0] for row in self.rows or () if "/" in row}
+        return {name for name in names if name not in ("..", "", self.name)}
+
+
+def of(entry):
+    """Whether a record that pip put aside is this entry, or has files in what was put aside as this entry."""
+    ending = entry.lstrip("-~.=%0123456789")  # what pip begins such a name with
+
+    def is_of(record):
+        if not record.is_aside:
+            return False
+        names = record.packages()
+        return record.path.endswith(os.sep + entry) or any(len(n) == len(entry) and n.endswith(ending) for n in names)
+
+    return is_of
+
+
+def remove(path):
+    print(told % path)
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    else:
+        os.remove(path)
+
+
+def remove_file(path):
+    """Remove a file with what Python compiled of it, and the folders that are empty then."""
+    stem, ending = os.path.splitext(path)
+    compiled = os.path.join(os.path.dirname(path), "__pycache__", glob.escape(os.path.basename(stem)) + ".*.pyc")
+    for name in [path, *(glob.glob(compiled) if ending == ".py" else ())]:
+        try:
+            os.remove(name)
+        except OSError:  # pip has removed it, or a folder is in its place
+            pass
+    for folder in (os.path.join(os.path.dirname(path), "__pycache__"), os.path.dirname(path)):
+        while folder.startswith(prefix) and folder not in folders:
             try:
-                with open(os.path.join(path, "RECORD"), encoding="utf-8", errors="replace") as file:
-                    left = ".dist-info/INSTALLER," not in file.read()
+                os.rmdir(folder)
             except FileNotFoundError:
-                left = not os.path.exists(os.path.join(path, "INSTALLER"))  # else another installer's way
-        if left:
-            print(told % path)
-            if os.path.isdir(path) and not os.path.islink(path):
-                shutil.rmtree(path)
-            else:
-                os.remove(path)
-EOF
+                pass
+            except OSError:  # something else is in it
+                break
+            folder = os.path.dirname(folder)
+
+
+folders = {os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib", "scripts")}
+for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}):
+    entries = sorted(os.listdir(folder))
+    records = [Record(folder, entry) for entry in entries if entry.endswith(".dist-info")]
+    whole = [record for record in records if record.is_whole and not record.is_aside]
+    unfinished = [record for record in records if record.is_ours and record not in whole]
+    # a new release that is there in whole was installed after all of the old one had been put aside
+    names = {record.name[: -len(".dist-info")].rpartition("-")[0] for record in whole}
+    gone = [record for record in unfinished if record.name[: -len(".dist-info")].rpartition("-")[0] not in names]
+    kept = {path for record in whole for path in record.files()} if gone else set()
+    for record in gone:
+        for path in sorted(set(record.files()) - kept):
+            if os.path.dirname(path) != os.path.realpath(record.path):
+                remove_file(path)
+    # what pip put aside inside of packages, such as `demo/~ub`, and what Python was compiling when it was killed
+    packages = {name for record in whole + gone if record.is_ours for name in record.packages()}
+    for package in sorted(packages):
+        for parent, inner, names in os.walk(os.path.join(folder, package)):
+            for name in sorted(name for name in inner if name.startswith("~")):
+                inner.remove(name)
+                remove(os.path.join(parent, name))
+            if os.path.basename(parent) == "__pycache__":
+                for name in names:
+                    if re.search(r"\.pyc\.[0-9]+$", name):
+                        os.remove(os.path.join(parent, name))
+    # the records last: with them, this can be done again
+    strangers = [record for record in records if not record.is_ours]
+    aside = [entry for entry in entries if entry.startswith("~") and not any(map(of(entry), strangers))]
+    for path in sorted({os.path.join(folder, entry) for entry in aside} | {record.path for record in unfinished}):
+        if os.path.lexists(path):
+            remove(path)
+PYTHON
 }
 
 stage() { # number, title in each language, requirements files: true where something is to be done
@@ -617,7 +737,7 @@ EOF
 if [ "$dry_run" = no ]; then
     trap interrupted INT
     reserve
-    sweep "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt"
+    sweep triton "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt"
 fi
 
 # triton must not be installed: triton and triton-ascend both install a package named `triton`. triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either one deletes files of both. Up to triton-ascend 3.2.0 they must therefore not be in the same environment. On x86_64, torch from PyPI and xgrammar require triton; the guides uninstall it by hand. (triton-ascend-owns-triton)
@@ -633,19 +753,20 @@ if stage 2 'arctic-inference, built from source in a separate environment' 'arct
     prepare_builder build-requirements.txt
     # with PIP_REQUIRE_HASHES or PIP_NO_INDEX set, a pip that a build calls downloads nothing either
     sources_of stages/2.txt
-    build_in "$builder" PIP_REQUIRE_HASHES=1 "$with" -I -m pip download --no-deps \
+    build_in "$builder" PIP_REQUIRE_HASHES=1 \
+        ${nested[@]+"${nested[@]}"} "$with" -I -m pip download --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --require-hashes --dest "$scratch/archives-2" \
         ${sources[@]+"${sources[@]}"} -r "$here/stages/2.txt" ||
         fail "the source archives of stage 2 could not be downloaded, or their metadata could not be read" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
         "第 2 阶段的源码包无法取得，或无法读出它们是什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
     if [ "$dry_run" = no ]; then
         for archive in "$scratch/archives-2"/*; do
-            asked=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
+            tools=$(build_in "$builder" PIP_NO_INDEX=1 "$with" -I -c "$asks_beyond" "$archive") ||
                 fail "cannot determine what the build of ${archive##*/} requires" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
         "无法得知构建 ${archive##*/} 需要什么" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
-            [ -z "$asked" ] ||
-                fail "the build of ${archive##*/} requires tools that are not in the lock: ${asked}" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
-        "构建 ${archive##*/} 需要锁文件没有写明的工具：${asked}" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
+            [ -z "$tools" ] ||
+                fail "the build of ${archive##*/} requires tools that are not in the lock: ${tools}" "see above; nothing is downloaded that is not in the lock: add the tool to build-requires of a metadata fact" \
+        "构建 ${archive##*/} 需要锁文件没有写明的工具：${tools}" "见上文；锁文件没有写明的东西一律不下载：请在一条 metadata 事实的 build-requires 中写明该工具"
         done
     fi
     build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
@@ -675,7 +796,7 @@ fi
 if stage 7 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/7.txt"; then
     sources_of stages/7.txt
     build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.18.0 PIP_REQUIRE_HASHES=1 \
-        "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \
+        ${nested[@]+"${nested[@]}"} "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \
         --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/7.txt"
 fi
 

@@ -12,6 +12,7 @@ differs, 2 invalid command. The contents of the lock are at the end of this file
 from __future__ import annotations
 
 import argparse
+import ast
 import base64
 import configparser
 import csv
@@ -44,6 +45,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from email.parser import HeaderParser
 from functools import total_ordering
+from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -51,6 +53,103 @@ if sys.version_info < (3, 8):
     sys.stderr.write("error: this is Python %d.%d, but the lock is for 3.11\n" % sys.version_info[:2])
     sys.stderr.write("hint: run verify.py with the Python of the environment, or pass its path\n")
     sys.exit(1)
+
+
+# --- pip
+#
+# The one way in which pip is started: with those of its settings that say how an index is reached, and no others.
+#
+# pip's configuration files and PIP_* variables can add indexes, folders of files, requirements, even projects to build
+# (`[wheel] editable`). None of these is named by a lock. So pip runs without configuration files, and without a variable
+# of its own except for the allowed settings, which pip itself is asked for (`pip config list`).
+#
+# Standard library only, as verify.py contains this module.
+
+# The settings that are followed. Each is an option of `pip install`.
+ALLOWED_SETTINGS = (
+    "index-url",
+    "proxy",
+    "cert",
+    "client-cert",
+    "timeout",
+    "retries",
+    "cache-dir",
+    "no-cache-dir",
+    "trusted-host",
+)
+# Other names of these options in pip.
+_OTHER_NAMES = {"pypi-url": "index-url", "default-timeout": "timeout"}
+# The sections that count for `pip install`, the highest precedence last. The last one stands for PIP_* variables.
+PIP_SECTIONS = ("global", "install", ":env:")
+
+_PIP_PREFIX = "PIP_"
+_NO_FILES = {"PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+# What would change the list, or the file that it is made from, if a configuration file says so.
+_PLAIN_LIST = {f"PIP_{name}": "0" for name in ("QUIET", "VERBOSE", "USER", "GLOBAL", "SITE")}
+# pip then does not start again as the interpreter that its `python` setting names.
+_AS_STARTED = {"_PIP_RUNNING_IN_SUBPROCESS": "1"}
+_LISTED_SETTING = re.compile(r"(global|install|:env:)\.([a-z0-9-]+)=(['\"].*)")
+
+
+def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return the values of the allowed settings by name, from those of pip's sections.
+
+    As in pip, an empty value counts as none.
+    """
+    settings: dict[str, str] = {}
+    for section in PIP_SECTIONS:
+        for name, value in sections.get(section, {}).items():
+            setting = _OTHER_NAMES.get(name, name)
+            if value and setting in ALLOWED_SETTINGS:
+                settings[setting] = value
+    return settings
+
+
+def listed_settings(listed: str) -> dict[str, dict[str, str]]:
+    """Return the settings by section in what `pip config list` prints: a line `section.name='value'` for each."""
+    sections: dict[str, dict[str, str]] = {}
+    for line in listed.splitlines():
+        match = _LISTED_SETTING.fullmatch(line)
+        if match is not None:
+            sections.setdefault(match[1], {})[match[2]] = ast.literal_eval(match[3])
+    return sections
+
+
+def without_pip_settings(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for a pip that follows no setting at all."""
+    others = {name: value for name, value in environ.items() if not name.startswith(_PIP_PREFIX)}
+    return {**others, **_NO_FILES}
+
+
+def pip_variables(python: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the PIP_* variables for this interpreter's pip, the only ones that it may have.
+
+    Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read a file of its configuration;
+    it has then written why to stderr.
+    """
+    asking = {**environ, **_PLAIN_LIST, **_AS_STARTED, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    command = [python, "-I", "-m", "pip", "config", "list"]
+    done = subprocess.run(command, env=asking, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)  # noqa: S603
+    settings = allowed_settings(listed_settings(done.stdout.decode("utf-8", "surrogateescape")))
+    named = {_PIP_PREFIX + name.upper().replace("-", "_"): value for name, value in settings.items()}
+    return {**_NO_FILES, **named}
+
+
+def pip_environment(python: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for this interpreter's pip; `pip_variables` says what it raises."""
+    return {**without_pip_settings(environ), **pip_variables(python, environ)}
+
+
+def print_pip_variables() -> int:
+    """Write `NAME=value` of each variable, ended by a zero byte, for install.sh; return the exit status."""
+    try:
+        variables = pip_variables(sys.executable, os.environ)
+    except (OSError, subprocess.CalledProcessError):
+        return 1
+    for name, value in variables.items():
+        sys.stdout.buffer.write(os.fsencode(f"{name}={value}\0"))
+    sys.stdout.buffer.flush()
+    return 0
 
 
 # --- system
@@ -644,9 +743,8 @@ def check_requirements(context: CheckContext) -> Group:
 
     Without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge.
     """
-    environ = {key: value for key, value in context.environ.items() if not key.startswith("PIP_")}
-    command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "check"]
-    result = run_program(command, environ, _SECONDS_OF_PIP)
+    command = [sys.executable, "-I", "-m", "pip", "check"]
+    result = run_program(command, without_pip_settings(context.environ), _SECONDS_OF_PIP)
     complaints = result.output.splitlines()
     if result.ending.endswith("No module named pip"):
         return Group("requirements", [Finding("pip-missing", {"python": context.python})])
@@ -1222,6 +1320,134 @@ def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
     """What both have, by the name of its package if it is in one."""
     path = os.path.relpath(rows[0][0].path, owner.root)
     return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)
+
+
+# --- strays
+#
+# Importable files that no distribution owns: of a release before, or put there since.
+#
+# pip removes what a RECORD names. What a killed installation left, or somebody copied, has no RECORD: it stays when its
+# distribution is replaced, and can be imported although the lock does not have it.
+
+_IMPORTABLE = (*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES)
+# What a machine, virtualenv or uv has beside the distributions.
+_OF_ENVIRONMENT = ("sitecustomize.py", "usercustomize.py", "_virtualenv.py")
+_REMOVED_BY_NAME = 20
+
+
+class _Package(NamedTuple):
+    """A folder of modules in site-packages, with the locked distributions that have files in it, sorted."""
+
+    path: str
+    owners: Sequence[str]
+    # Seconds since 1970 when the last of them was installed.
+    installed: float
+
+
+def check_strays(
+    context: CheckContext, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
+) -> Group:
+    """Return what can be imported and belongs to no distribution.
+
+    In a package of a locked distribution, a file from before it was installed is of another release, and wrong; one
+    from later is what a program wrote or somebody added, and only worth a warning, as are modules of their own.
+    """
+    owned = {row.path for rows in records.values() for row in rows}
+    # of these, nobody knows which files they have
+    unknown = {distribution.root for name, distribution in installed.items() if name not in records}
+    findings: list[Finding] = []
+    for package in _packages(context, installed, records):
+        if os.path.dirname(package.path) in unknown and f"{package.path}/__init__.py" not in owned:
+            continue
+        older: list[str] = []
+        newer: list[str] = []
+        for path in _unowned(package.path, owned):
+            (older if _changed(path) < package.installed else newer).append(path)
+        for code, paths in (("file-stale", older), ("file-added", newer)):
+            if paths:
+                findings.append(_finding(context, code, package, paths))
+    roots = {installed[name].root for name in context.lock.pins if name in installed and installed[name].is_ours}
+    if not os.path.isdir(os.path.join(sys.prefix, "conda-meta")):
+        for root in sorted(roots - unknown):
+            modules = sorted(_modules(root, owned))
+            if modules:
+                findings.append(Finding("module-extra", {**list_and_count(modules), "folder": root}))
+    return Group("strays", findings)
+
+
+def _packages(
+    context: CheckContext, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
+) -> Iterator[_Package]:
+    """Yield the packages of locked distributions, without those that the stack rewrites or conda installed."""
+    owners: dict[str, set[str]] = {}
+    left_out: set[str] = set()
+    for name, rows in records.items():
+        distribution = installed[name]
+        is_judged = name in context.lock.pins and distribution.installer != "conda"
+        for package in _top_folders(distribution, rows):
+            owners.setdefault(package, set())
+            if is_judged:
+                owners[package].add(name)
+            if name in context.lock.rewritten:
+                left_out.add(package)
+    for path, names in sorted(owners.items()):
+        if names and path not in left_out and not os.path.islink(path):
+            times = [_changed(os.path.join(installed[name].info, "RECORD")) for name in names]
+            yield _Package(path, sorted(names), max(times))
+
+
+def _top_folders(distribution: Installed, rows: Sequence[RecordRow]) -> set[str]:
+    """Return the folders in site-packages that a distribution has modules in."""
+    start = distribution.root + "/"
+    folders = set()
+    for row in rows:
+        if row.path.startswith(start) and row.path.endswith(_IMPORTABLE):
+            top, inside, _ = row.path[len(start) :].partition("/")
+            if inside:
+                folders.add(start + top)
+    return folders
+
+
+def _unowned(package: str, owned: Set[str]) -> Iterator[str]:
+    """Yield the importable files of a package that nobody owns, sorted."""
+    for folder, inner, names in os.walk(package):
+        inner[:] = sorted(name for name in inner if name != "__pycache__" and not name.startswith("~"))
+        for name in sorted(names):
+            path = f"{folder}/{name}"
+            if name.endswith(_IMPORTABLE) and path not in owned:
+                yield path
+
+
+def _modules(root: str, owned: Set[str]) -> Iterator[str]:
+    """Yield the names in site-packages of modules and packages that nobody owns."""
+    start = root + "/"
+    tops = {path[len(start) :].partition("/")[0] for path in owned if path.startswith(start)}
+    for name in os.listdir(root):
+        path = start + name
+        if name in tops or name in _OF_ENVIRONMENT or os.path.islink(path) or name == "__pycache__":
+            continue
+        is_package = name.isidentifier() and any(_unowned(path, owned))
+        if name.endswith(_IMPORTABLE) or is_package:
+            yield name
+
+
+def _changed(path: str) -> float:
+    """Return when a file was changed last; the beginning of time if there is none."""
+    try:
+        return os.lstat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _finding(context: CheckContext, code: str, package: _Package, paths: Sequence[str]) -> Finding:
+    root = os.path.dirname(package.path)
+    values = {
+        "owners": ", ".join(package.owners),
+        "name": package.owners[0],
+        **list_and_count([os.path.relpath(path, root) for path in paths]),
+    }
+    removal = f"rm {' '.join(map(shlex.quote, paths))}"
+    return Finding(code, values, removal if len(paths) <= _REMOVED_BY_NAME else context.venv_command)
 
 
 # --- modules
@@ -1926,10 +2152,12 @@ WARNINGS = (
     "distribution-conda",
     "distribution-extra",
     "distribution-leftover",
+    "file-added",
     "hdk-file-unreadable",
     "hdk-not-running",
     "hdk-unmet",
     "import-untried",
+    "module-extra",
     "npu-absent",
     "pip-missing",
     "python-shared",
@@ -1953,6 +2181,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     options = _options(arguments, sorted(lock.texts))
     if options.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
         return _become(options.python or sys.executable, file, arguments)
+    if options.pip_settings:
+        return print_pip_variables()
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # what was begun here ends, too
     folder = os.path.dirname(os.path.abspath(file))
@@ -2015,6 +2245,7 @@ def checks(context: CheckContext) -> Iterator[Group]:
     yield check_distributions(context, installed, broken, colliding)
     yield check_files(context, installed, records, unreadable, overwritten)
     yield collisions
+    yield check_strays(context, installed, records)
     yield check_requirements(context)
     if context.lock.imports:
         yield check_imports(context, installed, paths, on_npu=tool.has_npu)
@@ -2074,6 +2305,7 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
     parser.add_argument(
         "--machine", action="store_true", help="print what is wrong with the machine, CANN, driver and SoC, a line each"
     )
+    parser.add_argument("--pip-settings", action="store_true", help="print the variables that pip gets from install.sh")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--lang", choices=languages, help="the language (default: by locale)")
     parser.add_argument(
@@ -2557,6 +2789,13 @@ LOCK = r"""
 "file-unreadable-what": "files of {name} {version} cannot be read: {list} ({count} in all)",
 "file-unreadable-why": "they could not be compared",
 "file-unreadable-mend": "{again}",
+"file-stale-what": "files in the packages of {owners} are of another release: {list} ({count} in all)",
+"file-stale-why": "they were there before the locked release and no distribution has them, so they can be imported although the lock does not have them",
+"file-added-what": "files were added to the packages of {owners}: {list} ({count} in all)",
+"file-added-why": "no distribution has them; a program wrote them after the installation, or somebody did",
+"module-extra-what": "modules in {folder} belong to no distribution: {list} ({count} in all)",
+"module-extra-why": "the lock says nothing about them, and they can be imported",
+"module-extra-mend": "remove them unless you have put them there: an interrupted installation leaves such files, too",
 "collision-what": "{other}, which is not in the lock, installs the same module `{module}` as {owner}: of {count} files that differ, {theirs} are now from {other} and {ours} from {owner}",
 "collision-why": "the one installed last takes effect, and uninstalling either breaks both",
 "collision-order-what": "{other} and {owner} both install the module `{module}`, and {owner} must be installed last: of {count} files that differ, {theirs} are now from {other} and {ours} from {owner}",
@@ -2605,6 +2844,7 @@ LOCK = r"""
 "group-distributions": "distributions",
 "group-files": "files",
 "group-collisions": "collisions",
+"group-strays": "unowned",
 "group-requirements": "requirements",
 "group-imports": "imports",
 "group-starts": "starts",
@@ -2621,6 +2861,7 @@ LOCK = r"""
 "note-files": "{files} present with the right size, {compared} compared by hash",
 "note-files-kept": "{files} present with the right size, {compared} compared by hash; not checked: {kept}, which the stack rewrites",
 "note-collisions": "none",
+"note-strays": "every module belongs to a distribution",
 "note-requirements": "pip check reports no problem",
 "note-requirements-but": "pip check reports only problems that the lock expects ({count})",
 "note-imports": "{list}",
@@ -2764,6 +3005,13 @@ LOCK = r"""
 "file-unreadable-what": "无法读取 {name} {version} 的文件：{list}（共 {count} 个）",
 "file-unreadable-why": "无法比较它们",
 "file-unreadable-mend": "{again}",
+"file-stale-what": "{owners} 的包中有其他版本的文件：{list}（共 {count} 个）",
+"file-stale-why": "它们早于锁定的版本，且不属于任何发行包，因此锁文件中没有的内容仍可被导入",
+"file-added-what": "{owners} 的包中新增了文件：{list}（共 {count} 个）",
+"file-added-why": "它们不属于任何发行包，是安装之后由程序或人写入的",
+"module-extra-what": "{folder} 中有不属于任何发行包的模块：{list}（共 {count} 个）",
+"module-extra-why": "锁文件没有涉及它们，而它们可以被导入",
+"module-extra-mend": "如果不是您放置的，请删除：中断的安装也会留下这样的文件",
 "collision-what": "锁文件之外的 {other} 与 {owner} 都提供模块 `{module}`：在 {count} 个不同的文件中，{theirs} 个现在来自 {other}，{ours} 个来自 {owner}",
 "collision-why": "后安装的一方生效，卸载任何一方都会破坏双方",
 "collision-order-what": "{other} 与 {owner} 都提供模块 `{module}`，且 {owner} 必须最后安装：在 {count} 个不同的文件中，{theirs} 个现在来自 {other}，{ours} 个来自 {owner}",
@@ -2812,6 +3060,7 @@ LOCK = r"""
 "group-distributions": "软件包",
 "group-files": "文件",
 "group-collisions": "冲突",
+"group-strays": "无主文件",
 "group-requirements": "依赖",
 "group-imports": "导入",
 "group-starts": "启动",
@@ -2828,6 +3077,7 @@ LOCK = r"""
 "note-files": "{files} 个文件大小一致，其中 {compared} 个比较了哈希",
 "note-files-kept": "{files} 个文件大小一致，其中 {compared} 个比较了哈希；未检查 {kept}（软件栈会改写它们）",
 "note-collisions": "无",
+"note-strays": "每个模块都属于某个发行包",
 "note-requirements": "pip check 没有报告问题",
 "note-requirements-but": "pip check 只报告了锁文件预期之内的问题（{count} 个）",
 "note-imports": "{list}",

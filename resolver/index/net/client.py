@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeVar
 import httpx
 
 from resolver import address
-from resolver.errors import IndexFailure, Unreachable
+from resolver.errors import IndexFailure, Unreachable, shown_address
 from resolver.index.net.pipconfig import Credentials, PipConfig
 from resolver.index.net.slots import Slots
 from resolver.index.net.transport import ERRORS, NoAnswerError, Transport, no_answer
@@ -214,7 +214,7 @@ class Client:
     async def body(self, response: httpx.Response, limit: int) -> bytes:
         """Read the body of an answer. Raises IndexFailure if it is longer than `limit` bytes, or takes too long."""
         body = BytesIO()
-        where = _for_display(response.extensions["address"])
+        where = shown_address(response.extensions["address"])
         now = asyncio.get_running_loop().time
         until = now() + _WHOLE * self._timeout
 
@@ -348,7 +348,7 @@ async def _limit(seconds: float, why: str) -> AsyncIterator[None]:
 def _unpackable(response: httpx.Response, why: str) -> IndexFailure:
     return IndexFailure(
         "An index sent data that cannot be decompressed.",
-        where=_for_display(response.extensions["address"]),
+        where=shown_address(response.extensions["address"]),
         why=f"{why}.",
         hint="a proxy or mirror may declare the wrong compression; try again or use another index",
     )
@@ -373,7 +373,7 @@ def _require_allowed(urls: list[str]) -> tuple[httpx.URL, Origin]:  # noqa: TID2
         raise _refusal(urls, "Only https is allowed, and plain http only to this machine.")
     # Libraries might read another form of host as a host other than the one that was checked.
     if url.userinfo or not _HOST.fullmatch(sent) or origin.host not in (decoded, sent):
-        raise _refusal(urls, f"It cannot be read: `{without_credentials(origin.host)}` is not a host.")
+        raise _refusal(urls, f"It cannot be read: `{shown_address(origin.host)}` is not a host.")
     return url, origin
 
 
@@ -382,7 +382,7 @@ def _redirect(urls: list[str], location: str) -> str:
     if len(urls) > _MOST_REDIRECTS:
         raise IndexFailure(
             "An index redirects in a loop.",
-            where=_for_display(urls[0]),
+            where=shown_address(urls[0]),
             why=f"There were more than {_MOST_REDIRECTS} redirects.",
             hint="check the address of the index; a proxy or mirror may be set up wrongly",
         )
@@ -404,10 +404,5 @@ def _refusal(urls: list[str], why: str) -> IndexFailure:
 
 def _route(urls: list[str]) -> str:
     """The first and the last of these addresses, for messages."""
-    first, last = _for_display(urls[0]), _for_display(urls[-1])
+    first, last = shown_address(urls[0]), shown_address(urls[-1])
     return first if urls[0] == urls[-1] else f"{first} -> {last}"
-
-
-def _for_display(url: str) -> str:
-    """An address without credentials and query, which may be a signature."""
-    return without_credentials(url).partition("?")[0]

@@ -13,7 +13,6 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import httpx
@@ -24,6 +23,7 @@ from resolver.index.net.client import FILES, IDENTITY_ENCODING, Client
 from resolver.index.net.slots import Slots
 from resolver.index.net.transport import NoAnswerError
 from resolver.model.release import File
+from resolver.owned_folder import OwnedFolder
 
 ENDING: Final = ".part"
 _CHUNK: Final = 1 << 20
@@ -44,12 +44,12 @@ class PartialFile:
     one answer. `ranges`: whether to use range requests. `validators`: of the answer.
     """
 
-    def __init__(self, file: File, folder: Path) -> None:
+    def __init__(self, file: File, folder: OwnedFolder) -> None:
         self.file = file
-        self.path = folder / f"{file.filename}.{file.sha256[:16]}{ENDING}"
-        if self.path.is_symlink():
-            self.path.unlink()  # its target must not be written
-        self._handle = self.path.open("a+b")
+        self.path = folder.path / file.filename  # once it is complete
+        self._folder = folder
+        self._name = f"{file.filename}.{file.sha256[:16]}{ENDING}"
+        self._handle = folder.open_growing(self._name)
         self._digest = hashlib.sha256()
         self.size = 0
         self._handle.seek(0)
@@ -98,7 +98,7 @@ class PartialFile:
         """Rename the complete file."""
         os.fsync(self._handle.fileno())
         self._handle.close()
-        self.path = self.path.replace(self.path.with_name(self.file.filename))
+        self._folder.replace(self._name, self.file.filename)
 
     def close(self, *, keep: bool) -> None:
         """Close it and keep it for the next run, unless it is empty; or remove it."""
@@ -106,7 +106,7 @@ class PartialFile:
             with suppress(OSError):  # a full disk refuses what is buffered once more
                 self._handle.close()
             if not keep or not self.size:
-                self.path.unlink(missing_ok=True)
+                self._folder.remove(self._name)
 
 
 class TransferProgress(NamedTuple):
@@ -121,7 +121,7 @@ class TransferProgress(NamedTuple):
 class Transfer:
     """Saves files in a folder. `report` is called for each piece."""
 
-    def __init__(self, client: Client, folder: Path, report: Callable[[TransferProgress], None]) -> None:
+    def __init__(self, client: Client, folder: OwnedFolder, report: Callable[[TransferProgress], None]) -> None:
         self._client = client
         self._folder = folder
         self._report = report
@@ -150,7 +150,7 @@ class Transfer:
             return failure
         except OSError as error:
             instead = "choose another folder; what was received so far is kept for the next run"
-            raise disk.input_error(error, f"{file.filename} cannot be stored", self._folder, instead) from None
+            raise disk.input_error(error, f"{file.filename} cannot be stored", self._folder.path, instead) from None
         self._count(0, files=1)
         return None
 

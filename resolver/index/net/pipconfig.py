@@ -1,7 +1,7 @@
 """The configuration of pip on this machine and the netrc file, read as by pip.
 
 `pip._internal.configuration` takes 40 ms to import, so its rules are repeated here, and a test compares them with pip's
-own. extra-index-url, find-links and trusted-host are deliberately not followed: they mix names or weaken https.
+own. `resolver/pip` says which settings are followed, here as by install.sh; trusted-host, which weakens https, is not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import netrc
 import os
 import sys
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -20,6 +20,7 @@ import msgspec
 from resolver.errors import InputError
 from resolver.files import is_special
 from resolver.index.parse.address import Origin, Root, origin_of
+from resolver.pip import PIP_SECTIONS, allowed_settings
 
 _TIMEOUT = 15.0  # pip's own
 _TIMEOUTS = (1.0, 600.0)
@@ -40,20 +41,22 @@ class PipConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_pip_config() -> PipConfig:
     """The options of `pip install`: PIP_* variables, then [install], then [global] of pip's files."""
-    options: dict[str, str] = {}
-    settings = _settings(config_files())
     variables = {key[4:]: value for key, value in os.environ.items() if key.startswith("PIP_")}
-    for section in (settings.get("global", {}), settings.get("install", {}), variables):
-        # pip skips an option with an empty value, so that one of lower precedence counts.
-        options |= {_key(key): value for key, value in section.items() if value}
+    sections = {**_settings(config_files()), ":env:": {_key(key): value for key, value in variables.items()}}
+    options = allowed_settings(sections)
     return PipConfig(
-        index_url=options.get("index-url") or options.get("pypi-url") or _default_index(),
+        index_url=options.get("index-url") or _default_index(),
         cert=_file(options.get("cert", "")),
         client_cert=_file(options.get("client-cert", "")),
         proxy=options.get("proxy", ""),
-        timeout=_timeout(options.get("timeout") or options.get("default-timeout") or ""),
-        ignored_options=tuple(option for option in _IGNORED_OPTIONS if option in options),
+        timeout=_timeout(options.get("timeout", "")),
+        ignored_options=tuple(option for option in _IGNORED_OPTIONS if _is_set(option, sections)),
     )
+
+
+def _is_set(option: str, sections: Mapping[str, Mapping[str, str]]) -> bool:
+    """Return whether pip would follow an option."""
+    return any(sections.get(section, {}).get(option) for section in PIP_SECTIONS)
 
 
 def _file(name: str) -> str:
@@ -118,10 +121,15 @@ def _default_index() -> str:
 
 
 class Credentials:
-    """User and password of an index for its own origin, or of netrc for a host. Raises InputError for a bad netrc."""
+    """User and password of an index for its own origin, or of netrc for a host. Raises InputError for a bad netrc.
+
+    An entry of netrc is for the host that it names, and its `default` entry for the hosts of configured indexes alone:
+    whatever else an index links or redirects to is told neither.
+    """
 
     def __init__(self) -> None:
         self._of_indexes: dict[Origin, str] = {}
+        self._hosts: set[str] = set()  # of configured indexes
         self._netrc = _read_netrc()
 
     def remember(self, root: Root) -> None:
@@ -130,6 +138,7 @@ class Credentials:
         If an address has only a user, netrc may have both, as in pip; otherwise the user is a token.
         """
         origin = origin_of(root.url)
+        self._hosts.add(origin.host)
         if root.password or (root.user and not self._of_netrc(origin)):
             self._of_indexes[origin] = _basic(root.user, root.password)
 
@@ -140,7 +149,11 @@ class Credentials:
 
     def _of_netrc(self, origin: Origin) -> str:
         """The entry of netrc for a host; "" if there is none."""
-        entry = self._netrc.authenticators(origin.host) if self._netrc is not None else None
+        if self._netrc is None:
+            return ""
+        entries = dict(self._netrc.hosts)
+        default = entries.pop("default", None)
+        entry = entries.get(origin.host) or (default if origin.host in self._hosts else None)
         return _basic(entry[0], entry[2] or "") if entry else ""
 
 

@@ -34,6 +34,7 @@ from resolver.index.store.file_cache import FileCache, FileHash
 from resolver.model.linkage import Linkage
 from resolver.model.message import Message, message
 from resolver.model.release import Archive, CoreMetadata, File
+from resolver.owned_folder import OwnedFolder
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -303,7 +304,8 @@ class RemoteFiles:
             if self._folder is None:
                 self._folder = TemporaryDirectory(prefix=".ascend-lock-", ignore_cleanup_errors=True)
             folder = mkdtemp(dir=self._folder.name)
-            return await Transfer(self._client, Path(folder), lambda _: None).fetch(file)
+            with OwnedFolder.open(Path(folder)) as owned:
+                return await Transfer(self._client, owned, lambda _: None).fetch(file)
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
             message, hint = f"{file.filename} could not be stored for reading.", "set TMPDIR to another folder"

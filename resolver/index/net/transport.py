@@ -22,9 +22,9 @@ import httpx
 from httpx_aiohttp import AiohttpTransport
 
 from resolver import address
-from resolver.errors import InputError
+from resolver.errors import InputError, shown_address
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.parse.address import WrittenError, has_scheme, is_loopback, split_written, without_credentials
+from resolver.index.parse.address import WrittenError, has_scheme, is_loopback, split_written
 
 # Variables that pip, curl and OpenSSL read; behind a corporate proxy at least one is set.
 _VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
@@ -112,8 +112,8 @@ class Transport(httpx.AsyncBaseTransport):
         return await self._transports[proxy, secure].handle_async_request(request)
 
     def proxy(self, url: str) -> str:
-        """The proxy for an address, without credentials; "" for none."""
-        return without_credentials(self._proxies.of(url))
+        """The proxy for an address, as it may be shown; "" for none."""
+        return shown_address(self._proxies.of(url))
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -159,7 +159,7 @@ def _checked(written: str) -> str:
     url = written if has_scheme(written) else f"http://{written}"
     hint = ""
     try:
-        why = f"`{split_written(url)[1]}` is not a proxy address"
+        why = f"`{shown_address(split_written(url)[1])}` is not a proxy address"
         proxy = httpx.Proxy(address.sendable(url)[0])
         if proxy.url.host and proxy.url.port != 0:
             return url

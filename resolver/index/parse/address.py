@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from resolver import address
-from resolver.errors import InputError
+from resolver.errors import InputError, shown_address
 
 _PORTS = {"https": 443, "http": 80}
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -45,7 +45,7 @@ def origin_of(url: str) -> Origin:
     """The origin of an absolute address. Raises ValueError if it has none."""
     parts = address.split(url)
     if not parts.host:
-        raise ValueError(f"`{without_credentials(url)}` has no host")
+        raise ValueError(f"`{shown_address(url)}` has no host")
     return Origin(parts.scheme, parts.host, parts.port or _PORTS.get(parts.scheme, 0))
 
 
@@ -84,7 +84,7 @@ def is_allowed(where: Origin) -> bool:
 
 
 def without_credentials(url: str) -> str:
-    """The address without user and password."""
+    """The address without user and password, to be requested or stored; `shown_address` is for people."""
     return _CREDENTIALS.sub(r"\1", url, count=1)
 
 
@@ -111,7 +111,7 @@ def split_written(written: str) -> tuple[str, str]:
     before, mark, after_credentials = written.rpartition("@")
     begin = scheme[0] if (scheme := _SCHEME.match(before)) else ""
     secret = before[len(begin) :]
-    shown = _before_query(after_credentials)
+    shown = shown_address(after_credentials)
     if mark and not begin:
         why = "It does not begin with a scheme and `://`."
         raise WrittenError(why, f"…@{shown}", "the form is https://USER:PASSWORD@HOST/PATH")
@@ -135,11 +135,6 @@ def has_password(written: str) -> bool:
         return False  # reported when it is used
 
 
-def _before_query(url: str) -> str:
-    """An address without its query, which may be a token."""
-    return url.partition("#")[0].partition("?")[0]
-
-
 def read_root(url: str, index: str) -> Root:
     """The root of an index as configured. Raises InputError if it must not be requested."""
 
@@ -151,7 +146,7 @@ def read_root(url: str, index: str) -> Root:
         secret, clean = split_written(url.strip())
     except WrittenError as error:
         raise refused(error.shown, str(error), error.hint) from None
-    shown = _before_query(clean)
+    shown = shown_address(clean)
     if " " in clean or not clean.isprintable():
         hint = "percent-encode what belongs to it (a space is %20) and leave out the rest"
         raise refused(shown, "It has a space or a character that does not print.", hint)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import stat
 import threading
 import time
 from collections.abc import Callable
@@ -21,13 +20,15 @@ from typing import Final, TypeVar
 import msgspec
 
 from resolver.model.message import Message, message
+from resolver.owned_folder import Kind, OwnedFolder
 
 VARIABLE: Final = "ASCEND_LOCK_CACHE"
 FILE: Final = "cache-3.sqlite3"  # another schema needs another number
 DAMAGED: Final = f"{FILE}.damaged"
 LIMIT: Final = 1 << 30  # bytes of contents; if there are more, those not used for longest go
 
-_WAL_FILES: Final = (f"{FILE}-wal", f"{FILE}-shm")
+# What sqlite has beside the file: it opens each of them by its name, and would wait for a pipe.
+_COMPANIONS: Final = (f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal")
 # In messages of errors that are not about the content of the file.
 _NOT_OF_CONTENT: Final = ("full", "I/O", "readonly", "unable to open", "locking protocol")
 _DAY: Final = 24 * 60 * 60
@@ -109,8 +110,9 @@ class Cache:
         """Remove everything; other processes may be using it."""
         self._do(lambda connection: connection.executescript("DELETE FROM entries; VACUUM"))
         if self._folder is not None:
-            with suppress(OSError):
-                (self._folder / DAMAGED).unlink()
+            with suppress(OSError), OwnedFolder.open(self._folder) as folder:
+                for name in (FILE, *_COMPANIONS):
+                    folder.remove(f"{name}.damaged")
 
     def close(self) -> None:
         """Update the days of use, evict what exceeds the limit, close the file. It is opened again when it is used."""
@@ -137,7 +139,7 @@ class Cache:
                 return None
             try:
                 if self._connection is None:
-                    self._connection = _connected(self._folder)
+                    self._connection = _connected(self._folder, self._warn)
                 return act(self._connection)
             except OSError as error:
                 self._give_up(error)
@@ -168,9 +170,10 @@ class Cache:
         try:
             if self._set_aside:
                 raise OSError(str(error))
-            (self._folder / FILE).replace(self._folder / DAMAGED)
-            for name in _WAL_FILES:
-                (self._folder / name).unlink(missing_ok=True)
+            with OwnedFolder.open(self._folder) as folder:
+                folder.replace(FILE, DAMAGED)
+                for name in _COMPANIONS:
+                    folder.remove(name)
         except OSError as failure:
             self._give_up(failure)
             return False
@@ -179,15 +182,26 @@ class Cache:
         return True
 
 
-def _connected(folder: Path) -> sqlite3.Connection:
+def set_aside(folder: OwnedFolder, name: str, expected: Kind, warn: Callable[[Message], None]) -> None:
+    """Rename what stands in the place of something of the cache and is of another kind, with a warning.
+
+    A pipe would be waited for, and a link leads elsewhere. Raises OSError.
+    """
+    aside = folder.set_aside(name, expected)
+    if aside:
+        warn(message("cache.set-aside", name=name, folder=folder.path, aside=aside))
+
+
+def _connected(folder: Path, warn: Callable[[Message], None]) -> sqlite3.Connection:
     """Open the file, or create it. Raises sqlite3.Error and OSError."""
     path = folder / FILE
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700, parents=True)
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    if not stat.S_ISREG(path.lstat().st_mode):  # a pipe would be waited for, a link leads elsewhere
-        raise sqlite3.DatabaseError("it is not a regular file")
+    with OwnedFolder.open(folder) as owned:
+        for name in (FILE, *_COMPANIONS):
+            set_aside(owned, name, Kind.FILE, warn)
+        with suppress(FileExistsError):
+            owned.create(FILE, b"", 0o600)
     is_writable = os.access(path, os.W_OK) and os.access(folder, os.W_OK)
     address = f"{path.absolute().as_uri()}?{'mode=rw' if is_writable else 'immutable=1'}"
     connection = sqlite3.connect(address, uri=True, timeout=_PATIENCE, check_same_thread=False)

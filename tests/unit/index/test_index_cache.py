@@ -55,24 +55,44 @@ def test_a_content_in_the_place_of_another_is_absent(cache: Cache, tmp_path: Pat
     assert (cache.load("page", "a", BYTES), cache.load("page", "b", BYTES)) == (None, None)
 
 
+def require_it_works(folder: Path, warnings: list[Message]) -> None:
+    with closing(Cache(folder, warnings.append)) as cache:
+        cache.save("page", "a", b"1")
+        assert cache.load("page", "a", BYTES) == b"1"
+
+
+def test_a_file_of_somebody_else_is_set_aside(tmp_path: Path, warnings: list[Message]) -> None:
+    text = "A file of somebody else, which is longer than the header of a database, twice."
+    (tmp_path / FILE).write_text(text)
+    require_it_works(tmp_path, warnings)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [FILE, DAMAGED]
+    assert (tmp_path / DAMAGED).read_text() == text
+    (warning,) = warnings
+    assert (warning.code, warning.values["folder"], warning.values["name"]) == ("cache.damaged", str(tmp_path), DAMAGED)
+
+
+@pytest.mark.parametrize("name", [FILE, f"{FILE}-journal", f"{FILE}-wal", f"{FILE}-shm"])
 @pytest.mark.parametrize(
     "make",
     [
-        lambda path: path.write_text("A file of somebody else, which is longer than the header of a database, twice."),
         os.mkfifo,
         os.mkdir,
         lambda path: path.symlink_to("/dev/zero"),
         lambda path: path.symlink_to(path.with_name("other")),
     ],
+    ids=["pipe", "folder", "device", "link"],
 )
-def test_what_is_no_cache_is_set_aside(tmp_path: Path, warnings: list[Message], make: Callable[[Path], object]) -> None:
-    make(tmp_path / FILE)
-    cache = Cache(tmp_path, warnings.append)
-    cache.save("page", "a", b"1")
-    assert cache.load("page", "a", BYTES) == b"1"
-    assert sorted(path.name for path in tmp_path.iterdir()) == [FILE, f"{FILE}-shm", f"{FILE}-wal", DAMAGED]
-    (warning,) = warnings
-    assert (warning.code, warning.values["folder"], warning.values["name"]) == ("cache.damaged", str(tmp_path), DAMAGED)
+def test_what_is_no_plain_file_is_set_aside(
+    tmp_path: Path, warnings: list[Message], make: Callable[[Path], object], name: str
+) -> None:
+    """sqlite opens each of these names by itself, and waits for a pipe if the file is not empty."""
+    if name != FILE:
+        require_it_works(tmp_path, warnings)
+    make(tmp_path / name)
+    require_it_works(tmp_path, warnings)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [FILE, f"{name}.damaged"]
+    told = {"name": name, "folder": str(tmp_path), "aside": f"{name}.damaged"}
+    assert [(warning.code, warning.values) for warning in warnings] == [("cache.set-aside", told)]
 
 
 def test_nobody_learns_a_key_from_it(cache: Cache, tmp_path: Path) -> None:

@@ -259,6 +259,32 @@ def test_netrc(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert [one[1]["authorization"] for one in server.seen] == told
 
 
+def test_netrc_default_is_for_configured_indexes(tmp_path: Path) -> None:
+    """Any host can be what an index redirects to."""
+    (tmp_path / ".netrc").write_text("machine named.example login it password its\ndefault login me password pw\n")
+    (tmp_path / ".netrc").chmod(0o600)
+    answers = [
+        httpx.Response(302, headers={"Location": "https://other.example/b"}),
+        httpx.Response(302, headers={"Location": "https://default/b"}),
+        httpx.Response(302, headers={"Location": "https://named.example/b"}),
+        httpx.Response(200, stream=httpx.ByteStream(b"")),
+    ]
+    transport, asked = answering(*answers)
+
+    async def ask_index(client: Client) -> Reply:
+        client.credentials.remember(read_root("https://index.example/simple", "mine"))
+        return await client.get("https://index.example/simple/a/", headers={}, limit=9)
+
+    assert with_client(ask_index, transport=transport).status == 200
+    sent = {request.url.host: request.headers.get("authorization") for request in asked}
+    assert sent == {
+        "index.example": basic("me", "pw"),
+        "other.example": None,
+        "default": None,
+        "named.example": basic("it", "its"),
+    }
+
+
 @pytest.mark.parametrize(
     ("content", "mode", "why"),
     [
@@ -358,7 +384,11 @@ def test_hosts_that_need_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["gopher://me:secret@a.example", "http://", "http://a.example:x", "http://a.example:0"]
+    "address",
+    [
+        *("gopher://me:secret@a.example", "http://", "http://a.example:x", "http://a.example:0"),
+        *("http://a.example:65536", "a.example:99999/?token=secret", "gopher://a.example/?token=secret"),
+    ],
 )
 def test_proxies_that_are_none(address: str) -> None:
     with pytest.raises(InputError, match="The proxy settings cannot be used") as caught:
@@ -373,6 +403,14 @@ def test_a_proxy_with_a_password_that_is_not_escaped(address: str, told: str) ->
     with pytest.raises(InputError) as caught:
         Proxies(PipConfig(index_url="", proxy=f"{address}@proxy.example:1"))
     assert caught.value.why.startswith(f"`{told}proxy.example:1` cannot be read. There is an `@` after")
+
+
+def test_a_proxy_is_shown_without_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    with speaking(lambda connection: connection.recv(1 << 16)) as address:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{address}/?token=secret#secret")
+        message = failure(Unreachable, lambda: get("https://index.example/simple/"))
+    assert f"through the proxy http://{address}/, " in message
+    assert "secret" not in message
 
 
 # --- certificates and connections

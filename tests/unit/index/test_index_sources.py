@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import socket
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -225,6 +228,35 @@ def test_a_damaged_cache_is_mended_where_there_is_a_network_and_a_machine_withou
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RepositoryUnreadable, match="git is not installed"):
         Repositories(tmp_path, warn=warned.append).resolve_ref(desk.repository.url, "v1")
+
+
+@pytest.mark.parametrize("which", ["the folder of all", "the repository"])
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("../../elsewhere")], ids=["pipe", "link"])
+def test_what_is_no_repository_is_set_aside(
+    desk: Desk, tmp_path: Path, which: str, make: Callable[[Path], object]
+) -> None:
+    commit = desk.repository.commit({"a": "x"})
+    place = tmp_path / "cache" / "git"
+    (tmp_path / "elsewhere" / "git").mkdir(parents=True)
+    if which == "the repository":
+        place = Repositories(tmp_path / "cache", warn=pytest.fail).fetched(desk.repository.url, commit)
+        shutil.rmtree(place)
+    place.parent.mkdir(exist_ok=True)
+    make(place)
+    warned: list[Message] = []
+    assert Repositories(tmp_path / "cache", warn=warned.append).read(desk.repository.url, commit, "a") == b"x"
+    told = {"name": place.name, "folder": str(place.parent), "aside": f"{place.name}.damaged"}
+    assert [(warning.code, warning.values) for warning in warned] == [("cache.set-aside", told)]
+    assert [path.name for path in (tmp_path / "elsewhere").rglob("*")] == ["git"]
+
+
+def test_clear_removes_no_repository_behind_a_link(desk: Desk, tmp_path: Path) -> None:
+    commit = desk.repository.commit({"a": "x"})
+    Repositories(tmp_path / "other", warn=pytest.fail).read(desk.repository.url, commit, "a")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "git").symlink_to(tmp_path / "other" / "git")
+    Repositories(tmp_path / "cache", warn=pytest.fail).clear()
+    assert len([*(tmp_path / "other" / "git").iterdir()]) == 1
 
 
 def test_a_repository_that_is_not_there_is_told_in_the_words_that_say_so(tmp_path: Path) -> None:

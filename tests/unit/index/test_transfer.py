@@ -16,6 +16,7 @@ from resolver.index.net.client import RetryPolicy
 from resolver.index.net.downloads import TransferProgress
 from resolver.index.net.pipconfig import PipConfig
 from resolver.model.release import File
+from resolver.owned_folder import OwnedFolder
 from tests.loopback import Fault, LoopbackIndex, Response, altered, reset, status, truncated
 from tests.unit.index.clients import with_client
 
@@ -38,11 +39,12 @@ def file_of(index: LoopbackIndex, *, size: int | None = None) -> File:
 
 def save(file: File, folder: Path, told: list[TransferProgress] | None = None) -> None:
     tell = ([] if told is None else told).append
-    with_client(
-        lambda client: downloads.Transfer(client, folder, tell).save([file]),
-        PipConfig(index_url="", timeout=5),
-        patience=RetryPolicy(tries=3, pause=0.01),
-    )
+    with OwnedFolder.open(folder) as owned:
+        with_client(
+            lambda client: downloads.Transfer(client, owned, tell).save([file]),
+            PipConfig(index_url="", timeout=5),
+            patience=RetryPolicy(tries=3, pause=0.01),
+        )
 
 
 def part_of(file: File, folder: Path) -> Path:

@@ -12,7 +12,7 @@ import pytest
 
 from resolver.model.resolution import Lack
 from resolver.resolve.complete import CompleteEngine, Unsatisfiable
-from resolver.resolve.grounded import LackGround
+from resolver.resolve.grounds import LackGround
 from resolver.resolve.solver import solve
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog

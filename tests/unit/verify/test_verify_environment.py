@@ -19,6 +19,7 @@ from resolver.verify.environment import check_distributions, check_python, insta
 from resolver.verify.findings import CheckContext, Group, LockedDistribution, LockedStack
 from resolver.verify.imports import run_python, shown_command
 from resolver.verify.record import check_collisions, check_files, read_records
+from resolver.verify.strays import check_strays
 from tests.builders import build_wheel
 
 
@@ -55,7 +56,8 @@ class Site:
         records, broken = read_records(asked, found)
         collisions, excused = check_collisions(asked, found, records)
         files = check_files(asked, found, records, broken, excused)
-        return {group.name: group for group in (check_distributions(asked, found, trouble), files, collisions)}
+        groups = (check_distributions(asked, found, trouble), files, collisions, check_strays(asked, found, records))
+        return {group.name: group for group in groups}
 
     def codes(self, *, full: bool = False) -> list[str]:
         """All that is found, as `code name list`."""
@@ -302,3 +304,70 @@ def test_another_python_of_a_line(implementation: str, no_gil: int, kind: str, m
     (finding,) = check_python(asked(), {}).findings
     assert finding.code == "python-differs"
     assert f"({kind}" in finding.values["found"]
+
+
+# --- files of nobody
+
+
+def dated(path: Path, seconds: int) -> None:
+    """Make a file, or change its time, so that it is so many seconds newer than the records."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    os.utime(path, (2_000_000_000 + seconds,) * 2)
+
+
+@pytest.fixture
+def stray(site: Site) -> Site:
+    """A site with two locked distributions, one of which has a part of a shared namespace."""
+    for name, files in {"one": {"one/__init__.py": "", "one/a.py": ""}, "two": {"shared/two/b.py": ""}}.items():
+        dated(site.add(name, files) / "RECORD", 0)
+    return site
+
+
+def test_a_module_of_the_release_before_is_wrong(stray: Site) -> None:
+    dated(stray.root / "one" / "inner" / "old.py", -60)
+    dated(stray.root / "shared" / "old.so", -60)
+    assert stray.codes() == ["file-stale one one/inner/old.py", "file-stale two shared/old.so"]
+    finding, _ = stray.groups()["strays"].findings
+    assert finding.remedy == f"rm {stray.root}/one/inner/old.py"
+
+
+def test_a_module_that_was_added_since_is_a_warning(stray: Site) -> None:
+    dated(stray.root / "one" / "parsetab.py", 60)
+    assert stray.codes() == ["file-added one one/parsetab.py"]
+
+
+def test_what_cannot_be_imported_is_no_stray(stray: Site) -> None:
+    for name in (
+        "one/data.json",
+        "one/__pycache__/a.cpython-311.pyc",
+        "one/__pycache__/x.py",
+        "two-1.0.dist-info/x.py",
+    ):
+        dated(stray.root / name, -60)
+    assert stray.codes() == []
+
+
+def test_modules_of_nobody_are_told_in_an_environment(stray: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
+    for name in ("alone.py", "package/inner/a.py", "sitecustomize.py", "_virtualenv.py", "data/a.txt", "not-one/a.py"):
+        dated(stray.root / name, -60)
+    assert stray.codes() == ["module-extra alone.py, package"]
+
+
+def test_beside_a_distribution_without_a_record_only_packages_of_the_lock_are_judged(
+    stray: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
+    (stray.add("bare", {"bare/a.py": ""}, locked=False) / "RECORD").unlink()
+    for name in ("bare.py", "shared/bare/a.py", "one/old.py"):
+        dated(stray.root / name, -60)
+    assert [code for code in stray.codes() if "stray" in code or "stale" in code or "module" in code] == [
+        "file-stale one one/old.py"
+    ]
+
+
+def test_packages_that_the_stack_rewrites_are_not_judged(stray: Site) -> None:
+    stray.rewritten = frozenset({"one"})
+    dated(stray.root / "one" / "patched.py", -60)
+    assert stray.codes() == []

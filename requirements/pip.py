@@ -1,0 +1,19 @@
+"""Starts pip as install.sh does: `python requirements/pip.py install …`, before anything is installed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from resolver.pip import pip_environment
+
+if __name__ == "__main__":
+    try:
+        environment = pip_environment(sys.executable, os.environ)
+    except (OSError, subprocess.CalledProcessError):
+        sys.exit(1)
+    os.execve(sys.executable, [sys.executable, "-I", "-m", "pip", *sys.argv[1:]], environment)  # noqa: S606

@@ -1,0 +1,177 @@
+"""What a killed pip leaves in an environment, at moments made by hand, and what install.sh makes of it.
+
+tests/faults kills pip itself, at any moment.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.functional.machine import execute, install, site_packages
+from tests.functional.workspace import HERE, Tree, Workspace, tree
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
+
+
+class Environment:
+    """Locks of two releases of demo, each with modules that the other lacks, and an environment of the first."""
+
+    def __init__(self, workspace: Workspace, python: Path) -> None:
+        self.workspace = workspace
+        self.python = python
+        self.site = site_packages(python)
+        self._locks: Mapping[str, Path] = {}
+        for version in ("1", "2"):
+            inner = {f"demo/of_{version}.py": "", f"demo/sub_{version}/__init__.py": "", f"alone_{version}.py": ""}
+            workspace.index.add_wheel("demo", version, files={"demo/__init__.py": "", **inner})
+            workspace.locked_stack(f"demo=={version}", target=HERE)
+            self._locks = {**self._locks, version: workspace.root / f"locks-{version}"}
+            shutil.copytree(workspace.locks, self._locks[version])
+        self.install("1")
+
+    def choose(self, version: str) -> None:
+        shutil.rmtree(self.workspace.locks)
+        shutil.copytree(self._locks[version], self.workspace.locks)
+
+    def install(self, version: str) -> None:
+        """Bring the environment to a release, which must succeed without a warning."""
+        self.choose(version)
+        run = install(self.workspace, self.python)
+        assert (run.status, run.stderr) == (0, ""), run
+        assert "  unowned        ok  " in run.stdout
+
+    def content(self) -> Tree:
+        return {path: content for path, content in tree(self.site).items() if "__pycache__" not in path}
+
+    def move(self, name: str, to: str) -> None:
+        (self.site / name).rename(self.site / to)
+
+
+@pytest.fixture
+def environment(workspace: Workspace, python: Path) -> Environment:
+    return Environment(workspace, python)
+
+
+def unfinished(environment: Environment, *, with_record: bool) -> None:
+    """The second release, as pip has it before it writes RECORD with what it installed."""
+    for name, text in {"demo/of_2.py": "", "demo/sub_2/__init__.py": "", "alone_2.py": ""}.items():
+        path = environment.site / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    info = environment.site / "demo-2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: demo\nVersion: 2\n")
+    if with_record:
+        rows = ["demo/of_2.py", "demo/sub_2/__init__.py", "alone_2.py", "demo-2.dist-info/METADATA"]
+        (info / "RECORD").write_text("".join(f"{row},,\n" for row in [*rows, "demo-2.dist-info/RECORD"]))
+
+
+@pytest.mark.parametrize(
+    "moment", ["the record is put aside", "some files are gone", "the new one has begun", "the package is put aside"]
+)
+def test_a_removal_that_was_cut_off_is_finished(environment: Environment, moment: str) -> None:
+    environment.install("2")
+    steady = environment.content()
+    environment.install("1")
+    environment.move("demo-1.dist-info", "~emo-1.dist-info")
+    if moment == "some files are gone":
+        (environment.site / "alone_1.py").unlink()
+        environment.move("demo/sub_1", "demo/~ub_1")
+    elif moment == "the new one has begun":
+        unfinished(environment, with_record=False)
+    elif moment == "the package is put aside":
+        environment.move("demo", "~emo")
+        (environment.site / "~emo-1.dist-info" / "RECORD").unlink()
+        (environment.site / "alone_1.py").unlink()
+    environment.install("2")
+    assert environment.content() == steady
+
+
+def test_a_package_put_aside_after_the_new_release_is_removed(environment: Environment) -> None:
+    environment.install("2")
+    steady = environment.content()
+    for aside in ("demo/~ub_1", "~emo", "~emo-1.dist-info"):
+        (environment.site / aside).mkdir()
+    (environment.site / "~emo-1.dist-info" / "RECORD").write_text("demo/__init__.py,,\ndemo-1.dist-info/RECORD,,\n")
+    environment.install("2")
+    assert environment.content() == steady, "files of the new release, which the old one had too, stay"
+
+
+def test_an_unfinished_release_is_removed_by_its_record(environment: Environment) -> None:
+    steady = environment.content()
+    environment.move("demo-1.dist-info", "~emo-1.dist-info")
+    unfinished(environment, with_record=True)
+    environment.install("1")
+    assert environment.content() == steady
+
+
+def test_modules_of_an_unfinished_release_without_a_record_are_told(environment: Environment) -> None:
+    """Nothing says which files they are, except that nobody owns them."""
+    environment.move("demo-1.dist-info", "~emo-1.dist-info")
+    unfinished(environment, with_record=False)
+    environment.choose("1")
+    run = install(environment.workspace, environment.python)
+    assert run.status == 1
+    verify = [str(environment.python), str(environment.workspace.folder() / "verify.py"), "--json"]
+    report = json.loads(execute(environment.workspace, verify).stdout)
+    findings = {row["code"]: row for group in report["groups"] for row in group["findings"]}
+    assert findings.keys() == {"file-stale", "module-extra"}
+    assert findings["file-stale"]["values"]["list"] == "demo/of_2.py, demo/sub_2/__init__.py"
+    assert findings["module-extra"]["values"]["list"] == "alone_2.py"
+    mend = findings["file-stale"]["mend"].replace("<root>", str(environment.workspace.root))
+    assert execute(environment.workspace, ["bash", "-c", mend]).status == 0
+    (environment.site / "alone_2.py").unlink()
+    (environment.site / "demo" / "sub_2").rmdir()
+    environment.install("1")
+
+
+def test_what_another_distribution_owns_stays(environment: Environment) -> None:
+    site = environment.site
+    record = site / "demo-1.dist-info" / "RECORD"
+    record.write_text(record.read_text() + "other.py,,\n../../../../outside,,\n")
+    (site / "other.py").write_text("")
+    other = site / "other-1.dist-info"
+    other.mkdir()
+    for name, text in {"METADATA": "Name: other\nVersion: 1\n", "INSTALLER": "pip\n"}.items():
+        (other / name).write_text(text)
+    rows = ["other.py", *(f"other-1.dist-info/{name}" for name in ("METADATA", "INSTALLER", "RECORD"))]
+    (other / "RECORD").write_text("".join(f"{row},,\n" for row in rows))
+    outside = environment.workspace.root / "outside"
+    outside.write_text("of somebody else")
+    environment.move("demo-1.dist-info", "~emo-1.dist-info")
+    environment.choose("2")
+    assert install(environment.workspace, environment.python).status == 0
+    assert (site / "other.py").exists()
+    assert outside.read_text() == "of somebody else"
+    assert not (site / "alone_1.py").exists()
+
+
+def test_what_was_put_aside_of_others_is_not_touched(environment: Environment) -> None:
+    site = environment.site
+    (site / "~ther-1.dist-info").mkdir()
+    (site / "~ther-1.dist-info" / "RECORD").write_text("other/__init__.py,,\nthird.py,,\nother-1.dist-info/RECORD,,\n")
+    (site / "~ther").mkdir()
+    (site / "third.py").write_text("")
+    before = environment.content()
+    environment.choose("1")
+    assert install(environment.workspace, environment.python).status == 0
+    assert environment.content() == before
+
+
+def test_what_must_not_be_installed_is_removed_for_good(workspace: Workspace, python: Path) -> None:
+    """`pip uninstall` was killed after it had put the record aside."""
+    workspace.serve("base 1.0", "unwanted 1.0")
+    site = site_packages(python)
+    workspace.locked_stack("base", target=HERE, more='[[absent]]\npackage = "unwanted"\nreason = "r"\n')
+    (site / "~nwanted-1.0.dist-info").mkdir()
+    (site / "~nwanted-1.0.dist-info" / "RECORD").write_text("unwanted.py,,\nunwanted-1.0.dist-info/RECORD,,\n")
+    (site / "unwanted.py").write_text("")
+    run = install(workspace, python)
+    assert (run.status, run.stderr) == (0, "")
+    assert [path for path in tree(site) if "unwanted" in path or "nwanted" in path] == []

@@ -1,0 +1,144 @@
+"""A folder of ours: no name leads out of it, whatever anybody puts there and whenever."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from resolver.owned_folder import Kind, LinkInTheWay, OwnedFolder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[OwnedFolder]:
+    with OwnedFolder.open(tmp_path / "ours", make=True) as owned:
+        yield owned
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    path = tmp_path / "elsewhere"
+    path.mkdir()
+    (path / "theirs").write_text("of somebody else")
+    return path
+
+
+def require_untouched(elsewhere: Path) -> None:
+    assert [(path.name, path.read_text()) for path in elsewhere.iterdir()] == [("theirs", "of somebody else")]
+
+
+ACTIONS: dict[str, Callable[[OwnedFolder], object]] = {
+    "write": lambda folder: folder.write("link/new", b"x"),
+    "write over": lambda folder: folder.write("link/theirs", b"x"),
+    "create": lambda folder: folder.create("link/new", b"x", 0o644),
+    "grow": lambda folder: folder.open_growing("link/theirs"),
+    "make": lambda folder: folder.folder("link/new", make=True),
+    "make the link": lambda folder: folder.folder("link", make=True),
+    "rename to": lambda folder: folder.replace("own", "link/new"),
+    "rename from": lambda folder: folder.replace("link/theirs", "own"),
+    "remove": lambda folder: folder.remove("link/theirs"),
+    "read": lambda folder: folder.read("link/theirs", 100),
+    "size": lambda folder: folder.size("link/theirs"),
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS.values(), ids=ACTIONS)
+def test_nothing_is_done_through_a_link(
+    folder: OwnedFolder, elsewhere: Path, action: Callable[[OwnedFolder], object]
+) -> None:
+    folder.write("own", b"ours")
+    (folder.path / "link").symlink_to(elsewhere)
+    with pytest.raises(LinkInTheWay) as caught:
+        action(folder)
+    assert caught.value.strerror == "`link` is a link, which is not followed"
+    assert caught.value.filename == str(folder.path / "link")
+    require_untouched(elsewhere)
+    assert folder.read("own", 100) == b"ours"
+
+
+def test_a_link_is_not_read(folder: OwnedFolder, elsewhere: Path) -> None:
+    (folder.path / "link").symlink_to(elsewhere / "theirs")
+    with pytest.raises(LinkInTheWay):
+        folder.read("link", 100)
+
+
+def test_a_link_put_there_later_is_not_followed(folder: OwnedFolder, elsewhere: Path) -> None:
+    folder.write("inner/own", b"ours")
+    with folder.folder("inner") as inner:
+        (folder.path / "inner").rename(folder.path / "moved")
+        (folder.path / "inner").symlink_to(elsewhere)
+        inner.write("own", b"new")
+        inner.remove("theirs")
+    assert (folder.path / "moved" / "own").read_text() == "new"
+    require_untouched(elsewhere)
+
+
+def test_links_go_and_what_they_lead_to_stays(folder: OwnedFolder, elsewhere: Path) -> None:
+    folder.write("a/b/own", b"ours")
+    (folder.path / "a" / "link").symlink_to(elsewhere)
+    (folder.path / "a" / "b" / "link").symlink_to(elsewhere / "theirs")
+    kinds = dict(folder.walk("a"))
+    assert kinds == {"a/b": Kind.FOLDER, "a/b/link": Kind.LINK, "a/b/own": Kind.FILE, "a/link": Kind.LINK}
+    (folder.path / "link").symlink_to(elsewhere)
+    folder.remove_tree("a")
+    folder.remove_tree("link")
+    assert folder.names() == []
+    require_untouched(elsewhere)
+
+
+def test_a_copied_folder_has_links_as_links(folder: OwnedFolder, elsewhere: Path) -> None:
+    folder.write("a/b/own", b"ours", 0o750)
+    (folder.path / "a" / "link").symlink_to(elsewhere)
+    with folder.folder("copy", make=True) as copy:
+        copy.copy_from(folder, "a")
+    copied = folder.path / "copy" / "a"
+    assert (copied / "link").is_symlink()
+    assert (copied / "b" / "own").read_bytes() == b"ours"
+    assert stat.S_IMODE((copied / "b" / "own").stat().st_mode) == 0o750
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../a", "a/../b", "/a", "a//b", "a/", "a\0b"])
+def test_a_name_that_leads_out_is_refused(folder: OwnedFolder, name: str) -> None:
+    for action in (folder.kind, folder.remove, folder.open_file, folder.folder):
+        with pytest.raises(ValueError, match="no name in a folder"):
+            action(name)
+
+
+def test_a_pipe_is_not_waited_for(folder: OwnedFolder) -> None:
+    for name in ("pipe", ".new.partial", "grown"):
+        os.mkfifo(folder.path / name)
+    with pytest.raises(OSError, match="it is not a regular file"):
+        folder.read("pipe", 100)
+    folder.write("new", b"x")
+    with folder.open_growing("grown") as file:
+        file.write(b"x")
+    assert (folder.read("new", 100), folder.read("grown", 100)) == (b"x", b"x")
+
+
+def test_permissions_are_kept_unless_given(folder: OwnedFolder) -> None:
+    folder.write("a", b"1", 0o750)
+    folder.write("a", b"2")
+    assert stat.S_IMODE((folder.path / "a").stat().st_mode) == 0o750
+    folder.write("a", b"3", 0o600)
+    assert stat.S_IMODE((folder.path / "a").stat().st_mode) == 0o600
+
+
+def test_what_fails_while_it_is_written_changes_nothing(folder: OwnedFolder) -> None:
+    folder.write("a", b"before")
+    with pytest.raises(TypeError), folder.writing("a") as file:
+        file.writelines([b"half", None])  # type: ignore[list-item]
+    assert (folder.names(), folder.read("a", 100)) == (["a"], b"before")
+
+
+def test_no_descriptor_stays_open(folder: OwnedFolder, elsewhere: Path) -> None:
+    before = len([*Path("/proc/self/fd").iterdir()])
+    (folder.path / "link").symlink_to(elsewhere)
+    for number in range(20):
+        folder.write(f"a/b/{number}", b"x")
+        for name in ("link/a", "a/b/0/c", "missing/a"):
+            with pytest.raises(OSError, match=r"link|directory"):
+                folder.read(name, 100)
+    assert len([*Path("/proc/self/fd").iterdir()]) == before
