@@ -25,7 +25,7 @@ class Limits(NamedTuple):
     """Elements of arrays and values of keys; also escapes in strings."""
 
 
-SOURCE_TREE: Final = Limits(256 << 10, 5_000, 20_000)  # pyproject.toml of others: 16 MiB
+SOURCE_TREE: Final = Limits(256 << 10, 5_000, 20_000)  # pyproject.toml of others: 32 MiB
 STACK: Final = Limits(128 << 10, 5_000, 10_000)  # is also edited, by tomlkit: 16 MiB
 MATRICES: Final = Limits(512 << 10, 20_000, 40_000)  # facts, indexes and the like: 32 MiB
 LOCK: Final = Limits(4 << 20, 50_000, 200_000)  # 64 MiB
