@@ -25,6 +25,13 @@ def escaped(text: str) -> str:
     return shown if shown.isprintable() else "".join(map(_escaped_char, shown))
 
 
+def harmless(text: str, kept: str = "\n") -> str:
+    """Return the whole text with control characters and bidirectional marks escaped, except for those of `kept`."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in kept else _escaped_char(char) for char in text)
+
+
 def shown_address(address: str) -> str:
     """Return what may be shown of an address: scheme, host and path.
 

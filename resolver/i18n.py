@@ -16,6 +16,7 @@ from typing import Final
 
 import polib
 
+from resolver.errors import harmless
 from resolver.model.message import JOINED, TEXT, Message, Value
 from resolver.model.text import Language
 
@@ -32,6 +33,8 @@ _NO_SPACE = re.compile("(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u
 def translate(what: str | Message, language: Language, count: int | None = None, /, **values: object) -> str:
     """The text of a code or a message. A `count` selects the plural, and is also a value.
 
+    Values are from elsewhere: what a terminal would act on in them is escaped, so that the text has no escape sequence.
+
     Raises KeyError if there is no such code, or a placeholder without a value.
     """
     if isinstance(what, Message):
@@ -43,7 +46,8 @@ def translate(what: str | Message, language: Language, count: int | None = None,
         form = catalogue.gettext(what)
     if form is what:
         raise KeyError(what)
-    return _spaced(form.format(**values), language)
+    texts = {key: harmless(value) if isinstance(value, str) else value for key, value in values.items()}
+    return _spaced(form.format(**texts), language)
 
 
 def join_list(items: Sequence[str], language: Language, by: str = "comma", last: str = "and") -> str:
@@ -67,7 +71,7 @@ def _spaced(text: str, language: Language) -> str:
 def _message_text(what: Message, language: Language) -> str:
     match what:
         case Message(code=code, values=texts) if code == TEXT:
-            return str(texts.get(language) or texts["en"])
+            return harmless(str(texts.get(language) or texts["en"]))
         case Message(code=code, values={"by": str(by), "items": tuple(items), "last": str(last)}) if code == JOINED:
             return _spaced(join_list([_value_text(item, language) for item in items], language, by, last), language)
         case Message(code=code, values={"count": int(count)}):
@@ -81,7 +85,7 @@ def _message_text(what: Message, language: Language) -> str:
 def _value_text(value: Value, language: Language) -> str:
     if isinstance(value, tuple):
         return join_list([_value_text(item, language) for item in value], language)
-    return translate(value, language) if isinstance(value, Message) else str(value)
+    return translate(value, language) if isinstance(value, Message) else harmless(str(value))
 
 
 @lru_cache

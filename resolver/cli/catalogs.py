@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from packaging.utils import NormalizedName
 
+from resolver.cli.console import print_to_stderr
 from resolver.cli.options import Settings
 from resolver.config.load import linkage_folder, readings_folder
 from resolver.errors import IndexFailure, without_secrets
@@ -150,5 +150,5 @@ class Catalogs:
             self._last = path, snapshot.read(path)
             self._settings.progress.clear()
             day = self._last[1].date.isoformat()
-            sys.stderr.write(translate("cli.offline", self._settings.progress.language, day=day, path=path) + "\n")
+            print_to_stderr(translate("cli.offline", self._settings.progress.language, day=day, path=path))
         return snapshot.SnapshotCatalog(self._last[1], problem.target.platform, self.pool.files.shipped_linkage)

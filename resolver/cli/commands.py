@@ -20,7 +20,7 @@ import click
 
 from resolver import __version__
 from resolver.cli import COMMANDS
-from resolver.cli.console import print_json, print_to_stderr
+from resolver.cli.console import print_json, print_to_stderr, write
 from resolver.errors import InputError, ResolverError, did_you_mean
 from resolver.files import advice, is_limit
 
@@ -72,7 +72,7 @@ def list_commands(context: click.Context) -> int:
     """What a group does by itself: without a command, print which ones there are. Returns the exit status."""
     if context.invoked_subcommand is not None:
         return 0
-    sys.stderr.write(f"{context.get_help()}\n")
+    write(sys.stderr, f"{context.get_help()}\n")
     return InputError.exit_status
 
 
@@ -84,7 +84,7 @@ def main() -> None:
         code = status()
     except KeyboardInterrupt:
         with suppress(OSError):  # the terminal may be gone
-            sys.stderr.write(_MESSAGE)
+            write(sys.stderr, _MESSAGE)
         code = _INTERRUPTED
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
@@ -105,7 +105,7 @@ def status() -> int:
     except Exception as exception:
         if _is_of_interrupt(exception):
             with suppress(OSError):
-                sys.stderr.write("\n")  # as click does: the line of ^C ends here
+                write(sys.stderr, "\n")  # as click does: the line of ^C ends here
             raise KeyboardInterrupt from None
         error = failure(exception)
         with suppress(OSError):  # writing may be the very failure being reported

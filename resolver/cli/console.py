@@ -25,7 +25,7 @@ from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
 from resolver.report.document import Document
-from resolver.report.terminal import COLUMNS, WIDTH, styled, terminal_text
+from resolver.report.terminal import COLUMNS, WIDTH, for_terminal, styled, terminal_text
 
 if TYPE_CHECKING:  # loaded where there is a terminal, something to download, or a conflict
     from rich.live import Live
@@ -51,22 +51,31 @@ def as_called(text: str) -> str:
     return text if shutil.which("ascend-lock") == program else _COMMAND.sub(lambda _: program, text)
 
 
+def write(stream: TextIO, text: str) -> None:
+    """Write a text to a stream of this process, which nothing else does (ruff's rule TID251 sees to that).
+
+    Whatever a terminal would act on is escaped here, wherever it is from, but for line breaks, tabs, and the styles of
+    `report.terminal` on a stream that has color.
+    """
+    stream.write(for_terminal(text, color=has_color(stream)))
+    stream.flush()
+
+
 def print_line(text: str) -> None:
     """Print a line on stdout, with commands as called."""
-    sys.stdout.write(as_called(text) + "\n")
+    write(sys.stdout, as_called(text) + "\n")
 
 
 def print_json(value: object) -> None:
     """Print one JSON object on stdout."""
-    sys.stdout.write(json_text(value) + "\n")
+    write(sys.stdout, json_text(value) + "\n")
 
 
 def print_to_stderr(text: str) -> None:
     """Print a line on stderr, with commands as called; the word `error` before a message is red."""
     before, error, message = text.partition("error:")
     label = styled(error, has_color(sys.stderr), "bold red")
-    sys.stderr.write(f"{before}{label}{as_called(message)}\n" if error else as_called(text) + "\n")
-    sys.stderr.flush()
+    write(sys.stderr, f"{before}{label}{as_called(message)}\n" if error else as_called(text) + "\n")
 
 
 def has_color(stream: TextIO) -> bool:
@@ -148,8 +157,7 @@ class Progress:
         with self._lock:
             was_shown = self._live is not None
             self.clear()
-            sys.stderr.write(f"{styled(label, has_color(sys.stderr), 'bold yellow')}{line.removeprefix(label)}\n")
-            sys.stderr.flush()
+            write(sys.stderr, f"{styled(label, has_color(sys.stderr), 'bold yellow')}{line.removeprefix(label)}\n")
             if was_shown:
                 self._begin()
 
@@ -251,6 +259,5 @@ class ConflictPage:
         """Write text between the pages, or of another result."""
         if self.out is not None:
             self.progress.clear()
-            self.out.write(as_called(text))
-            self.out.flush()
+            write(self.out, as_called(text))
             self._begun = True

@@ -14,6 +14,7 @@ from packaging.pylock import is_valid_pylock_path
 from resolver import files
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
+from resolver.cli.console import write
 from resolver.cli.options import Settings, settings
 from resolver.cli.selection import chosen_targets
 from resolver.config.compile import compile_problems
@@ -77,7 +78,7 @@ def command(
             text = containers.containerfile(lock, folder=in_context, base=base, wheelhouse=wheelhouse)
     run.progress.clear()
     if output is None:
-        sys.stdout.write(text)
+        write(sys.stdout, text)
         return 0
     is_device = output.exists() and not output.is_file()
     if form == "pylock" and not (is_device or is_valid_pylock_path(output)):

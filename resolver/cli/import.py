@@ -10,6 +10,7 @@ import click
 
 from resolver import files
 from resolver.cli import options
+from resolver.cli.console import write
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import compile_problems
 from resolver.config.load import load_with, read_text
@@ -78,7 +79,7 @@ def command(
     text = stack.text(name or (output or file).stem, file.name, target, {"cann": cann, "soc": soc})
     compile_problems(load_with(read_text(text, StackFile, str(output or "the stack")), run.matrices))  # as `lock` does
     if output is None:
-        sys.stdout.write(text)
+        write(sys.stdout, text)
         return 0
     files.write(output, text.encode())
     path = shlex.quote(str(output))

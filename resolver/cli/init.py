@@ -16,7 +16,7 @@ from resolver.cli import options
 from resolver.cli.options import Settings, settings
 from resolver.config.load import read_text
 from resolver.config.schema import StackFile
-from resolver.errors import InputError, NothingToLock
+from resolver.errors import InputError, NothingToLock, harmless
 from resolver.i18n import translate
 from resolver.model.matrix import LOCKED, CellOutcome, Matrix, Practices, stack_text
 from resolver.model.system import SystemVersion
@@ -102,7 +102,11 @@ def _chosen(key: str, matrix: Matrix, fields: dict[str, str], run: Settings) -> 
     choices = _values(key, matrix, {other: value for other, value in fields.items() if other != key})
     if key not in fields:
         question = translate(f"matrix.page-{key}", run.language)
-        fields[key] = str(click.prompt(question, type=click.Choice(choices), default=choices[-1]))
+        shown = {harmless(choice): choice for choice in choices}
+        answer = click.prompt(  # noqa: TID251  its texts are harmless
+            question, type=click.Choice([*shown]), default=[*shown][-1]
+        )
+        fields[key] = shown[str(answer)]
     elif fields[key] not in _values(key, matrix, {}):
         what = f"the matrix has no cell for `{fields[key]}`"
         raise InputError(what, where=_FIELDS[key], hint=f"it has {', '.join(choices)}")

@@ -9,7 +9,7 @@ from packaging.utils import canonicalize_name
 
 from resolver.audit.pairs import pairings, projects_with_pairs, read_declared
 from resolver.cli import options
-from resolver.cli.console import columns, print_json
+from resolver.cli.console import columns, print_json, write
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import known_values
 from resolver.config.decode import require_known_soc
@@ -50,7 +50,7 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
     if run.as_json:
         print_json({"package": name, **given, "releases": pairs_json(rows, run.language)})
     elif rows:
-        sys.stdout.write(pairs_table(rows, run.language, sources=sources, columns=columns(sys.stdout, WIDTH)))
+        write(sys.stdout, pairs_table(rows, run.language, sources=sources, columns=columns(sys.stdout, WIDTH)))
     else:
         canns = sorted({release for row in usable for release in row.canns}, reverse=True)
         values = ", ".join(f"{component_name(part)} {value}" for part, value in components.items())

@@ -22,6 +22,7 @@ from packaging.version import Version
 
 from resolver.config.lines import Path, TomlText, last_key
 from resolver.errors import InputError
+from resolver.model import patterns
 from resolver.model import text as texts
 from resolver.model.as_of import read_as_of
 from resolver.model.fact import Need
@@ -229,7 +230,7 @@ def _choice(options: Sequence[Any], value: Any, text: TomlText, path: Path) -> A
 
 def _variables(table: dict[str, Any], text: TomlText, path: Path) -> tuple[tuple[str, str], ...]:
     for key, value in table.items():
-        if not key.isidentifier() or not key.isascii():
+        if not patterns.VARIABLE.matches(key):
             raise InputError(
                 f"`{key}` is not the name of an environment variable",
                 where=text.place(*path, key),

@@ -19,12 +19,13 @@ Path = tuple[str | int, ...]
 Value = TypeVar("Value")
 Parsed = TypeVar("Parsed")
 
-_SPACE = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
-_KEY_PART = re.compile(r"""[ \t]*(?:"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)'|([A-Za-z0-9_-]+))[ \t]*""")
+_SPACE = re.compile(r"[ \t\r\n]*")
+_COMMENT = re.compile(r"#[^\n]*")
+_KEY_PART = re.compile(r"""[ \t]*(?:"([^"\\\n]*(?:\\.[^"\\\n]*)*)"|'([^'\n]*)'|([A-Za-z0-9_-]+))[ \t]*""")
 _SCALAR = re.compile(  # strings of each kind, or anything else up to what ends it
-    r'"""(?:[^\\]|\\.)*?"{3,5}'
+    r'"""[^\\]*?(?:\\.[^\\]*?)*?"{3,5}'
     r"|'''.*?'{3,5}"
-    r'|"(?:[^"\\\n]|\\.)*"'
+    r'|"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
     r"|'[^'\n]*'"
     r"|[^,\]}\n#]+",
     re.DOTALL,
@@ -95,8 +96,13 @@ class LineNumbers:
         return tuple(keys), position
 
     def _skip(self, position: int) -> int:
-        match = _SPACE.match(self._text, position)
-        return match.end() if match else position
+        while True:
+            if space := _SPACE.match(self._text, position):
+                position = space.end()
+            comment = _COMMENT.match(self._text, position)
+            if comment is None:
+                return position
+            position = comment.end()
 
     def _mark(self, path: Path, position: int) -> None:
         while path and path not in self._lines:  # a table is where its first content is

@@ -10,10 +10,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Generic, TypeVar
 
 import msgspec
-import tomli
 from msgspec.structs import replace
 
-from resolver import files
+from resolver import files, toml
 from resolver.config.decode import decode
 from resolver.config.lines import TomlText
 from resolver.config.schema import FactFile, ImagesFile, IndexesFile, StackFile, SystemsFile
@@ -58,21 +57,23 @@ def file_text(path: Path, name: str) -> str:
         raise InputError(f"`{name}` is not UTF-8", where=f"{name}:{line}", why=error.reason, hint=_UTF_8) from None
 
 
-def toml_tables(text: str, name: str) -> dict[str, Any]:
-    """The tables of a TOML text. Raises InputError with file:line."""
+def toml_tables(text: str, name: str, limits: toml.Limits = toml.IMPORTED) -> dict[str, Any]:
+    """The tables of a TOML text. Raises InputError with file:line, also for one that is beyond the limits."""
     try:
-        return tomli.loads(text)
-    except tomli.TOMLDecodeError as error:
+        return toml.loads(text, limits)
+    except toml.LimitError as error:
+        raise InputError("the file is too large to be read", where=name, why=str(error)) from None
+    except toml.DecodeError as error:
         why = f"{error.msg}; column {error.colno}"
         raise InputError("the file is not valid TOML", where=f"{name}:{error.lineno}", why=why) from None
     except (ValueError, RecursionError):
-        why = "it is nested too deeply, or has a number with thousands of digits"
+        why = "it is nested too deeply"
         raise InputError("the file cannot be read", where=name, why=why) from None
 
 
 def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
     """Like `read`, for a text in memory."""
-    raw = toml_tables(text, name)
+    raw = toml_tables(text, name, toml.STACK if shape is StackFile else toml.MATRICES)
     if shape is FactFile:
         raw = _with_defaults(raw, package=texts.name(PurePosixPath(name).stem))
     elif shape is ImagesFile:

@@ -52,7 +52,7 @@ _GIT = re.compile(r"(?:(?P<name>[^@;]+?)\s*@\s*)?(?P<address>git\+[^#\s]+)#(?P<f
 _KEY = re.compile(r"([\w-]+)\s*:\s*([^#]*)")
 _ITEM = re.compile(r"""(\s*)-\s+(["']?)(.*)""")
 _COMMENT = re.compile(r"(^|\s)#.*")
-_CONDA_PYTHON = re.compile(r"python(?:\s*=+\s*|\s+)(3\.\d+)")
+_CONDA_PYTHON = re.compile(r"python(?:\s*=+\s*|\s+)(3\.[0-9]{1,2})")
 
 
 class FileLine(msgspec.Struct, frozen=True):

@@ -9,17 +9,14 @@ from typing import Annotated, Literal
 import msgspec
 from packaging.utils import NormalizedName
 
-from resolver.model import fact
+from resolver.model import fact, patterns
 from resolver.model.matrix import Machines, Use
 from resolver.model.problem import Absence, Binding, Bound, Checks, Departure, Index, Policy, Recorded
 from resolver.model.target import Glibc, Image, Platform, component_text
 from resolver.model.text import NOT_EMPTY, Text, matching
 
-_NAME = matching(
-    r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}",
-    "a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with a letter or digit",
-)
-PYTHON = matching(r"3\.\d{1,2}(\.\d{1,3})?", "one version of Python", '"3.11"', '"3.11.4"')
+_NAME = matching(patterns.NAME)
+PYTHON = matching(patterns.PYTHON)
 
 
 class _Table(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):

@@ -13,10 +13,10 @@ from itertools import count
 from operator import delitem, getitem, setitem
 from typing import Any
 
-import tomli
 import tomli_w
 import tomlkit
 
+from resolver import toml
 from resolver.config.decode import parse_need
 from resolver.errors import InputError
 from resolver.explain.trial import CUTOFF
@@ -58,7 +58,7 @@ class StackText:
 
     @cached_property
     def _raw(self) -> Any:
-        return tomli.loads(self.text)
+        return toml.loads(self.text, toml.STACK)
 
     def way_out(self, letter: str, original: str, name: str, options: PolicyOptions = NO_OPTIONS) -> StackText:
         """The stack with a name of its own, and a head and summaries that say of which stack it is a way out.

@@ -20,8 +20,8 @@ from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO
-from urllib.parse import urlsplit
 
+from resolver import address
 from resolver.errors import InputError
 from resolver.index.store.cache import set_aside
 from resolver.model.message import Message, message
@@ -46,6 +46,7 @@ _SETTINGS = {
 }
 # In messages of git, curl and ssh if no server was reached
 _NO_NETWORK = re.compile("resolve host|connect|timed out|no answer within|SSL|TLS|reset by peer|too slow", re.I)
+_OF_SERVER = "remote error:"  # begins what a server said
 _NO_REASON = "fatal: Could not read from remote repository."
 # Variables that would make git use another repository than the given one.
 _IGNORED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_COMMON_DIR")
@@ -69,8 +70,40 @@ class NoSuchCommit(InputError):
         self.commit = commit
 
 
+class _Access:
+    """What a run has found out about hosts and repositories.
+
+    A host that no connection reaches is not tried again, nor is a repository or a commit that a host refuses; what a
+    host says of one repository (it does not exist, it is private) or commit is nothing about another.
+    """
+
+    def __init__(self) -> None:
+        self._reached: set[str] = set()
+        self._failures: dict[tuple[str, str], str] = {}  # by host, or by address and commit ("" for all of it)
+
+    def is_reached(self, url: str) -> bool:
+        """Return whether the host of an address answered before."""
+        return _host(url) in self._reached
+
+    def failure(self, url: str, commit: str) -> str:
+        """Return why a commit of a repository cannot be read, "" if that is not known."""
+        keys = ((_host(url), ""), (url, ""), (url, commit))
+        return next((self._failures[key] for key in keys if key in self._failures), "")
+
+    def succeeded(self, url: str) -> None:
+        """Note that a host answered."""
+        self._reached.add(_host(url))
+
+    def failed(self, url: str, commit: str, why: str, *, has_network: bool) -> None:
+        """Note why a commit could not be read: because no connection reached its host, or why the host refused."""
+        host = _host(url)
+        if has_network:
+            self._reached.add(host)
+        self._failures[(url, commit) if host in self._reached else (host, "")] = why
+
+
 class Repositories:
-    """Reads repositories, and warns of those that cannot be reached; their hosts are not tried again.
+    """Reads repositories, and warns of those that cannot be read, once each.
 
     With `offline` only those in the cache, a folder, can be read.
     """
@@ -80,8 +113,7 @@ class Repositories:
         self._folder = folder / _FOLDER
         self._offline = offline
         self._warn = warn
-        self._unreachable: dict[str, str] = {}  # hosts (or paths) that could not be reached, and why
-        self._reachable: set[str] = set()  # those that answered
+        self._access = _Access()
 
     def clear(self) -> None:
         """Remove all repositories from the cache."""
@@ -101,8 +133,8 @@ class Repositories:
     def read(self, url: str, commit: str, path: str) -> bytes | None:
         """A file at a commit; None if there is none. Raises RepositoryUnreadable and NoSuchCommit."""
         entry = self._run(url, commit, "ls-tree", "-l", "-z", commit, "--", path).decode("utf-8", "replace")
-        match = re.match(r"100(?:644|755) blob [0-9a-f]+ +(\d+)\t", entry)
-        if match is None:  # nothing, a folder, a link or a submodule
+        match = re.match(r"100(?:644|755) blob [0-9a-f]+ +([0-9]+)\t(.*)\0\Z", entry, re.DOTALL)
+        if match is None or match[2] != path:  # nothing, a folder, a link or a submodule
             return None
         if int(match[1]) > _LARGEST:
             raise InputError(
@@ -123,8 +155,8 @@ class Repositories:
     def submodule(self, url: str, commit: str, path: str) -> str | None:
         """The commit of the submodule at a path; None if there is none. Raises as `read` does."""
         entry = self._run(url, commit, "ls-tree", "-z", commit, "--", path).decode("utf-8", "replace")
-        match = re.match(r"160000 commit ([0-9a-f]{40})\t", entry)
-        return match[1] if match is not None else None
+        match = re.match(r"160000 commit ([0-9a-f]{40})\t(.*)\0\Z", entry, re.DOTALL)
+        return match[1] if match is not None and match[2] == path else None
 
     def save(self, url: str, commit: str, target: IO[bytes]) -> None:
         """Write the commit with its tree as a bundle for install.sh into a file. Raises RepositoryUnreadable."""
@@ -175,7 +207,7 @@ class Repositories:
             if _has(repository, commit):
                 return repository
             with self._network(url, commit), self._opened(make=True) as repositories:
-                if _host(url) not in self._reachable:  # a host that never answers is given up sooner than a slow fetch
+                if not self._access.is_reached(url):  # a host that never answers is given up sooner than a slow fetch
                     _git("ls-remote", "--", url, "HEAD", seconds=_ASK_SECONDS)
                 with TemporaryDirectory(prefix=_PREFIX, dir=self._folder, ignore_cleanup_errors=True) as temporary:
                     fresh = Path(temporary, "git")
@@ -211,20 +243,22 @@ class Repositories:
     @contextmanager
     def _network(self, url: str, commit: str = "") -> Iterator[None]:
         """The context of commands that use the network."""
-        host = _host(url)
         if self._offline:
             raise RepositoryUnreadable("the network is not used")
-        if host in self._unreachable:
-            raise RepositoryUnreadable(self._unreachable[host])
+        if known := self._access.failure(url, commit):
+            raise RepositoryUnreadable(known)
         try:
             yield
-            self._reachable.add(host)
+            self._access.succeeded(url)
         except _GitError as error:
             if re.search(r"not our ref|couldn't find remote ref|no such remote ref", error.output):
+                self._access.succeeded(url)
                 raise NoSuchCommit(url, commit) from None
-            why = self._unreachable[host] = str(error)
-            code, command, parts = "index.repository-unread", "", urlsplit(url)
-            if parts.hostname and _NO_NETWORK.search(why):  # not for a host that answered, nor for a path
+            why, parts = str(error), address.split(url)
+            has_network = not parts.host or not _NO_NETWORK.search(why) or why.startswith(_OF_SERVER)
+            self._access.failed(url, commit, why, has_network=has_network)
+            code, command = "index.repository-unread", ""
+            if not has_network:
                 code = "index.repository-unread-mirror"
                 command = f"git config --global url.https://MIRROR/.insteadOf {parts.scheme}://{parts.netloc}/"
             self._warn(message(code, url=url, why=why, command=command))
@@ -232,9 +266,9 @@ class Repositories:
 
 
 def _host(url: str) -> str:
-    """The host of an address, or its path on this machine."""
-    parts = urlsplit(url)
-    return parts.hostname or parts.path
+    """The host of an address with scheme and port, or its path on this machine."""
+    parts = address.split(url)
+    return f"{parts.scheme}://{parts.host}:{parts.port or ''}" if parts.host else parts.path
 
 
 def _ref(commit: str) -> str:
@@ -284,6 +318,7 @@ def _git(*arguments: str, seconds: float = 60, output: IO[bytes] | None = None) 
     environment = {key: value for key, value in os.environ.items() if key not in _IGNORED}
     environment |= {
         "GIT_ALLOW_PROTOCOL": "https:ssh:file",
+        "GIT_LITERAL_PATHSPECS": "1",  # a path of a fact is a path, also if it begins with `:(glob)`
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_ASKPASS": "",
         "SSH_ASKPASS": "",

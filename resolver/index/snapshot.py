@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -27,20 +27,29 @@ from resolver.index.protocol import Catalog, LookAhead, Lookup, UnusableFile
 from resolver.index.store.cache import ODD
 from resolver.index.store.linkage_readings import ShippedLinkage
 from resolver.model.linkage import Linkage
+from resolver.model.patterns import SHA256
 from resolver.model.release import Archive, CoreMetadata, File, Page, Rejection, RejectionReason
 from resolver.model.target import PLATFORMS, Target
 
 _MAGIC: Final = b"ascend-lock snapshot "
 _FORMAT: Final = b"2\n"
 _PRESET: Final = 6 | lzma.PRESET_EXTREME  # larger ones have the reader take 64 MiB
-_LARGEST: Final = 1 << 30  # bytes when unpacked; the shipped ones have a hundredth
+# Limits of a file, of which the shipped ones have a quarter at most. A value that takes memory begins with a byte of
+# 0x80 or more, which texts of ASCII do not have, so the number of such bytes is no less than that of such values.
+_LARGEST: Final = 16 << 20  # bytes
+_MOST_BYTES: Final = 48 << 20  # when unpacked
+_MOST_VALUES: Final = 2_500_000
+_MOST_UNPACKING: Final = 32 << 20  # bytes that the unpacker takes, whatever the file asks for
+_BEGINNINGS: Final = bytes(range(0x80, 0x100))
 
 PYTHONS: Final = ("3.10", "3.11", "3.12", "3.13")
 
 K = TypeVar("K")
 T = TypeVar("T")
 
-_sha256 = re.compile(r"[0-9a-f]{64}").fullmatch
+
+# Numbers are too short to be counted as values.
+_Positions = Annotated[tuple[int, ...], msgspec.Meta(max_length=1_000)]
 
 
 class RecordedPage(msgspec.Struct, frozen=True, array_like=True):
@@ -55,7 +64,7 @@ class RecordedProject(msgspec.Struct, frozen=True, array_like=True):
     """The pages of a project; `answers` are platforms with positions of pages and the unreachable indexes."""
 
     pages: list[RecordedPage]
-    answers: list[tuple[str, tuple[int, ...], tuple[str, ...]]]
+    answers: list[tuple[str, _Positions, tuple[str, ...]]]
 
 
 class Snapshot(msgspec.Struct, frozen=True, array_like=True):
@@ -99,21 +108,25 @@ def _unpacked(content: bytes) -> Snapshot:
         raise ValueError("It is not a snapshot.")
     if not content.startswith(_MAGIC + _FORMAT):
         raise ValueError("It was made by another version of ascend-lock.")
-    unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ)
-    packed = unpacker.decompress(content[len(_MAGIC) + len(_FORMAT) :], _LARGEST)
+    unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_UNPACKING)
+    packed = unpacker.decompress(content[len(_MAGIC) + len(_FORMAT) :], _MOST_BYTES + 1)
+    if len(packed) > _MOST_BYTES:
+        raise ValueError(f"It unpacks to more than {_MOST_BYTES >> 20} MiB.")
     if not unpacker.eof or unpacker.unused_data:
         raise ValueError("It was changed or truncated after it was made.")
+    if len(packed) - len(packed.translate(None, _BEGINNINGS)) > _MOST_VALUES:
+        raise ValueError(f"It has more than {_MOST_VALUES} values.")
     snapshot = _decode(packed)
     for project in snapshot.projects.values():
         for page in project.pages:
             hashes = (file.sha256 for row in page.releases.values() for file in row if file.sha256)
-            if not all(map(_sha256, hashes)):
+            if not all(map(SHA256.matches, hashes)):
                 raise ValueError("It has a hash that is no sha256.")
             if not all(reason in RejectionReason.__members__ for _, reason, _ in page.rejections):
                 raise ValueError("It has a reason that is not known.")
         if not all(0 <= at < len(project.pages) for _, positions, _ in project.answers for at in positions):
             raise ValueError("It lacks a page.")
-    if not all(_sha256(sha256) for sha256, _ in snapshot.hashed.values()):
+    if not all(SHA256.matches(sha256) for sha256, _ in snapshot.hashed.values()):
         raise ValueError("It has a hash that is no sha256.")
     return snapshot
 

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import tomli
 import tomli_w
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver import files
+from resolver import files, toml
 from resolver.config.decode import cutoff_moment
 from resolver.errors import InputError
 from resolver.i18n import translate
@@ -67,7 +66,7 @@ def read_own(folder: Path) -> Lock | None:
 def read(folder: Path) -> Lock | None:
     """The lock in a folder; None if there is none. Raises InputError if it cannot be read."""
     try:
-        return parse(files.read_text(folder / NAME), folder)
+        return parse(files.read_text(folder / NAME, toml.LOCK.characters), folder)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -80,7 +79,7 @@ def read(folder: Path) -> Lock | None:
 def parse(content: str, folder: Path) -> Lock:
     """The lock whose lock.toml, in this folder, has this content. Raises InputError if it cannot be read."""
     try:
-        raw = tomli.loads(content)
+        raw = toml.loads(content, toml.LOCK)
         version = raw.get("format")
         if version == 1:
             raw = _from_format_1(raw)
@@ -90,7 +89,7 @@ def parse(content: str, folder: Path) -> Lock:
         _require_sound(lock)
         return lock
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:  # also of TOML and msgspec
-        if isinstance(error, tomli.TOMLDecodeError) and _MARKER.search(content):
+        if isinstance(error, toml.DecodeError) and _MARKER.search(content):
             hint = f"git checkout --ours -- {shlex.quote(str(folder))}, then lock again: pins that still fit are kept"
             what = "the lock has the conflict markers of a merge"
             raise InputError(what, where=str(folder / NAME), hint=hint) from None

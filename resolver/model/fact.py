@@ -18,6 +18,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from resolver.model import patterns
 from resolver.model.repository import Address, Commit, Inside, Recipe
 from resolver.model.requirement import Component, ComponentRequirement, Requirement, Value, named_values
 from resolver.model.system import SystemVersion
@@ -59,12 +60,6 @@ def component_requirements(needs: Iterable[Need]) -> list[ComponentRequirement]:
     return [need for need in needs if isinstance(need, ComponentRequirement)]
 
 
-_LABEL = matching(
-    r"[a-z0-9]+(\.[a-z0-9]+)*",
-    "a local version label of lower case letters and digits, with dots between them",
-    '"empty"',
-)
-_MODULE = matching(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", "the dotted name of a module", '"ray.llm"')
 MachineNeed = Literal["c", "c++", "python-headers", "cmake", "make", "git"]
 
 
@@ -158,7 +153,7 @@ class Builds(_Common, frozen=True, kw_only=True):
     from_: Literal["sdist"] = msgspec.field(name="from", default="sdist")
     requires_from: Inside
     when: tuple[ComponentRequirement, ...] = ()
-    label: Annotated[str, _LABEL] = ""
+    label: Annotated[str, matching(patterns.LABEL)] = ""
     env: Variables = ()  # `{version}` stands for the release
     isolation: bool = True
     build_drop: tuple[NormalizedName, ...] = ()
@@ -290,7 +285,7 @@ class Optional(_Common, frozen=True, kw_only=True):
     """
 
     # Modules by their dotted names, as they are imported.
-    modules: tuple[Annotated[str, _MODULE], ...] = ()
+    modules: tuple[Annotated[str, matching(patterns.MODULE)], ...] = ()
     # Entry points by their names: commands, and plugins of vllm.
     scripts: tuple[Text, ...] = ()
     # What they need of other projects: those of an extra that was not asked for.

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from resolver.model import text
+from resolver.model import patterns, text
 from resolver.model.as_of import NEWEST, AsOf, NewerPin
 from resolver.model.fact import MachineNeed, Strength
 from resolver.model.message import Message, message
@@ -22,13 +22,15 @@ Mode = Literal["wheels", "built-apart", "built-here"]
 
 
 # The form of texts is checked when a lock is read: scripts are made of them, and the file may have been edited.
-FolderName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,79}\Z")]
-PythonVersion = Annotated[str, Meta(pattern=r"\A3\.[0-9]{1,2}(\.[0-9]{1,3})?\Z")]
-_Project = Annotated[str, Meta(pattern=r"\A[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\Z")]
-_Version = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9.!+_-]{1,200}\Z")]
-_Sha256 = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
-_Variable = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z")]
-_Module = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_.]*\Z")]
+FolderName = Annotated[str, Meta(pattern=patterns.NAME.whole)]
+PythonVersion = Annotated[str, Meta(pattern=patterns.PYTHON.whole)]
+_Project = Annotated[str, Meta(pattern=patterns.PROJECT.whole)]
+_Version = Annotated[str, Meta(pattern=patterns.VERSION.whole)]
+_Sha256 = Annotated[str, Meta(pattern=patterns.SHA256.whole)]
+_Variable = Annotated[str, Meta(pattern=patterns.VARIABLE.whole)]
+_Module = Annotated[str, Meta(pattern=patterns.MODULE.whole)]
+_Label = Annotated[str, Meta(pattern=rf"{patterns.LABEL.whole}|\A\Z")]
+_Glibc = Annotated[str, Meta(pattern=patterns.GLIBC.whole)]
 
 
 def bundle_name(project: str, commit: str) -> str:
@@ -103,7 +105,7 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     mode: Mode
     extras: tuple[_Project, ...] = ()
     env: dict[_Variable, str] = {}
-    label: Annotated[str, Meta(pattern=r"\A([a-z0-9]+(\.[a-z0-9]+)*)?\Z")] = ""
+    label: _Label = ""
     external: tuple[MachineNeed, ...] = ()
     yanked: str | None = None
     builds: tuple[_Project, ...] = ()
@@ -160,7 +162,7 @@ class LockedTarget(_Row, kw_only=True, frozen=True):
     name: FolderName
     python: PythonVersion
     platform: Platform
-    glibc: Annotated[str, Meta(pattern=r"\A2\.[0-9]{1,3}\Z")]
+    glibc: _Glibc
     system: dict[str, str] = {}
 
     @property

@@ -10,12 +10,10 @@ import msgspec
 import tomli_w
 from packaging.version import Version
 
+from resolver.model import patterns
 from resolver.model.message import Message
 from resolver.model.target import Glibc, Platform
 from resolver.model.text import NOT_EMPTY, Text, matching
-
-_USE = matching(r"[a-z0-9][a-z0-9-]{0,39}", "a name of lower case letters, digits and `-`", '"serve"')
-_PYTHON = matching(r"3\.\d{1,2}", "a version of Python without a patch number", '"3.11"')
 
 Practices = Literal["all"] | tuple[str, ...]
 
@@ -23,7 +21,7 @@ Practices = Literal["all"] | tuple[str, ...]
 class Use(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """A use of a machine: further lines of its stacks. If `newest` is given, only so many releases are tried for it."""
 
-    name: Annotated[str, _USE]
+    name: Annotated[str, matching(patterns.USE)]
     summary: Text
     summary_zh: Text = ""
     requires: tuple[Text, ...]
@@ -35,7 +33,7 @@ class Machines(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     soc: Annotated[tuple[Text, ...], NOT_EMPTY]
     platform: Annotated[tuple[Platform, ...], NOT_EMPTY]
-    python: Annotated[tuple[Annotated[str, _PYTHON], ...], NOT_EMPTY]
+    python: Annotated[tuple[Annotated[str, matching(patterns.PYTHON_LINE)], ...], NOT_EMPTY]
     glibc: Glibc
 
 

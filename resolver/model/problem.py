@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from packaging.utils import NormalizedName, canonicalize_name, parse_wheel_filename
 
 from resolver.errors import InputError
+from resolver.model import patterns
 from resolver.model.as_of import AUTO
 from resolver.model.dependency import NeedLine, StackLine
 from resolver.model.fact import Fact, Need, Practice
@@ -22,8 +23,6 @@ from resolver.model.target import Platform, Target
 from resolver.model.text import NOT_EMPTY, AsOfText, Cutoff, RequirementLine, Sentence, Text, Variables, Where, matching
 
 PYPI: Final = "pypi"
-_MODULE = matching(r"[A-Za-z_][A-Za-z0-9_.]*", "the name of a module", '"torch"', '"vllm.engine"')
-_SHA256 = matching(r"[0-9a-f]{64}", "a sha256: 64 hexadecimal digits, in lower case")
 Prereleases = Literal["if-necessary", "allow", "never"]
 
 
@@ -75,7 +74,7 @@ class Departure(
 class Checks(msgspec.Struct, frozen=True, kw_only=True):
     """Tests of an installed environment: modules to import, and environment variables for that."""
 
-    imports: tuple[Annotated[str, _MODULE], ...] = ()
+    imports: tuple[Annotated[str, matching(patterns.MODULE)], ...] = ()
     env: Variables = ()
 
 
@@ -105,7 +104,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     index: Text
     filename: Annotated[str, _wheel] = msgspec.field(name="file")
-    sha256: Annotated[str, _SHA256]
+    sha256: Annotated[str, matching(patterns.SHA256)]
     requires: tuple[RequirementLine, ...]
     requires_python: Annotated[str, specifier] = ""
     source: Sentence

@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Annotated
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from resolver import address
+from resolver.model import patterns
 from resolver.model import text as texts
 from resolver.model.text import RequirementLine, Variables, nonempty, printable
 
@@ -19,7 +21,6 @@ _SCHEMES = ("https", "ssh", "file")
 # Nothing that a shell, git or a terminal could take for more than an address.
 _ADDRESS = re.compile(r"[a-z]+://[A-Za-z0-9._~@:\[\]-]*/[A-Za-z0-9._~/%+-]+\Z")
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*\Z")
-_COMMIT = re.compile(r"[0-9a-f]{40}\Z")
 _SHORT = re.compile(r"[0-9a-f]{7,40}\Z")
 
 
@@ -51,7 +52,7 @@ class Direct(msgspec.Struct, frozen=True):
     @property
     def is_commit(self) -> bool:
         """Whether the revision is a full commit hash."""
-        return _COMMIT.match(self.revision) is not None
+        return patterns.COMMIT.matches(self.revision)
 
     def means(self, commit: str, ref: str) -> bool:
         """Whether the revision may be that of a commit whose tag or description is `ref`."""
@@ -61,22 +62,21 @@ class Direct(msgspec.Struct, frozen=True):
 def repository(url: str) -> str:
     """An address that may be fetched from, unchanged; raises ValueError, whose text holds no secret."""
     try:
-        parts = urlsplit(url)
-        password, user = parts.password, parts.username
-    except ValueError:
+        parts = address.split(url)
+    except address.AddressError:
         raise ValueError("the address cannot be read") from None
-    if password is not None or (user is not None and parts.scheme != "ssh"):
+    if parts.password is not None or (parts.user is not None and parts.scheme != "ssh"):
         raise ValueError("the address contains credentials, which do not belong in a file; use a git credential helper")
     if parts.scheme not in _SCHEMES:
         raise ValueError(f"only {', '.join(_SCHEMES)} are supported, not `{parts.scheme}`")
-    if not _ADDRESS.match(url) or (parts.scheme != "file") != bool(parts.hostname) or "/-" in url or "@-" in url:
+    if not _ADDRESS.match(url) or (parts.scheme != "file") != bool(parts.host) or "/-" in url or "@-" in url:
         raise ValueError("the address has characters that a repository address must not contain")
     return url
 
 
 def commit(text: str) -> str:
     """A full commit hash; raises ValueError."""
-    if not _COMMIT.match(text):
+    if not patterns.COMMIT.matches(text):
         raise ValueError("a commit is 40 hexadecimal digits, in lower case")
     return text
 

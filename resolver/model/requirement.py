@@ -148,7 +148,7 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
 
 
 def _comparison(component: str, sign: str, text: str) -> Comparison:
-    wildcard = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})*)\.\*", text)
+    wildcard = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})*)\.\*", text)
     if wildcard and component != "soc":
         if sign not in ("==", "!="):
             raise ValueError(f"`{sign} {text}`: a wildcard can only be used with == or !=")

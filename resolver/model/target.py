@@ -15,6 +15,7 @@ import msgspec
 from packaging import tags as packaging_tags
 from packaging.version import Version
 
+from resolver.model import patterns
 from resolver.model.requirement import Value, parse_value
 from resolver.model.text import Text, matching
 
@@ -25,8 +26,7 @@ _TITLES: Final = {"cann": "CANN", "hdk": "HDK", "soc": "SoC", "python": "Python"
 _LAST_PATCH = 99  # of a line of Python: beyond any that there is
 
 Platform = Literal["linux-aarch64", "linux-x86_64"]
-Glibc = Annotated[str, matching(r"2\.\d{1,3}", "a version of glibc", '"2.28"')]
-_IMAGE = matching(r"[a-z0-9][A-Za-z0-9._/:@-]{0,254}", "the name of an image with its host and tag")
+Glibc = Annotated[str, matching(patterns.GLIBC)]
 PLATFORMS: tuple[Platform, ...] = get_args(Platform)
 
 
@@ -132,10 +132,10 @@ def component_text(component: str, text: str) -> str:
 class Image(msgspec.Struct, frozen=True, kw_only=True):
     """A container image with CANN and Python, for locks of these components. `name` includes registry and tag."""
 
-    name: Annotated[str, _IMAGE]
+    name: Annotated[str, matching(patterns.IMAGE)]
     cann: Annotated[str, partial(component_text, "cann")]
     soc: Annotated[str, partial(component_text, "soc")]
-    python: Annotated[str, matching(r"3\.\d{1,2}", "a version of Python without a patch number", '"3.11"')]
+    python: Annotated[str, matching(patterns.PYTHON_LINE)]
     glibc: Glibc
     source: Text
 
@@ -165,8 +165,8 @@ def default_name(python: str, platform: str, system: Mapping[str, Value]) -> str
 
 # --- what a wheel's tags require that a target does not have (PEP 425, 600, 656)
 
-_GLIBC = re.compile(r"manylinux_(\d+)_(\d+)_(.+)")
-_PYTHON = re.compile(r"(cp|py|pp)(\d)(\d*)")
+_GLIBC = re.compile(r"manylinux_([0-9]+)_([0-9]+)_(.+)")
+_PYTHON = re.compile(r"(cp|py|pp)([0-9])([0-9]*)")
 _SYSTEMS: Final = (("musllinux", "musl"), ("macosx", "macOS"), ("win", "Windows"))
 
 

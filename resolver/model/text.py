@@ -20,9 +20,10 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from resolver.errors import InputError
+from resolver.model.patterns import Pattern
 from resolver.model.requirement import Requirement
 
-_MEMO = 1 << 18
+_MEMO = 1 << 16
 
 # Beyond these limits, which no honest text reaches, Python and packaging fail: `int` at 4,300 digits, and a parser that
 # recurses for each parenthesis.
@@ -181,14 +182,13 @@ Cutoff = Annotated[datetime, "a moment, or a day that counts to its end"]
 AsOfText = Annotated[str, "a day in ISO 8601, `auto` or `newest`"]
 
 
-def matching(pattern: str, description: str, *examples: str) -> Callable[[str], str]:
-    """A reader of texts that match a pattern."""
-    expression = re.compile(pattern)
+def matching(pattern: Pattern) -> Callable[[str], str]:
+    """Return a reader of texts of this form, which raises InputError for any other."""
 
     def read(text: str) -> str:
-        if not expression.fullmatch(text):
-            hint = f"write for example {' or '.join(examples)}" if examples else ""
-            raise InputError(f"`{text}` is not {description}", hint=hint)
+        if not pattern.matches(text):
+            hint = f"write for example {' or '.join(pattern.examples)}" if pattern.examples else ""
+            raise InputError(f"`{text}` is not {pattern.description}", hint=hint)
         return text
 
     return read

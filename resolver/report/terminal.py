@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from itertools import zip_longest
-from typing import Final
+from typing import Final, Literal
 
 from rich.cells import cell_len, set_cell_size
 
-from resolver.errors import escaped
+from resolver.errors import escaped, harmless
 from resolver.model.text import Language
 from resolver.report.document import Document, Heading, Item, Items, Paragraph, Table, one_line, plain, translated
 
@@ -25,14 +25,23 @@ _WORDS = re.compile(
 )
 
 
-def styled(text: str, color: bool, style: str) -> str:
-    """The text in a style of rich, if it is to be in `color`."""
-    if not (color and text):
-        return text
-    from rich.color import ColorSystem
-    from rich.style import Style
+Style = Literal["bold", "bold red", "bold yellow", "yellow"]
+_CODES: Final[Mapping[Style, str]] = {"bold": "1", "bold red": "1;31", "bold yellow": "1;33", "yellow": "33"}
+# The escape sequences that this program writes: a style, and its end. Rich's heads of tables are bold, too.
+_SEQUENCES: Final = re.compile(rf"(\x1b\[(?:0|{'|'.join(_CODES.values())})m)")
 
-    return Style.parse(style).render(text, color_system=ColorSystem.STANDARD)
+
+def styled(text: str, color: bool, style: Style) -> str:
+    """The text in a style, if it is to be in `color`."""
+    return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if color and text else text
+
+
+def for_terminal(text: str, *, color: bool) -> str:
+    """Return a text of which a terminal acts on nothing but line breaks, tabs and, in `color`, the styles above."""
+    if not color:
+        return harmless(text, "\n\t")
+    pieces = _SEQUENCES.split(text)  # every second one is a style
+    return "".join(piece if at % 2 else harmless(piece, "\n\t") for at, piece in enumerate(pieces))
 
 
 def terminal_text(document: Document, language: Language, columns: int = WIDTH, *, color: bool = False) -> str:

@@ -66,6 +66,57 @@ def test_what_is_hostile_is_told_harmlessly(workspace: Workspace, setup: Setup, 
     assert not list(workspace.root.rglob("pwned"))
 
 
+# Besides what EVIL has: the separators of lines and paragraphs.
+ACTING = f"\x1b[2J\u202e\u2028\u2029\x9b31m\x07{EVIL}"
+
+
+def test_edits_tell_lines_harmlessly(workspace: Workspace) -> None:
+    """A line of a stack may have any text in its marker."""
+    line = f"demo ; platform_release != '{ACTING}'"
+    workspace.serve("demo 1.0", "other 1.0")
+    of_stack(requires=[line, "other"])(workspace)
+    runs = [
+        workspace.run("add", "demo", f"demo>=0.1 ; platform_release != '{ACTING}'", "--frozen"),
+        workspace.run("remove", "demo", "demo", "--frozen"),
+    ]
+    for run in runs:
+        assert (run.status, is_harmless(run.stdout + run.stderr)) == (0, True), run
+        assert "\\u2028" in run.stdout
+
+
+def test_names_of_files_are_told_harmlessly(workspace: Workspace) -> None:
+    """Those that do not belong to a bundle, or to the folder of locks."""
+    name = ACTING.replace("/", "")
+    workspace.serve("demo 1.0")
+    workspace.locked_stack("demo")
+    assert workspace.run("bundle", "demo", "out").status == 0
+    (workspace.root / "out" / f"{name}.partial").touch()
+    for folder in (workspace.locks / "demo" / name, workspace.locks / name / "there"):
+        folder.mkdir(parents=True)
+        (folder / "lock.toml").write_text("")
+    for command in ("bundle demo out", "bundle out --check", "bundle demo out --prune", "check", "check demo"):
+        run = workspace.run(*command.split())
+        assert is_harmless(run.stdout + run.stderr), command
+        if "--check" not in command:
+            assert "\\u2028" in run.stdout + run.stderr, command
+
+
+def test_a_name_on_the_command_line_is_told_harmlessly(workspace: Workspace) -> None:
+    workspace.serve("demo 1.0")
+    workspace.locked_stack("demo")
+    name = ACTING.replace("/", "")
+    for arguments in (
+        ["export", "demo", "--format", "pylock", "-o", name],
+        ["import", f"{name}.txt"],
+        ["cache", "dir"],
+        ["tree", name],
+        ["diff", name],
+        ["pairs", name],
+    ):
+        run = workspace.run(*arguments, ASCEND_LOCK_CACHE=str(workspace.root / name))
+        assert is_harmless(run.stdout + run.stderr), arguments
+
+
 def test_data_for_other_programs_is_harmless_on_a_terminal(workspace: Workspace, index: LoopbackIndex) -> None:
     """JSON allows C1 and marks that turn the writing."""
     index.add_wheel("demo", "1.0", yanked=EVIL)

@@ -95,11 +95,16 @@ PAGES = [
     ),
     Attack("HTML of 300,000 levels", sends(b"<div>" * 300_000 + b"<p>", "text/html"), "It is neither JSON nor HTML."),
     Attack(
-        "a page of 600,000 objects",
-        sends(page_body(files=[{"filename": "", "url": "", "hashes": {}, "core-metadata": {}}] * 200_000)),
-        "It has more than 600000 objects.",
+        "a page of 100,001 files",
+        sends(page_body(files=[{}] * 100_001)),
+        "It has more than 100000 files.",
     ),
-    Attack("a page of 200,001 links", sends(b"<a >" * 200_001, "text/html"), "It has more than 200000 links."),
+    Attack(
+        "a page whose files are a million numbers",
+        sends(page_body(files=[0] * 1_000_000)),
+        "It is not a JSON page of PEP 691: Expected `object`, got `int` - at `$.files[0]`.",
+    ),
+    Attack("a page of 100,001 links", sends(b"<a >" * 100_001, "text/html"), "It has more than 100000 links."),
     Attack(
         "a link of 15 million attributes",
         sends(gzip.compress(b"<a " + b"a " * 15_000_000), "text/html", **{"Content-Encoding": "gzip"}),
@@ -203,6 +208,9 @@ REDIRECTS = [
         unreachable("Its certificate is not trusted: IP address mismatch, certificate is not valid for '10.0.0.1'", 1),
     ),
     Attack("a redirect to an invalid address", redirect("https://[/"), "It cannot be read."),
+    Attack("a redirect to a script", redirect("javascript:alert(1)"), "`javascript:alert(1)` has no host"),
+    Attack("a redirect to a port that is none", redirect("https://index.example:99999/"), "It cannot be read."),
+    Attack("a redirect to a host in brackets", redirect("//[v1.x]/"), "It cannot be read."),
     Attack("a redirect to another host", redirect("https://vendor.example/simple/pypi/demo/")),
 ]
 

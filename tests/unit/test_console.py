@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 from resolver.cli import console
-from resolver.cli.console import Progress, has_color, print_to_stderr
+from resolver.cli.console import Progress, has_color, print_to_stderr, write
+from resolver.i18n import translate
 from resolver.index.net.downloads import TransferProgress
 from resolver.index.protocol import Traffic
 from resolver.model.message import message
+from resolver.report.terminal import styled
 
 
 class Terminal(io.StringIO):
@@ -53,6 +57,45 @@ def test_errors_are_red_warnings_yellow(capsys: pytest.CaptureFixture[str], monk
     assert first == "demo: \x1b[1;31merror:\x1b[0m it failed"
     assert others[:3] == ["  at here: error: not this", "hint: mend it", "hint: nothing of it"]
     assert others[3].startswith("\x1b[1;33m警告：\x1b[0m")
+
+
+EVIL = "a\x1b[2J\x1b]0;t\x07\x9b1m\u202eb\u2028c\td\n"
+
+
+@pytest.mark.parametrize("color", [False, True])
+def test_write_leaves_only_styles(monkeypatch: pytest.MonkeyPatch, color: bool) -> None:
+    """A style is one of ours, and only where there is color."""
+    monkeypatch.setenv("FORCE_COLOR" if color else "NO_COLOR", "1")
+    stream = io.StringIO()
+    write(stream, EVIL + styled("x", True, "bold red") + "\x1b[8mhidden\x1b[0m")
+    red, end = ("\x1b[1;31m", "\x1b[0m") if color else ("\\x1b[1;31m", "\\x1b[0m")
+    escaped = "a\\x1b[2J\\x1b]0;t\\x07\\x9b1m\\u202eb\\u2028c\td\n"
+    assert stream.getvalue() == f"{escaped}{red}x{end}\\x1b[8mhidden{end}"
+
+
+def test_message_values_have_no_style_of_their_own() -> None:
+    """Not even one that the program uses: a value could pass for a label."""
+    shown = translate(message("cli.replaced", file="\x1b[1;31merror:", was="b", now=("c", EVIL)), "en")
+    assert "\x1b" not in shown
+    assert "\\x1b[1;31merror:" in shown
+
+
+def test_commands_write_through_console_alone() -> None:
+    """By no name of a stream: ruff forbids those of `sys`, and this the others.
+
+    Where a signal ends the run and nothing may be called, `commands` writes a constant.
+    """
+    folder = Path(console.__file__).parent
+    calls = [
+        f"{path.name}:{node.lineno}"
+        for path in folder.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "write"
+        and re.fullmatch(r"os|(.*\.)?(std)?(out|err)|(.*\.)?stream", ast.unparse(node.func.value))
+    ]
+    assert sorted(call.partition(":")[0] for call in calls) == ["commands.py", "console.py"]
 
 
 # --- the line of work that goes on: how much of what, and how fast

@@ -7,19 +7,19 @@ import random
 import re
 import sys
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from io import BytesIO
 from typing import Final, NamedTuple, TypeVar
-from urllib.parse import urljoin
 
 import httpx
 
+from resolver import address
 from resolver.errors import IndexFailure, Unreachable, shown_address
 from resolver.index.net.pipconfig import Credentials, PipConfig
+from resolver.index.net.slots import Slots
 from resolver.index.net.transport import ERRORS, NoAnswerError, Transport, no_answer
-from resolver.index.parse.address import Origin, is_allowed, is_local, origin_of, without_credentials
+from resolver.index.parse.address import Origin, Root, is_allowed, is_local, origin_of, without_credentials
 from resolver.index.protocol import Meter
 
 if sys.version_info >= (3, 11):
@@ -30,7 +30,7 @@ else:  # which aiohttp brings there
 T = TypeVar("T")
 Headers = Mapping[str, str] | Callable[[], Mapping[str, str]]
 
-# Concurrent requests to all servers: 50 connections to a mirror were ten times slower than 16.
+# Concurrent requests to a server: 50 connections to a mirror were ten times slower than 16.
 PAGES: Final = 16
 FILES: Final = 8  # whole files, which take long and must not hold up pages
 _SLOWEST: Final = 100  # bytes a second; a proxy that scans a file before passing it on sends little for a while
@@ -42,8 +42,13 @@ _BUSY: Final = frozenset({408, 429, 500, 502, 503, 504})
 _LONGEST_WAIT: Final = 20.0  # seconds that a Retry-After may ask for
 _PIECE: Final = 256 << 10  # bytes unpacked at once
 _PACKED: Final = "gzip"
+_FIELDS: Final = {"User-Agent": "ascend-lock", "Accept": "*/*", "Accept-Encoding": _PACKED}
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 IDENTITY_ENCODING: Final = {"Accept-Encoding": "identity"}  # for files, whose ranges and lengths count
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def conditions(etag: str, modified: str) -> dict[str, str]:
@@ -78,8 +83,20 @@ class Reply(NamedTuple):
     body: bytes
 
 
+class _Busy(Exception):
+    """A server says to come again after so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+
 class Client:
-    """The HTTP client of an event loop, on which `close` must be awaited. Tests pass a `transport` of their own."""
+    """The HTTP client of an event loop, on which `close` must be awaited. Tests pass a `transport` of their own.
+
+    Requests go to the transport. httpx's own client is not used: it reads the address of a redirect even if it is not
+    to follow it, and keeps cookies.
+    """
 
     def __init__(
         self,
@@ -95,18 +112,19 @@ class Client:
         self._answered: set[Origin] = set()
         self._dead: dict[Origin, tuple[int, Unreachable]] = {}  # that never answered, with the number of tries
         self.credentials = Credentials()
-        self._transport = transport or Transport(pip, PAGES + FILES)
-        self._http = httpx.AsyncClient(
-            transport=self._transport,
-            headers={"User-Agent": "ascend-lock", "Accept-Encoding": _PACKED},
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-            trust_env=False,
-        )
-        self._slots = {long: asyncio.Semaphore(FILES if long else PAGES) for long in (False, True)}
+        self._transport = transport or Transport(pip)
+        self._slots = {False: Slots(PAGES), True: Slots(FILES)}
+        self._pauses: dict[Origin, float] = {}  # when a server that said to wait may be asked again
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._http.aclose()
+        await self._transport.aclose()
+
+    def use(self, root: Root) -> None:
+        """Ask an index with its credentials, and with slots that it shares with no other host."""
+        self.credentials.remember(root)
+        for slots in self._slots.values():
+            slots.reserve(root.url)
 
     async def get(
         self, url: str, *, headers: Mapping[str, str], limit: int, patience: RetryPolicy | None = None
@@ -131,38 +149,67 @@ class Client:
         """Send a GET, follow redirects, pass the answer to `consume`; retry all of that if the network fails.
 
         The answer's extension `address` is its URL after redirects. `headers` may be a function, called for each try.
-        `long` is for whole files. Raises Unreachable after the last try, and what `consume` raises.
+        `long` is for whole files. At most PAGES (FILES) of one host are answered and consumed at once.
+
+        Raises Unreachable after the last try, and what `consume` raises.
         """
         patience = patience or self.patience
         origin = _require_allowed([url])[1]
-        async with self._slots[long]:
-            tries, failure = self._dead.get(origin, (0, None))
-            if failure is not None and tries >= patience.tries:
-                raise failure
-            for number in range(1, patience.tries + 1):
-                urls = [url]
-                try:
-                    response = await self._send(urls, headers() if callable(headers) else headers, patience)
-                    self._answered.add(origin)
-                    self._dead.pop(origin, None)
-                    try:
-                        if response.status_code not in _BUSY:
-                            return await consume(response)
-                    finally:
-                        await response.aclose()
-                    status = f"{response.status_code} {response.reason_phrase}".rstrip()
-                    raise NoAnswerError(f"It answered {status}", retry_after=response.headers.get("retry-after", ""))
-                except NoAnswerError as error:
-                    failure = self._unreachable(urls, error, number)
-                    if error.certificate or (error.unknown_name and patience.tries <= QUICK_RETRY.tries):
-                        break
-                    wait = patience.wait(number, error.retry_after)
-                if number < patience.tries:
-                    await asyncio.sleep(wait)
-            assert failure is not None, "it is tried at least once"  # noqa: S101
-            if origin not in self._answered:
-                self._dead[origin] = patience.tries, failure
+        numbers = iter(range(1, patience.tries + 1))
+        while True:
+            await self._wait_for(origin)
+            try:
+                async with self._slots[long].of(url):
+                    return await self._try(url, consume, headers, patience, numbers)
+            except _Busy as busy:  # whoever waits for as long as a server says does so without a slot
+                self._pauses[origin] = max(self._pauses.get(origin, 0.0), _now() + busy.seconds)
+
+    async def _wait_for(self, origin: Origin) -> None:
+        """Wait until a server that said so to anyone may be asked again."""
+        seconds = self._pauses.get(origin, 0.0) - _now()
+        if seconds > 0:
+            await asyncio.sleep(seconds)
+
+    async def _try(
+        self,
+        url: str,
+        consume: Callable[[httpx.Response], Awaitable[T]],
+        headers: Headers,
+        patience: RetryPolicy,
+        numbers: Iterator[int],
+    ) -> T:
+        """Try a request under each of these numbers, with pauses between them. Raises _Busy to have a longer one."""
+        origin = origin_of(url)
+        tries, failure = self._dead.get(origin, (0, None))
+        if failure is not None and tries >= patience.tries:
             raise failure
+        for number in numbers:
+            urls = [url]
+            try:
+                response = await self._send(urls, headers() if callable(headers) else headers, patience)
+                self._answered.add(origin)
+                self._dead.pop(origin, None)
+                try:
+                    if response.status_code not in _BUSY:
+                        return await consume(response)
+                finally:
+                    await response.aclose()
+                status = f"{response.status_code} {response.reason_phrase}".rstrip()
+                raise NoAnswerError(f"It answered {status}", retry_after=response.headers.get("retry-after", ""))
+            except NoAnswerError as error:
+                failure = self._unreachable(urls, error, number)
+                if error.certificate or (error.unknown_name and patience.tries <= QUICK_RETRY.tries):
+                    break
+                wait = patience.wait(number, error.retry_after)
+                says_to_wait = bool(error.retry_after)
+            if number < patience.tries:
+                if says_to_wait:
+                    raise _Busy(wait)
+                await asyncio.sleep(wait)
+        assert failure is not None, "it is tried at least once"  # noqa: S101
+        if origin not in self._answered:
+            self._dead[origin] = patience.tries, failure
+        raise failure
 
     async def body(self, response: httpx.Response, limit: int) -> bytes:
         """Read the body of an answer. Raises IndexFailure if it is longer than `limit` bytes, or takes too long."""
@@ -249,14 +296,15 @@ class Client:
         time = patience.connect + _WINDOW * self._timeout
         while True:
             url, origin = _require_allowed(urls)
-            fields = {**headers, **self.credentials.header(origin)}
+            fields = {**_FIELDS, **headers, **self.credentials.header(origin)}
+            request = httpx.Request("GET", url, headers=fields, extensions={"timeout": timeouts.as_dict()})
             self._meter.add(requests=1)
             async with _limit(time, f"Its answer did not begin within {time:.0f} seconds"):
                 try:
-                    request = self._http.build_request("GET", url, headers=fields, timeout=timeouts)
-                    response = await self._http.send(request, stream=True)
+                    response = await self._transport.handle_async_request(request)
                 except ERRORS as error:
                     raise no_answer(error) from None
+            response.request = request
             response.extensions["address"] = without_credentials(urls[-1])
             if response.status_code < 200:
                 await response.aclose()
@@ -309,14 +357,13 @@ def _unpackable(response: httpx.Response, why: str) -> IndexFailure:
 # Addresses and their redirects: a list of which the last one is requested
 
 
-def _require_allowed(urls: list[str]) -> tuple[httpx.URL, Origin]:
+def _require_allowed(urls: list[str]) -> tuple[httpx.URL, Origin]:  # noqa: TID251  as a type
     """The last address as it is sent, and its origin. Raises IndexFailure if it must not be requested."""
     try:
         origin = origin_of(urls[-1])
-        url = httpx.URL(urls[-1])
-        sent, decoded = url.raw_host.decode("ascii"), url.host  # what is no IDNA shows only here
-    except httpx.InvalidURL as error:
-        raise _refusal(urls, f"It cannot be read: {error}.") from None
+        url, sent, decoded = address.sendable(urls[-1])
+    except address.AddressError:
+        raise _refusal(urls, "It cannot be read.") from None
     except ValueError as error:
         raise _refusal(urls, str(error)) from None
     if len(urls) > 1 and (is_local(origin.host) or is_local(sent)) and not is_local(origin_of(urls[0]).host):
@@ -340,8 +387,8 @@ def _redirect(urls: list[str], location: str) -> str:
             hint="check the address of the index; a proxy or mirror may be set up wrongly",
         )
     try:
-        return without_credentials(urljoin(urls[-1], location))
-    except ValueError:
+        return without_credentials(address.join(urls[-1], location))
+    except address.AddressError:
         raise _refusal([*urls, location], "It cannot be read.") from None
 
 

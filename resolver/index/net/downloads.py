@@ -20,6 +20,7 @@ import httpx
 from resolver import files as disk
 from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net.client import FILES, IDENTITY_ENCODING, Client
+from resolver.index.net.slots import Slots
 from resolver.index.net.transport import NoAnswerError
 from resolver.model.release import File
 from resolver.owned_folder import OwnedFolder
@@ -125,7 +126,7 @@ class Transfer:
         self._folder = folder
         self._report = report
         self._progress = TransferProgress(0, 0, 0, None)
-        self._slots = asyncio.Semaphore(FILES)
+        self._slots = Slots(FILES)
 
     async def save(self, files: Sequence[File]) -> None:
         """Save all files that can be downloaded. Raises IndexFailure for the others, InputError if the disk fails."""
@@ -143,7 +144,7 @@ class Transfer:
 
     async def _attempt(self, file: File) -> IndexFailure | None:
         try:
-            async with self._slots:
+            async with self._slots.of(file.url):
                 await self.fetch(file)
         except IndexFailure as failure:
             return failure

@@ -11,13 +11,15 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final, TypeVar
 
+import httpx
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, Unreachable
-from resolver.index.net.client import PAGES, QUICK_RETRY, Client, Reply, RetryPolicy, conditions
+from resolver.index.net.client import QUICK_RETRY, Client, RetryPolicy, conditions
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.remote_files import Once, RemoteFiles
+from resolver.index.net.slots import Slots
 from resolver.index.parse.address import Root
 from resolver.index.parse.distribution import FileRelease
 from resolver.index.parse.simple import ACCEPT
@@ -128,8 +130,7 @@ class Connection:
         self.client = Client(pip, meter)
         self.files = RemoteFiles(files, self.client, warn)
         self.pages = Once()
-        self.look_ahead_slots = asyncio.Semaphore(AHEAD)
-        self.page_slots = asyncio.Semaphore(PAGES)  # limits the bodies held in memory
+        self.look_ahead_slots = Slots(AHEAD)
         self.parser_slot = asyncio.Semaphore(1)  # a page of 5 MB takes 50 MB while it is parsed
         self.worker = LoopThread()
 
@@ -184,7 +185,7 @@ class Network:
 
         async def read(file: File, release: FileRelease) -> None:
             with suppress(Exception):  # raised again when the metadata is needed
-                async with self._connection.look_ahead_slots:
+                async with self._connection.look_ahead_slots.of(file.url):
                     await self.files.metadata(file, release)
 
         for file, release in files[:_MOST_AHEAD]:  # a hundred thousand tasks would take memory and time
@@ -210,10 +211,10 @@ class Network:
             lookup = await self.lookup(project)
             if look_ahead is None:
                 return
-            async with self._connection.look_ahead_slots:
-                file = look_ahead.likely_file(project, lookup, specifier)
-                if file is None or not file.url:  # none, or a recorded one
-                    return
+            file = look_ahead.likely_file(project, lookup, specifier)
+            if file is None or not file.url:  # none, or a recorded one
+                return
+            async with self._connection.look_ahead_slots.of(file.url):
                 release = self._release(file)
                 if file.is_wheel:
                     metadata: CoreMetadata | None = await self.files.metadata(file, release)
@@ -262,32 +263,41 @@ class Network:
 
     async def _fetch_page(self, root: Root, name: str, project: NormalizedName, patience: RetryPolicy | None) -> str:
         """The key of the current page, which is stored; "" if there is none."""
-        async with self._connection.page_slots:
-            stored = self._cache.answer(root, project, name)
-            self._connection.client.credentials.remember(root)
-            reply = await self._get(root, project, patience, stored)
-            if reply.status == 304 and stored is not None and reply.url != stored.url:
-                # Redirected to another address than before, so relative links lead elsewhere, too.
-                reply = await self._get(root, project, patience, None)
-            if reply.status == 304 and stored is not None:
-                return stored.key
-            if reply.status in (404, 410):
-                self._cache.store(root, project, StoredPage(reply.url))
-                return ""
-            if reply.status != 200:
-                raise _bad_status(reply.status, name, project, reply.url)
-            answer = StoredPage(reply.url, reply.headers.get("etag", ""), reply.headers.get("last-modified", ""))
-            kind = reply.headers.get("content-type", "")
-            async with self._connection.parser_slot:
-                store = self._cache.store_page
-                return await asyncio.to_thread(store, root, project, name, answer, reply.body, kind, stored)
+        stored = self._cache.answer(root, project, name)
+        self._connection.client.use(root)
+        key = await self._ask(root, name, project, patience, stored)
+        if key is None:
+            key = await self._ask(root, name, project, patience, None)
+        assert key is not None, "without a stored page none can be at another address"  # noqa: S101
+        return key
 
-    async def _get(
-        self, root: Root, project: NormalizedName, patience: RetryPolicy | None, stored: StoredPage | None
-    ) -> Reply:
-        headers = {"Accept": ACCEPT} | ({} if stored is None else conditions(stored.etag, stored.modified))
+    async def _ask(
+        self, root: Root, name: str, project: NormalizedName, patience: RetryPolicy | None, stored: StoredPage | None
+    ) -> str | None:
+        """Return what `_fetch_page` does, or None if the stored page, which is unchanged, is now at another address.
+
+        Relative links then lead elsewhere, too. A page is parsed before its host may send another one: 16 bodies of a
+        host are in memory at most.
+        """
         client = self._connection.client
-        return await client.get(root.page(project), headers=headers, limit=_PAGE_LIMIT, patience=patience)
+
+        async def store(response: httpx.Response) -> str | None:
+            url, status = response.extensions["address"], response.status_code
+            if status == 304 and stored is not None:
+                return stored.key if url == stored.url else None
+            if status in (404, 410):
+                self._cache.store(root, project, StoredPage(url))
+                return ""
+            if status != 200:
+                raise _bad_status(status, name, project, url)
+            answer = StoredPage(url, response.headers.get("etag", ""), response.headers.get("last-modified", ""))
+            kind = response.headers.get("content-type", "")
+            body = await client.body(response, _PAGE_LIMIT)
+            async with self._connection.parser_slot:
+                return await asyncio.to_thread(self._cache.store_page, root, project, name, answer, body, kind, stored)
+
+        headers = {"Accept": ACCEPT} | ({} if stored is None else conditions(stored.etag, stored.modified))
+        return await client.request(root.page(project), store, headers=headers, patience=patience)
 
 
 def _bad_status(status: int, name: str, project: str, url: str) -> IndexFailure:

@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import httpx
 from httpx_aiohttp import AiohttpTransport
 
+from resolver import address
 from resolver.errors import InputError, shown_address
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.parse.address import WrittenError, has_scheme, is_loopback, split_written
@@ -92,21 +92,20 @@ _KEEPALIVE: Final = 60.0  # seconds
 
 
 class Transport(httpx.AsyncBaseTransport):
-    """At most `most` connections at once, on an event loop. Raises InputError for unusable settings.
+    """Connections on an event loop, as many as are asked for at once. Raises InputError for unusable settings.
 
     Certificates are read for the first https request: that takes as long as a small run without one.
     """
 
-    def __init__(self, pip: PipConfig, most: int) -> None:
+    def __init__(self, pip: PipConfig) -> None:
         self._pip = pip
         self._proxies = Proxies(pip)
-        self._most = most
         self._transports: dict[tuple[str, bool], httpx.AsyncBaseTransport] = {}  # by proxy, and whether there is TLS
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request. Raises httpx.TransportError, aiohttp.ClientError and InputError."""
         proxy = self._proxies.of(str(request.url))
-        secure = "https" in (request.url.scheme, urlsplit(proxy).scheme)
+        secure = "https" in (request.url.scheme, address.split(proxy).scheme)
         if (proxy, secure) not in self._transports:
             context = self._context if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # which trusts nobody
             self._transports[proxy, secure] = self._proxied(proxy, context) if proxy else self._direct(context)
@@ -126,15 +125,16 @@ class Transport(httpx.AsyncBaseTransport):
         return ssl_context(self._pip)
 
     def _direct(self, context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
-        connector = aiohttp.TCPConnector(limit=self._most, keepalive_timeout=_KEEPALIVE, ssl=context)
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEPALIVE, ssl=context)
         session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
         return AiohttpTransport(verify=context, client=session)
 
     def _proxied(self, proxy: str, context: ssl.SSLContext) -> httpx.AsyncBaseTransport:
-        limits = httpx.Limits(max_connections=self._most, keepalive_expiry=_KEEPALIVE)
-        secure = context if httpx.URL(proxy).scheme == "https" else None
+        limits = httpx.Limits(keepalive_expiry=_KEEPALIVE)
+        url = address.sendable(proxy)[0]
+        secure = context if url.scheme == "https" else None
         return httpx.AsyncHTTPTransport(
-            verify=context, limits=limits, trust_env=False, proxy=httpx.Proxy(proxy, ssl_context=secure)
+            verify=context, limits=limits, trust_env=False, proxy=httpx.Proxy(url, ssl_context=secure)
         )
 
 
@@ -148,24 +148,24 @@ class Proxies:
 
     def of(self, url: str) -> str:
         """The proxy for an address, "" for none."""
-        parts = urlsplit(url)
+        parts = address.split(url)
         # Plain http must not leave this machine, not even to a proxy.
-        direct = is_loopback(parts.hostname or "") or (not self._of_pip and proxy_bypass(parts.netloc))
+        direct = is_loopback(parts.host) or (not self._of_pip and proxy_bypass(parts.netloc))
         return "" if direct else self._by_scheme.get(parts.scheme) or self._by_scheme.get("all", "")
 
 
 def _checked(written: str) -> str:
     """The address of a proxy as httpx accepts it. Raises InputError."""
-    address = written if has_scheme(written) else f"http://{written}"
+    url = written if has_scheme(written) else f"http://{written}"
     hint = ""
     try:
-        why = f"`{shown_address(split_written(address)[1])}` is not a proxy address"
-        proxy, port = httpx.Proxy(address), urlsplit(address).port  # which raises ValueError above 65535
-        if proxy.url.host and port != 0:
-            return address
+        why = f"`{shown_address(split_written(url)[1])}` is not a proxy address"
+        proxy = httpx.Proxy(address.sendable(url)[0])
+        if proxy.url.host and proxy.url.port != 0:
+            return url
     except WrittenError as error:
         why, hint = f"`{error.shown}` cannot be read. {error}", error.hint
-    except (ValueError, httpx.InvalidURL):
+    except ValueError:
         pass
     where = "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or pip's proxy"
     raise InputError("The proxy settings cannot be used.", where=where, why=why, hint=hint)

@@ -7,12 +7,13 @@ import re
 import socket
 from functools import lru_cache
 from typing import Final, NamedTuple
-from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
+from urllib.parse import unquote
 
+from resolver import address
 from resolver.errors import InputError, shown_address
 
 _PORTS = {"https": 443, "http": 80}
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PLAIN = re.compile(r"https://([a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+)(?:/[A-Za-z0-9_+%~-][A-Za-z0-9_+%~.-]*)+")
 _CREDENTIALS = re.compile(r"\A(.*?://|//|)[^/?#]*@", re.DOTALL)  # after what begins an address
 _AUTHORITY_ENDS = re.compile(r"[/?#]")
@@ -42,10 +43,10 @@ class Root(NamedTuple):
 
 def origin_of(url: str) -> Origin:
     """The origin of an absolute address. Raises ValueError if it has none."""
-    parts = urlsplit(url)
-    if not parts.hostname:
+    parts = address.split(url)
+    if not parts.host:
         raise ValueError(f"`{shown_address(url)}` has no host")
-    return Origin(parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme, 0))
+    return Origin(parts.scheme, parts.host, parts.port or _PORTS.get(parts.scheme, 0))
 
 
 def is_loopback(host: str) -> bool:
@@ -66,15 +67,15 @@ def is_local(host: str) -> bool:
     if name == "localhost" or name.endswith(".localhost"):
         return True
     try:
-        address = ipaddress.ip_address(name.partition("%")[0])
+        number = ipaddress.ip_address(name.partition("%")[0])
     except ValueError:
         try:
-            address = ipaddress.IPv4Address(socket.inet_aton(name))
-        except (OSError, UnicodeError):
+            number = ipaddress.IPv4Address(socket.inet_aton(name))
+        except (OSError, ValueError):
             return False
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
-    return address.is_loopback or address.is_link_local or address.is_unspecified
+    if isinstance(number, ipaddress.IPv6Address) and number.ipv4_mapped is not None:
+        number = number.ipv4_mapped
+    return number.is_loopback or number.is_link_local or number.is_unspecified
 
 
 def is_allowed(where: Origin) -> bool:
@@ -150,7 +151,7 @@ def read_root(url: str, index: str) -> Root:
         hint = "percent-encode what belongs to it (a space is %20) and leave out the rest"
         raise refused(shown, "It has a space or a character that does not print.", hint)
     try:
-        parts = urlsplit(clean)
+        parts = address.split(clean)
         origin = origin_of(clean) if parts.scheme in _PORTS else None
     except ValueError as error:
         raise refused(shown, str(error)) from None
@@ -162,8 +163,7 @@ def read_root(url: str, index: str) -> Root:
         why = "Anyone on the network path could change pages and hashes alike."
         raise refused(shown, why, "use https; pip's trusted-host setting is ignored", "is plain http")
     user, _, password = secret.partition(":")
-    bare = urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
-    return Root(bare.rstrip("/") + "/", unquote(user), unquote(password))
+    return Root(parts.without_query().rstrip("/") + "/", unquote(user), unquote(password))
 
 
 def resolve(base: str, href: str) -> str:
@@ -173,7 +173,7 @@ def resolve(base: str, href: str) -> str:
         return href
     if not href.isprintable():
         raise ValueError("it does not print")  # such as a line break, which urllib removes
-    url = urljoin(base, href)
-    if is_local(urlsplit(url).hostname or "") and not is_local(urlsplit(base).hostname or ""):
+    url = address.join(base, href)
+    if is_local(address.split(url).host) and not is_local(address.split(base).host):
         raise ValueError("it points to this machine")
     return without_credentials(url)

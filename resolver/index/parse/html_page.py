@@ -43,7 +43,7 @@ _TAGS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MARKUP = re.compile(rb"<(?:" + _COMMENT + rb"|" + _NOT_READ + rb"|[a-z/!?]" + _REST + rb")", re.IGNORECASE | re.DOTALL)
-_MOST_ELEMENTS = 200_000  # the longest pages of the public indexes have some 30,000 links
+MOST_FILES: Final = 100_000  # the longest pages of the public indexes have some 30,000 links
 _LONGEST_TAG = 64 << 10  # bytes; a link has some 200
 _AT_ONCE = 256 << 10  # bytes of tags that are parsed together
 MetaTags = dict[str | None, str]
@@ -114,8 +114,8 @@ def _tags(body: bytes) -> tuple[list[bytes], list[bytes]]:
             if match.end() - match.start() > _LONGEST_TAG:
                 raise PageError(f"A tag of it is longer than {_LONGEST_TAG >> 10} KiB.")
             (links if name in b"aA" else others).append(match[0])
-            if len(links) + len(others) > _MOST_ELEMENTS:
-                raise PageError(f"It has more than {_MOST_ELEMENTS} links.")
+            if len(links) + len(others) > MOST_FILES:
+                raise PageError(f"It has more than {MOST_FILES} links.")
     return links, others
 
 

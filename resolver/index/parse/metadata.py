@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import msgspec
-import tomli
 from packaging.markers import Marker
 from packaging.requirements import InvalidRequirement, Requirement
 
+from resolver import toml
 from resolver.errors import WrongRelease
 from resolver.index.parse.distribution import FileRelease
 from resolver.index.protocol import Catalog, UnusableFile
@@ -133,7 +133,7 @@ class _Project(msgspec.Struct, rename="kebab"):
 def read_pyproject(content: bytes, release: FileRelease) -> Archive:
     """What a pyproject.toml says of its source tree. Raises UnusableFile if it is invalid."""
     try:
-        document = tomli.loads(content.decode("utf-8-sig"))
+        document = toml.loads(content.decode("utf-8-sig"), toml.SOURCE_TREE)
     except (ValueError, RecursionError) as error:  # besides tomli's own: bytes that are not text, `int` of 5,000 digits
         raise UnusableFile(f"pyproject.toml in {release.filename} is invalid: {error}") from None
     build = _convert(document, "build-system", _BuildSystem, release)

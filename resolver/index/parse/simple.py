@@ -6,6 +6,7 @@ A defect of a single file results in a `Rejection`; one that makes the whole pag
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from typing import Final
 
@@ -23,7 +24,7 @@ from resolver.index.parse.distribution import (
     starts_with_project,
     wheel_parts,
 )
-from resolver.index.parse.html_page import LONGEST, FileRow, Hashes, PageError
+from resolver.index.parse.html_page import LONGEST, MOST_FILES, FileRow, Hashes, PageError, Text
 from resolver.model import text
 from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Rejection, RejectionReason
 
@@ -34,20 +35,40 @@ _JSON_TYPES: Final = (
     "application/json",
     "application/vnd.pypi.simple.latest+json",
 )
-_MOST_OBJECTS: Final = 600_000  # three for each file, as `html_page` has it
-_LEAST: Final = 18  # bytes of each of the three
 _LONGEST_REASON: Final = 500  # characters of the reason for yanking, which a lock repeats
 
 
+_counts: Final = threading.local()  # a page is read by one thread
+
+
+class _TooManyError(Exception):
+    """A page has more files than are read."""
+
+
+class _Counted(msgspec.Struct, gc=False):
+    """A file on a page, of which nothing is built: msgspec skips the keys that a type does not have."""
+
+    def __post_init__(self) -> None:
+        _counts.files += 1
+        if _counts.files > MOST_FILES:
+            raise _TooManyError
+
+
+class _Outline(msgspec.Struct):
+    """The files of a page, counted. What else is wrong with it is told by those who need it."""
+
+    files: list[_Counted] = []
+
+
 class _Meta(msgspec.Struct, rename="kebab"):
-    api_version: str
+    api_version: Text
 
 
 class _Page(msgspec.Struct, rename="kebab"):
-    """A page. Keys that are not needed take no memory."""
+    """A page whose files were counted. Keys that are not needed take no memory."""
 
     meta: _Meta
-    name: str
+    name: Text
     files: list[msgspec.Raw]
     project_status: msgspec.Raw = msgspec.Raw(b"null")  # may be of any type
 
@@ -57,13 +78,26 @@ class _Status(msgspec.Struct):
     reason: str = ""
 
 
+class _Filename(msgspec.Struct):
+    filename: str
+
+
+def _alone(field: msgspec.structs.FieldInfo) -> type[msgspec.Struct]:
+    """Return the type of a row that has only this field, under the same key."""
+    kind = (field.name, field.type, field.default)
+    return msgspec.defstruct("Row", [kind], rename={field.name: field.encode_name})
+
+
 _ODD: Final = (msgspec.DecodeError, UnicodeDecodeError)
 _decode_page = msgspec.json.Decoder(_Page).decode
 _decode_row = msgspec.json.Decoder(FileRow).decode
-_decode_values = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_outline = msgspec.json.Decoder(_Outline).decode
+_decode_filename = msgspec.json.Decoder(_Filename).decode
+# A reader of each other field by itself, which skips the rest of a row.
 _FIELDS: Final = [
-    (field.name, field.encode_name, msgspec.json.Decoder(field.type).decode)
+    (field.name, msgspec.json.Decoder(_alone(field)).decode)
     for field in msgspec.structs.fields(FileRow)
+    if not field.required
 ]
 
 
@@ -101,8 +135,11 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
 
 
 def _read_json(body: bytes, project: NormalizedName) -> tuple[Iterable[FileRow], ProjectStatus]:
-    if len(body) > _LEAST * _MOST_OBJECTS and body.count(b"{") > _MOST_OBJECTS:
-        raise PageError(f"It has more than {_MOST_OBJECTS} objects.")
+    _counts.files = 0
+    try:
+        _decode_outline(body)
+    except _TooManyError:
+        raise PageError(f"It has more than {MOST_FILES} files.") from None
     page = _decode_page(body)
     if page.meta.api_version.partition(".")[0] != "1":
         raise PageError(f"Its API version is {page.meta.api_version}; only version 1 is supported (PEP 629).")
@@ -126,12 +163,10 @@ def _row(raw: msgspec.Raw) -> FileRow:
         return _decode_row(raw)
     except _ODD:
         pass
-    values = _decode_values(raw)
-    row = FileRow(msgspec.json.decode(values.get("filename", b"null"), type=str))
-    for name, key, decode in _FIELDS[1:]:
+    row = FileRow(_decode_filename(raw).filename)
+    for name, decode in _FIELDS:
         try:
-            if key in values:
-                setattr(row, name, decode(values[key]))
+            setattr(row, name, getattr(decode(raw), name))
         except _ODD:
             row.yanked = row.yanked or name == "yanked"
     return row

@@ -55,9 +55,9 @@ def test_a_source(old: str, new: str, told: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"a=" + b"9" * 5000, "it is nested too deeply, or has a number with thousands of digits"),
-        (b"a=" + b"[" * 3000, "it is nested too deeply, or has a number with thousands of digits"),
-        (b"a=0x1" + b"0" * 8000, "unknown key `a`\n  at matrices/stacks/s.toml:1: a\n"),
+        (b"a=" + b"9" * 5000, "it has a number or key of more than 1000 characters"),
+        (b"a=" + b"[" * 3000, "it is nested too deeply"),
+        (b"a=0x1" + b"0" * 8000, "it has a number or key of more than 1000 characters"),
         (b"", "the key `stack` is missing\n  at matrices/stacks/s.toml:1\nhint: it must have stack, target"),
         (b'"a\\u001b[31m" = 2', "unknown key `a\\x1b[31m`\n  at matrices/stacks/s.toml:1: a\\x1b[31m\n"),
         (

@@ -170,6 +170,20 @@ def test_a_file_that_includes_another_says_so(desk: Desk) -> None:
     assert desk.settle(commit, facts=both)[commit].trust is None
 
 
+@pytest.mark.parametrize("path", [":(glob)**", ":(glob)r.txt", ":/r.txt", "r*", ":(exclude)x", ":(attr:x)**"])
+def test_path_of_fact_is_no_pattern(desk: Desk, path: str) -> None:
+    """A pattern would match a file that is not read, and turn the comparison off."""
+    commit = desk.repository.commit({"r.txt": "numpy<3\n", "a.txt": "numpy<2\n"})
+    told = desk.error(commit, facts=desk.source(commit, f"requires-from = ['{path}']"))
+    assert told.startswith(f"the commit has no file `{path}`\n")
+
+
+def test_file_named_like_a_pattern_is_read(desk: Desk) -> None:
+    commit = desk.repository.commit({":(glob)x.txt": "numpy<2\n"})
+    source = desk.source(commit, "requires-from = [':(glob)x.txt']")
+    assert desk.settle(commit, facts=source)[commit].trust is None
+
+
 @pytest.mark.parametrize("more", ["", "requires-from = ['setup.py']"])
 def test_what_the_files_do_not_say_is_taken_on_trust(desk: Desk, more: str) -> None:
     commit = desk.repository.commit({"setup.py": "raise SystemExit\n"})

@@ -1,0 +1,94 @@
+"""Repositories that cannot be read, and what that says of others on their host: real git, over the protocol of ssh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from resolver.index.git import Repositories, RepositoryUnreadable
+from resolver.model.message import Message
+from tests.repositories import Repository
+
+# In place of ssh: runs the program of git on this machine, as the host `git.example` would; others are not there.
+SSH = """\
+#!/bin/sh
+host="$1"; command="$2"
+echo "$host $command" >> "$SSH_LOG"
+case "$host" in
+*down*) echo "ssh: connect to host $host port 22: Connection timed out" >&2; exit 255 ;;
+esac
+case "$command" in
+*private*) echo "ERROR: Repository not found." >&2; exit 1 ;;
+*liar*) printf '0020ERR cannot connect: SSL down'; exit 1 ;;
+esac
+eval "$command"
+"""
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the file of which each line is a call of ssh."""
+    script = tmp_path / "ssh"
+    script.write_text(SSH)
+    script.chmod(0o755)
+    monkeypatch.setenv("GIT_SSH_COMMAND", str(script))
+    monkeypatch.setenv("GIT_SSH_VARIANT", "simple")
+    monkeypatch.setenv("SSH_LOG", str(tmp_path / "log"))
+    return tmp_path / "log"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return Repository(tmp_path / "open")
+
+
+@pytest.mark.parametrize("refused", ["private", "liar"])
+@pytest.mark.parametrize("refused_first", [True, False])
+def test_refused_repository_leaves_its_host(
+    tmp_path: Path, log: Path, repository: Repository, refused: str, refused_first: bool
+) -> None:
+    """Whether it is asked first or last, and even if its server says that there is no connection."""
+    commit = repository.commit({"a": "x"}, tag="v1")
+    warned: list[Message] = []
+    repositories = Repositories(tmp_path / "cache", warn=warned.append)
+    bad, good = f"ssh://git.example{tmp_path}/{refused}", f"ssh://git.example{repository.folder}"
+    found: dict[str, object] = {}
+    for url in (bad, good) if refused_first else (good, bad):
+        try:
+            found[url] = repositories.resolve_ref(url, "v1")
+        except RepositoryUnreadable as error:
+            found[url] = str(error)
+    assert found[good] == (commit, "")
+    assert isinstance(found[bad], str)
+    assert repositories.read(good, commit, "a") == b"x"
+    assert [row.values["url"] for row in warned] == [bad]
+    assert warned[0].code == "index.repository-unread"
+
+
+def test_refused_repository_is_asked_once(tmp_path: Path, log: Path) -> None:
+    repositories = Repositories(tmp_path / "cache", warn=lambda _: None)
+    for _ in range(3):
+        with pytest.raises(RepositoryUnreadable, match="ERROR: Repository not found"):
+            repositories.resolve_ref(f"ssh://git.example{tmp_path}/private", "v1")
+    assert len(log.read_text().splitlines()) == 1
+
+
+def test_host_without_connection_is_asked_once(tmp_path: Path, log: Path) -> None:
+    """For whichever of its repositories, but on another port it may be another server."""
+    warned: list[Message] = []
+    repositories = Repositories(tmp_path / "cache", warn=warned.append)
+    for name in ("a", "b"):
+        with pytest.raises(RepositoryUnreadable, match="Connection timed out"):
+            repositories.resolve_ref(f"ssh://down.example/{name}", "v1")
+    assert [row.code for row in warned] == ["index.repository-unread-mirror"]
+    assert len(log.read_text().splitlines()) == 1
+
+
+def test_refused_commit_leaves_its_repository(tmp_path: Path, log: Path, repository: Repository) -> None:
+    commit = repository.commit({"a": "x"})
+    repositories = Repositories(tmp_path / "cache", warn=lambda _: None)
+    url = f"ssh://git.example{repository.folder}"
+    with pytest.raises(RepositoryUnreadable, match="unadvertised object"):
+        repositories.read(url, "0" * 40, "a")
+    assert repositories.read(url, commit, "a") == b"x"
