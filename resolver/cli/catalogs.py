@@ -61,7 +61,7 @@ class Catalogs:
             try:
                 return question(catalog)
             except IndexFailure:
-                if not self._settings.offline or problem.indexes.own or not path.exists():
+                if not self._settings.offline or problem.indexes.has_own or not path.exists():
                     raise
         with closing(self._of_snapshot(path, problem)) as snapshot:
             return question(snapshot)
@@ -125,7 +125,7 @@ class Catalogs:
         """The catalog of the problem's indexes. Warns of passwords in files, which are shared."""
         for index in problem.indexes.indexes.values():
             if any(map(has_password, (index.url, *index.mirrors))):
-                file = problem.stack.where if problem.indexes.own else "indexes.toml"
+                file = problem.stack.where if index.name in problem.indexes.own_indexes else "indexes.toml"
                 self._settings.progress.warn(message("index.password", index=index.name, file=file))
         return LiveCatalog(problem.indexes, problem.target.platform, self.pool, recorded)
 
