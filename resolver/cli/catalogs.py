@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -65,6 +65,14 @@ class Catalogs:
                     raise
         with closing(self._of_snapshot(path, problem)) as snapshot:
             return question(snapshot)
+
+    def ask_recorded(self, problem: Problem, question: Callable[[Catalog], _Answer]) -> _Answer:
+        """Return the answer of the stack's snapshot; if it has none or that lacks something, of the indexes."""
+        path = self._settings.snapshot_path(problem.stack.name)
+        if path.exists() and not problem.indexes.has_own:
+            with suppress(IndexFailure), closing(self._of_snapshot(path, problem)) as catalog:
+                return question(catalog)
+        return self.ask(problem, question)
 
     def for_other_target(self, problem: Problem) -> Catalog:
         """A catalog for another target of the stack that is answered: of its indexes, or of the same snapshot."""
