@@ -117,7 +117,7 @@ class DataCatalog(Catalog):
         rows = sorted(self._bindings.items())
         bindings = tuple(Binding(packages=(name,), indexes=bound, take="all") for name, bound in rows)
         indexes = {name: Index(name=name, url="" if name == PYPI else f"http://{name}.test/") for name in sorted(names)}
-        return Indexes(indexes=indexes, bindings=bindings, own=True)
+        return Indexes(indexes=indexes, bindings=bindings, own_only=True)
 
     def _add(self, name: str, version: str, ending: str, index: str, **said: Any) -> File:
         filename = canonicalize_name(name).replace("-", "_") + ending

@@ -33,7 +33,7 @@ from resolver.resolve.independent_check import check
 from resolver.resolve.solver import Refutation, solve
 
 CHECKED = dt.date(2026, 11, 20)
-PYPI_ONLY = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=(), own=True)  # own: a fact may match no release
+PYPI_ONLY = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=(), own_only=True)  # so a fact may match no release
 
 
 def target(python: str = "3.11", platform: str = "linux-aarch64", glibc: str = "2.28", **system: str) -> Target:

@@ -147,7 +147,7 @@ def locked_indexes(lock: Lock, indexes: Indexes) -> Indexes:
         Binding(packages=(project,), indexes=tuple(of_project), take="all", unreachable="fail")
         for project, of_project in names.items()
     )
-    return Indexes(indexes=indexes.indexes, bindings=tuple(bindings), own=True)
+    return Indexes(indexes=indexes.indexes, bindings=tuple(bindings), own_only=True)
 
 
 def compare(lock: Lock, catalog: Catalog) -> Compared:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -61,10 +61,18 @@ class Catalogs:
             try:
                 return question(catalog)
             except IndexFailure:
-                if not self._settings.offline or problem.indexes.own or not path.exists():
+                if not self._settings.offline or problem.indexes.has_own or not path.exists():
                     raise
         with closing(self._of_snapshot(path, problem)) as snapshot:
             return question(snapshot)
+
+    def ask_recorded(self, problem: Problem, question: Callable[[Catalog], _Answer]) -> _Answer:
+        """Return the answer of the stack's snapshot; if it has none or that lacks something, of the indexes."""
+        path = self._settings.snapshot_path(problem.stack.name)
+        if path.exists() and not problem.indexes.has_own:
+            with suppress(IndexFailure), closing(self._of_snapshot(path, problem)) as catalog:
+                return question(catalog)
+        return self.ask(problem, question)
 
     def for_other_target(self, problem: Problem) -> Catalog:
         """A catalog for another target of the stack that is answered: of its indexes, or of the same snapshot."""
@@ -125,7 +133,7 @@ class Catalogs:
         """The catalog of the problem's indexes. Warns of passwords in files, which are shared."""
         for index in problem.indexes.indexes.values():
             if any(map(has_password, (index.url, *index.mirrors))):
-                file = problem.stack.where if problem.indexes.own else "indexes.toml"
+                file = problem.stack.where if index.name in problem.indexes.own_indexes else "indexes.toml"
                 self._settings.progress.warn(message("index.password", index=index.name, file=file))
         return LiveCatalog(problem.indexes, problem.target.platform, self.pool, recorded)
 

@@ -47,9 +47,12 @@ _STATUS = {
 @options.stacks("stacks", "[STACK...]", required=False)
 @click.option("--upstream", is_flag=True, help="Also ask the indexes what has happened to each file since.")
 @click.option("--files", "binaries", is_flag=True, help="Also judge whether the binaries in the wheels can be loaded.")
+@click.option("--solve", "anew", is_flag=True, help="Also solve anew, and tell what the inputs would not give.")
 @options.facts_days
 @settings("targets", "own_matrices", "locks", "language", "as_json")
-def command(run: Settings, stacks: tuple[str, ...], upstream: bool, binaries: bool, facts_days: int | None) -> int:
+def command(
+    run: Settings, stacks: tuple[str, ...], upstream: bool, binaries: bool, anew: bool, facts_days: int | None
+) -> int:
     """Check whether the locks of each STACK, or of all, still match their inputs.
 
     Without STACK, or with `all`, that is every stack of the checkout; in another folder, every stack that has a lock
@@ -57,8 +60,9 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, binaries: bo
 
     Compares them with their stacks, facts and rendered files; with --upstream, also with their indexes, over the
     network. With --files, judges what the binaries of each wheel need: other libraries, a glibc, symbols of PyTorch;
-    what is not known of a wheel yet is fetched. Changes nothing. A stack that cannot be read does not stop the others;
-    the exit status is the highest of all.
+    what is not known of a wheel yet is fetched. With --solve, solves the stack again without the pins of its lock, from
+    its snapshot if it has one, else from the indexes, and compares. Changes nothing. A stack that cannot be read does
+    not stop the others; the exit status is the highest of all.
     """
     names = locked_stacks(stacks or (ALL,), run.matrices, run.locks)
     unknown = unknown_locks(run.matrices, run.locks)
@@ -80,6 +84,8 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, binaries: bo
                     _check(name, inputs, problem, days, catalogs if upstream else None, run)
                     for problem in chosen_targets(problems, run.targets)
                 ]
+                if anew:
+                    of_stack = [_with_solution(result, inputs, problems, catalogs, run) for result in of_stack]
                 if binaries:
                     of_stack = [_with_binaries(result, problems, catalogs, run) for result in of_stack]
                 stray += _stray_folders(problems, run.locks)
@@ -91,7 +97,7 @@ def command(run: Settings, stacks: tuple[str, ...], upstream: bool, binaries: bo
                 state = verbatim(error.message)
                 of_stack = [_Result(name, name, "", state, error.exit_status, more=error.parts())]
             if not run.as_json:
-                _print_results(of_stack, run, together=len(names) > 1 and days is None and not binaries)
+                _print_results(of_stack, run, together=len(names) > 1)
             results += of_stack
     status = max((result.status for result in results), default=0)
     if run.as_json:
@@ -151,13 +157,13 @@ def _check(
     options = _options_given(made_from, problem.policy)
     if options != NO_OPTIONS:
         (problem,) = chosen_targets(compile_problems(inputs, options=options), (target,))
-    state = message(_state(lock, made_from.digest, problem, folder))
+    more, lines, is_altered = ({}, [], False) if lock is None else _of_files(lock, folder)
+    state = message(_state(lock, made_from.digest, problem, is_altered=is_altered))
     status = 0 if state.code in _CURRENT else StaleLock.exit_status
     if lock is None or days is None:
-        return _Result(argument, stack, target, state, status)
+        return _Result(argument, stack, target, state, status, more, lines)
     old = old_facts(lock, today(), days)
-    more: dict[str, Any] = {"old_facts": [{"id": fact.id, "checked": fact.checked} for fact in old]}
-    lines = [old_facts_sentence(old, days)] if old else []
+    more["old_facts"] = [{"id": fact.id, "checked": fact.checked} for fact in old]
     if catalogs is not None:
         run.progress.label("cli.asking-indexes", stack=stack, target=target)
         indexes = locked_indexes(lock, problem.indexes)
@@ -165,12 +171,63 @@ def _check(
             compared = compare(lock, catalog)
         run.progress.clear()
         more["upstream"] = compared_json(compared)
-        lines = list(change_lines(compared, old, days))
+        lines += change_lines(compared, old, days)
         if any(map(is_grave, compared.changes)):
             status = max(status, CHANGED_UPSTREAM)
         elif compared.out_of_reach:
             status = max(status, IndexFailure.exit_status)
+    elif old:
+        lines.append(old_facts_sentence(old, days))
     return _Result(argument, stack, target, state, status, more, lines)
+
+
+def _of_files(lock: Lock, folder: Path) -> tuple[dict[str, Any], list[Message], bool]:
+    """Return which files of a lock's folder are not as it has them, or not its own, for --json and for people.
+
+    Last whether any is not as the lock has it.
+    """
+    texts = render(lock)
+    unstartable = lock_folder.not_executable(texts, folder)
+    groups = {
+        "differing": tuple(name for name in lock_folder.outdated(texts, folder) if name not in unstartable),
+        "not-executable": unstartable,
+        "foreign": lock_folder.foreign(texts, folder),
+    }
+    found = {kind: names for kind, names in groups.items() if names}
+    lines = [message(f"check.{kind}", count=len(names), names=names) for kind, names in found.items()]
+    in_json = {kind.replace("-", "_"): list(names) for kind, names in found.items()}
+    return ({"files": in_json} if found else {}), lines, bool(found.keys() - {"foreign"})
+
+
+def _with_solution(
+    result: _Result, inputs: Inputs, problems: Sequence[Problem], catalogs: Catalogs, run: Settings
+) -> _Result:
+    """Return the result for a target with what its lock has and its inputs would not give, if it is else current."""
+    folder = run.locks / result.stack / result.target
+    if result.state.code != "state.current":
+        return result
+    lock = lock_file.read_own(folder)
+    assert lock is not None  # noqa: S101  it is current
+    problem = next(problem for problem in problems if problem.target.name == result.target)
+    given = _options_given(lock_folder.lock_inputs(lock), problem.policy)
+    (problem,) = chosen_targets(compile_problems(inputs, options=given), (result.target,))
+    from resolver.cli.anew import difference_from_solution  # which loads the solver
+
+    run.progress.label("cli.locking", stack=result.stack, target=result.target)
+    (problem,) = catalogs.with_sources((problem,))
+    solved = difference_from_solution(problem, lock, catalogs, run.progress.solving)
+    run.progress.clear()
+    more = {**result.more, "solved": solved.json()}
+    if solved.is_same:
+        return replace(result, more=more)
+    return replace(
+        result,
+        state=message("state.not-given"),
+        status=max(result.status, StaleLock.exit_status),
+        more=more,
+        lines=(*result.lines, *solved.lines()),
+        hint=run.command("lock", result.argument, "--upgrade", "--dry-run"),
+    )
 
 
 def _options_given(made_from: lock_folder.MadeFrom, policy: Policy) -> PolicyOptions:
@@ -217,21 +274,25 @@ def _stray_folders(problems: Sequence[Problem], locks: Path) -> list[Path]:
     return [folder for folder in folders if folder.name not in targets]
 
 
-def _state(lock: Lock | None, reported: str, problem: Problem, folder: Path) -> str:
-    """The code of what a target's lock is, or the conflict report in its place, made from inputs of this digest."""
+def _state(lock: Lock | None, reported: str, problem: Problem, *, is_altered: bool) -> str:
+    """The code of what a target's lock is, or the conflict report in its place, made from inputs of this digest.
+
+    `is_altered` says whether a file beside the lock is not as the lock has it.
+    """
     if lock is None and reported:
         return "state.conflict-current" if reported == problem.digest else "state.conflict-stale"
     if lock is None:
         return "state.missing"
     if lock.inputs != problem.digest:
         return "state.stale"
-    return "state.altered" if lock_folder.outdated(render(lock), folder) else "state.current"
+    return "state.altered" if is_altered else "state.current"
 
 
 def _print_results(results: Sequence[_Result], run: Settings, *, together: bool) -> None:
     """Print a line for each target of a stack, or one for all where they are alike; or that it cannot be read."""
     states = [escaped(translate(result.state, run.language)) for result in results]
-    if together and len(results) > 1 and len(set(states)) == 1:
+    has_lines = any(result.lines for result in results)
+    if together and not has_lines and len(results) > 1 and len(set(states)) == 1:
         run.print_message("cli.checked-alike", stack=results[0].stack, count=len(results), state=states[0])
         return
     for result, state in zip(results, states, strict=True):

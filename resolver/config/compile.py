@@ -293,19 +293,30 @@ def _near_canns(target: Target, known: ComponentValues) -> tuple[str, ...]:
 
 
 def _indexes(inputs: Inputs) -> Indexes:
-    shared, stack = Indexes(indexes=_PIPS, bindings=()), inputs.stack.content
-    if inputs.indexes is not None:
-        shared = _compile_indexes(inputs.indexes, inputs.indexes.content.index, inputs.indexes.content.binding)
-    if not stack.has_indexes:
-        return shared
-    indexes = _compile_indexes(inputs.stack, stack.index or (), stack.binding or ())
-    return replace(indexes, own=True, replaced=shared.bindings)
+    """Return the indexes of matrices/indexes.toml with those of the stack before them, or those of the stack alone."""
+    nothing = Indexes(indexes=_PIPS, bindings=())
+    shipped = nothing if inputs.indexes is None else _compile_indexes(inputs.indexes, nothing)
+    stack = inputs.stack.content
+    is_alone = stack.policy.own_indexes_only
+    if not is_alone and not stack.index and not stack.binding:
+        return shipped
+    base = nothing if is_alone else shipped
+    indexes = _compile_indexes(inputs.stack, base)
+    return replace(
+        indexes,
+        bindings=(*indexes.bindings, *base.bindings),
+        own_indexes=frozenset(row.name for row in stack.index),
+        own_bindings=indexes.bindings,
+        own_only=is_alone,
+        shipped=shipped.bindings,
+    )
 
 
-def _compile_indexes(
-    document: Document[StackFile] | Document[IndexesFile], rows: Sequence[IndexRow], binding_rows: Sequence[Binding]
-) -> Indexes:
-    indexes = dict(_PIPS)
+def _compile_indexes(document: Document[StackFile] | Document[IndexesFile], base: Indexes) -> Indexes:
+    """Return the indexes of a file added to those of `base`, and the bindings of the file alone."""
+    rows: Sequence[IndexRow] = document.content.index
+    binding_rows: Sequence[Binding] = document.content.binding
+    indexes = dict(base.indexes)
     for number, row in enumerate(rows):
         place = document.place("index", number, "name")
         if row.name in (earlier.name for earlier in rows[:number]):
@@ -345,9 +356,8 @@ def _require_effect(document: Document[StackFile] | Document[IndexesFile], bindi
 
 
 def _digest(inputs: Inputs, policy: Policy) -> str:
-    indexes = None if inputs.stack.content.has_indexes else inputs.indexes
     documents: list[Document[Any]] = [inputs.stack, *inputs.facts]
-    documents += filter(None, (indexes, inputs.systems))
+    documents += filter(None, (inputs.indexes, inputs.systems))
     parts = {
         "format": _FORMAT,
         "exclude-newer": policy.exclude_newer.isoformat() if policy.exclude_newer else "",

@@ -60,7 +60,7 @@ class IndexRow(Index, kw_only=True, frozen=True):
 
 
 class IndexesFile(_Table, kw_only=True, frozen=True):
-    """indexes.toml; a stack may have the same tables."""
+    """indexes.toml; a stack may have the same tables, which are added to these."""
 
     index: tuple[IndexRow, ...] = ()
     binding: tuple[Binding, ...] = ()
@@ -141,8 +141,8 @@ class StackFile(_Table, kw_only=True, frozen=True):
 
     stack: StackTable
     target: TargetTable | tuple[TargetTable, ...]
-    index: tuple[IndexRow, ...] | None = None
-    binding: tuple[Binding, ...] | None = None
+    index: tuple[IndexRow, ...] = ()
+    binding: tuple[Binding, ...] = ()
     policy: Policy = Policy()
     departs: tuple[Departure, ...] = ()
     relax: tuple[RelaxRow, ...] = ()
@@ -150,8 +150,3 @@ class StackFile(_Table, kw_only=True, frozen=True):
     recorded: tuple[Recorded, ...] = ()
     fact: FactFile = FactFile()
     check: Checks = Checks()
-
-    @property
-    def has_indexes(self) -> bool:
-        """Whether it has a list of indexes of its own, which stands for indexes.toml."""
-        return self.index is not None or self.binding is not None

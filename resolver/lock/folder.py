@@ -16,7 +16,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import msgspec
@@ -117,7 +117,7 @@ def recover(folder: Path) -> None:
 
 
 def outdated(contents: Mapping[str, str], folder: Path) -> tuple[str, ...]:
-    """The names of the files that do not have exactly these texts in `folder`."""
+    """The names of the files that do not have exactly these texts in `folder`, or cannot be run there and should."""
 
     def has(name: str, text: str) -> bool:
         try:
@@ -125,7 +125,40 @@ def outdated(contents: Mapping[str, str], folder: Path) -> tuple[str, ...]:
         except OSError:
             return False
 
-    return tuple(name for name, text in contents.items() if not has(name, text))
+    unstartable = not_executable(contents, folder)
+    return tuple(name for name, text in contents.items() if name in unstartable or not has(name, text))
+
+
+def not_executable(contents: Iterable[str], folder: Path) -> tuple[str, ...]:
+    """Return the names of the programs among these files that are there, and that their owner may not run."""
+    programs = (name for name in contents if name.endswith(_EXECUTABLE))
+    return tuple(name for name in programs if _mode(folder / name) & 0o100 == 0)
+
+
+def _mode(path: Path) -> int:
+    """Return the mode of a file; of one that is not there, that of one that may be run."""
+    try:
+        return path.stat().st_mode
+    except OSError:
+        return 0o100
+
+
+def foreign(contents: Iterable[str], folder: Path) -> tuple[str, ...]:
+    """Return what is in `folder`, and in the folders of these files, and is none of them; folders end in `/`.
+
+    Reports of a conflict are not foreign: the next lock removes them.
+    """
+    own = set(contents)
+    parents = {f"{path}/" for name in own for path in map(str, PurePosixPath(name).parents) if path != "."}
+    found = []
+    for parent in sorted({"", *parents}):
+        with contextlib.suppress(OSError):
+            found += [f"{parent}{entry.name}{'/' * _is_folder(entry)}" for entry in os.scandir(folder / parent)]
+    return tuple(sorted(name for name in found if name not in own | parents and not _REPORT.fullmatch(name)))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False)
 
 
 def reports(folder: Path) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.lock import LockedDriver, LockedPin
 from resolver.model.message import Message, joined, message, verbatim
-from resolver.model.problem import Indexes, Problem
+from resolver.model.problem import Problem
 from resolver.model.release import QUARANTINED
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import OutdatedPin, Pin, Resolution
@@ -320,15 +320,11 @@ def _quarantined(pin: Pin, catalog: Catalog) -> Iterator[Message]:
 
 
 def _from_other_indexes(resolution: Resolution) -> Iterator[Message]:
-    """Projects that would come from another index if the stack did not replace the list of indexes."""
+    """Yield the projects that would come from another index if the stack had no indexes and bindings of its own."""
     indexes, platform = resolution.problem.indexes, resolution.problem.target.platform
-    if not indexes.replaced:
-        return
-    shared = Indexes(indexes=indexes.indexes, bindings=indexes.replaced)
-    bound = {name for binding in indexes.replaced for name in binding.packages}
     for pin in resolution.pins:
-        names = shared.binding(pin.name, platform).indexes
-        if pin.name in bound and pin.release.source is None and pin.release.index not in names:
+        names = indexes.shipped_for(pin.name, platform)
+        if names and pin.release.source is None and pin.release.index not in names:
             yield message("lock.project-elsewhere", project=pin.name, indexes=names, index=pin.release.index)
 
 

@@ -155,14 +155,24 @@ class Binding(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 class Indexes(msgspec.Struct, frozen=True, kw_only=True):
     """The indexes of a problem by name, and their bindings; the first one about a project counts.
 
-    `own` tells that they are the stack's instead of those of matrices/indexes.toml. The bindings there are `replaced`:
-    they do not count, but a lock warns of projects that they bind to another index.
+    Those of the stack are before those of matrices/indexes.toml, or stand alone.
     """
 
     indexes: Mapping[str, Index]
     bindings: tuple[Binding, ...]
-    own: bool = False
-    replaced: tuple[Binding, ...] = ()
+    # the names of the indexes that the stack defines, which replace those of the same name
+    own_indexes: frozenset[str] = frozenset()
+    # the bindings that the stack has, which are the first of `bindings`
+    own_bindings: tuple[Binding, ...] = ()
+    # whether nothing of matrices/indexes.toml is among them (`own-indexes-only`)
+    own_only: bool = False
+    # all bindings of matrices/indexes.toml, if the stack has any index or binding of its own
+    shipped: tuple[Binding, ...] = ()
+
+    @property
+    def has_own(self) -> bool:
+        """Whether the stack says of any project where it is looked up."""
+        return self.own_only or bool(self.own_indexes) or bool(self.own_bindings)
 
     def binding(self, project: NormalizedName, platform: str) -> Binding:
         """The binding of a project on a platform; to `pypi` if no other is about it."""
@@ -172,18 +182,36 @@ class Indexes(msgspec.Struct, frozen=True, kw_only=True):
                     return binding
         return Binding(packages=("*",), indexes=(PYPI,))
 
+    def is_own(self, project: NormalizedName, platform: str) -> bool:
+        """Return whether the stack says where a project is looked up: by a binding, or by an index of its binding."""
+        binding = self.binding(project, platform)
+        return self.own_only or binding in self.own_bindings or not self.own_indexes.isdisjoint(binding.indexes)
+
+    def shipped_for(self, project: NormalizedName, platform: str) -> tuple[str, ...]:
+        """Return the indexes that matrices/indexes.toml names for a project, if the stack has any of its own."""
+        if not any(project in binding.packages for binding in self.shipped):
+            return ()
+        return Indexes(indexes=self.indexes, bindings=self.shipped).binding(project, platform).indexes
+
+    def left_out(self, project: NormalizedName, platform: str) -> tuple[str, ...]:
+        """Return the indexes that matrices/indexes.toml names for a project, and that are not asked for it."""
+        asked = self.binding(project, platform).indexes
+        return tuple(name for name in self.shipped_for(project, platform) if name not in asked)
+
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """Which releases are candidates, and which of them are preferred.
 
     `exclude_newer` is a moment with a time zone, or None. `as_of` is the day whose releases are preferred: a date,
-    `auto` or `newest` (see `resolve/as_of.py`).
+    `auto` or `newest` (see `resolve/as_of.py`). With `own_indexes_only` a stack has only `pypi` and the indexes and
+    bindings that it defines; otherwise it adds them to those of matrices/indexes.toml.
     """
 
     prereleases: Prereleases = "if-necessary"
     prereleases_of: Mapping[NormalizedName, Prereleases] = msgspec.field(default_factory=dict)
     exclude_newer: Cutoff | None = None
     as_of: AsOfText = AUTO
+    own_indexes_only: bool = False
 
     def prereleases_for(self, project: NormalizedName) -> Prereleases:
         """The pre-release policy of one project."""

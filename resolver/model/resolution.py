@@ -125,7 +125,8 @@ class Lacks(msgspec.Struct, frozen=True, kw_only=True):
     of the commit, and `where` the source of that version. `meant` is a known project of a similar name, or a component,
     if no index has this one. If wheels were rejected, `machine` is what the target has of what wheels are built for
     (`tag_values`); with Lack.CUTOFF `cutoff` is the cut-off: a day that counts to its end, or a moment. `unread` are
-    the files of a project without any release, by reason, the most frequent first.
+    the files of a project without any release, by reason, the most frequent first. `left_out` are indexes that
+    matrices/indexes.toml names for the project, and that the stack's own leave out.
     """
 
     subject: str
@@ -141,6 +142,7 @@ class Lacks(msgspec.Struct, frozen=True, kw_only=True):
     machine: tuple[tuple[str, str], ...] = ()
     cutoff: str = ""
     unread: tuple[UnparsedFiles, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 Statement = Asks | Has | Needs | Forbids | Shares | Lacks

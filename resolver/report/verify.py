@@ -8,6 +8,7 @@ lock, as JSON, since Python 3.10 cannot read TOML.
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 from functools import lru_cache
 from importlib.resources import files
@@ -15,6 +16,7 @@ from typing import Any
 
 from resolver.files import json_text
 from resolver.i18n import LANGUAGES, templates, translate
+from resolver.lock import file as lock_file
 from resolver.model.lock import Lock, LockedDriver, LockedOptional, LockedPin
 from resolver.model.message import message, verbatim
 from resolver.model.requirement import Comparison, ComponentRequirement
@@ -124,6 +126,7 @@ def _data(lock: Lock) -> str:
         "driver": [_driver(row, lock) for row in lock.driver],
         "requested": sorted(lock.requested_projects),
         "excuses": [_excuse(row, lock) for row in lock.optional],
+        "digest": hashlib.sha256(lock_file.dump(lock).encode()).hexdigest(),
     }
     dumps = json.dumps  # noqa: TID251  ASCII alone, inside of Python's source
     lines = [f'"{key}": {dumps(value)},' for key, value in rows.items()]

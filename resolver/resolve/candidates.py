@@ -299,11 +299,15 @@ class Candidates:
         return self._candidates.setdefault((package, chosen), Candidate(package, chosen))
 
     def _check_facts(self, project: Project) -> None:
-        """Raise InputError for a fact that matches no release, unless part of the indexes could not be reached."""
-        indexes = self.problem.indexes
-        if not project.exists or project.source or project.unreachable or indexes.own:
+        """Raise InputError for a fact that matches no release.
+
+        Facts are about what the shipped indexes have: not about a project that the stack looks up elsewhere, nor about
+        one of which part of the indexes could not be reached.
+        """
+        indexes, platform = self.problem.indexes, self.problem.target.platform
+        if not project.exists or project.source or project.unreachable or indexes.is_own(project.name, platform):
             return
-        binding = indexes.binding(project.name, self.problem.target.platform)
+        binding = indexes.binding(project.name, platform)
         if not all(indexes.indexes[name].complete for name in binding.indexes if name in indexes.indexes):
             return
         for fact in self._facts.get(project.name, ()):

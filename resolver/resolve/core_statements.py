@@ -46,6 +46,8 @@ from resolver.resolve.grounds import (
 from resolver.resolve.project import Project, highest_bound
 
 _WITHOUT_DETAIL = frozenset({RejectionReason.DYNAMIC, RejectionReason.UNOPENED})
+# what another index could have
+_ON_NO_INDEX = frozenset({Lack.PROJECT, Lack.RELEASE, Lack.FILE})
 _SIMILAR = 0.7  # from 0 to 1, as in difflib
 _NEARLY_THE_SAME = 0.85  # metadata names thousands of projects
 _REFUSALS = 4  # releases whose files are listed one by one
@@ -227,6 +229,7 @@ class _StatementBuilder:
             machine=tuple(tag_values(self._target).items()) if by_tags else (),
             cutoff=cutoff_text(problem.policy.exclude_newer) if lack is Lack.CUTOFF else "",
             unread=_unread(project.rejections) if lack is Lack.RELEASE and not project.versions else (),
+            left_out=problem.indexes.left_out(project.name, self._target.platform) if lack in _ON_NO_INDEX else (),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import glob
+import hashlib
 import json
 import os
 import platform
@@ -27,6 +28,20 @@ from resolver.verify.findings import (
     read_text,
     run_program,
 )
+
+
+def check_lock(context: CheckContext) -> Group:
+    """Return whether the lock.toml beside this program is the one that it was made from, if there is any."""
+    path = os.path.join(context.folder, "lock.toml")
+    values = {"path": path, "program": context.program, "stack": shlex.quote(context.lock.stack)}
+    try:
+        text = read_text(path)
+    except UnreadableError as error:
+        return Group("lock", [Finding("lock-unreadable", {**values, **error.values})], values)
+    if text is None:
+        return Group("lock", [], values, note="lock-absent")
+    is_same = hashlib.sha256(text.encode()).hexdigest() == context.lock.digest
+    return Group("lock", [] if is_same else [Finding("lock-differs", values)], values)
 
 
 def check_machine(context: CheckContext) -> Group:

@@ -65,6 +65,8 @@ class Excuse(NamedTuple):
 class LockedStack:
     """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code.
 
+    `digest` is the sha256 of the lock.toml that it was made from.
+
     The commands of distributions that are `requested`, as lines of the stack name them, are to start; `excuses` say
     what may fail.
     """
@@ -85,6 +87,7 @@ class LockedStack:
     requested: Sequence[str] = ()
     excuses: Sequence[Excuse] = ()
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    digest: str = ""
 
     @classmethod
     def parse(cls, text: str) -> LockedStack:

@@ -16,6 +16,7 @@ from resolver.pip import print_pip_variables
 from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_npu, check_soc
 from resolver.verify.environment import (
     check_distributions,
+    check_lock,
     check_machine,
     check_python,
     check_requirements,
@@ -32,7 +33,7 @@ _USAGE = 2
 _INTERRUPTED = 130
 _TERMINATED = 143
 _WORD = "python"
-_ENDS = ("system-differs", "processor-differs", "python-differs", "environment-other")
+_ENDS = ("lock-differs", "system-differs", "processor-differs", "python-differs", "environment-other")
 _SYSTEM = ("machine", "cann", "hdk", "soc")
 # Findings that do not fail
 WARNINGS = (
@@ -46,6 +47,7 @@ WARNINGS = (
     "hdk-not-running",
     "hdk-unmet",
     "import-untried",
+    "lock-unreadable",
     "module-extra",
     "npu-absent",
     "pip-missing",
@@ -121,6 +123,7 @@ def _bundle(folder: str) -> str:
 
 def checks(context: CheckContext) -> Iterator[Group]:
     """Every check that the lock gives a reason for, the cheap ones first."""
+    yield check_lock(context)
     tool = ask_npu_smi(context)
     system = check_system(context, tool)
     yield next(system)

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.functional.workspace import NOBODY_THERE, UNREACHABLE, Workspace, tree
+from tests.functional.workspace import NOBODY_THERE, UNREACHABLE, Workspace, row, tree
 from tests.loopback import LoopbackIndex, status
 
 
@@ -135,6 +135,127 @@ def test_a_password_in_a_file_is_warned_of(workspace: Workspace, index: Loopback
     assert workspace.plain(workspace.read("install.sh")).count("--index-url <server>/simple/vendor/") == 1
     workspace.edit(told.removeprefix("matrices/"), "reader:hunter2%21@", "")
     assert workspace.locked().stderr == ""
+
+
+# --- indexes of a stack
+
+
+def of_company(workspace: Workspace, *, more: str = "") -> str:
+    """Return the rows of a stack that binds `ours` to an index of its own."""
+    url = workspace.index.url_of("company")
+    return f'[[index]]\nname = "company"\nurl = "{url}"\npackages = ["ours"]\n{more}'
+
+
+OWN_ALONE = "[policy]\nown-indexes-only = true\n"
+
+
+def test_an_index_of_a_stack_is_added_to_those_that_ship(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("torch-npu", "2.8.0", index="vendor")
+    index.add_wheel("ours", "1.0", index="company")
+    workspace.serve("torch-npu 2.9.0", "ours 9.0")
+    bind(workspace)
+    workspace.stack("torch-npu", "ours", more=of_company(workspace))
+    workspace.locked()
+    assert workspace.pins() == {"torch-npu": "2.8.0", "ours": "1.0"}
+    assert asked(index) == {"vendor/torch-npu", "company/ours"}
+    assert workspace.warnings() == []
+
+
+def test_an_index_of_a_stack_replaces_that_of_its_name(workspace: Workspace, index: LoopbackIndex) -> None:
+    """The bindings to it stay: who names a mirror of Huawei's index means it for what comes from there."""
+    index.add_wheel("torch-npu", "2.8.0", index="mirror")
+    bind(workspace, vendor=UNREACHABLE)
+    workspace.stack("torch-npu", more=f'[[index]]\nname = "vendor"\nurl = "{index.url_of("mirror")}"\n')
+    workspace.locked()
+    assert (workspace.pins(), asked(index)) == ({"torch-npu": "2.8.0"}, {"mirror/torch-npu"})
+
+
+def test_a_binding_of_a_stack_goes_before_one_that_ships(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("torch-npu", "2.8.0", index="vendor")
+    index.add_wheel("torch-npu", "2.9.0", index="company")
+    index.add_wheel("ours", "1.0", index="company")
+    bind(workspace)
+    binding = '[[binding]]\npackages = ["torch-npu"]\nindexes = ["company"]\n'
+    workspace.stack("torch-npu", "ours", more=of_company(workspace, more=binding))
+    workspace.locked()
+    assert asked(index) == {"company/torch-npu", "company/ours"}
+    told = "the stack's own indexes take precedence over matrices/indexes.toml, which would have looked up "
+    assert workspace.warnings() == [f"{told}torch-npu on vendor and pypi (it is from company now)"]
+    workspace.edit("stacks/demo.toml", '["torch-npu"]\nindexes = ["company"]', '["*"]\nindexes = ["company"]')
+    workspace.locked("--upgrade")
+    assert workspace.pins()["torch-npu"] == "2.8.0", "`*` is what no other binding names, and one that ships does"
+
+
+def test_a_stack_binds_to_an_index_that_ships(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("demo", "1.0", index="vendor")
+    bind(workspace)
+    workspace.stack("demo", more='[[binding]]\npackages = ["demo"]\nindexes = ["vendor"]\n')
+    workspace.locked()
+    assert asked(index) == {"vendor/demo"}
+
+
+def test_own_indexes_only_leaves_out_those_that_ship(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("torch-npu", "2.8.0", index="vendor")
+    index.add_wheel("ours", "1.0", index="company")
+    workspace.serve("torch-npu 2.9.0")
+    bind(workspace)
+    workspace.stack("torch-npu", "ours", more=of_company(workspace, more=OWN_ALONE))
+    workspace.locked()
+    assert asked(index) == {"pypi/torch-npu", "company/ours"}
+    workspace.stack("torch-npu", more=OWN_ALONE)
+    workspace.locked()
+    assert workspace.pins() == {"torch-npu": "2.9.0"}
+    workspace.edit("stacks/demo.toml", "own-indexes-only", "own-index-only")
+    assert (
+        "hint: did you mean `own-indexes-only`?"
+        in workspace.refused("unknown key `own-index-only`", "lock", "demo").stderr
+    )
+
+
+@pytest.mark.parametrize("line", ["torch-npu==2.8.0", "torch-npu"], ids=["release", "project"])
+def test_a_conflict_names_the_index_that_was_left_out(workspace: Workspace, index: LoopbackIndex, line: str) -> None:
+    index.add_wheel("torch-npu", "2.8.0", index="vendor")
+    if "==" in line:
+        workspace.serve("torch-npu 2.9.0")
+    bind(workspace)
+    workspace.stack(line, more=OWN_ALONE)
+    assert workspace.lock().status == 1
+    told = "`vendor` was not asked: matrices/indexes.toml names it for `torch-npu`, "
+    told += "and the stack's own indexes leave it out"
+    assert told in " ".join(workspace.lock().stderr.split())
+    assert told in workspace.read("conflict.md").replace("\\", "")
+    assert "没有查询 `vendor`" in workspace.run("explain", "demo", "--lang", "zh").stdout.replace("\n", "")
+    (contradiction,) = workspace.run("explain", "demo", "--json").json["contradictions"]
+    (lacks,) = [row for row in contradiction["statements"] if row["kind"] == "lacks"]
+    assert lacks["data"]["left_out"] == ["vendor"]
+    assert lacks["details"][-1].startswith(told)
+
+
+def test_a_conflict_tells_of_a_binding_that_a_stack_replaces(workspace: Workspace, index: LoopbackIndex) -> None:
+    index.add_wheel("torch-npu", "2.8.0", index="vendor")
+    index.add_wheel("ours", "1.0", index="company")
+    bind(workspace)
+    binding = '[[binding]]\npackages = ["torch-npu"]\nindexes = ["company", "pypi"]\n'
+    workspace.stack("torch-npu", more=of_company(workspace, more=binding))
+    assert workspace.lock().status == 1
+    assert "`vendor` was not asked: matrices/indexes.toml names it" in workspace.read("conflict.md").replace("\\", "")
+    bind(workspace, take="all")
+    workspace.stack("torch-npu==3", more=of_company(workspace))
+    assert workspace.lock().status == 1
+    assert "was not asked" not in workspace.read("conflict.md").replace("\\", "")
+
+
+def test_a_fact_may_match_nothing_on_an_index_of_a_stack(workspace: Workspace, index: LoopbackIndex) -> None:
+    """It is about what the shipped indexes have; of those that the stack leaves as they are, it is still checked."""
+    index.add_wheel("torch-npu", "2.8.0", index="company")
+    index.add_wheel("torch-npu", "2.8.0", index="vendor")
+    bind(workspace)
+    workspace.facts("torch-npu", row("excludes", versions="==2.7.0"))
+    binding = '[[binding]]\npackages = ["torch-npu"]\nindexes = ["company"]\n'
+    workspace.stack("torch-npu", more=of_company(workspace, more=binding))
+    workspace.locked()
+    workspace.stack("torch-npu", more=of_company(workspace))
+    assert "there is no such release" in workspace.lock().stderr
 
 
 # --- where the stack itself tells of an index that does not answer

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from resolver.lock import file as lock_file
+from resolver.lock import folder as lock_folder
+from resolver.report import render
 from tests.functional.workspace import UNREACHABLE, Run, Workspace, targets, tree
 from tests.loopback import Fault, LoopbackIndex, altered, status
 
@@ -133,7 +136,7 @@ def test_one_command_locks_all_that_are_stale(three: Workspace) -> None:
     three.stack("a==2.0", name="new")
     run = three.run("check", "one", "both", "new")
     assert run.status == 4
-    lines = run.stdout.splitlines()
+    lines = [line for line in run.stdout.splitlines() if not line.startswith(" ")]
     told = "one for there, both for aarch64, both for x86_64, new for there"
     assert [line.partition(":")[0] for line in lines[:4]] == told.split(", ")
     assert lines[4].startswith("hint: locks/both/x86_64/lock.toml: restore it from version control")
@@ -362,3 +365,114 @@ def test_an_index_out_of_reach_or_a_page_that_fails(eleven: Workspace, index: Lo
     assert (run.status, run.json["status"]) == (3, "out-of-reach")
     (lost,) = run.json["locks"][0]["upstream"]["out_of_reach"]
     assert (lost["index"], sorted(lost["projects"])) == ("pypi", sorted(NAMES))
+
+
+# --- files that are not the lock's
+
+
+def test_check_tells_files_that_are_not_the_locks(current: Workspace) -> None:
+    """What somebody puts there stays there, and is seen."""
+    folder = current.folder()
+    (folder / "notes.txt").write_text("of somebody")
+    (folder / "stages" / "9.txt").write_text("evil==1.0\n")
+    (folder / "env" / "bin").mkdir(parents=True)
+    run = current.run("check")
+    told = "  env/, notes.txt and stages/9.txt are in the lock's folder and are none of its files"
+    assert (run.status, run.stdout.splitlines()) == (0, ["demo for there: current", told])
+    (only,) = current.run("check", "--json").json["locks"]
+    assert only["files"] == {"foreign": ["env/", "notes.txt", "stages/9.txt"]}
+    current.locked()
+    assert (folder / "notes.txt").read_text() == "of somebody"
+
+
+@pytest.mark.parametrize("name", ["install.sh", "verify.py"])
+def test_check_tells_a_lost_x_bit_and_lock_mends_it(current: Workspace, name: str) -> None:
+    program = current.folder() / name
+    program.chmod(0o644)
+    run = current.run("check")
+    assert (run.status, run.stdout.splitlines()[1]) == (4, f"  {name} cannot be run: it has lost its x bit")
+    (only,) = current.run("check", "--json").json["locks"]
+    assert only["files"] == {"not_executable": [name]}
+    current.locked()
+    assert program.stat().st_mode & 0o777 == 0o755
+    assert current.run("check").status == 0
+
+
+def test_check_names_the_files_that_differ(current: Workspace) -> None:
+    a_comment("locks/demo/there/install.sh")(current)
+    run = current.run("check")
+    assert (run.status, run.stdout.splitlines()[1]) == (4, "  install.sh is not what lock.toml gives")
+
+
+# --- locks that their inputs would not give
+
+
+def edited(workspace: Workspace, change: Callable[[str], str]) -> None:
+    """Edit lock.toml, and make all other files of its folder from that, as somebody with this program can."""
+    folder = workspace.folder()
+    text = change((folder / "lock.toml").read_text(encoding="utf-8"))
+    lock = lock_file.parse(text, folder)
+    lock_folder.replace({folder: render(lock)})
+
+
+def to_another_version(index: LoopbackIndex) -> Callable[[str], str]:
+    """Return an edit that pins `a` at 1.0 instead of 2.0, with the true hash."""
+    old, new = (index.add_wheel("a", version) for version in ("2.0", "1.0"))
+    pairs = [(old.sha256, new.sha256), (old.filename, new.filename), ('version = "2.0"', 'version = "1.0"')]
+
+    def change(text: str) -> str:
+        for before, after in pairs:
+            assert before in text
+            text = text.replace(before, after)
+        return text
+
+    return change
+
+
+def test_solve_tells_a_consistent_edit(current: Workspace, index: LoopbackIndex) -> None:
+    """Another version with its true hash is what `lock` keeps, and what no other check can tell from a lock."""
+    assert current.run("check", "--solve").stdout == "demo for there: current\n"
+    edited(current, to_another_version(index))
+    assert current.pins() == {"a": "1.0"}
+    assert current.run("check", "--upstream").status == 0
+    current.locked("--anew")
+    assert current.pins() == {"a": "1.0"}
+    before = tree(current.locks)
+    run = current.run("check", "--solve")
+    assert run.status == 4
+    lines = run.stdout.splitlines()
+    assert lines[0] == "demo for there: its inputs would give another lock"
+    assert lines[2:] == ["    a: locked 1.0, solved 2.0", "hint: ascend-lock lock demo --upgrade --dry-run"]
+    (only,) = current.run("check", "--solve", "--json").json["locks"]
+    assert only["solved"] == {"refuted": False, "pins": [{"name": "a", "locked": "1.0", "solved": "2.0"}], "parts": []}
+    assert tree(current.locks) == before
+    current.locked("--upgrade")
+    assert current.run("check", "--solve").status == 0
+
+
+def test_solve_tells_an_edit_that_leaves_the_pins(current: Workspace) -> None:
+    edited(current, lambda text: text.replace('name = "a"', 'name = "a"\nenv = { LD_PRELOAD = "/tmp/evil.so" }', 1))
+    assert current.run("check").status == 0
+    run = current.run("check", "--solve")
+    told = "  with the pins of the lock kept, solving gives other parts of lock.toml: pin"
+    assert (run.status, run.stdout.splitlines()[1]) == (4, told)
+    current.locked("--anew")
+    assert "LD_PRELOAD" not in current.read()
+
+
+def test_solve_asks_the_snapshot_first(current: Workspace, index: LoopbackIndex) -> None:
+    """What has appeared since the lock was made is no difference then."""
+    current.run("snapshot", "demo")
+    current.serve("a 3.0")
+    index.clear()
+    assert current.run("check", "--solve").status == 0
+    assert index.requests == []
+    edited(current, to_another_version(index))
+    assert current.run("check", "--solve").status == 4
+    (current.root / "snapshots" / "demo.snapshot").unlink()
+    current.locked("--upgrade")
+    assert current.pins() == {"a": "3.0"}
+
+
+def test_solve_says_that_the_indexes_are_out_of_reach(current: Workspace) -> None:
+    assert current.run("check", "--solve", PIP_INDEX_URL=UNREACHABLE).status == 3

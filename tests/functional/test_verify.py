@@ -140,6 +140,7 @@ def machine(installed: tuple[Machine, LoopbackIndex, Run]) -> Iterator[Machine]:
 
 GROUPS = f"""\
 demo for here
+  lock           ok       verify.py is that of lock.toml
   machine        ok       Linux, {MACHINE}, glibc {platform.libc_ver()[1]}
   Python         ok       {platform.python_version()} (<root>/env/bin/python)
   CANN           ok       8.5.0 (<root>/Ascend/cann-8.5.0)
@@ -178,6 +179,30 @@ def test_it_changes_nothing_and_says_the_same_by_any_way_to_call_it(machine: Mac
     assert {path: path.read_bytes() for path in machine.root.rglob("*") if path.is_file()} == before
 
 
+def test_verify_refuses_a_program_of_another_lock(machine: Machine) -> None:
+    """Also with --skip-system-checks, which is about the machine; nothing else is checked then."""
+    lock = machine.workspace.folder() / "lock.toml"
+    before = lock.read_text()
+    lock.write_text(before.replace('version = "1.0"', 'version = "1.1"', 1))
+    runs = [machine.verify(), machine.verify("--skip-system-checks")]
+    answer = machine.verify("--json").json
+    lock.unlink()
+    os.mkfifo(lock)
+    unreadable = machine.verify("--quick")
+    lock.unlink()
+    absent = machine.verify("--quick")
+    lock.write_text(before)
+    for run in runs:
+        assert run.status == 1
+        assert "was not made from the lock beside it" in run.stdout
+        assert "[lock-differs]" in run.stdout
+    assert (answer["ended"], [group["name"] for group in answer["groups"]]) == (True, ["lock"])
+    assert (unreadable.status, "[lock-unreadable]" in unreadable.stdout) == (0, True)
+    told = "  lock           ok       no lock.toml beside verify.py, so not compared with it\n"
+    assert (absent.status, told in absent.stdout) == (0, True)
+    assert machine.verify("--quick").status == 0
+
+
 def test_json_is_one_object_with_every_group_and_code(machine: Machine) -> None:
     (machine.site / "base.py").unlink()
     run = machine.verify("--json")
@@ -187,6 +212,7 @@ def test_json_is_one_object_with_every_group_and_code(machine: Machine) -> None:
     assert answer.keys() == keys
     assert (answer["status"], answer["wrong"], answer["warnings"], answer["ended"]) == ("differs", 2, 0, False)
     names = (
+        "lock",
         "machine",
         "python",
         "cann",

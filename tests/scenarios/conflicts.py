@@ -57,8 +57,8 @@ class Scenario:
 
     @cached_property
     def recording(self) -> Path:
-        """The snapshot that answers it: stacks with an index list of their own see other pages."""
-        return RECORDED / f"conflicts-{'own' if self.problem.indexes.own else 'default'}.snapshot"
+        """The snapshot that answers it: stacks with indexes of their own alone see other pages."""
+        return RECORDED / f"conflicts-{'own' if self.problem.indexes.own_only else 'default'}.snapshot"
 
     def fixed(self, fix: dict[str, Any]) -> Problem:
         """The problem that a fix makes of it."""

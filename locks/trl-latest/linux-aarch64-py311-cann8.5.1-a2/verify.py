@@ -321,6 +321,8 @@ class Excuse(NamedTuple):
 class LockedStack:
     """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code.
 
+    `digest` is the sha256 of the lock.toml that it was made from.
+
     The commands of distributions that are `requested`, as lines of the stack name them, are to start; `excuses` say
     what may fail.
     """
@@ -341,6 +343,7 @@ class LockedStack:
     requested: Sequence[str] = ()
     excuses: Sequence[Excuse] = ()
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    digest: str = ""
 
     @classmethod
     def parse(cls, text: str) -> LockedStack:
@@ -512,6 +515,20 @@ def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int
 # --- environment
 #
 # The machine, its Python and what is installed there, against what is locked.
+
+def check_lock(context: CheckContext) -> Group:
+    """Return whether the lock.toml beside this program is the one that it was made from, if there is any."""
+    path = os.path.join(context.folder, "lock.toml")
+    values = {"path": path, "program": context.program, "stack": shlex.quote(context.lock.stack)}
+    try:
+        text = read_text(path)
+    except UnreadableError as error:
+        return Group("lock", [Finding("lock-unreadable", {**values, **error.values})], values)
+    if text is None:
+        return Group("lock", [], values, note="lock-absent")
+    is_same = hashlib.sha256(text.encode()).hexdigest() == context.lock.digest
+    return Group("lock", [] if is_same else [Finding("lock-differs", values)], values)
+
 
 def check_machine(context: CheckContext) -> Group:
     """Whether the lock's compiled files can run here at all."""
@@ -2143,7 +2160,7 @@ _USAGE = 2
 _INTERRUPTED = 130
 _TERMINATED = 143
 _WORD = "python"
-_ENDS = ("system-differs", "processor-differs", "python-differs", "environment-other")
+_ENDS = ("lock-differs", "system-differs", "processor-differs", "python-differs", "environment-other")
 _SYSTEM = ("machine", "cann", "hdk", "soc")
 # Findings that do not fail
 WARNINGS = (
@@ -2157,6 +2174,7 @@ WARNINGS = (
     "hdk-not-running",
     "hdk-unmet",
     "import-untried",
+    "lock-unreadable",
     "module-extra",
     "npu-absent",
     "pip-missing",
@@ -2232,6 +2250,7 @@ def _bundle(folder: str) -> str:
 
 def checks(context: CheckContext) -> Iterator[Group]:
     """Every check that the lock gives a reason for, the cheap ones first."""
+    yield check_lock(context)
     tool = ask_npu_smi(context)
     system = check_system(context, tool)
     yield next(system)
@@ -2487,6 +2506,7 @@ LOCK = r"""
 "driver": [{"by": "CANN 8.5.1", "wanted": "hdk >= 25.0.rc1", "ranges": [[[">=", "25.0.rc1"]]], "binding": false, "reason": {"en": "CANN 8.5.X needs HDK (driver and firmware) 25.0.X, 25.2.X, 25.3.X, 25.5.X or newer. (vendor: hiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json)", "zh": "CANN 8.5.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.0.X\u300125.2.X\u300125.3.X\u300125.5.X \u6216\u66f4\u65b0\u7684\u7248\u672c\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/canncommercial/850/releasenote/releasenote_0000.html; gitcode.com/cann/release-management 9.1.0/release-notes.md; gitcode.com/Ascend/ascend-deployer downloader/software/CANN_8.5.0.json\uff09"}}],
 "requested": ["accelerate", "deepspeed", "peft", "torch", "torch-npu", "trl", "vllm-ascend"],
 "excuses": [{"project": "gguf", "modules": [], "scripts": ["gguf-editor-gui"], "npu": false, "reason": {"en": "The editor with windows is the extra `gui` of the project.", "zh": "\u56fe\u5f62\u754c\u9762\u7684\u7f16\u8f91\u5668\u5c5e\u4e8e\u8be5\u9879\u76ee\u7684\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`gui`\u3002"}}, {"project": "mistral-common", "modules": [], "scripts": ["mistral_common"], "npu": false, "reason": {"en": "The command `mistral_common` is a server, which is the extra `server` of the project.", "zh": "\u547d\u4ee4 `mistral_common` \u662f\u4e00\u4e2a\u670d\u52a1\u7aef\uff0c\u5c5e\u4e8e\u8be5\u9879\u76ee\u7684\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`server`\u3002"}}, {"project": "torch", "modules": [], "scripts": ["torchfrtrace"], "npu": false, "reason": {"en": "The command `torchfrtrace` of these releases is in the module tools.flight_recorder, which their wheels do not have. From 2.10.0 on it is in torch.distributed.flight_recorder.", "zh": "\u8fd9\u4e9b\u7248\u672c\u7684\u547d\u4ee4 `torchfrtrace` \u4f4d\u4e8e\u6a21\u5757 tools.flight_recorder\uff0c\u800c\u5176 wheel \u4e2d\u6ca1\u6709\u8be5\u6a21\u5757\u3002\u4ece 2.10.0 \u8d77\u4f4d\u4e8e torch.distributed.flight_recorder\u3002"}}],
+"digest": "8ba3d1c81aca99e7f7788ec8de3faf50280fd619342018801fcfcc83ad3efbdf",
 "pins": [
 {"name": "accelerate", "version": "1.14.0", "stage": 6, "sha256": ["e94390c2863b873be18f623f9df48a0d8fe5eff13ea7f1a00092b0a7904888c6"]},
 {"name": "agent-detector", "version": "1.1.0", "stage": 6, "sha256": ["c605af97afb894737dd798721b117d9bbc7aa491e02a676cd5916c79dc39a46d"]},
@@ -2696,6 +2716,12 @@ LOCK = r"""
 "python-shared-what": "{python} is not in a virtual or conda environment",
 "python-shared-why": "other programs share these distributions and may change them",
 "python-shared-mend": "{fresh}",
+"lock-differs-what": "{program} was not made from the lock beside it, {path}",
+"lock-differs-why": "one of the two was changed, or is from another lock, so what it would check is not what the lock says",
+"lock-differs-mend": "copy the whole folder again; where locks are made, `ascend-lock check {stack}` tells whether it belongs together",
+"lock-unreadable-what": "the lock could not be read from {path}: {why}",
+"lock-unreadable-why": "so it is unknown whether this program was made from it",
+"lock-unreadable-mend": "make it readable, or copy the whole folder again",
 "environment-other-what": "{python} has {found} of the lock's {count} distributions",
 "environment-other-why": "this is not the environment that install.sh installed into, or the installation did not finish",
 "environment-other-mend": "activate that environment, or pass --python PATH; to install it: {install}",
@@ -2847,6 +2873,7 @@ LOCK = r"""
 "start-untried-what": "not tried, as this machine has no NPU and no {library} of CANN or its driver: {list}",
 "start-untried-why": "modules and commands that are linked against that library, or load what is: {count}",
 "start-untried-mend": "run this on a machine with NPUs",
+"group-lock": "lock",
 "group-machine": "machine",
 "group-python": "Python",
 "group-cann": "CANN",
@@ -2860,6 +2887,8 @@ LOCK = r"""
 "group-imports": "imports",
 "group-starts": "starts",
 "group-npu": "NPU",
+"note-lock": "verify.py is that of lock.toml",
+"note-lock-absent": "no lock.toml beside verify.py, so not compared with it",
 "note-machine": "{system}, {machine}, glibc {glibc}",
 "note-python": "{found} ({python})",
 "note-cann": "{found} ({home})",
@@ -2912,6 +2941,12 @@ LOCK = r"""
 "python-shared-what": "{python} 不在虚拟环境或 conda 环境中",
 "python-shared-why": "其他程序共用并可能改动这些软件包",
 "python-shared-mend": "{fresh}",
+"lock-differs-what": "{program} 不是由旁边的锁文件 {path} 生成的",
+"lock-differs-why": "两者之一被改动过，或来自别的锁，因此它要检查的并非锁文件所写",
+"lock-differs-mend": "请重新复制整个目录；在生成锁文件的机器上，`ascend-lock check {stack}` 会说明目录中的文件是否一致",
+"lock-unreadable-what": "无法从 {path} 读取锁文件：{why}",
+"lock-unreadable-why": "因此不知道本程序是否由它生成",
+"lock-unreadable-mend": "使其可读，或重新复制整个目录",
 "environment-other-what": "{python} 中只有锁文件 {count} 个软件包中的 {found} 个",
 "environment-other-why": "它不是 install.sh 建立的环境，或者安装没有完成",
 "environment-other-mend": "激活该环境，或用 --python PATH 指明；若要安装：{install}",
@@ -3063,6 +3098,7 @@ LOCK = r"""
 "start-untried-what": "未尝试（本机没有 NPU，也没有 CANN 或其驱动的 {library}）：{list}",
 "start-untried-why": "链接该库的模块和命令，以及加载它们的模块和命令的数量：{count}",
 "start-untried-mend": "请在有 NPU 的机器上运行",
+"group-lock": "锁文件",
 "group-machine": "机器",
 "group-python": "Python",
 "group-cann": "CANN",
@@ -3076,6 +3112,8 @@ LOCK = r"""
 "group-imports": "导入",
 "group-starts": "启动",
 "group-npu": "NPU",
+"note-lock": "verify.py 与 lock.toml 一致",
+"note-lock-absent": "verify.py 旁没有 lock.toml，未与之比较",
 "note-machine": "{system}, {machine}, glibc {glibc}",
 "note-python": "{found} ({python})",
 "note-cann": "{found} ({home})",

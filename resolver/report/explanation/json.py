@@ -104,7 +104,8 @@ def _data(statement: Statement) -> dict[str, Any]:
                 {"version": refusal.version, "files": list(map(_file, refusal.files))} for refusal in statement.refusals
             ]
             unread = [{**_file(files), "count": files.count} for files in statement.unread]
-            return {**{key: row[key] for key in _OF_LACKS}, "refusals": refusals, "unread": unread}
+            data = {**{key: row[key] for key in _OF_LACKS}, "refusals": refusals, "unread": unread}
+            return {**data, "left_out": row["left_out"]} if statement.left_out else data
 
 
 def _file(row: Rejection | UnparsedFiles) -> dict[str, Any]:

@@ -71,8 +71,10 @@ def sentence(statement: Statement) -> Message:
 
 
 def statement_details(statement: Statement) -> tuple[Message, ...]:
-    """Details below the sentence: the files that were rejected and why, and which fact could help."""
-    return (*_rejections(statement), *_fact_hint(statement)) if isinstance(statement, Lacks) else ()
+    """Details below the sentence: the files that were rejected and why, which fact could help, indexes left out."""
+    if not isinstance(statement, Lacks):
+        return ()
+    return (*_rejections(statement), *_fact_hint(statement), *_left_out(statement))
 
 
 def _rejections(lacks: Lacks) -> Iterator[Message]:
@@ -127,6 +129,14 @@ def _fact_hint(lacks: Lacks) -> Iterator[Message]:
             project = lacks.subject.partition("[")[0]
             yield message("conflict.tellable", subject=project, version=refusal.version)
             return
+
+
+def _left_out(lacks: Lacks) -> Iterator[Message]:
+    """Yield which indexes were not asked because the stack replaces what ships."""
+    if lacks.left_out:
+        names = [f"`{name}`" for name in lacks.left_out]
+        subject = lacks.subject.partition("[")[0]
+        yield message("conflict.left-out", count=len(names), names=names, subject=subject)
 
 
 def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:

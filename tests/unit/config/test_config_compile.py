@@ -146,4 +146,4 @@ def test_bindings(tmp_path: Path) -> None:
     assert indexes.binding("torch", "linux-aarch64").indexes == ("pypi",)
     assert indexes.binding("torchaudio", "linux-aarch64").indexes == ("cpu",)
     assert indexes.binding("anything", "linux-aarch64").indexes == ("pypi",)
-    assert not indexes.own
+    assert not indexes.has_own

@@ -276,7 +276,16 @@ def several() -> Explanation:
                 closing=Closing(subject="nosuch", numbers=(2,)),
             ),
             Contradiction(
-                statements=(Lacks(subject="torch", wanted="==9.9", lack=Lack.RELEASE, where="pypi", newest="2.9.1"),),
+                statements=(
+                    Lacks(
+                        subject="torch",
+                        wanted="==9.9",
+                        lack=Lack.RELEASE,
+                        where="pypi",
+                        newest="2.9.1",
+                        left_out=("pytorch-cpu", "huawei"),
+                    ),
+                ),
                 closing=Closing(subject="torch", numbers=(1,)),
             ),
             Contradiction(

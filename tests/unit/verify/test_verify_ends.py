@@ -64,7 +64,7 @@ def test_with_another_python_and_on_another_processor(folder: Path) -> None:
     change(folder, f'"python": "{LINE}"', '"python": "3.99"')
     told = ended_with(run(folder), "python-differs")
     assert "\n   fix: python3.99 -m venv env && . env/bin/activate && bash <lock>/install.sh\n" in told
-    assert run(folder, "--lang", "zh").splitlines()[2].split() == ["Python", "错误", "python-differs"]
+    assert run(folder, "--lang", "zh").splitlines()[3].split() == ["Python", "错误", "python-differs"]
     change(folder, f'"platform": "linux-{platform.machine()}"', '"platform": "linux-m68k"')
     told = ended_with(run(folder), "processor-differs")
     assert f'set platform = "linux-{platform.machine()}" in the stack\'s target and lock again\n' in told
@@ -77,7 +77,7 @@ def test_in_no_environment(folder: Path) -> None:
     assert "uninstall" not in told
     answer = json.loads(run(folder, "--json", "--skip-system-checks"))
     assert (answer["ended"], answer["wrong"]) == (True, 1)
-    assert [group["name"] for group in answer["groups"]] == ["machine", "python"]
+    assert [group["name"] for group in answer["groups"]] == ["lock", "machine", "python"]
 
 
 def test_what_is_missing_of_a_shared_python_is_mended_by_an_environment(folder: Path) -> None:
