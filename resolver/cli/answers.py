@@ -20,6 +20,7 @@ from resolver.model.problem import Problem
 from resolver.model.resolution import Statement
 from resolver.report.explanation.sentences import sentence
 from resolver.report.explanation.statements import grouped
+from resolver.report.links import way_to_matrices
 from resolver.resolve.provider import Tick
 from resolver.resolve.shortfalls import missing_extras, newer_pins, outdated_pins, skipped_releases, undated_pins
 from resolver.resolve.solver import Refutation, decide, solve_builds
@@ -93,5 +94,6 @@ def explanation_of_refutation(refutation: Refutation, inputs: Inputs, session: S
         explanation = explanation_of(
             refutation, inputs, clock, catalog_of, options=run.policy_options, report=page.why, report_fix=report_fix
         )
+    explanation = replace(explanation, way_to_matrices=way_to_matrices(run.locks, run.matrices))
     page.ways(explanation)
     return explanation

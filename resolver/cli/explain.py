@@ -36,10 +36,10 @@ from resolver.model.explanation import Explanation, Fix, Why
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
-from resolver.model.text import Language
 from resolver.report.explanation.conflict import report_files, why_blocks
 from resolver.report.explanation.json import explanation_json, why_json
 from resolver.report.explanation.sentences import target_line
+from resolver.report.links import way_to_matrices
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 
@@ -68,7 +68,7 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
     original = find_stack(stack, run.matrices)
     written = [] if fix is None else _write_fix(fix, original)
     if run.as_json:
-        rows = [_json(job.problem, answer, run.language) for job, answer in answers]
+        rows = [_json(job.problem, answer, run) for job, answer in answers]
         statuses = [row["status"] for row in rows]
         print_targets(next((status for status in ("undecided", "conflict") if status in statuses), statuses[0]), rows)
     else:
@@ -160,7 +160,9 @@ def _write_fix(fix: Fix, stack: Path) -> list[Path]:
     return list(stacks)
 
 
-def _json(problem: Problem, answer: Explanation | Why | None, language: Language) -> dict[str, Any]:
+def _json(problem: Problem, answer: Explanation | Why | None, run: Settings) -> dict[str, Any]:
     if answer is None:
         return {"status": "solvable", "stack": problem.stack.name, "target": problem.target.name}
-    return why_json(answer, language) if isinstance(answer, Why) else explanation_json(answer, language)
+    if isinstance(answer, Why):
+        return why_json(answer, way_to_matrices(run.locks, run.matrices), run.language)
+    return explanation_json(answer, run.language)

@@ -169,6 +169,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
     awaited: tuple[Awaited, ...] = ()
     unreached: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    # the relative path from the report's folder to that of facts and stacks; empty if no link may lead there
+    way_to_matrices: str = "../../../matrices"
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,10 @@ Text = str | Message
 
 
 class Span(msgspec.Struct, frozen=True):
-    """A piece of a line, and its address; empty if it has none."""
+    """A piece of a line, and its address; empty if it has none.
+
+    One without a scheme is that of a file in the folder of facts and stacks (see `resolver/report/links`).
+    """
 
     text: Text
     href: str = ""
@@ -48,7 +51,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     """An item of a list: its lines, and where they come from.
 
     `label` is its number or letter, empty for a plain one; `sort` is the kind of its origin. `source` cites what a fact
-    rests on; `evidence` says the same in full, which a terminal has no room for.
+    rests on; `evidence` says the same in full, which a terminal has no room for. `command` is what puts it into
+    practice, for a page that can copy it.
     """
 
     lines: tuple[Line, ...]
@@ -59,6 +63,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     details: tuple[Line, ...] = ()
     evidence: tuple[Line, ...] = ()
     items: tuple[Item, ...] = ()
+    command: str = ""
 
 
 class Items(msgspec.Struct, frozen=True):

@@ -1,10 +1,16 @@
-"""A document as Markdown, for review on a code forge, and as one page of HTML, without network access or scripts."""
+"""A document as Markdown, for review on a code forge, and as one page of HTML, without network access.
+
+The page's only script copies commands. Its policy admits that one by its digest, so that no text can bring another.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -34,6 +40,8 @@ from resolver.report.template import render_page
 # `#`, `>`, `+` and `-` only at the start.
 _MARKDOWN = re.compile(r"([\\`*~\[\]<|&]|(?<!\w)_|_(?!\w)|^[#>+-])")
 _LANGUAGES = {"zh": "zh-Hans"}
+_NAMED = re.compile(r"`([^`]+)`")  # what splits a text by it has the names at its odd places
+_SCRIPT = (Path(__file__).with_name("templates") / "copy.js").read_text(encoding="utf-8")
 
 
 def markdown(text: str) -> str:
@@ -114,7 +122,21 @@ def html_text(document: Document, language: Language) -> str:
         blocks=blocks,
         translate=lambda code: translate(code, language),
         lang=_LANGUAGES.get(language, language),
+        pieces=_NAMED.split,
+        without_marks=_without_marks,
+        script=_SCRIPT,
+        script_digest=_digest(_SCRIPT),
     )
+
+
+def _without_marks(text: str) -> str:
+    """The text without these pairs, for a place that has no code: the title of a window."""
+    return _NAMED.sub(r"\1", text)
+
+
+def _digest(script: str) -> str:
+    """The digest of a script as a Content-Security-Policy has it."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
 
 
 def _view(value: Any) -> Any:

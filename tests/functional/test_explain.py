@@ -6,6 +6,8 @@ import json
 import re
 import threading
 import time
+from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -185,6 +187,33 @@ def test_ways_out_under_a_cut_off_of_the_command_line_are_found_again_and_have_i
     assert applied.stdout.endswith("Next: ascend-lock lock demo-a\n")
     workspace.locked(stack="demo-a")
     assert {pin["name"]: pin["version"] for pin in workspace.content("demo-a")["pin"]} == {"a": "2.0"}
+
+
+def test_links_of_a_report_lead_somewhere_or_are_none(clash: Workspace) -> None:
+    assert explain(clash).status == 1
+    links = _links(clash.folder())
+    assert len(links) > 4
+    assert [link for link in links if not (clash.folder() / link).is_file()] == []
+    # a project that has no facts of its own, as where the program is installed
+    project = clash.root / "project"
+    project.mkdir()
+    mine = project / "mine.toml"
+    mine.write_text(CLASH.replace('"demo"', '"mine"'))
+    facts = str(clash.matrices)
+    run = clash.run("explain", str(mine), "--matrices", facts, "--locks", str(project / "locks"))
+    assert run.status == 1
+    folder = project / "locks" / "mine" / NAME
+    assert _links(folder) == []
+    assert "matrices/facts/vllm-ascend.toml:6" in (folder / "conflict.html").read_text(encoding="utf-8")
+    assert str(clash.root) not in (folder / "conflict.json").read_text().replace(str(mine), "")
+
+
+def _links(folder: Path) -> list[str]:
+    """The paths that a report in this folder links to, as HTML, Markdown and JSON."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())]
+    found = [link for text in texts for link in re.findall(r'(?:<a href="|\]\(|"href": ")([^")]+)', text)]
+    paths = [unquote(link.partition("#")[0]) for link in found if not link.startswith(("https://", "#"))]
+    return [path for path in paths if path]
 
 
 def test_options_of_the_command_line_are_in_what_is_told_to_do(clash: Workspace) -> None:

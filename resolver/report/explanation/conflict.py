@@ -18,6 +18,7 @@ from resolver.report.document import Block, Code, Details, Heading, Item, Items,
 from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.json import explanation_json
 from resolver.report.explanation.statements import cited, needed_name, origin_span, sort_of, source_line, with_strength
+from resolver.report.links import linked
 from resolver.report.markup import html_text, markdown_text
 from resolver.report.summary import pin_change
 
@@ -33,7 +34,7 @@ def report_files(explanation: Explanation) -> dict[str, str]:
     """
     if not explanation.awaited:
         explanation = replace(explanation, unreached=())
-    document = list(_blocks(explanation))
+    document = [linked(block, explanation.way_to_matrices) for block in _blocks(explanation)]
     files = {}
     for language in LANGUAGES:
         name = "conflict" if language == "en" else f"conflict.{language}"
@@ -171,7 +172,7 @@ def _fixes(explanation: Explanation, *, whole: bool) -> Iterator[Block]:
     warnings = {sentences.warning_text(warning): warning for warning in listed}
     labels = {text: f"W{number}" for number, text in enumerate(warnings, 1)}
     if explanation.fixes:
-        yield _items([_fix(fix, labels) for fix in explanation.fixes])
+        yield _items([_fix(fix, labels, fixes.apply_command(explanation, fix.name)) for fix in explanation.fixes])
     if warnings:
         yield Heading(message("report.warnings"), level=3)
         yield _items([_warning(warning, labels[text]) for text, warning in warnings.items()])
@@ -179,7 +180,7 @@ def _fixes(explanation: Explanation, *, whole: bool) -> Iterator[Block]:
         yield from (_details(fix) for fix in explanation.fixes)
 
 
-def _fix(fix: Fix, labels: Mapping[Message, str]) -> Item:
+def _fix(fix: Fix, labels: Mapping[Message, str], command: str) -> Item:
     lines = fixes.change_sentences(fix.changes)
     lines += [risk] if (risk := fixes.risk_sentence(fix)) else []
     details: list[Message] = []
@@ -190,7 +191,7 @@ def _fix(fix: Fix, labels: Mapping[Message, str]) -> Item:
         warned = dict.fromkeys(labels[sentences.warning_text(warning)] for warning in environment.warnings)
         if warned:
             details.append(message("conflict.warned", count=len(warned), labels=joined("comma", warned)))
-    return Item(label=fix.name, lines=tuple(map(line, lines)), details=tuple(map(line, details)))
+    return Item(label=fix.name, lines=tuple(map(line, lines)), details=tuple(map(line, details)), command=command)
 
 
 def _details(fix: Fix) -> Details:

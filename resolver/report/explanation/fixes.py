@@ -15,6 +15,7 @@ from resolver.model.message import Message, joined, message
 from resolver.model.target import component_name
 from resolver.report.document import one_line
 from resolver.report.explanation.sentences import sentence
+from resolver.report.links import BESIDE
 
 _SHARED = 6  # lines of both environments that are named
 
@@ -109,17 +110,35 @@ def outcome_sentence(attempt: Attempt) -> Message:
 
 
 def apply_hint(explanation: Explanation, *, in_checkout: bool = True) -> Message:
-    """The command that writes the first way out, correct for a stack given by name or by path.
+    """Return the sentence with the command that writes the first way out.
 
     Only `in_checkout` is there a Makefile.
     """
+    command = apply_command(explanation, explanation.fixes[0].name, in_checkout=in_checkout)
+    code = "conflict.apply" if _has_make(explanation, in_checkout=in_checkout) else "conflict.apply-path"
+    return message(code, command=command)
+
+
+def apply_command(explanation: Explanation, name: str, *, in_checkout: bool = True) -> str:
+    """Return the command that writes the way out of this name, correct for a stack given by name or by path."""
     stack = explanation.problem.stack
-    name, options = explanation.fixes[0].name, join(explanation.options)
-    is_shipped = stack.where == f"matrices/stacks/{stack.name}.toml"
-    if not is_shipped or not in_checkout:
-        argument = stack.name if is_shipped else stack.where
-        return message("conflict.apply-path", stack=f"{quote(argument)} {options}".rstrip(), name=name)
-    return message("conflict.apply", stack=stack.name + f" ARGS={quote(options)}" * bool(options), name=name)
+    options = join(explanation.options)
+    if _has_make(explanation, in_checkout=in_checkout):
+        arguments = f" ARGS={quote(options)}" if options else ""
+        return f"make explain STACK={stack.name}{arguments} APPLY={name}"
+    argument = stack.name if _is_shipped(explanation) else stack.where
+    words = ["ascend-lock", "explain", quote(argument), options, "--apply", name]
+    return " ".join(word for word in words if word)
+
+
+def _has_make(explanation: Explanation, *, in_checkout: bool) -> bool:
+    """Return whether the Makefile knows the stack, which takes `matrices` beside it and no other facts."""
+    return in_checkout and explanation.way_to_matrices == BESIDE and _is_shipped(explanation)
+
+
+def _is_shipped(explanation: Explanation) -> bool:
+    stack = explanation.problem.stack
+    return stack.where == f"matrices/stacks/{stack.name}.toml"
 
 
 def _change(change: Change) -> Message:

@@ -27,6 +27,7 @@ from resolver.model.text import Language
 from resolver.report.document import translated
 from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.statements import cited, origin_span, sort_of, source_line
+from resolver.report.links import full_link
 
 _OF_LACKS = ("subject", "wanted", "lack", "count", "newest", "nearest", "unreachable")
 VERSION = 1  # of the schema; within a version keys may be added, but none is removed or changes its meaning
@@ -35,7 +36,7 @@ VERSION = 1  # of the schema; within a version keys may be added, but none is re
 def explanation_json(explanation: Explanation, language: Language = "en") -> dict[str, Any]:
     """The explanation of one target. Texts are in the language; everything else is the same in both."""
     problem = explanation.problem
-    return {
+    view = {
         "schema": VERSION,
         "status": "undecided" if explanation.awaited else "conflict",
         "language": language,
@@ -53,6 +54,20 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
         "fixes": [_fix(fix, language) for fix in explanation.fixes],
         "attempts": [_attempt(attempt, language) for attempt in explanation.attempts],
     }
+    linked: dict[str, Any] = _with_links(view, explanation.way_to_matrices)
+    return linked
+
+
+def _with_links(value: Any, matrices: str) -> Any:
+    """Return an object with each `href` in it as it is from the report's folder."""
+    match value:
+        case dict():
+            objects = {key: _with_links(inner, matrices) for key, inner in value.items()}
+            return {**objects, "href": full_link(objects["href"], matrices)} if "href" in objects else objects
+        case list():
+            return [_with_links(element, matrices) for element in value]
+        case _:
+            return value
 
 
 def _contradiction(contradiction: Contradiction, language: Language) -> dict[str, Any]:
@@ -180,9 +195,9 @@ def _attempt(attempt: Attempt, language: Language) -> dict[str, Any]:
     }
 
 
-def why_json(why: Why, language: Language = "en") -> dict[str, Any]:
+def why_json(why: Why, way_to_matrices: str, language: Language = "en") -> dict[str, Any]:
     """The JSON for `--json`, as described in docs/conflict-report.md."""
-    return {
+    view = {
         "schema": VERSION,
         "status": "why",
         "language": language,
@@ -205,3 +220,5 @@ def why_json(why: Why, language: Language = "en") -> dict[str, Any]:
         "contradictions": [_contradiction(row, language) for row in why.contradictions],
         "moves": [{"name": name, "old": old, "new": new} for name, old, new in why.moves],
     }
+    linked: dict[str, Any] = _with_links(view, way_to_matrices)
+    return linked

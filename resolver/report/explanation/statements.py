@@ -22,8 +22,7 @@ _OR = " | "
 _REQUIRED_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # PEP 508
 _FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")  # anything else is the name of an index
 _FORGE = "https://github.com"
-_UP = "../../.."  # from locks/<stack>/<target>/ to the root of the repository
-_MATRICES = re.compile(r"(?P<path>matrices/(?!.*\.\.)[^:\s]+\.toml):(?P<line>\d+)")
+_MATRICES = re.compile(r"matrices/(?P<path>(?!.*\.\.)[^:\s]+\.toml):(?P<line>\d+)")
 # Projects that facts cite without an owner.
 _OWNERS = {"verl": "verl-project", "vllm": "vllm-project", "vllm-ascend": "vllm-project"}
 
@@ -187,9 +186,9 @@ def with_strength(fact: Fact, where: str = "") -> Message:
 
 
 def source_line(where: str) -> str:
-    """The link to a file:line of the matrices, relative to a lock's folder; empty for any other place."""
+    """The link to a file:line of the matrices, relative to their folder; empty for any other place."""
     match = _MATRICES.fullmatch(where)
-    return f"{_UP}/{quote(match['path'])}#L{match['line']}" if match else ""
+    return f"{quote(match['path'])}#L{match['line']}" if match else ""
 
 
 def cited(source: str) -> document.Line:

@@ -47,7 +47,7 @@ def test_conflicts_are_what_the_schema_says(make: Any, language: Any) -> None:
 
 @pytest.mark.parametrize("moves", [False, True])
 def test_a_why_is_what_the_schema_says(moves: bool) -> None:
-    assert faults(why_json(samples.why(moves=moves)), "why") == []
+    assert faults(why_json(samples.why(moves=moves), "../../../matrices"), "why") == []
 
 
 def test_the_schema_knows_all_that_the_model_has() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from resolver.report.document import Span
+from resolver.report.document import Paragraph, Span
 from resolver.report.explanation.statements import cited, source_line
+from resolver.report.links import linked, way_to_matrices
 
 FORGE = "https://github.com"
 
@@ -13,8 +16,8 @@ FORGE = "https://github.com"
 @pytest.mark.parametrize(
     ("where", "href"),
     [
-        ("matrices/facts/vllm.toml:12", "../../../matrices/facts/vllm.toml#L12"),
-        ("matrices/stacks/a.b+c.toml:1", "../../../matrices/stacks/a.b%2Bc.toml#L1"),
+        ("matrices/facts/vllm.toml:12", "facts/vllm.toml#L12"),
+        ("matrices/stacks/a.b+c.toml:1", "stacks/a.b%2Bc.toml#L1"),
         ("./mine.toml:3", ""),
         ("matrices/../../etc/x.toml:3", ""),
         ("elsewhere/matrices/facts/vllm.toml:12", ""),
@@ -54,6 +57,37 @@ def test_evidence(source: str, links: dict[str, str]) -> None:
     assert {piece.text: piece.href for piece in pieces if piece.href} == {
         text: f"{FORGE}/{path}" for text, path in links.items()
     }
+
+
+@pytest.mark.parametrize(
+    ("locks", "matrices", "way"),
+    [
+        ("project/locks", "project/matrices", "../../../matrices"),
+        ("project/locks", "project/our facts/v2", "../../../our%20facts/v2"),
+        ("project/deep/locks", "project/matrices", ""),
+        ("project/locks", "elsewhere/matrices", ""),
+        ("project/locks", "installation/linked", ""),
+    ],
+)
+def test_way_to_matrices_stays_in_the_project(tmp_path: Path, locks: str, matrices: str, way: str) -> None:
+    for name in (locks, matrices):
+        (tmp_path / name).mkdir(parents=True)
+    assert way_to_matrices(tmp_path / locks, tmp_path / matrices) == way
+
+
+def test_way_to_matrices_is_that_of_the_real_folder(tmp_path: Path) -> None:
+    (tmp_path / "installation" / "matrices").mkdir(parents=True)
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "matrices").symlink_to(tmp_path / "installation" / "matrices")
+    assert way_to_matrices(tmp_path / "project" / "locks", tmp_path / "project" / "matrices") == ""
+
+
+def test_linked_without_a_way_leaves_only_addresses() -> None:
+    fact, page = Span("matrices/facts/a.toml:1", "facts/a.toml#L1"), Span("page", "https://example.test/")
+    block = Paragraph(((fact, page),))
+    assert linked(block, "") == Paragraph(((Span(fact.text), page),))
+    live = Span(fact.text, "../../../matrices/facts/a.toml#L1")
+    assert linked(block, "../../../matrices") == Paragraph(((live, page),))
 
 
 def test_addresses_end_before_punctuation() -> None:
