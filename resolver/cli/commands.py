@@ -20,7 +20,7 @@ import click
 
 from resolver import __version__
 from resolver.cli import COMMANDS
-from resolver.cli.console import print_json, print_to_stderr, write
+from resolver.cli.console import print_json, print_text, print_to_stderr, write
 from resolver.errors import InputError, ResolverError, did_you_mean
 from resolver.files import advice, is_limit
 
@@ -72,7 +72,7 @@ def list_commands(context: click.Context) -> int:
     """What a group does by itself: without a command, print which ones there are. Returns the exit status."""
     if context.invoked_subcommand is not None:
         return 0
-    write(sys.stderr, f"{context.get_help()}\n")
+    print_text(f"{context.get_help()}\n", sys.stderr)
     return InputError.exit_status
 
 

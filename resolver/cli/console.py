@@ -24,8 +24,8 @@ from resolver.index.protocol import Traffic
 from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
-from resolver.report.document import Document
-from resolver.report.terminal import COLUMNS, WIDTH, for_terminal, styled, terminal_text
+from resolver.report.document import Document, rewritten, translated
+from resolver.report.terminal import COLUMNS, WIDTH, fitted, for_terminal, styled, terminal_text
 
 if TYPE_CHECKING:  # loaded where there is a terminal, something to download, or a conflict
     from rich.live import Live
@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # loaded where there is a terminal, something to download, or
     from resolver.index.net.downloads import TransferProgress
     from resolver.model.explanation import Awaited, Contradiction, Explanation
 
+_ERASED = "\r\x1b[2K"  # the line that the cursor is on
 _REDRAWN = 10  # times a second
 _NARROWEST = 40  # columns; below that, lines would be single words
 _COMMAND = re.compile(rf"\bascend-lock(?= (?:{'|'.join(COMMANDS)}|--help)\b)")
@@ -51,31 +52,45 @@ def as_called(text: str) -> str:
     return text if shutil.which("ascend-lock") == program else _COMMAND.sub(lambda _: program, text)
 
 
-def write(stream: TextIO, text: str) -> None:
+def write(stream: TextIO, text: str, room: int | None = None, *, over: bool = False) -> None:
     """Write a text to a stream of this process, which nothing else does (ruff's rule TID251 sees to that).
 
     Whatever a terminal would act on is escaped here, wherever it is from, but for line breaks, tabs, and the styles of
-    `report.terminal` on a stream that has color.
+    `report.terminal` on a stream that has color. Then it is fitted into the columns that there is room for, if told,
+    and written `over` the line of a terminal that the cursor is on, at once, as another process may draw that line.
     """
-    stream.write(for_terminal(text, color=has_color(stream)))
+    shown = for_terminal(text, color=has_color(stream))
+    fitting = shown if room is None else fitted(shown, room)
+    stream.write(f"{_ERASED if over else ''}{fitting}")
     stream.flush()
+
+
+def print_text(text: str, stream: TextIO | None = None) -> None:
+    """Write a text for people to a stream, or to stdout: on a terminal, no line is wider than it or breaks a word."""
+    out = sys.stdout if stream is None else stream
+    write(out, text, _room(out))
+
+
+def print_data(text: str) -> None:
+    """Write to stdout what a program may read, such as a file or a patch: its lines stay as they are."""
+    write(sys.stdout, text)
 
 
 def print_line(text: str) -> None:
     """Print a line on stdout, with commands as called."""
-    write(sys.stdout, as_called(text) + "\n")
+    print_text(as_called(text) + "\n")
 
 
 def print_json(value: object) -> None:
     """Print one JSON object on stdout."""
-    write(sys.stdout, json_text(value) + "\n")
+    print_data(json_text(value) + "\n")
 
 
 def print_to_stderr(text: str) -> None:
     """Print a line on stderr, with commands as called; the word `error` before a message is red."""
     before, error, message = text.partition("error:")
     label = styled(error, has_color(sys.stderr), "bold red")
-    write(sys.stderr, f"{before}{label}{as_called(message)}\n" if error else as_called(text) + "\n")
+    print_text(f"{before}{label}{as_called(message)}\n" if error else as_called(text) + "\n", sys.stderr)
 
 
 def has_color(stream: TextIO) -> bool:
@@ -86,16 +101,26 @@ def has_color(stream: TextIO) -> bool:
 
 
 def for_stream(blocks: Document, language: Language, stream: TextIO, widest: int = COLUMNS) -> str:
-    """A document as it is written to a stream: no wider than its terminal, and in color if it has it."""
-    return terminal_text(blocks, language, columns(stream, widest), color=has_color(stream))
+    """A document as it is written to a stream: no wider than its terminal, and in color if it has it.
+
+    Commands in it are as called, which may be longer, so that is done before lines are broken.
+    """
+    called = (rewritten(translated(block, language), as_called) for block in blocks)
+    return terminal_text(called, language, columns(stream, widest), color=has_color(stream))
 
 
 def columns(stream: TextIO, widest: int) -> int:
     """`widest`, limited by the terminal's width; without a terminal always `widest`."""
+    room = _room(stream)
+    return widest if room is None else min(room, widest)
+
+
+def _room(stream: TextIO) -> int | None:
+    """The columns of a stream's terminal; None without one, or if it does not tell, like a serial console."""
     with suppress(OSError, ValueError):
         room = os.get_terminal_size(stream.fileno()).columns
-        return max(min(room or widest, widest), _NARROWEST)  # a serial console reports 0
-    return widest
+        return max(room, _NARROWEST) if room else None
+    return None
 
 
 class Progress:
@@ -157,7 +182,10 @@ class Progress:
         with self._lock:
             was_shown = self._live is not None
             self.clear()
-            write(sys.stderr, f"{styled(label, has_color(sys.stderr), 'bold yellow')}{line.removeprefix(label)}\n")
+            label_shown = styled(label, has_color(sys.stderr), "bold yellow")
+            # Where this process has no line, it may solve a cell for one that has.
+            over = not self._enabled and has_color(sys.stderr) and sys.stderr.isatty()
+            write(sys.stderr, f"{label_shown}{line.removeprefix(label)}\n", _room(sys.stderr), over=over)
             if was_shown:
                 self._begin()
 
@@ -242,7 +270,7 @@ class ConflictPage:
     def write_blocks(self, blocks: Document) -> None:
         """Write a part of the page, no wider than the terminal."""
         if self.out is not None:
-            self.write(for_stream(blocks, self.progress.language, self.out, WIDTH))
+            self._write(for_stream(blocks, self.progress.language, self.out, WIDTH))
 
     def _warn_of_other_indexes(self, contradictions: Iterable[Contradiction]) -> None:
         """If no index has a project, warn that pip on this machine would have asked other indexes as well."""
@@ -257,7 +285,10 @@ class ConflictPage:
 
     def write(self, text: str) -> None:
         """Write text between the pages, or of another result."""
+        self._write(as_called(text))
+
+    def _write(self, text: str) -> None:
         if self.out is not None:
             self.progress.clear()
-            write(self.out, as_called(text))
+            print_text(text, self.out)
             self._begun = True

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from resolver.cli.console import for_stream, write
+from resolver.cli.console import for_stream, print_data, print_text
 from resolver.cli.options import Settings, settings
 from resolver.cli.outcome import print_targets
 from resolver.cli.selection import NamedLock, named_locks
@@ -53,9 +53,9 @@ def command(run: Settings, before: str, after: str | None, form: str) -> int:
         return 0
     blocks = [block for row in compared for block in _blocks(*row)]
     if form == "markdown":
-        write(sys.stdout, markdown_text(blocks, run.language))
+        print_data(markdown_text(blocks, run.language))
     else:
-        write(sys.stdout, for_stream(blocks, run.language, sys.stdout))
+        print_text(for_stream(blocks, run.language, sys.stdout))
     return 0
 
 

@@ -18,7 +18,7 @@ from resolver import files
 from resolver.cli import options
 from resolver.cli.answers import explanation_of_refutation
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import ConflictPage, print_line, print_to_stderr
+from resolver.cli.console import ConflictPage, print_data, print_to_stderr
 from resolver.cli.options import Settings, output_folder, settings
 from resolver.cli.outcome import CONFLICT, UNDECIDED, Job, print_targets
 from resolver.cli.session import Session
@@ -84,7 +84,7 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
         for path in written:
             new = path.read_text(encoding="utf-8").splitlines(keepends=True)
             old = answers[0][0].inputs.stack.text.splitlines(keepends=True)
-            print_line("\n" + "".join(difflib.unified_diff(old, new, str(original), str(path))))
+            print_data("\n" + "".join(difflib.unified_diff(old, new, str(original), str(path))) + "\n")
             name = path.stem if path.parent == run.matrices / "stacks" else str(path)
             options_of_lock = run.folder_options if catalogs.used_snapshot else run.repeated_options
             run.print_message(next_step, path=path, stack=shlex.join([name, *options_of_lock]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Literal, get_args
@@ -14,7 +13,7 @@ from packaging.pylock import is_valid_pylock_path
 from resolver import files
 from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import write
+from resolver.cli.console import print_data
 from resolver.cli.options import Settings, settings
 from resolver.cli.selection import chosen_targets
 from resolver.config.compile import compile_problems
@@ -78,7 +77,7 @@ def command(
             text = containers.containerfile(lock, folder=in_context, base=base, wheelhouse=wheelhouse)
     run.progress.clear()
     if output is None:
-        write(sys.stdout, text)
+        print_data(text)
         return 0
     is_device = output.exists() and not output.is_file()
     if form == "pylock" and not (is_device or is_valid_pylock_path(output)):

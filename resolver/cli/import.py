@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 
 import click
 
 from resolver import files
 from resolver.cli import options
-from resolver.cli.console import write
+from resolver.cli.console import print_data
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import compile_problems
 from resolver.config.load import load_with, read_text
@@ -79,7 +78,7 @@ def command(
     text = stack.text(name or (output or file).stem, file.name, target, {"cann": cann, "soc": soc})
     compile_problems(load_with(read_text(text, StackFile, str(output or "the stack")), run.matrices))  # as `lock` does
     if output is None:
-        write(sys.stdout, text)
+        print_data(text)
         return 0
     files.write(output, text.encode())
     path = shlex.quote(str(output))

@@ -14,7 +14,7 @@ import click
 
 from resolver import files
 from resolver.cli.catalogs import Catalogs
-from resolver.cli.console import columns, print_to_stderr, write
+from resolver.cli.console import columns, print_text, print_to_stderr
 from resolver.cli.options import Settings, settings, today
 from resolver.cli.sweep import CellSolver, ExecutorFactory, Journal, Sweep, answers, cluster, processes
 from resolver.config.grid import NAME, Grid, load_grid
@@ -103,11 +103,11 @@ def command(
             snapshot.write(recording.snapshot(NAME, today()), path)
         journal.end()
     run.progress.clear()
-    write(sys.stdout, matrix_summary(matrix, run.language, columns(sys.stdout, WIDTH)))
+    print_text(matrix_summary(matrix, run.language, columns(sys.stdout, WIDTH)))
     run.print_message("matrix.written", page=page, data=data)
     if before is None:
         return 0
-    write(sys.stdout, "\n" + matrix_difference(before, matrix, run.language))
+    print_text("\n" + matrix_difference(before, matrix, run.language))
     return CHANGED_UPSTREAM if any(is_broken(old, new) for _, old, new in changed_cells(before, matrix)) else 0
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from resolver.cli.console import columns, for_stream, has_color, print_json, print_to_stderr, write
+from resolver.cli.console import columns, for_stream, has_color, print_json, print_text, print_to_stderr
 from resolver.config.load import Inputs
 from resolver.errors import ResolverError, StaleLock
 from resolver.i18n import translate
@@ -132,16 +132,16 @@ def print_results(results: Sequence[TargetResult], language: Language, *, togeth
                 columns=columns(sys.stdout, COLUMNS),
                 color=has_color(sys.stdout),
             )
-            write(sys.stdout, text)
+            print_text(text)
     if blocks:
-        write(sys.stdout, for_stream(blocks, language, sys.stdout) + "\n" * together)
+        print_text(for_stream(blocks, language, sys.stdout) + "\n" * together)
     print_failures(results, language)
     rows = [_row(result, language) for result in results]
     lines = table(rows, language, columns(sys.stdout, _TABLE), color=has_color(sys.stdout))
     if together:
-        write(sys.stdout, lines + closing_line(rows, language))
+        print_text(lines + closing_line(rows, language))
     elif len(rows) > 1:
-        write(sys.stdout, "\n" + lines)
+        print_text("\n" + lines)
 
 
 def _warnings_to_show(lock: Lock, job: Job, written: Sequence[str]) -> list[Message]:

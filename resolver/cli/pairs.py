@@ -9,7 +9,7 @@ from packaging.utils import canonicalize_name
 
 from resolver.audit.pairs import pairings, projects_with_pairs, read_declared
 from resolver.cli import options
-from resolver.cli.console import columns, print_json, write
+from resolver.cli.console import columns, print_json, print_text
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import known_values
 from resolver.config.decode import require_known_soc
@@ -17,7 +17,7 @@ from resolver.config.fact_rules import compile_facts
 from resolver.config.load import load_facts, load_systems, readings_folder, wheels_folder
 from resolver.errors import InputError, did_you_mean
 from resolver.model.target import component_name
-from resolver.report.pairs import pairs_json, pairs_table
+from resolver.report.pairs import WIDEST, pairs_json, pairs_table
 from resolver.report.terminal import WIDTH
 
 
@@ -50,7 +50,8 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
     if run.as_json:
         print_json({"package": name, **given, "releases": pairs_json(rows, run.language)})
     elif rows:
-        write(sys.stdout, pairs_table(rows, run.language, sources=sources, columns=columns(sys.stdout, WIDTH)))
+        widths = {"columns": columns(sys.stdout, WIDTH), "table_columns": columns(sys.stdout, WIDEST)}
+        print_text(pairs_table(rows, run.language, sources=sources, **widths))
     else:
         canns = sorted({release for row in usable for release in row.canns}, reverse=True)
         values = ", ".join(f"{component_name(part)} {value}" for part, value in components.items())

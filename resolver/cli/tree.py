@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 from packaging.utils import canonicalize_name
 
 from resolver.cli import options
-from resolver.cli.console import print_json, write
+from resolver.cli.console import print_data, print_json, print_text
 from resolver.cli.options import Settings, settings
 from resolver.cli.selection import named_locks
 from resolver.errors import InputError, did_you_mean
@@ -46,9 +44,9 @@ def command(run: Settings, stack: str, packages: tuple[str, ...], invert: bool, 
     elif form == "mermaid":
         if len(trees) > 1:
             raise InputError(f"{stack} has several targets", hint=f"choose one: {', '.join(trees)}")
-        write(sys.stdout, next(iter(trees.values())).mermaid())
+        print_data(next(iter(trees.values())).mermaid())
     else:
         several = len(trees) > 1 and bool(names)
         texts = [(f"{name}:\n" if several else "") + tree.text(run.language) for name, tree in trees.items()]
-        write(sys.stdout, "\n".join(texts))
+        print_text("\n".join(texts))
     return 0

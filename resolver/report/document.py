@@ -6,7 +6,7 @@ Its writer translates the messages to the language of the reader and escapes the
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -125,5 +125,18 @@ def translated(part: Any, language: Language) -> Any:
             return tuple(translated(element, language) for element in part)
         case msgspec.Struct():
             return replace(part, **{name: translated(getattr(part, name), language) for name in part.__struct_fields__})
+        case _:
+            return part
+
+
+def rewritten(part: Any, change: Callable[[str], str]) -> Any:
+    """Return a translated block, or whatever is part of one, with each of its texts changed."""
+    match part:
+        case str():
+            return change(part)
+        case tuple():
+            return tuple(rewritten(element, change) for element in part)
+        case msgspec.Struct():
+            return replace(part, **{name: rewritten(getattr(part, name), change) for name in part.__struct_fields__})
         case _:
             return part

@@ -13,15 +13,25 @@ from resolver.i18n import translate
 from resolver.model.message import joined, message, verbatim
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.text import Language
-from resolver.report.terminal import COLUMNS, table_lines, wrapped
+from resolver.report.terminal import COLUMNS, table_groups, wrapped
 
 _PARTNERS: Final = tuple(map(NormalizedName, ("vllm", "torch", "torch-npu", "triton-ascend")))
 _NOTHING: Final = "-"  # where no fact and no file says anything
-_WIDEST: Final = 1 << 16  # a release is a line, however long
+WIDEST: Final = 1 << 16  # columns of the table without a terminal: a release is a line, however long
 
 
-def pairs_table(rows: Sequence[Pairing], language: Language, *, sources: bool, columns: int = COLUMNS) -> str:
-    """A line for each release, and what the columns mean; with `sources`, below each the facts and the file."""
+def pairs_table(
+    rows: Sequence[Pairing],
+    language: Language,
+    *,
+    sources: bool,
+    columns: int = COLUMNS,
+    table_columns: int = WIDEST,
+) -> str:
+    """Return a line for each release, and what the columns mean; with `sources`, below each the facts and the file.
+
+    Prose is no wider than `columns`. Where a release does not fit into `table_columns`, it is a list of its values.
+    """
     project = rows[0].project
     partners = [name for name in _PARTNERS if name != project and any(name in row.projects for row in rows)]
     is_paired = any(row.paired_with("cann") for row in rows)
@@ -32,10 +42,12 @@ def pairs_table(rows: Sequence[Pairing], language: Language, *, sources: bool, c
         cann, accepted = (paired, needed) if is_paired else (needed, _NOTHING)
         cells.append([str(row.release), *pins, cann, *_machine(row), accepted])
     columns_in_use = [column for column in zip(*cells, strict=True) if set(column[1:]) != {_NOTHING}]
-    head, *table = table_lines(list(zip(*columns_in_use, strict=True)), _WIDEST)
-    lines = [head]
-    for line, row in zip(table, rows, strict=True):
-        lines += [line, *(_sources(row, language, columns) if sources else ())]
+    rows_in_use = list(zip(*columns_in_use, strict=True))
+    if table_columns != WIDEST:  # values may be below each other, which they cannot be without spaces
+        rows_in_use = [tuple(cell.replace(",", ", ") for cell in cells) for cells in rows_in_use]
+    lines, *table = table_groups(rows_in_use, table_columns)
+    for release, row in zip(table, rows, strict=True):
+        lines += [*release, *(_sources(row, language, columns) if sources else ())]
     heads = {column[0] for column in columns_in_use}
     codes = ["nothing", *(title.lower() for title in ("glibc", "SoC", "HDK") if title in heads), "locks"]
     legend = translate(joined("report.space", [message(f"pairs.legend-{code}") for code in codes]), language)

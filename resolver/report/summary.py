@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from rich.cells import chop_cells
 
 from resolver.i18n import translate
 from resolver.lock.previous import Difference, DifferenceRow
@@ -117,12 +116,12 @@ def _warnings(
 
 
 def _shortened(lines: Sequence[str], columns: int) -> Sequence[str]:
-    """At most two lines, cut after a sentence, or else where there is no more room."""
+    """At most two lines, cut after a sentence, or else after the last word that there is room for."""
     if len(lines) <= _LINES:
         return lines
     *first, last = lines[:_LINES]
     sentence = re.match(r".*(?:\.(?= |$)|。)", last)
-    return [*first, sentence[0] if sentence else f"{chop_cells(last, columns - 1)[0]}…"]
+    return [*first, sentence[0] if sentence else f"{wrapped(last, '', '', columns - 1)[0]}…"]
 
 
 def _item(text: Message, language: Language, columns: int) -> list[str]:

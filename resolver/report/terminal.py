@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from io import StringIO
 from itertools import zip_longest
 from typing import Final, Literal
 
@@ -23,11 +22,13 @@ _STACKED = 80  # on a terminal narrower than this the origin is below the senten
 _WORDS = re.compile(
     r"[（「]{0,9}(?:[\u3000-\u9fff\uff00-\uffef](?<![（「])|[^\s\u3000-\u9fff\uff00-\uffef]+)[，。；：、）」]*|[（「]|\s+"
 )
-
+_NOTHING = ("", "-")  # cells that say nothing
+_LEAD = re.compile(r"[ │├└─]*(?:- )?")
+_BRANCHES = str.maketrans("├└─-", "│   ")  # how the lines of a tree go on
 
 Style = Literal["bold", "bold red", "bold yellow", "yellow"]
 _CODES: Final[Mapping[Style, str]] = {"bold": "1", "bold red": "1;31", "bold yellow": "1;33", "yellow": "33"}
-# The escape sequences that this program writes: a style, and its end. Rich's heads of tables are bold, too.
+# The escape sequences that this program writes: a style, and its end.
 _SEQUENCES: Final = re.compile(rf"(\x1b\[(?:0|{'|'.join(_CODES.values())})m)")
 
 
@@ -75,7 +76,7 @@ def wrapped(text: str, first: str, hanging: str, columns: int = COLUMNS) -> list
     """The text in lines, broken at spaces, or between Chinese characters if a line has no space."""
     lines, line = [], first
     for word in _WORDS.findall(text):
-        if cell_len(line + word.rstrip()) > columns and line.strip() and line not in (first, hanging):
+        if _shown_width(line + word.rstrip()) > columns and line.strip() and line not in (first, hanging):
             lines.append(line.rstrip())
             line = hanging + word.lstrip()
         else:
@@ -91,32 +92,92 @@ def paragraph(text: str, columns: int, indent: str = "", hanging: str | None = N
     return wrapped(escaped(one_line(text)), indent, indent if hanging is None else hanging, columns) or [indent]
 
 
-def table_lines(rows: Sequence[Sequence[object]], columns: int, indent: str = "", *, color: bool = False) -> list[str]:
-    """Rows of cells below each other, the first of which has the names of the columns.
+def fitted(text: str, columns: int) -> str:
+    """Return a text of several lines with none wider than so many columns, broken between words.
 
-    If they are too wide together, the widest ones are wrapped.
+    What a broken line goes on with is indented by two more than its beginning; the branches of a tree go on. A word
+    that is wider than the terminal is left to it.
     """
-    from rich.console import Console  # only where there is a table: it takes 30 ms to load
-    from rich.table import Table as Grid
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if _shown_width(line) <= columns:
+            lines.append(line)
+            continue
+        lead = _LEAD.match(line)
+        indent = lead[0] if lead is not None else ""
+        lines += wrapped(line[len(indent) :], indent, indent.translate(_BRANCHES) + "  ", columns)
+    return "\n".join(lines)
 
+
+def table_lines(rows: Sequence[Sequence[object]], columns: int, indent: str = "", *, color: bool = False) -> list[str]:
+    """Return rows of cells below each other, the first of which has the names of the columns."""
+    return [line for group in table_groups(rows, columns, indent, color=color) for line in group]
+
+
+def table_groups(
+    rows: Sequence[Sequence[object]], columns: int, indent: str = "", *, color: bool = False
+) -> list[list[str]]:
+    """Return the lines of each row of a table, the first of which has the names of the columns.
+
+    If they are too wide together, the cells of the widest columns are wrapped. If not even their words fit beside each
+    other, a row is a list of its cells, each after the name of its column.
+    """
     head, *body = [[escaped(one_line(str(cell))) for cell in row] for row in rows]
-    grid = Grid(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold")
-    for name in head:
-        grid.add_column(name, overflow="fold")
-    for row in body:
-        grid.add_row(*row)
-    out = StringIO()
-    console = Console(
-        file=out,
-        width=columns - len(indent),
-        force_terminal=color,
-        color_system="standard" if color else None,
-        markup=False,
-        emoji=False,
-        highlight=False,
-    )
-    console.print(grid)
-    return [f"{indent}{line.rstrip()}" for line in out.getvalue().splitlines()]
+    room = columns - len(indent)
+    for gap in range(_GAP, 0, -1):
+        if widths := _column_widths([head, *body], room - gap * (len(head) - 1)):
+            groups = [_row_lines(row, widths, indent, " " * gap) for row in body]
+            return [_row_lines(head, widths, indent, " " * gap, color=color), *groups]
+    return [[], *(_record(head, row, columns, indent, color) for row in body)]
+
+
+def _column_widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Return the widths of the columns, together as many as there is room for; none if a word would be broken."""
+    columns = list(zip(*rows, strict=True))
+    widest = [max(map(cell_len, column)) for column in columns]
+    least = [max(map(_longest_word, column)) for column in columns]
+    if sum(least) > room:
+        return []
+    limit = max(widest)
+    while sum(widths := list(map(max, least, (min(width, limit) for width in widest)))) > room:
+        limit -= 1
+    return widths
+
+
+def _longest_word(text: str) -> int:
+    return max((cell_len(word) for word in _WORDS.findall(text)), default=0)
+
+
+def _row_lines(row: Sequence[str], widths: Sequence[int], indent: str, gap: str, *, color: bool = False) -> list[str]:
+    """Return the lines of a row of cells; in `color`, they are bold."""
+    cells = [wrapped(cell, "", "", width) or [""] for cell, width in zip(row, widths, strict=True)]
+    lines = []
+    for pieces in zip_longest(*cells, fillvalue=""):
+        padded = [piece + " " * (width - cell_len(piece)) for piece, width in zip(pieces, widths, strict=True)]
+        lines.append(indent + styled(gap.join(padded).rstrip(), color, "bold"))
+    return lines
+
+
+def _record(head: Sequence[str], row: Sequence[str], columns: int, indent: str, color: bool) -> list[str]:
+    """Return a row as a list: its first cell, and below it what else there is after the names of the columns."""
+    first, *names = head
+    width = max(map(cell_len, names), default=0) + _GAP
+    inner = indent + "  "
+    lines = [styled(line, color, "bold") for line in wrapped(f"{first} {row[0]}", indent, inner, columns)]
+    for name, cell in zip(names, row[1:], strict=True):
+        if cell in _NOTHING:
+            continue
+        named, below = inner + set_cell_size(name, width), inner + " " * width
+        if cell_len(named) + _longest_word(cell) > columns:  # it has more room below the name
+            lines.append(inner + name)
+            named = below = inner + "  "
+        lines += wrapped(cell, named, below, columns)
+    return lines
+
+
+def _shown_width(text: str) -> int:
+    """Return how many columns a text takes, without the styles in it."""
+    return cell_len(_SEQUENCES.sub("", text))
 
 
 def _items(block: Items, columns: int, indent: str, color: bool) -> Iterator[str]:
@@ -154,9 +215,10 @@ def _statements(items: Sequence[Item], columns: int) -> Iterator[str]:
         rows.append((item, plain(item.lines[0]), [plain(item.origin), *source]))
     label = max(4, *(2 + cell_len(item.label) for item in items)) + _GAP
     left, right = _widths([text for _, text, _ in rows], [text for row in rows for text in row[2]], columns - label)
+    is_stacked = columns < _STACKED or label + left + _GAP + right > columns
     for item, text, origins in rows:
         head = set_cell_size(f"  {item.label:>2}", label)
-        if columns < _STACKED:
+        if is_stacked:
             yield from paragraph(text, columns, head, " " * label)
             for origin in origins:
                 yield from paragraph(origin, columns, " " * label + "  ")
@@ -169,9 +231,12 @@ def _statements(items: Sequence[Item], columns: int) -> Iterator[str]:
 
 
 def _widths(lefts: Sequence[str], rights: Sequence[str], columns: int) -> tuple[int, int]:
-    """The widths of two columns. The right one has what its texts need, up to half, and what the left one leaves."""
+    """The widths of two columns. The right one has what its texts need, up to half, and what the left one leaves.
+
+    They are wider than there is room for if a word of the right one is too wide.
+    """
     room = columns - _GAP
     words = [cell_len(word) for text in rights for word in text.split()]
     right = max([min(max(map(cell_len, rights)), room // 2), _LEAST, *words])
     left = min(max(map(cell_len, lefts)), max(room - right, _LEAST))
-    return left, room - left
+    return left, max(room - left, right)

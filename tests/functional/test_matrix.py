@@ -18,6 +18,7 @@ from resolver.config.grid import load_grid
 from resolver.files import json_text
 from resolver.report.matrix import read_matrix
 from tests import matrix_page
+from tests.functional.terminals import require_fit
 from tests.functional.workspace import COMMAND, NOBODY_THERE, UNREACHABLE, Content, Workspace, row, wait_until
 
 GRID = """\
@@ -101,6 +102,13 @@ def matrix(workspace: Workspace, name: str = "matrix.json") -> dict[str, Any]:
 def pins(workspace: Workspace, cell: dict[str, Any]) -> dict[str, str]:
     listed = matrix(workspace)["pins"]
     return dict(listed[at].split("==") for at in cell["pins"])
+
+
+def test_matrix_fits_into_the_terminal(gridded: Workspace) -> None:
+    assert gridded.run("matrix", "--jobs", "1").status == 0
+    gridded.edit("facts/plugin.toml", "numbers>=2", "numbers>=3")
+    (gridded.root / "matrix.json").rename(gridded.root / "before.json")
+    require_fit(gridded, "matrix", "--jobs", "1", "--diff", "before.json")
 
 
 def test_each_cell_is_what_locking_its_stack_gives(gridded: Workspace) -> None:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pty
 import re
-import struct
 import subprocess
-import termios
 from collections.abc import Callable
 from pathlib import Path
 
-import click
 import pytest
 
 from resolver.cli import COMMANDS
 from resolver.cli.console import columns
+from tests.functional.terminals import on_a_terminal, window
 from tests.functional.workspace import COMMAND, HERE, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
 
@@ -115,31 +112,6 @@ def test_a_locale_whose_encoding_has_no_chinese_speaks_english(workspace: Worksp
 # --- terminals narrower than the lines that are written elsewhere
 
 WARNING = '[[warns]]\nreason = "so it is"\ntext = "' + "a word and another one, " * 9 + 'and an end."\n'
-
-
-def window(terminal: int, width: int) -> None:
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-
-
-def on_a_terminal(workspace: Workspace, width: int, *arguments: str) -> list[str]:
-    """The lines of a run whose stdout and stderr are a terminal of that width, without what is drawn over and color."""
-    ours, theirs = pty.openpty()
-    window(theirs, width)
-    done = subprocess.Popen(
-        [COMMAND, *arguments], cwd=workspace.root, env=workspace.environment(), stdout=theirs, stderr=theirs
-    )
-    os.close(theirs)
-    told = b""
-    try:
-        while piece := os.read(ours, 1 << 16):
-            told += piece
-    except OSError:  # how a terminal ends
-        pass
-    finally:
-        os.close(ours)
-        done.wait(60)
-    lines = told.decode().replace("\r\n", "\n").split("\n")
-    return [click.unstyle(line.rpartition("\x1b[2K")[2]) for line in lines]
 
 
 def test_pages_and_warnings_fit_into_a_narrow_window(workspace: Workspace) -> None:

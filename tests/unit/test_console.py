@@ -73,6 +73,13 @@ def test_write_leaves_only_styles(monkeypatch: pytest.MonkeyPatch, color: bool) 
     assert stream.getvalue() == f"{escaped}{red}x{end}\\x1b[8mhidden{end}"
 
 
+def test_write_fits_what_is_shown() -> None:
+    """What is escaped takes more room, and breaks no line."""
+    stream = io.StringIO()
+    write(stream, "a \x9b\u202e\u2028 b c\n", 17)
+    assert stream.getvalue() == "a\n  \\x9b\\u202e\\u2028\n  b c\n"
+
+
 def test_message_values_have_no_style_of_their_own() -> None:
     """Not even one that the program uses: a value could pass for a label."""
     shown = translate(message("cli.replaced", file="\x1b[1;31merror:", was="b", now=("c", EVIL)), "en")
