@@ -2506,7 +2506,7 @@ LOCK = r"""
 "driver": [{"by": "CANN 9.1.0", "wanted": "hdk >= 25.2.0", "ranges": [[[">=", "25.2.0"]]], "binding": false, "reason": {"en": "CANN 9.1.X needs HDK (driver and firmware) 25.2.X or newer; 25.0.X does not work. Huawei pairs 9.1.0 with 26.0.RC1 and 9.1.1 with 26.1.1. (vendor: gitcode.com/cann/release-management 9.1.0/release-notes.md; hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md)", "zh": "CANN 9.1.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.2.X \u6216\u66f4\u65b0\u7684\u7248\u672c\uff0c25.0.X \u4e0d\u884c\u3002\u534e\u4e3a\u7ed9 9.1.0 \u7684\u914d\u5957\u7248\u672c\u662f 26.0.RC1\uff0c\u7ed9 9.1.1 \u7684\u662f 26.1.1\u3002\uff08\u5382\u5546\uff1agitcode.com/cann/release-management 9.1.0/release-notes.md; hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md\uff09"}}],
 "requested": ["deepspeed", "llamafactory", "torch", "torch-npu", "torchvision"],
 "excuses": [],
-"digest": "3d8308dac579a73e44e2e1a34fc855b0713c795cf44a78c1d29246beabf84276",
+"digest": "9117306d090c59fbcb88bf07a571edb98f587b4a5d40567cfb6bbfc80f7bf23a",
 "pins": [
 {"name": "accelerate", "version": "1.11.0", "stage": 4, "sha256": ["a628fa6beb069b8e549460fc449135d5bd8d73e7a11fd09f0bc9fc4ace7f06f1"]},
 {"name": "aiofiles", "version": "24.1.0", "stage": 4, "sha256": ["b4ec55f4195e3eb5d7abd1bf7e061763e864dd4954231fb8539a0ef8bb8260e5"]},
