@@ -18,6 +18,7 @@ from packaging.tags import parse_tag
 from packaging.utils import InvalidWheelFilename, NormalizedName, parse_wheel_filename
 from packaging.version import Version
 
+from resolver.index.parse.address import NOWHERE
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
@@ -148,6 +149,8 @@ class IndependentReading:
 
     def refusals(self, file: File) -> Iterator[str]:
         """Yield why a file cannot be used, apart from its tags."""
+        if file.url == NOWHERE:
+            yield f"{file.filename} has an address that an index must not point to"
         yield from self.python_faults(file, file.requires_python)
         cutoff = self.problem.policy.exclude_newer
         if cutoff is not None and _moment(file.uploaded, cutoff) >= cutoff:

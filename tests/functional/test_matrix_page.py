@@ -131,7 +131,7 @@ def test_a_text_of_the_grid_is_text(page: Browser) -> None:
     choose(page, "soc", "A2")
     page.click("#grid button.locks")
     page.run("document.querySelectorAll('#cell details').forEach(one => { one.open = true; })")
-    assert page.texts(f"{OPENED} details:last-of-type li") == [HOSTILE.replace("\u202e", "").replace("`", "")]
+    assert page.texts(f"{OPENED} details:last-of-type li") == [HOSTILE.replace("\u202e", r"\u202e").replace("`", "")]
     assert page.run("return document.querySelectorAll('img').length") == 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.functional.test_shipped import PATIENCE
-from tests.functional.workspace import REPOSITORY, UNREACHABLE, Workspace, tree
+from tests.functional.workspace import REPOSITORY, UNREACHABLE, Workspace, tree, without_links
 
 STACK = "trl-train"
 CONFLICT = "trl-vllm-train"
@@ -85,28 +84,11 @@ def test_it_locks_what_a_checkout_locks(installed: Path, anywhere: Workspace) ->
     assert tree(anywhere.locks / STACK) == tree(REPOSITORY / "locks" / STACK)
 
 
-def _without_links(folder: Path) -> dict[str, str]:
-    """Return the texts of reports without links to facts, and with the command of an installation, without `make`.
-
-    Where the program is installed, its facts are outside the project, so that no link leads to them.
-    """
-    texts = {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in folder.rglob("conflict*")}
-    for name, text in texts.items():
-        text = re.sub(r'<a href="\.\./[^"]*">([^<]*)</a>', r"\1", text)
-        text = re.sub(r"\[([^]]*)\]\(\.\./[^)]*\)", r"\1", text)
-        text = re.sub(r'"href": "\.\./[^"]*"', '"href": ""', text)
-        text = re.sub(r"make explain STACK=(\S+) APPLY=(\w)", r"ascend-lock explain \1 --apply \2", text)
-        texts[name] = text.replace(" next to the old one", "").replace(
-            "，修改后的软件栈会写到原文件旁边", "，写出修改后的软件栈"
-        )
-    return texts
-
-
 def test_a_way_out_goes_to_the_current_folder_to_be_locked_with_a_network(installed: Path, anywhere: Workspace) -> None:
     with_snapshot(anywhere, CONFLICT)
     told = run(installed, anywhere, "explain", CONFLICT, "--offline", "--apply", "A", *PATIENCE).stdout
     assert told.startswith("\n--- "), "the change alone: the page was read before"
-    here, committed = (_without_links(locks / CONFLICT) for locks in (anywhere.locks, REPOSITORY / "locks"))
+    here, committed = (without_links(locks / CONFLICT) for locks in (anywhere.locks, REPOSITORY / "locks"))
     assert here == committed
     assert told.endswith(
         f"Written: {CONFLICT}-a.toml. Next, with network access (the snapshot lacks some data): "

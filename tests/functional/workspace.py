@@ -312,3 +312,20 @@ def wait_until(reached: Callable[[], bool], process: subprocess.Popen[str]) -> N
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.0005)
+
+
+def without_links(folder: Path) -> dict[str, str]:
+    """Return the texts of reports without links to facts, and with the command of an installation, without `make`.
+
+    Where the program is installed, its facts are outside the project, so that no link leads to them.
+    """
+    texts = {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in folder.rglob("conflict*")}
+    for name, text in texts.items():
+        text = re.sub(r'<a href="\.\./[^"]*">([^<]*)</a>', r"\1", text)
+        text = re.sub(r"\[([^]]*)\]\(\.\./[^)]*\)", r"\1", text)
+        text = re.sub(r'"href": "\.\./[^"]*"', '"href": ""', text)
+        text = re.sub(r"make explain STACK=(\S+) APPLY=(\w)", r"ascend-lock explain \1 --apply \2", text)
+        texts[name] = text.replace(" next to the old one", "").replace(
+            "，修改后的软件栈会写到原文件旁边", "，写出修改后的软件栈"
+        )
+    return texts

@@ -175,7 +175,7 @@ class World:
                 "glibc": self.system["glibc"],
                 "system": system,
             },
-            "policy": {"prereleases": self.prereleases},
+            "policy": {"prereleases": self.prereleases, "own-indexes-only": True},  # so a fact may match no release
             "fact": rows,
         }
 
