@@ -152,13 +152,60 @@ def newer_pins(universe: Universe, resolution: Resolution) -> Iterator[NewerPin]
         if not project.is_later(pin.release.position, day):
             continue
         newest = _newest_by(project, day)
+        needed_by = tuple(dict.fromkeys(_excluding(resolution, pin, newest))) if newest is not None else ()
         yield NewerPin(
             project=pin.name,
             version=str(pin.version),
             day=project.ordered.day(pin.release.position),
-            needed_by=tuple(dict.fromkeys(_excluding(resolution, pin, newest))) if newest is not None else (),
-            is_kept=universe.preferred.get(pin.name) == pin.version,
+            needed_by=needed_by,
+            is_kept=not needed_by and _is_only_kept(universe, resolution, pin),
         )
+
+
+def _is_only_kept(universe: Universe, resolution: Resolution, pin: Pin) -> bool:
+    """Return whether a pin is there because the previous lock has it, and a release of the day would do as well.
+
+    A lock that is made without a previous one has no such pin, and must be the same when it is made again: so it is not
+    enough that the previous lock has the pin.
+    """
+    if universe.preferred.get(pin.name) != pin.version:
+        return False
+    project = universe.project(pin.name)
+    of_day = (position for position in project.by_preference(project.stable, universe.as_of.day))
+    for position in islice(of_day, _LOOKED_AT):
+        if project.is_later(position, universe.as_of.day):
+            return False
+        with suppress(ResolverError):  # what cannot be read is no reason
+            if _would_fit(universe, resolution, pin, position):
+                return True
+    return False
+
+
+def _would_fit(universe: Universe, resolution: Resolution, pin: Pin, position: int) -> bool:
+    """Return whether another release of a pinned project goes with all other pins as they are."""
+    candidates = list(_candidates(universe, pin, position))
+    if not candidates or any(_excluding(resolution, pin, candidates[0].version)):
+        return False
+    return all(_is_met(universe, resolution, edge) for candidate in candidates for edge in universe.edges(candidate))
+
+
+def _is_met(universe: Universe, resolution: Resolution, edge: Edge) -> bool:
+    """Return whether the pins and the target meet a requirement."""
+    package = edge.package
+    match package.kind:
+        case PackageKind.UNAVAILABLE:
+            return False
+        case PackageKind.COMPONENT:
+            return any(universe.candidates(package, universe.demand(edge)))
+        case PackageKind.MODULE:
+            return True
+        case PackageKind.VERSION | PackageKind.PROJECT:
+            if isinstance(edge.origin, SameRelease):
+                return True
+            pin = resolution.pin(package.name)
+            if pin is None:
+                return package.kind is PackageKind.VERSION
+            return universe.project(pin.name).mask(edge.allows) >> pin.release.position & 1 == 1
 
 
 def undated_pins(universe: Universe, resolution: Resolution) -> tuple[NormalizedName, ...]:

@@ -58,6 +58,25 @@ def test_locking_again_keeps_what_is_newer_and_says_so(dated: Workspace) -> None
     assert dated.pins() == {"a": "2.0"}
 
 
+def test_locking_again_says_the_same_of_what_is_needed(dated: Workspace) -> None:
+    dated.locked_stack("a", "b==3.0", more="[policy]\nas-of = 2026-02-28\n")
+    before = dated.read(), dated.read("report.md")
+    dated.locked("--anew")
+    assert (dated.read(), dated.read("report.md")) == before
+
+
+def test_locking_again_says_the_same_of_what_nobody_names(workspace: Workspace) -> None:
+    """The release of the day needs what the stack does not admit: so the later one is taken, and nobody asks for it."""
+    for version, day, needs in (("1.0", "01-10", ["old<2"]), ("2.0", "02-20", ["old<2"]), ("3.0", "04-01", [])):
+        workspace.index.add_wheel("a", version, requires=needs, uploaded=f"2026-{day}T00:00:00.000000Z")
+    workspace.index.add_wheel("old", "2.0", uploaded="2026-01-01T00:00:00.000000Z")
+    workspace.locked_stack("a", "old==2.0", more="[policy]\nas-of = 2026-02-28\n")
+    before = workspace.read(), workspace.read("report.md")
+    assert "a 3.0 (no older release goes with the other pins)" in before[1]
+    workspace.locked("--anew")
+    assert (workspace.read(), workspace.read("report.md")) == before
+
+
 def test_check_solves_with_the_day_of_the_command_line(dated: Workspace) -> None:
     dated.locked_stack("a")
     dated.locked("--as-of", "2026-01-31", "--upgrade")
