@@ -27,8 +27,8 @@ _OF_HISTORY = ("first", "change")  # what a lock says of the one before
 class SolutionDifference:
     """How a lock differs from what its inputs give.
 
-    `pins` are those of the environment and of builds that solving without the lock gives otherwise. `parts` are the
-    keys of lock.toml that differ although the pins of the lock are kept.
+    `pins` are the changes that solving without the lock makes, in the environment and in builds. `parts` are the keys
+    of lock.toml that differ although the pins of the lock are kept.
     """
 
     is_refuted: bool = False

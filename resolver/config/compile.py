@@ -293,7 +293,7 @@ def _near_canns(target: Target, known: ComponentValues) -> tuple[str, ...]:
 
 
 def _indexes(inputs: Inputs) -> Indexes:
-    """Return the indexes of matrices/indexes.toml with those of the stack before them, or those of the stack alone."""
+    """Return the indexes of the stack and, unless it asks for its own only, of matrices/indexes.toml after them."""
     nothing = Indexes(indexes=_PIPS, bindings=())
     shipped = nothing if inputs.indexes is None else _compile_indexes(inputs.indexes, nothing)
     stack = inputs.stack.content

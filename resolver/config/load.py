@@ -135,7 +135,7 @@ def load(stack: str, matrices: Path) -> Inputs:
 
 
 def load_edited(stack: str, text: str, matrices: Path) -> Inputs:
-    """Do what `load` does, with another text in the place of that of the stack's file. Raises InputError."""
+    """Do what `load` does, but take this text instead of the content of the stack's file. Raises InputError."""
     path = find_stack(stack, matrices)
     document = read_text(text, StackFile, _display(path, matrices))
     _require_own_name(document, path, matrices)

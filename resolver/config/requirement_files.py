@@ -29,7 +29,7 @@ _PYTHONS: Final = ("3.11", "3.12", "3.10", "3.13", "3.14", "3.9")  # the first t
 _LAST_PATCH: Final = 99
 _NOT_READ: Final = (".lock", ".py", ".cfg")
 
-# Options of pip, by which a line is known as one. Those of the first group name indexes.
+# A line that begins with one of pip's options is an option. The first group names indexes.
 _INDEX_OPTIONS: Final = frozenset(
     (
         *("-i", "--index-url", "--pypi-url", "--extra-index-url"),
@@ -161,7 +161,7 @@ def _require_known(kind: str, names: Iterable[str], known: Collection[str], wher
 
 
 class FolderBounds:
-    """The folder that the files of an import are in: that of the first one, unless another is given.
+    """The folder that the files of an import must be in: the first file's own, unless another one is given.
 
     A requirements file of somebody else may include any file of this machine, by its path or through a link. What is
     read is judged by where it really is.
@@ -185,7 +185,7 @@ class FolderBounds:
             raise InputError("a file outside of the folder is not read", where=where, why=why, hint=hint)
         is_hidden = any(part.startswith(".") for part in real.relative_to(self._root).parts)
         if is_hidden and real != self._file:
-            why = "Its name, or that of its folder, begins with a dot, as those of files with passwords do."
+            why = "It or its folder has a name that begins with a dot, like many files with passwords."
             raise InputError("a hidden file is not read", where=where, why=why, hint=hint)
 
 

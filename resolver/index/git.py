@@ -103,7 +103,7 @@ class _Access:
 
 
 class Repositories:
-    """Reads repositories, and warns of those that cannot be read, once each.
+    """Reads repositories, and warns once of each that cannot be read.
 
     With `offline` only those in the cache, a folder, can be read.
     """
@@ -229,7 +229,7 @@ class Repositories:
 
     @contextmanager
     def _opened(self, *, make: bool = False) -> Iterator[OwnedFolder]:
-        """Open the folder of the repositories, in that of the cache. Raises OSError."""
+        """Open the folder of the repositories, which is in the cache. Raises OSError."""
         with OwnedFolder.open(self._cache, make=make) as cache, cache.folder(_FOLDER, make=make) as repositories:
             yield repositories
 

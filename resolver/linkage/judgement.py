@@ -125,7 +125,7 @@ class TakenSymbols:
         return len(frozenset().union(*(symbols for sets in self._taken for symbols in sets)))
 
     def missing_in(self, offered: frozenset[int]) -> frozenset[int]:
-        """Return the symbols that are not offered; of alternatives those of the one that lacks the fewest."""
+        """Return the symbols that are not offered. Among alternatives, the one that lacks the fewest counts."""
         missing: set[int] = set()
         for sets in self._taken:
             missing |= min((symbols - offered for symbols in sets), key=len)
@@ -160,9 +160,9 @@ class TorchRelease(NamedTuple):
 
 
 def torch_release(version: Version, linkage: Linkage) -> TorchRelease:
-    """Return what a torch has.
+    """Return what a torch has for other wheels.
 
-    That are the libraries in a torch's wheel and those that it needs: any lock with this torch must have both.
+    Besides the libraries in its wheel, the libraries that it needs itself count: any lock with this torch has both.
     """
     needed = frozenset().union(*(shared_object.needs for shared_object in linkage.objects))
     return TorchRelease(version, linkage.names | needed, _all_offers(linkage))

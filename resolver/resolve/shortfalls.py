@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import timedelta
 from itertools import chain, islice
 
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
@@ -26,6 +27,7 @@ from resolver.model.resolution import Asks, MissingExtra, OutdatedPin, Pin, Reso
 from resolver.resolve.grounds import ComponentGround, Ground, LineGround
 from resolver.resolve.needs import DynamicArchiveError
 from resolver.resolve.project import Project
+from resolver.resolve.soft_requirements import broken_pairs
 from resolver.resolve.universe import Universe
 
 _MINORS = 3  # minor releases that a line may be behind without a word
@@ -186,7 +188,12 @@ def _would_fit(universe: Universe, resolution: Resolution, pin: Pin, position: i
     candidates = list(_candidates(universe, pin, position))
     if not candidates or any(_excluding(resolution, pin, candidates[0].version)):
         return False
-    return all(_is_met(universe, resolution, edge) for candidate in candidates for edge in universe.edges(candidate))
+    if not all(_is_met(universe, resolution, edge) for candidate in candidates for edge in universe.edges(candidate)):
+        return False
+    other = replace(pin, release=candidates[0].release)
+    pins = tuple(other if row is pin else row for row in resolution.pins)
+    changed = replace(resolution, pins=pins)
+    return broken_pairs(universe, changed) <= broken_pairs(universe, resolution)
 
 
 def _is_met(universe: Universe, resolution: Resolution, edge: Edge) -> bool:

@@ -7,7 +7,7 @@ There are two kinds.
   `Universe.extra_requirements` says which of them count. If the other project is too new for the bound, an older
   release of the project with the extra is no better, although its metadata has no upper bound: it was written before
   there was anything to exclude. So the upper bound holds for older releases as well.
-- That the binaries of a wheel can be loaded, if they may be linked with torch (`Universe.may_be_linked`) and no fact
+- That the binaries of a wheel can be loaded, if they may be linked with torch (see `pinned_binaries`) and no fact
   speaks of them. What they need is read from the wheel, and may be needed by a part only that nobody uses: so it is no
   requirement. With a `links` fact it is one.
 """
@@ -26,6 +26,7 @@ from resolver.errors import IndexFailure
 from resolver.model import text
 from resolver.model.linkage import TORCH
 from resolver.model.resolution import Pin, Resolution, UnloadablePin, UnmetBound
+from resolver.resolve.pinned_binaries import PinnedBinaries
 from resolver.resolve.universe import ExtraBound, Universe
 
 _ATTEMPTS = 12  # soft requirements that are tried one by one; further ones are left unmet
@@ -33,7 +34,7 @@ _ATTEMPTS = 12  # soft requirements that are tried one by one; further ones are 
 Search = Callable[[Universe], Resolution | None]
 
 
-class _Pair(NamedTuple):
+class SoftPair(NamedTuple):
     """A project with a soft requirement, and the project that it is about."""
 
     project: NormalizedName
@@ -43,7 +44,7 @@ class _Pair(NamedTuple):
 class _JudgedBound(NamedTuple):
     """A bound in an extra of a pin, on another pin."""
 
-    pair: _Pair
+    pair: SoftPair
     bound: UnmetBound
     is_met: bool
 
@@ -51,7 +52,7 @@ class _JudgedBound(NamedTuple):
 class _JudgedWheel(NamedTuple):
     """A pin with binaries that may be linked with torch."""
 
-    pair: _Pair
+    pair: SoftPair
     pin: UnloadablePin
     # the libraries in the wheels of what the pin requires
     there: frozenset[str]
@@ -79,7 +80,7 @@ def with_soft_requirements(universe: Universe, resolution: Resolution, search: S
             asked.is_answer_final = False
             return None
 
-    given_up: set[_Pair] = set()
+    given_up: set[SoftPair] = set()
     while broken := [judged for judged in _broken(universe, best) if judged.pair not in given_up]:
         wider, better = _searched(universe, best, broken, search_or_none)
         if better is not None:
@@ -94,7 +95,8 @@ def with_soft_requirements(universe: Universe, resolution: Resolution, search: S
             else:
                 best, universe = better, wider
     left = _broken(universe, best)
-    unread = [pin.name for pin in best.pins if universe.is_left_unread(pin)]
+    binaries = PinnedBinaries(universe)
+    unread = [pin.name for pin in best.pins if binaries.is_left_unread(pin)]
     return replace(
         best,
         unread_pins=tuple(unread) if best.pin(TORCH) is not None else (),
@@ -126,9 +128,8 @@ def _searched(
     better = search(wider)
     if better is None:
         return universe, None
-    before = {judged.pair for judged in _broken(universe, best)}
-    after = {judged.pair for judged in _broken(wider, better)}
-    return (wider, better) if after < before else (universe, None)
+    is_improvement = broken_pairs(wider, better) < broken_pairs(universe, best)
+    return (wider, better) if is_improvement else (universe, None)
 
 
 def _in_general(broken: _JudgedBound) -> ExtraBound:
@@ -153,6 +154,11 @@ def _upper(clause: Specifier) -> str:
     return f"<{version.epoch}!{following}"
 
 
+def broken_pairs(universe: Universe, resolution: Resolution) -> set[SoftPair]:
+    """Return the projects between which a resolution does not meet a soft requirement."""
+    return {judged.pair for judged in _broken(universe, resolution)}
+
+
 def _broken(universe: Universe, resolution: Resolution) -> list[_Judged]:
     return [judged for judged in _judged(universe, resolution) if not judged.is_met]
 
@@ -161,14 +167,15 @@ def _judged(universe: Universe, resolution: Resolution) -> Iterator[_Judged]:
     """Yield each soft requirement of the pins, and whether it is met."""
     pins = {pin.name: pin for pin in resolution.pins}
     torch = pins.get(TORCH)
+    binaries = PinnedBinaries(universe)
     for pin in resolution.pins:
         for name in universe.extras_of(pin.name, pin.release):
             other = pins.get(name)
             if other is not None and other is not pin and name not in pin.extras:
                 yield from _judged_bounds(universe, pin, other)
-        if torch is not None and pin is not torch and universe.may_be_linked(pin):
+        if torch is not None and pin is not torch and binaries.may_be_linked(pin):
             required = [pins[name] for name in pin.needs if name in pins and name != TORCH]
-            yield _judged_wheel(universe, pin, torch, required)
+            yield _judged_wheel(binaries, pin, torch, required)
 
 
 def _judged_bounds(universe: Universe, pin: Pin, other: Pin) -> Iterator[_JudgedBound]:
@@ -182,23 +189,23 @@ def _judged_bounds(universe: Universe, pin: Pin, other: Pin) -> Iterator[_Judged
             other_version=str(other.version),
         )
         is_met = need.specifier.contains(other.version, prereleases=True)
-        yield _JudgedBound(_Pair(pin.name, other.name), bound, is_met)
+        yield _JudgedBound(SoftPair(pin.name, other.name), bound, is_met)
 
 
-def _judged_wheel(universe: Universe, pin: Pin, torch: Pin, required: Iterable[Pin]) -> _JudgedWheel:
+def _judged_wheel(binaries: PinnedBinaries, pin: Pin, torch: Pin, required: Iterable[Pin]) -> _JudgedWheel:
     """Return whether the binaries of a pin can be loaded with the pinned torch.
 
     What they need may also be in the wheels of the pins that it requires. If one of these was not read, nobody knows.
     """
     there: set[str] = set()
-    why = universe.linkage_fault(pin, torch, frozenset())
+    why = binaries.fault(pin, torch.version, frozenset())
     if why:
         for other in required:
-            libraries = universe.libraries_of(other)
+            libraries = binaries.libraries_of(other)
             if libraries is None:
                 why = ""
                 break
             there |= libraries
-        why = why and universe.linkage_fault(pin, torch, frozenset(there))
+        why = why and binaries.fault(pin, torch.version, frozenset(there))
     unloadable = UnloadablePin(project=pin.name, version=str(pin.version), why=why)
-    return _JudgedWheel(_Pair(pin.name, TORCH), unloadable, frozenset(there), not why)
+    return _JudgedWheel(SoftPair(pin.name, TORCH), unloadable, frozenset(there), not why)

@@ -41,9 +41,8 @@ from resolver.model.lock import Override
 from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
-from resolver.model.resolution import Pin
 from resolver.resolve.candidates import Candidates
-from resolver.resolve.linkage import LinkageRules, UnloadableError, is_judged
+from resolver.resolve.linkage import LinkageRules, UnloadableError
 from resolver.resolve.needs import (
     DYNAMIC,
     DynamicArchiveError,
@@ -91,10 +90,10 @@ class Universe(Candidates):
         self._mask_edges: tuple[Edge, ...] = ()  # further roots
         self._extra_bounds: frozenset[ExtraBound] = frozenset()
         # projects taken to be linked with torch, each with the libraries of other projects that count as there
-        self._linked: dict[NormalizedName, frozenset[str]] = {}
+        self.linked: dict[NormalizedName, frozenset[str]] = {}
         self.decided_first: frozenset[NormalizedName] = frozenset()
         self.is_answer_final = True  # whether the same pages lead to the same answer
-        self._linkage = LinkageRules(self)
+        self.linkage = LinkageRules(self)
 
     def variant(self, problem: Problem, preferred: Mapping[NormalizedName, Version] | None = None) -> Universe:
         """The universe of another problem, over the same catalog.
@@ -151,7 +150,7 @@ class Universe(Candidates):
         """
         variant = copy(self)
         variant._extra_bounds = self._extra_bounds.union(bounds)
-        variant._linked = {**self._linked, **linked}
+        variant.linked = {**self.linked, **linked}
         variant.bounded_projects = self.bounded_projects.union(bound.other for bound in variant._extra_bounds)
         variant._edges = {}
         variant._overrides = {}
@@ -229,59 +228,6 @@ class Universe(Candidates):
             for need in needs
             if need.name == extra and not need.url and str(need.specifier) and not any(map(is_pin, need.specifier))
         ]
-
-    def may_be_linked(self, pin: Pin) -> bool:
-        """Return whether a pin may have binaries that are linked with torch, although no fact speaks of them.
-
-        That is so for a wheel with binaries if its metadata requires torch, or if only the stack asks for the project:
-        some that are made for torch require nothing at all (sgl-kernel, dgl).
-        """
-        if not is_judged(pin.release) or pin.release.file.filename.endswith("-any.whl"):
-            return False
-        if self.project(pin.name).facts_about(pin.release.position, facts.Links):
-            return False
-        return self._requires_torch(pin) or all(isinstance(origin, StackLine) for origin in pin.because)
-
-    def _requires_torch(self, pin: Pin) -> bool:
-        lines = self._readable_lines(pin.name, pin.release)
-        if lines is None:
-            return False
-        needs = self._markers.requirements(pin.release.file.filename, lines.requires, "")
-        return any(need.name == TORCH for need in needs)
-
-    def is_left_unread(self, pin: Pin) -> bool:
-        """Return whether a pin that requires torch may have binaries that are linked with it, and is left unread."""
-        if not self.may_be_linked(pin) or not self._requires_torch(pin):
-            return False
-        return not self._is_read(pin)
-
-    def _is_read(self, pin: Pin) -> bool:
-        try:
-            return self.catalog.linkage(pin.release.file) is not None
-        except UnusableFile:
-            return True
-
-    def linkage_fault(self, pin: Pin, torch: Pin, there: frozenset[str]) -> str:
-        """Return why the binaries of a pin cannot be loaded with a torch; empty if they can, or are unread.
-
-        `there` are libraries of other pins. A release that is unread is no better than one that is known not to load,
-        where that is looked for.
-        """
-        if pin.name in self._linked and not self._is_read(pin):
-            return "its binaries were not read"
-        return self._linkage.fault(self.candidate_for(Package(pin.name), pin.release), torch.version, there)
-
-    def libraries_of(self, pin: Pin) -> frozenset[str] | None:
-        """Return the names of the libraries in the wheel of a pin; None if it has others, or is left unread."""
-        if not is_judged(pin.release):
-            return None
-        if pin.release.file.filename.endswith("-any.whl"):
-            return frozenset()
-        try:
-            linkage = self.catalog.linkage(pin.release.file)
-        except UnusableFile:
-            return None
-        return linkage.names if linkage is not None else None
 
     def _is_spoken_of(self, name: NormalizedName, version: Version, other: NormalizedName) -> bool:
         """Return whether a fact about a release names another project, or one about that project names this one."""
@@ -417,8 +363,8 @@ class Universe(Candidates):
         `of_torch` is what its metadata requires of torch.
         """
         try:
-            assumed = self._linked.get(text.name(candidate.package.name))
-            yield from self._linkage.edges(candidate, of_torch, assumed)
+            assumed = self.linked.get(text.name(candidate.package.name))
+            yield from self.linkage.edges(candidate, of_torch, assumed)
         except UnloadableError as error:
             raise _UnusableRelease(*error.args) from None
 

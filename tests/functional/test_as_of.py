@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.functional.workspace import Workspace
@@ -65,10 +67,11 @@ def test_locking_again_says_the_same_of_what_is_needed(dated: Workspace) -> None
     assert (dated.read(), dated.read("report.md")) == before
 
 
-def test_locking_again_says_the_same_of_what_nobody_names(workspace: Workspace) -> None:
-    """The release of the day needs what the stack does not admit: so the later one is taken, and nobody asks for it."""
-    for version, day, needs in (("1.0", "01-10", ["old<2"]), ("2.0", "02-20", ["old<2"]), ("3.0", "04-01", [])):
-        workspace.index.add_wheel("a", version, requires=needs, uploaded=f"2026-{day}T00:00:00.000000Z")
+@pytest.mark.parametrize("bound", [{"requires": ["old<2"]}, {"extras": {"old": ["old<2"]}}], ids=["metadata", "extra"])
+def test_locking_again_says_the_same_of_what_nobody_names(workspace: Workspace, bound: dict[str, Any]) -> None:
+    """The release of the day does not go with what the stack names: so a later one is taken that nobody asks for."""
+    for version, day, more in (("1.0", "01-10", bound), ("2.0", "02-20", bound), ("3.0", "04-01", {})):
+        workspace.index.add_wheel("a", version, uploaded=f"2026-{day}T00:00:00.000000Z", **more)
     workspace.index.add_wheel("old", "2.0", uploaded="2026-01-01T00:00:00.000000Z")
     workspace.locked_stack("a", "old==2.0", more="[policy]\nas-of = 2026-02-28\n")
     before = workspace.read(), workspace.read("report.md")
