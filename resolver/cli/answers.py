@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -11,13 +12,14 @@ from msgspec.structs import replace
 from resolver.config.load import Inputs
 from resolver.i18n import LANGUAGES, translate
 from resolver.index.protocol import Catalog
+from resolver.index.unhashed import UnhashedCatalog
 from resolver.lock.build import build
 from resolver.lock.previous import Preferences
-from resolver.model.explanation import Change, Contradiction, Explanation
+from resolver.model.explanation import Change, Contradiction, Expected, Explanation
 from resolver.model.lock import Lock
 from resolver.model.message import TEXT, Message, message
 from resolver.model.problem import Problem
-from resolver.model.resolution import Statement
+from resolver.model.resolution import Resolution, Statement
 from resolver.report.explanation.sentences import sentence
 from resolver.report.explanation.statements import grouped
 from resolver.report.links import way_to_matrices
@@ -64,6 +66,31 @@ def statements_text(statements: Sequence[Statement]) -> Message:
     return message(TEXT, **texts)
 
 
+def expected_pins(resolution: Resolution) -> Expected:
+    """Return the pins of a resolution in an UnhashedCatalog, and the wheels among them without a sha256."""
+    files = {pin.release.file.filename for pin in resolution.pins if not pin.release.file.sha256}
+    return Expected(
+        pins={pin.name: str(pin.version) for pin in resolution.pins},
+        unhashed=tuple(row for row in resolution.problem.recorded if not row.sha256 and row.filename in files),
+    )
+
+
+def _expected(refutation: Refutation, tick: Tick | None) -> Expected | None:
+    """Return what would be locked where an index answers that did not; None if that is not recorded."""
+    from resolver.explain.contradictions import is_open
+
+    clauses = refutation.clauses
+    universe = clauses.universe
+    recorded = [row for row in universe.problem.recorded if not row.sha256]
+    if not recorded or not any(is_open(ground, clauses) for ground in refutation.core):
+        return None
+    answer = decide(Universe(universe.problem, UnhashedCatalog(universe.catalog, recorded)), tick=tick)
+    if isinstance(answer, Refutation):
+        return None
+    expected = expected_pins(answer)
+    return expected if expected.unhashed else None
+
+
 def explanation_of_refutation(refutation: Refutation, inputs: Inputs, session: Session) -> Explanation:
     """Why a refuted problem has no solution, and ways out that hold for all targets of its stack; it is on the page.
 
@@ -89,11 +116,19 @@ def explanation_of_refutation(refutation: Refutation, inputs: Inputs, session: S
 
     catalogs.require_an_index(universe)
     progress.label("cli.ways-out", **names)
+    expected = _expected(refutation, progress.solving)
     clock = Clock(run.seconds, progress.solving)
     with ExitStack() as opened:
         explanation = explanation_of(
-            refutation, inputs, clock, catalog_of, options=run.policy_options, report=page.why, report_fix=report_fix
+            refutation,
+            inputs,
+            clock,
+            catalog_of,
+            options=run.policy_options,
+            report=partial(page.why, expected=expected),
+            report_fix=report_fix,
         )
-    explanation = replace(explanation, way_to_matrices=way_to_matrices(run.locks, run.matrices))
+    way = way_to_matrices(run.locks, run.matrices)
+    explanation = replace(explanation, expected=expected, way_to_matrices=way)
     page.ways(explanation)
     return explanation

@@ -147,8 +147,8 @@ class Catalogs:
         self.pool.close()
 
     def open(self, problem: Problem) -> LiveCatalog:
-        """The live catalog, supplemented by what the stack itself records about indexes that are out of reach."""
-        return self.live(problem, () if self._settings.offline else problem.stack.recorded)
+        """The live catalog, with what is recorded about wheels of indexes that are out of reach."""
+        return self.live(problem, () if self._settings.offline else problem.recorded)
 
     def _of_snapshot(self, path: Path, problem: Problem) -> Catalog:
         """That of a stack's snapshot, which is read once for all its targets. Tells the user that it is used."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # loaded where there is a terminal, something to download, or
     from rich.text import Text
 
     from resolver.index.net.downloads import TransferProgress
-    from resolver.model.explanation import Awaited, Contradiction, Explanation
+    from resolver.model.explanation import Awaited, Contradiction, Expected, Explanation
 
 _ERASED = "\r\x1b[2K"  # the line that the cursor is on
 _REDRAWN = 10  # times a second
@@ -244,14 +244,18 @@ class ConflictPage:
     _written: int = field(default=0, init=False)  # contradictions of the last page
 
     def why(
-        self, problem: Problem, contradictions: tuple[Contradiction, ...], awaited: tuple[Awaited, ...] = ()
+        self,
+        problem: Problem,
+        contradictions: tuple[Contradiction, ...],
+        awaited: tuple[Awaited, ...] = (),
+        expected: Expected | None = None,
     ) -> None:
         """Write the first part, long before the ways out are found."""
         from resolver.report.explanation.conflict import conflict_blocks  # loaded where there is a conflict
 
         self._written = len(contradictions)
         self.write("\n" if self._begun else "")
-        self.write_blocks(conflict_blocks(problem, contradictions, awaited))
+        self.write_blocks(conflict_blocks(problem, contradictions, awaited, expected))
         self.write("\n")
         self._warn_of_other_indexes(contradictions)
 

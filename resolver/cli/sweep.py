@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from resolver import files
-from resolver.cli.answers import lock_or_refutation, statements_text
+from resolver.cli.answers import expected_pins, lock_or_refutation, statements_text
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Progress
 from resolver.cli.options import Settings
@@ -30,13 +30,14 @@ from resolver.files import json_text
 from resolver.index import snapshot
 from resolver.index.protocol import Catalog
 from resolver.index.snapshot import Recording, RecordingCatalog, SnapshotCatalog
+from resolver.index.unhashed import UnhashedCatalog
 from resolver.lock.previous import Preferences
 from resolver.model.matrix import Answer, Cell, CellOutcome, Practices
 from resolver.model.message import joined, message, verbatim
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.model.resolution import Resolution
 from resolver.owned_folder import OwnedFolder
-from resolver.report.explanation.sentences import indexes_of
+from resolver.report.explanation.sentences import expected_text, indexes_of
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 
@@ -71,7 +72,8 @@ class CellSolver:
         self._options = sweep.options
         self._recording = recording
         self._snapshot: snapshot.Snapshot | None = None  # once the cache lacks something
-        self._universes: dict[str, Universe] = {}  # the last one of each platform
+        # the last one of each platform, without and with recorded files that have no sha256
+        self._universes: dict[tuple[str, bool], Universe] = {}
         gc.freeze()  # a collection after each cell then looks at nothing older
 
     def close(self) -> None:
@@ -94,7 +96,40 @@ class CellSolver:
             gc.collect()  # a solved stack leaves reference cycles
 
     def _answer(self, cell: Cell) -> Answer:
-        """Without practices, then with all of them, and if that locks, with those that it needs."""
+        """Solve a cell; if that depends on an index, solve it by what is recorded of its wheels without a sha256."""
+        answer = self._by_known_files(cell)
+        has_unhashed = any(not row.sha256 for row in self.grid.problem.recorded)
+        if answer.outcome is not CellOutcome.UNDECIDED or not has_unhashed:
+            return answer
+        return self._by_all_recorded(cell) or answer
+
+    def _by_all_recorded(self, cell: Cell) -> Answer | None:
+        """Solve a cell as if no lock were to be written; None if no recorded file without a sha256 is of use."""
+        practices: Practices = ()
+        resolution = decide(self._universe(cell, practices, unhashed=True))
+        if isinstance(resolution, Refutation):
+            practices = "all"
+            resolution = decide(self._universe(cell, practices, unhashed=True))
+            if isinstance(resolution, Refutation):
+                return self._unsolvable(cell, practices, resolution)
+            practices = self._needed(cell, resolution, unhashed=True)
+            resolution = decide(self._universe(cell, practices, unhashed=True))
+            if isinstance(resolution, Refutation):
+                return self._unsolvable(cell, practices, resolution)
+        expected = expected_pins(resolution)
+        if not expected.unhashed:
+            return None
+        return self._as_answer(
+            cell,
+            practices,
+            outcome=CellOutcome.EXPECTED,
+            pins=expected.pins,
+            unhashed=tuple(row.filename for row in expected.unhashed),
+            reason=expected_text(expected),
+        )
+
+    def _by_known_files(self, cell: Cell) -> Answer:
+        """Solve a cell without practices, then with all of them, and if that locks, with those that it needs."""
         practices: Practices = ()
         answer = lock_or_refutation(self._universe(cell, practices), Preferences())
         if isinstance(answer, Refutation):
@@ -114,12 +149,12 @@ class CellSolver:
             warnings=answer.all_warnings,
         )
 
-    def _needed(self, cell: Cell, with_all: Resolution) -> tuple[str, ...]:
+    def _needed(self, cell: Cell, with_all: Resolution, *, unhashed: bool = False) -> tuple[str, ...]:
         """The practices that a resolution rests on, without those that it can do without."""
         needed = tuple(practice.id for practice in with_all.used_practices)
         for name in needed if len(needed) > 1 else ():
             fewer = tuple(other for other in needed if other != name)
-            if isinstance(decide(self._universe(cell, fewer)), Resolution):
+            if isinstance(decide(self._universe(cell, fewer, unhashed=unhashed)), Resolution):
                 needed = fewer
         return needed
 
@@ -138,11 +173,15 @@ class CellSolver:
         reason = statements_text(why.statements)
         return self._as_answer(cell, practices, outcome=CellOutcome.CONFLICT, reason=reason, cause=cause)
 
-    def _universe(self, cell: Cell, practices: Practices) -> Universe:
+    def _universe(self, cell: Cell, practices: Practices, *, unhashed: bool = False) -> Universe:
         problem = self.grid.problem_of(self.grid.stack(cell, practices), self._options)
-        last = self._universes.get(cell.platform)
-        universe = Universe(problem, self._catalog(problem)) if last is None else last.variant(problem)
-        self._universes[cell.platform] = universe
+        last = self._universes.get((cell.platform, unhashed))
+        if last is not None:
+            universe = last.variant(problem)
+        else:
+            catalog = self._catalog(problem)
+            universe = Universe(problem, UnhashedCatalog(catalog, problem.recorded) if unhashed else catalog)
+        self._universes[cell.platform, unhashed] = universe
         return universe
 
     def _catalog(self, problem: Problem) -> Catalog:

@@ -41,6 +41,7 @@ from resolver.model.problem import (
     Policy,
     PolicyOptions,
     Problem,
+    Recorded,
     Relaxed,
     RootRequirement,
     Stack,
@@ -66,6 +67,7 @@ def compile_problems(
     known = known_values(inputs.systems)
     facts = compile_facts(inputs.facts, inputs.stack, known)
     indexes = _indexes(inputs)
+    recorded = _recorded(inputs, indexes)
     stack = _stack(inputs.stack, facts, known)
     facts = tuple(_without_relaxed(facts, stack.relaxed))
     targets = _targets(inputs.stack, known)
@@ -89,6 +91,7 @@ def compile_problems(
             near_canns=_near_canns(target, known),
             sources=dict(sources or {}),
             available_practices=practices,
+            recorded=recorded,
         )
         for target in targets
     )
@@ -111,7 +114,6 @@ def _stack(document: Document[StackFile], facts: tuple[Fact, ...], known: Compon
         relaxed=tuple(_relaxed(document, facts)),
         absent=content.absent,
         enabled_practices=practices if not isinstance(content.target, tuple) else (),
-        recorded=content.recorded,
         checks=content.check,
     )
 
@@ -312,6 +314,19 @@ def _indexes(inputs: Inputs) -> Indexes:
     )
 
 
+def _recorded(inputs: Inputs, indexes: Indexes) -> tuple[Recorded, ...]:
+    """Return what is recorded about files of the problem's indexes; the stack's own row about a file counts.
+
+    An index that the stack defines itself is another one than the index of recorded/ with its name.
+    """
+    rows = {(row.index, row.filename): row for row in inputs.stack.content.recorded}
+    for document in inputs.recorded:
+        for row in document.content.recorded:
+            if row.index in indexes.indexes and row.index not in indexes.own_indexes:
+                rows.setdefault((row.index, row.filename), row)
+    return tuple(rows.values())
+
+
 def _compile_indexes(document: Document[StackFile] | Document[IndexesFile], base: Indexes) -> Indexes:
     """Return the indexes of a file added to those of `base`, and the bindings of the file alone."""
     rows: Sequence[IndexRow] = document.content.index
@@ -356,7 +371,7 @@ def _require_effect(document: Document[StackFile] | Document[IndexesFile], bindi
 
 
 def _digest(inputs: Inputs, policy: Policy) -> str:
-    documents: list[Document[Any]] = [inputs.stack, *inputs.facts]
+    documents: list[Document[Any]] = [inputs.stack, *inputs.facts, *inputs.recorded]
     documents += filter(None, (inputs.indexes, inputs.systems))
     parts = {
         "format": _FORMAT,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from resolver import files, toml
 from resolver.config.decode import decode
 from resolver.config.lines import TomlText
-from resolver.config.schema import FactFile, ImagesFile, IndexesFile, StackFile, SystemsFile
+from resolver.config.schema import FactFile, ImagesFile, IndexesFile, RecordedFile, StackFile, SystemsFile
 from resolver.errors import InputError, did_you_mean, without_users
 from resolver.model import text as texts
 from resolver.model.target import Image
@@ -78,6 +78,8 @@ def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
         raw = _with_defaults(raw, package=texts.name(PurePosixPath(name).stem))
     elif shape is ImagesFile:
         raw = _with_defaults(raw)
+    elif shape is RecordedFile:
+        raw = _with_defaults(raw, index=PurePosixPath(name).stem)
     elif shape is StackFile and "fact" in raw:
         raw["fact"] = _with_defaults(raw["fact"])
     return Document(name, text, decode(shape, raw, TomlText(name, text)))
@@ -112,7 +114,7 @@ class Inputs(msgspec.Struct, frozen=True):
     """The files that a stack's problems are made from. `facts` are sorted by name.
 
     `spare` are the files of facts that the stack does not use, as it names others. `readings` is the digest of the
-    shipped readings of archives, "" without any.
+    shipped readings of archives, "" without any. `recorded` are the files of recorded/, one for an index.
     """
 
     stack: Document[StackFile]
@@ -121,6 +123,7 @@ class Inputs(msgspec.Struct, frozen=True):
     systems: Document[SystemsFile] | None
     spare: tuple[Document[FactFile], ...] = ()
     readings: str = ""
+    recorded: tuple[Document[RecordedFile], ...] = ()
 
 
 def load(stack: str, matrices: Path) -> Inputs:
@@ -152,6 +155,7 @@ def load_with(document: Document[StackFile], matrices: Path) -> Inputs:
         load_systems(matrices),
         tuple(_read(path, FactFile, matrices) for path in spare),
         _digest(readings_folder(matrices), linkage_folder(matrices)),
+        tuple(_read(path, RecordedFile, matrices) for path in _list_files(matrices / "recorded")),
     )
 
 

@@ -89,6 +89,13 @@ class ImagesFile(_Table, kw_only=True, frozen=True):
     image: tuple[Image, ...] = ()
 
 
+class RecordedFile(_Table, kw_only=True, frozen=True):
+    """A file of recorded/: wheels of the index that the file is named after."""
+
+    defaults: Defaults = Defaults()
+    recorded: tuple[Recorded, ...] = ()
+
+
 class GridFile(_Table, kw_only=True, frozen=True):
     """grid.toml: the `newest` releases of `package`, for each use on each of the machines."""
 

@@ -329,8 +329,8 @@ def _from_other_indexes(resolution: Resolution) -> Iterator[Message]:
 
 
 def on_trust(pin: Pin, resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
-    """That a pin rests on a row of the stack instead of the file, as its index did not answer."""
-    for row in resolution.problem.stack.recorded:
+    """Yield that a pin rests on what is recorded about its file, as the file's index did not answer."""
+    for row in resolution.problem.recorded:
         if row.filename == pin.release.file.filename and row.index in catalog.lookup(pin.name).unreachable:
             yield message(
                 "lock.on-trust",

@@ -7,7 +7,7 @@ from enum import Enum
 import msgspec
 
 from resolver.model.fact import Warns
-from resolver.model.problem import Problem
+from resolver.model.problem import Problem, Recorded
 from resolver.model.resolution import ReleaseRange, Statement
 
 
@@ -151,6 +151,15 @@ class Awaited(msgspec.Struct, frozen=True, kw_only=True):
     by: tuple[str, ...] = ()
 
 
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
+    """What would be locked where the indexes answer, by the requirements of wheels that public files give."""
+
+    # versions by project
+    pins: dict[str, str]
+    # the wheels among them of which no public file has the sha256
+    unhashed: tuple[Recorded, ...]
+
+
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """The contradictions of a problem and its fixes. With `limited` the time was over: there may be more.
 
@@ -169,6 +178,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
     awaited: tuple[Awaited, ...] = ()
     unreached: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    # of a problem with `awaited` projects, if they are recorded
+    expected: Expected | None = None
     # the relative path from the report's folder to that of facts and stacks; empty if no link may lead there
     way_to_matrices: str = "../../../matrices"
 

@@ -79,6 +79,7 @@ class CellOutcome(Enum):
 
     LOCKS = "locks"
     PRACTICES = "locks-with-practices"  # and not without
+    EXPECTED = "expected"  # it locks where an index answers that did not: of a wheel, only the sha256 is missing
     CONFLICT = "conflict"
     UNDECIDED = "undecided"  # it depends on an index that did not answer, or something failed
 
@@ -89,8 +90,9 @@ LOCKED = (CellOutcome.LOCKS, CellOutcome.PRACTICES)
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A solved cell. `stack` is the TOML of the stack that was solved.
 
-    If it can be locked, it has `pins` and the `practices` in force. Otherwise `reason` is the contradiction in one
-    line, or the failure; `cause` are the projects that no candidate is left for.
+    If it can be locked, it has `pins` and the `practices` in force; if that is expected where an index answers,
+    `unhashed` are the files to be fetched there. Otherwise `reason` is the contradiction in one line, or the failure;
+    `cause` are the projects that no candidate is left for.
     """
 
     cell: Cell
@@ -98,6 +100,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     stack: str
     practices: tuple[str, ...] = ()
     pins: dict[str, str] = {}
+    unhashed: tuple[str, ...] = ()
     warnings: tuple[Message, ...] = ()
     reason: Message | None = None
     cause: str = ""

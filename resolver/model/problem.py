@@ -16,7 +16,7 @@ from resolver.model import patterns
 from resolver.model.as_of import AUTO
 from resolver.model.dependency import NeedLine, StackLine
 from resolver.model.fact import Fact, Need, Practice
-from resolver.model.release import Source
+from resolver.model.release import CoreMetadata, Source
 from resolver.model.repository import specifier
 from resolver.model.requirement import Requirement, Value
 from resolver.model.target import Platform, Target
@@ -97,16 +97,20 @@ class Absence(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A wheel that the stack describes itself, for use if its index cannot be reached.
+    """A wheel as public files describe it, for use if its index cannot be reached.
 
-    `requires` are PEP 508 lines. `source` says where the hash and the requirements are from; `where` is file:line.
+    It is of matrices/recorded/ or of the stack itself.
     """
 
+    # the name of the index that has the wheel; in matrices/recorded/ the name of the file
     index: Text
     filename: Annotated[str, _wheel] = msgspec.field(name="file")
-    sha256: Annotated[str, matching(patterns.SHA256)]
+    # empty if no public file quotes it: a verdict may rest on such a row, but no lock can
+    sha256: Annotated[str, matching(patterns.SHA256)] = ""
+    # all lines of Requires-Dist
     requires: tuple[RequirementLine, ...]
     requires_python: Annotated[str, specifier] = ""
+    # where the hash and the requirements are from
     source: Sentence
     checked: date
     where: Where
@@ -120,6 +124,11 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     def version(self) -> str:
         """The version of the wheel."""
         return str(parse_wheel_filename(self.filename)[1])
+
+    @property
+    def metadata(self) -> CoreMetadata:
+        """Its core metadata."""
+        return CoreMetadata(str(self.project), self.version, self.requires, self.requires_python)
 
 
 class Index(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -255,7 +264,6 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
     relaxed: tuple[Relaxed, ...] = ()
     absent: tuple[Absence, ...] = ()
     enabled_practices: tuple[str, ...] = ()
-    recorded: tuple[Recorded, ...] = ()
     checks: Checks = msgspec.field(default_factory=Checks)
 
 
@@ -283,6 +291,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     near_canns: tuple[str, ...] = ()
     sources: Mapping[str, Source] = msgspec.field(default_factory=dict)
     available_practices: tuple[Practice, ...] = ()
+    # wheels of indexes that may be out of reach, one row a file
+    recorded: tuple[Recorded, ...] = ()
 
     def requirements_on(self, name: NormalizedName) -> tuple[RootRequirement, ...]:
         """The stack's lines about a project whose markers hold for the target."""

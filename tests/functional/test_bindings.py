@@ -346,6 +346,72 @@ def test_an_explanation_sees_what_is_recorded(workspace: Workspace) -> None:
     ]
 
 
+def recorded_row(version: str, sha256: str, requires: str) -> str:
+    hashed = f'sha256 = "{sha256}"\n' if sha256 else ""
+    return (
+        f'[[recorded]]\nfile = "torch_npu-{version}-py3-none-any.whl"\n{hashed}requires = [{requires}]\n'
+        'source = "a public file"\nchecked = 2026-11-22\n'
+    )
+
+
+def test_shared_rows_stand_in_for_an_index_in_all_stacks(workspace: Workspace) -> None:
+    workspace.serve("torch-npu 2.7.1", "numpy 2.1.0 1.26.4")
+    bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE)
+    workspace.recorded("vendor", recorded_row("2.8.0", "b" * 64, '"numpy<2"'))
+    workspace.stack("torch-npu")
+    workspace.locked()
+    assert workspace.pins() == {"numpy": "1.26.4", "torch-npu": "2.8.0"}
+    (warning,) = (text for text in workspace.warnings() if "on trust" in text)
+    assert "(matrices/recorded/vendor.toml:1)" in warning
+
+
+def test_a_row_of_the_stack_counts_before_a_shared_one(workspace: Workspace) -> None:
+    workspace.serve("numpy 2.1.0 1.26.4")
+    bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE)
+    workspace.recorded("vendor", recorded_row("2.8.0", "b" * 64, '"numpy<2"'))
+    own = recorded_row("2.8.0", "c" * 64, '"numpy>2"').replace("file =", 'index = "vendor"\nfile =')
+    workspace.stack("torch-npu", more=own)
+    workspace.locked()
+    assert workspace.pins() == {"numpy": "2.1.0", "torch-npu": "2.8.0"}
+
+
+def test_a_row_without_a_hash_makes_no_lock_but_an_expectation(workspace: Workspace) -> None:
+    workspace.serve("torch-npu 2.7.1", "numpy 2.1.0 1.26.4")
+    bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE)
+    workspace.recorded("vendor", recorded_row("2.8.0", "", '"numpy<2"'))
+    workspace.stack("torch-npu==2.8.0")
+    run = workspace.lock("--json")
+    assert run.status == 3
+    assert run.json["status"] == "undecided"
+    assert run.json["expected"] == {
+        "pins": {"numpy": "1.26.4", "torch-npu": "2.8.0"},
+        "unhashed": [{"file": "torch_npu-2.8.0-py3-none-any.whl", "index": "vendor", "source": "a public file"}],
+    }
+    assert "It is expected to lock where index `vendor` can be reached." in workspace.lock().stderr
+    assert list(workspace.locks.rglob("lock.toml")) == []
+
+
+def test_a_release_with_a_hash_is_preferred_to_one_without(workspace: Workspace) -> None:
+    workspace.serve("torch-npu 2.7.1")
+    bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE)
+    workspace.recorded("vendor", recorded_row("2.8.0", "", '"numpy<2"'))
+    workspace.stack("torch-npu")
+    workspace.locked()
+    assert workspace.pins() == {"torch-npu": "2.7.1"}
+
+
+def test_rows_without_a_hash_count_for_nothing_where_the_index_answers(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
+    workspace.serve("torch-npu 2.7.1")
+    index.add_wheel("torch-npu", "2.7.5", index="vendor")
+    bind(workspace, take="all", unreachable="next", vendor=index.url_of("vendor"))
+    workspace.recorded("vendor", recorded_row("2.8.0", "", ""))
+    workspace.stack("torch-npu==2.8.0")
+    run = workspace.lock("--json")
+    assert (run.status, run.json["expected"]) == (1, None)
+
+
 def test_an_archive_cannot_be_recorded(workspace: Workspace) -> None:
     tell(workspace, UNREACHABLE, "a" * 64)
     workspace.edit("stacks/demo.toml", "-py3-none-any.whl", ".tar.gz")

@@ -156,6 +156,12 @@ class Workspace:
 
     # --- running
 
+    def recorded(self, index: str, rows: str) -> None:
+        """Write what public files say about wheels of an index."""
+        folder = self.matrices / "recorded"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{index}.toml").write_text(rows)
+
     def environment(self, **changes: str) -> dict[str, str]:
         """The command's environment variables."""
         return {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
-from packaging.utils import NormalizedName
+from packaging.utils import NormalizedName, parse_wheel_filename
 
 from resolver.errors import IndexFailure, InputError, Unreachable
 from resolver.index.parse.address import Root, read_root
@@ -108,7 +108,9 @@ class PageCache:
         self._cache = cache
         self._pypi_url = pypi_url
         self._pages = {} if pages is None else pages
-        self._recorded = recorded
+        self._recorded: dict[NormalizedName, list[Recorded]] = {}
+        for row in recorded:
+            self._recorded.setdefault(row.project, []).append(row)
         self._roots: dict[str, tuple[Root, ...]] = {}
 
     def _binding(self, project: NormalizedName) -> Binding:
@@ -117,10 +119,10 @@ class PageCache:
     def if_unreachable(self, project: NormalizedName) -> str:
         """What happens if an index of a project cannot be reached: "fail", "next" or "recorded".
 
-        With "recorded" files of the stack's own rows stand in for the project's only index.
+        With "recorded" the recorded files stand in for the project's only index.
         """
         binding = self._binding(project)
-        recorded = {(row.index,) for row in self._recorded if row.project == project}
+        recorded = {(row.index,) for row in self._recorded.get(project, ())}
         return "recorded" if binding.unreachable == "fail" and binding.indexes in recorded else binding.unreachable
 
     def roots(self, name: str) -> tuple[Root, ...]:
@@ -141,7 +143,7 @@ class PageCache:
 
         `page_key` returns the key of the page of an index, by its name, "" if it has none. Recorded files stand in for
         an index that cannot be reached; with "first" only if none that can has the project. Raises what `page_key`
-        raises, but Unreachable and NotCached only with "fail", or if no index answered and nothing is recorded.
+        raises, but Unreachable and NotCached only with "fail", or if no index answered and nothing is recorded of it.
         """
         binding, strict = self._binding(project), self.if_unreachable(project) == "fail"
         keys: dict[str, str] = {}
@@ -159,26 +161,33 @@ class PageCache:
         pages = {name: self._pages[key, name] for name, key in keys.items() if key}
         if not pages or binding.take == "all":
             pages |= {name: page for name in failures if (page := self._recorded_page(project, name)).releases}
-        if failures and not keys and not pages:
+        if failures and not keys and not pages and not self._has_recorded(project, failures):
             raise next(iter(failures.values()))  # the first index is the one that most stacks need
         answers = [pages[name] for name in binding.indexes if name in pages]
         # Equal only if pages and unreachable indexes are equal.
         fingerprint = "\n".join((*(f"{name} {key}" for name, key in keys.items()), *(f"{name} -" for name in failures)))
         return Lookup(tuple(answers[:1] if binding.take == "first" else answers), tuple(failures), fingerprint)
 
+    def _has_recorded(self, project: NormalizedName, indexes: Container[str]) -> bool:
+        return any(row.index in indexes for row in self._recorded.get(project, ()))
+
     def _recorded_page(self, project: NormalizedName, index: str) -> Page:
+        """Return the recorded wheels of a project on an index, as far as their sha256 is known."""
         releases: dict[str, tuple[File, ...]] = {}
-        for row in self._recorded:
-            if (row.project, row.index) == (project, index):
+        for row in self._recorded.get(project, ()):
+            if row.sha256 and row.index == index:
                 file = File(filename=row.filename, sha256=row.sha256, requires_python=row.requires_python)
                 releases[row.version] = (*releases.get(row.version, ()), file)
         return Page(project=project, index=index, releases=releases)
 
     def recorded_metadata(self, file: File) -> CoreMetadata | None:
         """The recorded metadata of a file; None for one from an index, which has an address."""
-        for row in self._recorded if not file.url else ():
+        if file.url or not self._recorded:
+            return None
+        project = parse_wheel_filename(file.filename)[0]
+        for row in self._recorded.get(project, ()):
             if (row.filename, row.sha256) == (file.filename, file.sha256):
-                return CoreMetadata(str(row.project), row.version, row.requires, row.requires_python)
+                return row.metadata
         return None
 
     def lookup(self, project: NormalizedName) -> Lookup:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from resolver.errors import escaped
 from resolver.files import json_text
 from resolver.i18n import LANGUAGES
-from resolver.model.explanation import Awaited, Branch, Contradiction, Explanation, Fix, Why
+from resolver.model.explanation import Awaited, Branch, Contradiction, Expected, Explanation, Fix, Why
 from resolver.model.fact import Fact, Warns
 from resolver.model.message import Message, first_of, joined, message
 from resolver.model.problem import Problem
@@ -48,16 +48,21 @@ def _blocks(explanation: Explanation) -> Iterator[Block]:
     problem = explanation.problem
     code = "conflict.title-undecided" if explanation.awaited else "conflict.title"
     yield Heading(message(code, stack=problem.stack.name), level=1)
-    yield from conflict_blocks(problem, explanation.contradictions, explanation.awaited)
+    yield from conflict_blocks(problem, explanation.contradictions, explanation.awaited, explanation.expected)
     yield from ways_out_blocks(explanation, whole=True)
     yield _paragraph(message("conflict.inputs", digest=problem.digest))
 
 
 def conflict_blocks(
-    problem: Problem, contradictions: Sequence[Contradiction], awaited: Sequence[Awaited]
+    problem: Problem,
+    contradictions: Sequence[Contradiction],
+    awaited: Sequence[Awaited],
+    expected: Expected | None = None,
 ) -> Iterator[Block]:
-    """What has no solution, or waits for an index, and why."""
+    """Yield what has no solution, or waits for an index and is `expected` there; then why."""
     yield _paragraph(*sentences.verdict(problem, awaited))
+    if awaited and expected is not None:
+        yield _paragraph(*sentences.expectation(expected))
     yield Heading(message("conflict.why", claim=sentences.overall_claim(contradictions)))
     yield from _contradictions(contradictions)
 

@@ -16,6 +16,7 @@ from resolver.model.explanation import (
     Closing,
     Contradiction,
     Environment,
+    Expected,
     Explanation,
     Fix,
     Why,
@@ -49,6 +50,7 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
         "limited": explanation.limited,
         "missing": list(explanation.missing),
         "awaited": to_builtins(explanation.awaited),
+        "expected": _expected(explanation.expected),
         "unreached": dict(explanation.unreached),
         "contradictions": [_contradiction(row, language) for row in explanation.contradictions],
         "fixes": [_fix(fix, language) for fix in explanation.fixes],
@@ -56,6 +58,13 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
     }
     linked: dict[str, Any] = _with_links(view, explanation.way_to_matrices)
     return linked
+
+
+def _expected(expected: Expected | None) -> dict[str, Any] | None:
+    if expected is None:
+        return None
+    files = [{"file": row.filename, "index": row.index, "source": row.source} for row in expected.unhashed]
+    return {"pins": dict(sorted(expected.pins.items())), "unhashed": files}
 
 
 def _with_links(value: Any, matrices: str) -> Any:

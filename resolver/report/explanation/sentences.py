@@ -8,7 +8,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from resolver.model.dependency import NeedSource
-from resolver.model.explanation import Awaited, Branch, Closing, Contradiction
+from resolver.model.explanation import Awaited, Branch, Closing, Contradiction, Expected
 from resolver.model.fact import Absent, Constrains, Fact, Names, Warns
 from resolver.model.message import Message, first_of, joined, message, verbatim
 from resolver.model.problem import Problem
@@ -158,6 +158,22 @@ def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
     if problem.near_canns:
         value = problem.target.system["cann"]
         yield message("conflict.unknown", component=component_name("cann"), value=value, near=problem.near_canns)
+
+
+def expected_text(expected: Expected) -> Message:
+    """Return that a lock is expected where the indexes answer, and which files are to be fetched there."""
+    indexes = tuple(dict.fromkeys(f"`{row.index}`" for row in expected.unhashed))
+    files = tuple(row.filename for row in expected.unhashed)
+    return message("conflict.expected", count=len(indexes), names=indexes, files=files)
+
+
+def expectation(expected: Expected) -> Iterator[Message]:
+    """Yield the same, with the number of pins, and where the requirements of each file are from."""
+    yield expected_text(expected)
+    yield message("conflict.expected-pins", count=len(expected.pins))
+    for row in expected.unhashed:
+        checked = row.checked.isoformat()
+        yield message("conflict.expected-by", file=row.filename, source=row.source, checked=checked, where=row.where)
 
 
 def way_zero(awaited: Sequence[Awaited]) -> Message:
