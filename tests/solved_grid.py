@@ -25,7 +25,16 @@ PINS = {"numpy": "1.26.4", "torch": "2.8.0+cpu", "vllm": "0.18.0", "vllm-ascend"
 def answer(
     use: str, release: str, cann: str, soc: str, outcome: CellOutcome, python: str = "3.11", **told: Any
 ) -> Answer:
-    cell = Cell(use=use, release=release, cann=cann, soc=soc, platform="linux-aarch64", python=python, glibc="2.35")
+    cell = Cell(
+        use=use,
+        package="vllm-ascend",
+        release=release,
+        cann=cann,
+        soc=soc,
+        platform="linux-aarch64",
+        python=python,
+        glibc="2.35",
+    )
     one = next(one for one in USES if one.name == use)
     if outcome in (CellOutcome.LOCKS, CellOutcome.PRACTICES):
         pins = PINS | {"vllm-ascend": release} | ({"trl": "0.28.0"} if use == "trl" else {})
@@ -34,7 +43,7 @@ def answer(
         told = {
             "reason": verbatim(f"`vllm-ascend` {release} needs `base`", f"`vllm-ascend` {release} 要求 `base`")
         } | told
-    stack = stack_text(cell, one, "vllm-ascend", told.get("practices", ()))
+    stack = stack_text(cell, one, told.get("practices", ()))
     return Answer(cell=cell, outcome=outcome, stack=stack, **told)
 
 
@@ -43,12 +52,12 @@ def solved_grid() -> Matrix:
         package="vllm-ascend",
         date="2026-11-26",
         inputs="0f" * 32,
-        releases=("0.20.0", "0.19.0", "0.19.0rc1", "0.18.0", "0.17.0"),
+        releases={"vllm-ascend": ("0.20.0", "0.19.0", "0.19.0rc1", "0.18.0", "0.17.0")},
         canns=(*OLD_CANNS, "8.3.RC1", "8.5.1", "9.0.0"),
         uses=USES,
         answers=(
             answer("serve", "0.20.0", "9.0.0", "A2", CellOutcome.UNDECIDED, cause="triton-ascend"),
-            answer("serve", "0.19.0", "9.0.0", "A2", CellOutcome.CONFLICT, cause="base"),
+            answer("serve", "0.19.0", "9.0.0", "A2", CellOutcome.CONFLICT, cause="base", pairing=("vllm==0.19.0",)),
             answer("serve", "0.19.0", "8.5.1", "A2", CellOutcome.PRACTICES),
             answer("serve", "0.18.0", "8.5.1", "A2", CellOutcome.LOCKS, warnings=(verbatim(HOSTILE),)),
             answer("serve", "0.17.0", "8.3.RC1", "A2", CellOutcome.LOCKS),
@@ -57,5 +66,8 @@ def solved_grid() -> Matrix:
             answer("serve", "0.18.0", "8.5.1", "A3", CellOutcome.LOCKS),
             *(answer("serve", "0.17.0", cann, "A3", CellOutcome.LOCKS) for cann in OLD_CANNS),
             answer("trl", "0.19.0", "8.5.1", "A2", CellOutcome.LOCKS),
+            answer(
+                "trl", "0.19.0", "9.0.0", "A3", CellOutcome.EXPECTED, pins=PINS, unhashed=("base-1.0-py3-none-any.whl",)
+            ),
         ),
     )

@@ -77,7 +77,7 @@ def command(run: Settings, use: str | None, pre: bool, output: Path | None, **op
     options.require_absent(path)
     row = next(row for row in matrix.uses if row.name == chosen["use"])
     practices: Practices = answer.practices if answer.outcome in LOCKED else "all"
-    text = stack_text(answer.cell, row, matrix.package, practices, path.stem)
+    text = stack_text(answer.cell, row, practices, path.stem)
     read_text(text, StackFile, str(path))  # not every name of a file is one of a stack
     files.write(path, text.encode())
     release = f"{matrix.package} {answer.cell.release}"

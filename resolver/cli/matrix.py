@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from operator import methodcaller
 from pathlib import Path
 
 import click
+from packaging.version import Version
 
 from resolver import files
 from resolver.cli.catalogs import Catalogs
@@ -90,7 +92,7 @@ def command(
             package=grid.package,
             date=today().isoformat(),
             inputs=grid.digest,
-            releases=tuple(releases),
+            releases=_rows(releases, cells),
             canns=tuple(grid.canns()),
             uses=grid.file.content.use,
             answers=tuple(solved),
@@ -111,12 +113,30 @@ def command(
     return CHANGED_UPSTREAM if any(is_broken(old, new) for _, old, new in changed_cells(before, matrix)) else 0
 
 
-def _releases(grid: Grid, run: Settings) -> list[str]:
-    """The newest releases of the grid's package that indexes have, newest first."""
+def _releases(grid: Grid, run: Settings) -> dict[str, list[str]]:
+    """Return the newest releases of each of the grid's projects that indexes have, newest first."""
+    found: dict[str, list[str]] = {}
     with closing(Catalogs(run)) as catalogs:
-        lookup = catalogs.ask(grid.problem, lambda catalog: catalog.lookup(grid.package))
-    versions = {version for page in lookup.pages for key in page.releases if (version := text.version(key)) is not None}
-    return [str(version) for version in sorted(versions, reverse=True)[: grid.file.content.newest]]
+        for package in grid.packages:
+            lookup = catalogs.ask(grid.problem, methodcaller("lookup", package))
+            keys = [key for page in lookup.pages for key in page.releases]
+            versions = {version for key in keys if (version := text.version(key)) is not None}
+            found[package] = [str(version) for version in sorted(versions, reverse=True)[: grid.file.content.newest]]
+    return found
+
+
+def _rows(releases: Mapping[str, Sequence[str]], cells: Iterable[Cell]) -> dict[str, tuple[str, ...]]:
+    """Return the releases that have cells, by project, newest first."""
+    used: dict[str, set[str]] = {}
+    for cell in cells:
+        used.setdefault(cell.package, set()).add(cell.release)
+    rows = {}
+    for package, names in used.items():
+        known = releases.get(package, ())
+        rows[package] = tuple(name for name in known if name in names) or tuple(
+            sorted(names, key=Version, reverse=True)
+        )
+    return rows
 
 
 def _solved(

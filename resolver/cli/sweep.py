@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,8 @@ from resolver.index.protocol import Catalog
 from resolver.index.snapshot import Recording, RecordingCatalog, SnapshotCatalog
 from resolver.index.unhashed import UnhashedCatalog
 from resolver.lock.previous import Preferences
-from resolver.model.matrix import Answer, Cell, CellOutcome, Practices
+from resolver.model.lock import Lock
+from resolver.model.matrix import LOCKED, Answer, Cell, CellOutcome, Practices
 from resolver.model.message import joined, message, verbatim
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.model.resolution import Resolution
@@ -97,11 +98,22 @@ class CellSolver:
 
     def _answer(self, cell: Cell) -> Answer:
         """Solve a cell; if that depends on an index, solve it by what is recorded of its wheels without a sha256."""
+        if cell.use in self.grid.shipped:
+            return self._of_stack(cell)
         answer = self._by_known_files(cell)
         has_unhashed = any(not row.sha256 for row in self.grid.problem.recorded)
         if answer.outcome is not CellOutcome.UNDECIDED or not has_unhashed:
             return answer
         return self._by_all_recorded(cell) or answer
+
+    def _of_stack(self, cell: Cell) -> Answer:
+        """Solve a cell of a shipped stack, which has the practices that it wants."""
+        (problem,) = self._catalogs.with_sources([self.grid.problem_of(cell, (), self._options)])
+        with closing(self._catalog(problem)) as catalog:
+            answer = lock_or_refutation(Universe(problem, catalog), Preferences())
+            if isinstance(answer, Refutation):
+                return self._unsolvable(cell, (), answer)
+        return self._locked(cell, self.grid.practices(cell), answer)
 
     def _by_all_recorded(self, cell: Cell) -> Answer | None:
         """Solve a cell as if no lock were to be written; None if no recorded file without a sha256 is of use."""
@@ -141,6 +153,9 @@ class CellSolver:
             answer = lock_or_refutation(self._universe(cell, practices), Preferences())
         if isinstance(answer, Refutation):
             return self._unsolvable(cell, practices, answer)
+        return self._locked(cell, practices, answer)
+
+    def _locked(self, cell: Cell, practices: Practices, answer: Lock) -> Answer:
         return self._as_answer(
             cell,
             practices,
@@ -160,6 +175,8 @@ class CellSolver:
 
     def _as_answer(self, cell: Cell, practices: Practices, **values: Any) -> Answer:
         names = () if practices == "all" else practices
+        if values["outcome"] not in LOCKED:
+            values["pairing"] = self.grid.pairing(cell)
         return Answer(cell=cell, practices=names, stack=self.grid.stack(cell, practices), **values)
 
     def _unsolvable(self, cell: Cell, practices: Practices, refutation: Refutation) -> Answer:
@@ -174,7 +191,7 @@ class CellSolver:
         return self._as_answer(cell, practices, outcome=CellOutcome.CONFLICT, reason=reason, cause=cause)
 
     def _universe(self, cell: Cell, practices: Practices, *, unhashed: bool = False) -> Universe:
-        problem = self.grid.problem_of(self.grid.stack(cell, practices), self._options)
+        problem = self.grid.problem_of(cell, practices, self._options)
         last = self._universes.get((cell.platform, unhashed))
         if last is not None:
             universe = last.variant(problem)

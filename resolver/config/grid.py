@@ -2,96 +2,191 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
 import msgspec
 import tomli_w
-from packaging.utils import NormalizedName
+from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from resolver.config.compile import compile_problems
-from resolver.config.load import Document, Inputs, load_with, read, read_text, with_stack
+from resolver.config.load import Document, Inputs, load, load_with, read, read_text, with_stack
 from resolver.config.schema import GridFile, StackFile
 from resolver.errors import InputError
 from resolver.files import digest
-from resolver.model.fact import Requires, component_requirements
-from resolver.model.matrix import Cell, Practices, stack_text
+from resolver.model.fact import Requires, Sources, component_requirements
+from resolver.model.matrix import Cell, Practices, Use, stack_text
 from resolver.model.problem import PolicyOptions, Problem
-from resolver.model.requirement import ComponentRequirement, Value, parse_value
+from resolver.model.requirement import ComponentRequirement, Requirement, Value, parse_value
 
 NAME = "matrix"  # of the stack that stands for a grid, and of its snapshot
 
 
 class Grid(msgspec.Struct, frozen=True):
-    """A grid with the files that its stacks use; `problem` is one whose only line asks for the package."""
+    """A grid with the files that its stacks use."""
 
     file: Document[GridFile]
+    # what all cells share: facts, indexes, systems
     inputs: Inputs
+    # a problem of these, whose only line asks for the grid's package
     problem: Problem
+    # by name of a use, the files of the stack whose targets are its cells
+    shipped: Mapping[str, Inputs]
 
     @property
     def package(self) -> NormalizedName:
-        """The project whose releases are the grid's first axis."""
+        """The project whose releases are the rows of most uses."""
         return self.file.content.package
+
+    @property
+    def packages(self) -> tuple[NormalizedName, ...]:
+        """The projects whose releases on the indexes are rows: the grid's, then those of uses."""
+        uses = [use for use in self.file.content.use if not use.stack]
+        return tuple(dict.fromkeys([self.package, *map(self._rows_of, uses)]))
+
+    def _rows_of(self, use: Use) -> NormalizedName:
+        """Return the project whose releases are the rows of a use."""
+        return canonicalize_name(use.package) if use.package else self.package
 
     @property
     def digest(self) -> str:
         """What the answers of the grid follow from, apart from the indexes' content."""
-        return digest([self.file.digest, self.problem.digest, self.problem.readings])
+        stacks = [[name, inputs.stack.digest] for name, inputs in sorted(self.shipped.items())]
+        return digest([self.file.digest, self.problem.digest, self.problem.readings, stacks])
+
+    def use(self, cell: Cell) -> Use:
+        """Return the use of a cell."""
+        return next(use for use in self.file.content.use if use.name == cell.use)
 
     def stack(self, cell: Cell, practices: Practices) -> str:
-        """The TOML of a cell's stack."""
-        use = next(use for use in self.file.content.use if use.name == cell.use)
-        return stack_text(cell, use, self.package, practices)
+        """Return the TOML of a cell's stack; of a shipped one as it is, whatever the practices."""
+        if cell.use in self.shipped:
+            return self.shipped[cell.use].stack.text
+        return stack_text(cell, self.use(cell), practices)
 
-    def problem_of(self, stack: str, options: PolicyOptions) -> Problem:
-        """The problem of such a stack."""
-        inputs = with_stack(self.inputs, read_text(stack, StackFile, "grid.toml"))
+    def practices(self, cell: Cell) -> Practices:
+        """Return the practices that a cell's shipped stack turns on."""
+        return self.shipped[cell.use].stack.content.stack.practices
+
+    def problem_of(self, cell: Cell, practices: Practices, options: PolicyOptions) -> Problem:
+        """Return the problem of a cell."""
+        if cell.use in self.shipped:
+            problems = compile_problems(self.shipped[cell.use], options=options)
+            return next(problem for problem in problems if _machine(problem) == cell.machine[1:])
+        inputs = with_stack(self.inputs, read_text(self.stack(cell, practices), StackFile, "grid.toml"))
         return compile_problems(inputs, options=options)[0]
 
+    def pairing(self, cell: Cell) -> tuple[str, ...]:
+        """Return what facts say that a cell's release goes with, as they write it."""
+        release = Version(cell.release)
+        facts = [fact for fact in self.problem.facts if isinstance(fact, Requires) and not fact.wheels]
+        needs = [
+            need for fact in facts if fact.is_about(canonicalize_name(cell.package), release) for need in fact.needs
+        ]
+        return tuple(dict.fromkeys(map(str, needs)))
+
     def canns(self) -> list[str]:
-        """The known releases of CANN, oldest first."""
+        """Return the known releases of CANN, oldest first."""
         known = self.inputs.systems.content.component if self.inputs.systems is not None else {}
         return list(known["cann"].known) if "cann" in known else []
 
-    def cells(self, releases: Sequence[str]) -> Iterator[Cell]:
-        """The cells that the vendor's tables have, for these releases, newest first.
+    def cells(self, releases: Mapping[str, Sequence[str]]) -> Iterator[Cell]:
+        """Yield the cells that the vendor's tables have, for these releases of `packages`, then those of stacks.
 
-        That is where facts about a release name a CANN, and the machine meets what they say of CANN and Python.
+        The tables have a cell if facts about a release name a CANN, and the machine meets what they say of CANN and
+        Python. Each project's releases are newest first.
         """
-        file = self.file.content
-        canns = self.canns()
-        for at, release in enumerate(releases):
-            needs = self._needs(Version(release))
-            if not any(need.component == "cann" for need in needs):
-                continue
-            for row, cann in product(file.machine, canns):
-                for soc, platform, python in product(row.soc, row.platform, row.python):
-                    system: dict[str, Value] = {"cann": parse_value("cann", cann), "python": Version(python)}
-                    if not all(need.is_promised_by(system) for need in needs):
-                        continue
-                    for use in file.use:
-                        if use.newest is None or at < use.newest:
-                            yield Cell(
-                                use=use.name,
-                                release=release,
-                                cann=cann,
-                                soc=soc,
-                                platform=platform,
-                                python=python,
-                                glibc=row.glibc,
-                            )
+        for package in self.packages:
+            uses = [use for use in self.file.content.use if not use.stack and self._rows_of(use) == package]
+            tried = {use.name: _tried(use, releases[package]) for use in uses}
+            for release in releases[package]:
+                for machine in self._machines(package, release):
+                    for use in uses:
+                        if release in tried[use.name] and (not use.python or machine["python"] in use.python):
+                            yield Cell(use=use.name, package=package, release=release, **machine)
+        for use in self.file.content.use:
+            if use.stack:
+                yield from self._cells_of_stack(use)
 
-    def _needs(self, release: Version) -> list[ComponentRequirement]:
+    def _machines(self, package: NormalizedName, release: str) -> Iterator[dict[str, str]]:
+        """Yield the machines that facts about a release name; none if no fact names a CANN."""
+        needs = self._needs(package, Version(release))
+        if not any(need.component == "cann" for need in needs):
+            return
+        for row, cann in product(self.file.content.machine, self.canns()):
+            for soc, platform, python in product(row.soc, row.platform, row.python):
+                system: dict[str, Value] = {"cann": parse_value("cann", cann), "python": Version(python)}
+                if all(need.is_promised_by(system) for need in needs):
+                    yield {"cann": cann, "soc": soc, "platform": platform, "python": python, "glibc": row.glibc}
+
+    def _needs(self, package: NormalizedName, release: Version) -> list[ComponentRequirement]:
         return [
             need
             for fact in self.problem.facts
-            if isinstance(fact, Requires) and not fact.wheels and fact.is_about(self.package, release)
+            if isinstance(fact, Requires) and not fact.wheels and fact.is_about(package, release)
             for need in component_requirements(fact.needs)
             if need.component in ("cann", "python")
         ]
+
+    def _cells_of_stack(self, use: Use) -> Iterator[Cell]:
+        for problem in compile_problems(self.shipped[use.name]):
+            cann, soc, platform, python, glibc = _machine(problem)
+            yield Cell(
+                use=use.name,
+                package=use.package,
+                release=_release(problem, canonicalize_name(use.package)),
+                cann=cann,
+                soc=soc,
+                platform=platform,
+                python=python,
+                glibc=glibc,
+            )
+
+
+def _tried(use: Use, releases: Sequence[str]) -> Sequence[str]:
+    """Return the releases of a project that are tried for a use, newest first."""
+    tried = list(releases)
+    if use.one_of_series:
+        series: dict[tuple[int, ...], str] = {}
+        for final_ones in (True, False):
+            for release in releases:
+                version = Version(release)
+                if version.is_prerelease != final_ones:
+                    series.setdefault(version.release, release)
+        tried = [release for release in releases if release in series.values()]
+    return tried[: use.newest]
+
+
+def _machine(problem: Problem) -> tuple[str, ...]:
+    """Return CANN, SoC, platform, Python and glibc of a problem's target."""
+    target = problem.target
+    system = [str(target.system.get(name, "")) for name in ("cann", "soc")]
+    return (*system, target.platform, ".".join(map(str, target.python_line)), ".".join(map(str, target.glibc)))
+
+
+def _release(problem: Problem, package: NormalizedName) -> str:
+    """Return the version of a project that a stack's line names: by `==`, or by a commit that a fact describes.
+
+    Raises InputError for another line.
+    """
+    for root in problem.requirements_on(package):
+        need = root.need
+        assert isinstance(need, Requirement)  # noqa: S101  only these have a name
+        commits = [fact for fact in problem.facts if isinstance(fact, Sources) and fact.package == package]
+        described = next((fact.recipe.version for fact in commits if need.url and fact.commit in need.url), None)
+        if described is not None:
+            return str(described)
+        pinned = [specifier.version for specifier in need.specifier if specifier.operator == "=="]
+        if pinned:
+            return pinned[0]
+    raise InputError(
+        f"the stack has no line that names a version of {package}",
+        where=problem.stack.where,
+        why="the use of a grid shows it",
+        hint=f"{package}==X, or a commit that a `sources` fact is about",
+    )
 
 
 def load_grid(path: Path, matrices: Path) -> Grid:
@@ -100,6 +195,9 @@ def load_grid(path: Path, matrices: Path) -> Grid:
     for number, use in enumerate(file.content.use):
         if use.name in [other.name for other in file.content.use[:number]]:
             raise InputError(f"two uses are named `{use.name}`", where=file.place("use", number, "name"))
+        if bool(use.stack) == bool(use.requires) or (use.stack and not use.package):
+            what = "a use has either `requires`, or `stack` with the `package` that it is for"
+            raise InputError(what, where=file.place("use", number))
     machines: set[tuple[str, ...]] = set()
     for number, row in enumerate(file.content.machine):
         combined = set(product(row.soc, row.platform, row.python))
@@ -111,4 +209,5 @@ def load_grid(path: Path, matrices: Path) -> Grid:
     target = {"python": python, "platform": platform, "system": {"soc": soc}}
     stack = {"stack": {"name": NAME, "requires": [file.content.package]}, "target": target}
     inputs = load_with(read_text(tomli_w.dumps(stack), StackFile, "grid.toml"), matrices)
-    return Grid(file, inputs, compile_problems(inputs)[0])
+    shipped = {use.name: load(use.stack, matrices) for use in file.content.use if use.stack}
+    return Grid(file, inputs, compile_problems(inputs)[0], shipped)

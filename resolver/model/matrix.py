@@ -19,13 +19,23 @@ Practices = Literal["all"] | tuple[str, ...]
 
 
 class Use(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A use of a machine: further lines of its stacks. If `newest` is given, only so many releases are tried for it."""
+    """A use of a machine. Its cells are releases of a project on each machine, or the targets of one shipped stack."""
 
     name: Annotated[str, matching(patterns.USE)]
     summary: Text
     summary_zh: Text = ""
-    requires: tuple[Text, ...]
+    # the project whose releases are its rows, if not the grid's; of a stack, the project that it is for
+    package: Text = ""
+    # further lines of the stack of each cell
+    requires: tuple[Text, ...] = ()
+    # how many of the newest releases are tried, if not as many as of the grid
     newest: int | None = None
+    # whether, of a release and its post- and pre-releases, only the newest is tried, a final one if there is any
+    one_of_series: bool = False
+    # the Pythons of machines that are tried; all if it is empty
+    python: tuple[Annotated[str, matching(patterns.PYTHON_LINE)], ...] = ()
+    # the name of a stack whose targets are the cells, with all its lines
+    stack: Text = ""
 
 
 class Machines(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -38,9 +48,10 @@ class Machines(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """One release of the grid's package, for one use, on one machine."""
+    """One release of a project, for one use, on one machine."""
 
     use: str
+    package: str
     release: str
     cann: str
     soc: str
@@ -56,17 +67,22 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         return "-".join(parts).lower()
 
     @property
+    def is_candidate(self) -> bool:
+        """Whether the release is a pre-release or development release."""
+        return Version(self.release).is_prerelease
+
+    @property
     def machine(self) -> tuple[str, ...]:
         """The machine and its use: all but the release."""
         return self.use, self.cann, self.soc, self.platform, self.python, self.glibc
 
 
-def stack_text(cell: Cell, use: Use, package: str, practices: Practices, name: str = "") -> str:
-    """The TOML of a cell's stack, under the cell's name or another one."""
+def stack_text(cell: Cell, use: Use, practices: Practices, name: str = "") -> str:
+    """Return the TOML of a cell's stack, under the cell's name or another one."""
     stack = {
         "name": name or cell.name,
         "summary": use.summary,
-        "requires": [f"{package}=={cell.release}", *use.requires],
+        "requires": [f"{cell.package}=={cell.release}", *use.requires],
         "practices": practices,
     }
     system = {"cann": cell.cann, "soc": cell.soc}
@@ -92,7 +108,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     If it can be locked, it has `pins` and the `practices` in force; if that is expected where an index answers,
     `unhashed` are the files to be fetched there. Otherwise `reason` is the contradiction in one line, or the failure;
-    `cause` are the projects that no candidate is left for.
+    `cause` are the projects that no candidate is left for, and `pairing` is what the vendor's tables have the release
+    with.
     """
 
     cell: Cell
@@ -101,6 +118,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     practices: tuple[str, ...] = ()
     pins: dict[str, str] = {}
     unhashed: tuple[str, ...] = ()
+    pairing: tuple[str, ...] = ()
     warnings: tuple[Message, ...] = ()
     reason: Message | None = None
     cause: str = ""
@@ -109,22 +127,23 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 class Matrix(msgspec.Struct, frozen=True, kw_only=True):
     """A grid that was solved on a `date`. `inputs` is the digest of the grid, the facts and the list of indexes.
 
-    `releases` are those of `package`, newest first; `canns` are oldest first. Pairs of them without an answer are not
-    in the vendor's tables.
+    `package` is the grid's project. `releases` are the rows of each project, newest first; `canns` are oldest first.
+    Pairs of them without an answer are not in the vendor's tables.
     """
 
     package: str
     date: str
     inputs: str
-    releases: tuple[str, ...]
+    releases: dict[str, tuple[str, ...]]
     canns: tuple[str, ...]
     uses: tuple[Use, ...]
     answers: tuple[Answer, ...]
 
     def frontier(self) -> Iterator[Answer]:
-        """For each machine and use, the newest release that locks."""
+        """Yield, for each machine and use, the newest release that locks: a final one if there is any."""
         newest: dict[tuple[str, ...], Answer] = {}
-        for answer in self._matching({}, LOCKED):
+        answers = self._matching({}, LOCKED)
+        for answer in sorted(answers, key=lambda answer: answer.cell.is_candidate):
             newest.setdefault(answer.cell.machine, answer)
         return iter(newest.values())
 
@@ -136,7 +155,7 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
         Like pip, a pre-release only if there is no other, or with `pre`.
         """
         answers = self._matching(fields, outcomes)
-        final = [answer for answer in answers if pre or not Version(answer.cell.release).is_prerelease]
+        final = [answer for answer in answers if pre or not answer.cell.is_candidate]
         return next(iter(final or answers), None)
 
     def ways_out(self, answer: Answer) -> Sequence[Answer]:
@@ -149,13 +168,17 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
         nearest: list[Answer] = []
 
         def distance(other: Answer) -> int:
-            return self.releases.index(other.cell.release) - self.releases.index(cell.release)
+            return self._row(other) - self._row(answer)
 
         for side in (-1, 1):
             answers = [other for other in locked if distance(other) * side >= 0]
             answers.sort(key=lambda other: (other.cell.cann != cell.cann, abs(distance(other))))
             nearest += [other for other in answers[:1] if other not in nearest]
         return nearest
+
+    def _row(self, answer: Answer) -> int:
+        """Return the position of an answer's release among those of its project."""
+        return self.releases[answer.cell.package].index(answer.cell.release)
 
     def _matching(self, fields: Mapping[str, str], outcomes: Collection[CellOutcome]) -> list[Answer]:
         """The answers with one of these outcomes in cells with these fields, newest release first."""
@@ -164,4 +187,4 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
             for answer in self.answers
             if answer.outcome in outcomes and all(getattr(answer.cell, key) == value for key, value in fields.items())
         ]
-        return sorted(answers, key=lambda answer: (self.releases.index(answer.cell.release), answer.cell.name))
+        return sorted(answers, key=lambda answer: (self._row(answer), answer.cell.name))

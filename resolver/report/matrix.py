@@ -19,7 +19,7 @@ from resolver.model.text import Language
 from resolver.report.template import render_page
 from resolver.report.terminal import table_lines
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 _COLUMNS: Final = ("use", "cann", "soc", "platform", "python")
 
 

@@ -57,12 +57,13 @@ def test_it_begins_with_the_newest_that_locks(page: Browser) -> None:
 
 def test_another_choice_is_another_answer_and_another_address(page: Browser, url: str) -> None:
     choose(page, "soc", "A3")
-    assert page.texts(HEADING) == ["vllm-ascend 0.19.0rc1 is the newest that locks"]
-    assert page.texts("#answer .cells li") == ["✓ 0.18.0 · CANN 8.5.1\nlocks"], "the newest final release"
+    assert page.texts(HEADING) == ["vllm-ascend 0.18.0 is the newest that locks"]
+    assert page.texts("#answer .cells li") == ["✓ 0.19.0rc1 · CANN 8.5.1\nlocks"], "a newer candidate"
+    choose(page, "soc", "A2")
     choose(page, "use", "trl")
     assert page.texts(HEADING) == ["vllm-ascend 0.19.0 is the newest that locks"]
     assert page.texts("#answer dt") == ["vllm-ascend", "torch", "trl", "vllm", "numpy"]
-    assert page.texts("#choices label:has(:disabled)")[:4] == ["A3", "3.12", "9.0.0", "8.3.RC1"]
+    assert page.texts("#choices label:has(:disabled)")[:3] == ["3.12", "9.0.0", "8.3.RC1"]
     posted = page.run("return location.href")
     page.open(url)
     page.open(posted)
@@ -95,7 +96,7 @@ def test_the_grid_has_a_sign_for_each_cell_and_says_it(page: Browser) -> None:
     ]
     labels = page.run("return [...document.querySelectorAll('#grid button')].map(b => b.ariaLabel)")
     assert labels[1:3] == ["0.19.0, CANN 9.0.0: conflict", "0.19.0, CANN 8.5.1: locks with practices"]
-    assert page.texts("#legend strong") == ["2", "1", "1", "1"]
+    assert page.texts("#legend strong") == ["2", "1", "0", "1", "1"]
     assert page.texts("#causes summary") == ["? triton-ascend – undecided: 1", "✕ base – conflict: 1"]
 
 
@@ -113,15 +114,41 @@ def test_a_cell_opens_with_its_versions_or_its_reason_and_ways_out(page: Browser
     assert "cell" not in state(page)
 
 
+def test_what_locks_where_an_index_answers_is_told_with_its_versions(page: Browser) -> None:
+    choose(page, "use", "trl")
+    choose(page, "soc", "A3")
+    assert page.texts(HEADING) == ["vllm-ascend 0.19.0 locks where the index answers"]
+    assert page.texts("#answer dd")[0] == "0.18.0"
+    assert "vllm-ascend 0.19.0 needs base" in page.texts("#answer p")
+    assert page.texts("#grid td") == ["(✓)"]
+
+
+def test_a_cell_moves_the_choices_to_its_machine(page: Browser) -> None:
+    page.click("#grid button[aria-label^='0.17.0']")
+    page.press(ESCAPE)
+    assert page.texts("#choices label:has(:checked)") == ["Serving with vLLM", "A2", "3.11", "8.3.RC1"]
+    assert page.texts(HEADING) == ["vllm-ascend 0.17.0 is the newest that locks"]
+
+
+def test_the_vendors_pairing_is_shown_where_nothing_locks(page: Browser) -> None:
+    page.click("#grid button.conflict")
+    assert "vllm==0.19.0" in page.texts(f"{OPENED} p")
+
+
+def test_the_table_is_on_the_first_screen(page: Browser) -> None:
+    top = page.run("return document.querySelector('#grid table').getBoundingClientRect().top")
+    assert top < 700
+
+
 def test_keyboard_alone(page: Browser) -> None:
     page.run("document.querySelector('input[name=soc]:checked').focus()")
     page.press(RIGHT)
-    assert page.texts(HEADING) == ["vllm-ascend 0.19.0rc1 is the newest that locks"]
+    assert page.texts(HEADING) == ["vllm-ascend 0.18.0 is the newest that locks"]
     assert page.run("return document.activeElement.value") == "A3"  # not lost as the page changes
     page.run("document.querySelector('#grid button').focus()")
     page.press(ENTER)
-    assert state(page)["cell"] == "serve-0.19.0rc1-cann8.5.1-a3-aarch64-py311"
-    assert page.texts(f"{OPENED} h2") == ["vllm-ascend 0.19.0rc1 · CANN 8.5.1"]
+    assert state(page)["cell"] == "serve-0.18.0-cann8.5.1-a3-aarch64-py311"
+    assert page.texts(f"{OPENED} h2") == ["vllm-ascend 0.18.0 · CANN 8.5.1"]
     page.press(ESCAPE)
     assert page.texts(OPENED) == []
     assert page.run("return document.activeElement.textContent") == "✓"

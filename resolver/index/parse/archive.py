@@ -150,8 +150,10 @@ class Guarded:
         return content
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Move; raises TooLargeError."""
+        """Move. Raises TooLargeError, and ValueError for a position before the beginning."""
         if whence == 0:
+            if offset < 0:
+                raise ValueError("it points to before its beginning")
             self._check(offset)  # beforehand, since moving ahead in a compressed file means reading it
             if self._forward and offset < self._at:
                 raise TooLargeError("it points back to data that was already read")
