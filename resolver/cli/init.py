@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
+from msgspec.structs import replace
 
 from resolver import files
 from resolver.cli import options
 from resolver.cli.options import Settings, settings
-from resolver.config.load import read_text
+from resolver.config.load import load_systems, read_text
 from resolver.config.schema import StackFile
-from resolver.errors import InputError, NothingToLock, harmless
+from resolver.errors import InputError, NothingToLock, escaped, harmless
 from resolver.i18n import translate
-from resolver.model.matrix import LOCKED, CellOutcome, Matrix, Practices, stack_text
+from resolver.model.matrix import LOCKED, CellOutcome, Matrix, stack_text
+from resolver.model.patterns import GLIBC
 from resolver.model.system import SystemVersion
 from resolver.model.target import PLATFORMS
 from resolver.report.matrix import read_matrix
@@ -46,15 +48,23 @@ class Machine(NamedTuple):
 
 
 @click.command("init")
-@click.option("--for", "use", metavar="USE", help="What the machine is for: serve, verl, trl, ms-swift, llamafactory.")
+@click.option("--for", "use", metavar="USE", help="What the machine is for: serve, train, verl, trl, ms-swift, …")
 @click.option("--cann", metavar="VERSION", help="The machine's CANN, such as 8.5.1.")
 @click.option("--soc", metavar="FAMILY", help="The family of its NPUs, such as A2 or A3.")
 @click.option("--platform", type=click.Choice(PLATFORMS), help="Its platform.")
 @click.option("--python", metavar="X.Y", help="Its Python, such as 3.11.")
+@click.option("--glibc", metavar="VERSION", help="Its glibc, or its system: 2.34, 'openEuler 22.03', 'Kylin V10'.")
 @click.option("--pre", is_flag=True, help="Take a pre-release if it is newer.")
 @options.output("USE.toml")
 @settings("language", "own_matrices")
-def command(run: Settings, use: str | None, pre: bool, output: Path | None, **options_of_target: str | None) -> int:
+def command(
+    run: Settings,
+    use: str | None,
+    pre: bool,
+    glibc: str | None,
+    output: Path | None,
+    **options_of_target: str | None,
+) -> int:
     """Write a stack for a machine and a purpose.
 
     It has the newest release that the matrix knows to lock there. On a machine with an NPU, what is not given is read
@@ -70,26 +80,55 @@ def command(run: Settings, use: str | None, pre: bool, output: Path | None, **op
         choices = " ".join(f"{option} {'|'.join(_values(key, matrix, fields))}" for key, option in _FIELDS.items())
         raise InputError(f"not known of this machine: {', '.join(unknown)}", hint=f"ascend-lock init {choices}")
     chosen = {key: _chosen(key, matrix, fields, run) for key in _FIELDS}
-    answer = matrix.newest(chosen, LOCKED, pre=pre) or matrix.newest(chosen, (CellOutcome.UNDECIDED,), pre=pre)
+    outcomes = (LOCKED, (CellOutcome.EXPECTED,), (CellOutcome.UNDECIDED,))
+    answer = next(filter(None, (matrix.newest(chosen, some, pre=pre) for some in outcomes)), None)
     if answer is None:
         raise _refusal(matrix, chosen, run)
+    cell = answer.cell
+    row = next(row for row in matrix.uses if row.name == chosen["use"])
+    if row.stack:
+        run.print_message("init.shipped", stack=row.stack, command=run.command("lock", row.stack))
+        return 0
     path = output or Path(f"{chosen['use']}.toml")
     options.require_absent(path)
-    row = next(row for row in matrix.uses if row.name == chosen["use"])
-    practices: Practices = answer.practices if answer.outcome in LOCKED else "all"
-    text = stack_text(answer.cell, row, practices, path.stem)
+    own_glibc = _glibc(glibc, run) if glibc else machine["glibc"] if machine["cann"] else ""
+    text = stack_text(replace(cell, glibc=own_glibc or cell.glibc), row, answer.practices, path.stem)
     read_text(text, StackFile, str(path))  # not every name of a file is one of a stack
     files.write(path, text.encode())
-    release = f"{matrix.package} {answer.cell.release}"
+    release = f"{cell.package} {cell.release}"
     if answer.reason is not None:
         reason = translate(answer.reason, run.language)
-        run.print_message("init.undecided", path=path, release=release, reason=reason, date=matrix.date)
+        code = "init.expected" if answer.outcome is CellOutcome.EXPECTED else "init.undecided"
+        run.print_message(code, path=path, release=release, reason=reason, date=matrix.date)
     else:
         run.print_message("init.written", path=path, release=release, count=len(answer.pins), date=matrix.date)
         if answer.practices:
             run.print_message("init.practices", names=answer.practices)
+    if own_glibc and own_glibc != cell.glibc:
+        run.print_message("init.glibc", glibc=own_glibc, solved=cell.glibc)
     run.print_message("init.next", command=run.command("lock", str(path)))
     return 0
+
+
+def _glibc(text: str, run: Settings) -> str:
+    """Return the version of glibc that is given, or that a system of this name has. Raises InputError."""
+    systems = load_systems(run.matrices)
+    component = systems.content.component.get("glibc") if systems is not None else None
+    names = component.names if component is not None else {}
+    known = {_plain(name): version for name, version in names.items()}
+    if GLIBC.matches(text):
+        return text
+    if _plain(text) in known:
+        return known[_plain(text)]
+    hint = f"give its version (ldd --version), or one of {', '.join(names)}"
+    raise InputError(
+        f"`{escaped(text)}` is no version of glibc, and no system that is known", where="--glibc", hint=hint
+    )
+
+
+def _plain(name: str) -> str:
+    """Return a system's name without what people write in several ways: openEuler-22.03, openeuler 22.03 LTS."""
+    return "".join(character for character in name.lower().removesuffix("lts") if character.isalnum())
 
 
 def _spelt(key: str, value: str) -> str:
@@ -128,11 +167,14 @@ def _refusal(matrix: Matrix, chosen: Mapping[str, str], run: Settings) -> Nothin
     what = ", ".join(chosen.values())
     if refused is None or refused.reason is None:
         return NothingToLock(f"the vendor's tables have nothing for {what}", hint=run.command("pairs"))
-    nearest = matrix.ways_out(refused)
+    nearest = [
+        f"{answer.cell.package} {answer.cell.release} (CANN {answer.cell.cann}, SoC {answer.cell.soc})"
+        for answer in matrix.ways_out(refused)
+    ]
     return NothingToLock(
         f"nothing locks for {what}",
-        why=f"{matrix.package} {refused.cell.release}: {translate(refused.reason, run.language)}",
-        hint=f"nearest: {', '.join(answer.cell.name for answer in nearest)}" if nearest else run.command("matrix"),
+        why=f"{refused.cell.package} {refused.cell.release}: {translate(refused.reason, run.language)}",
+        hint=f"nearest: {', '.join(nearest)}" if nearest else run.command("pairs"),
     )
 
 

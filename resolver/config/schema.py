@@ -73,6 +73,8 @@ class ComponentRow(_Table, kw_only=True, frozen=True):
     known: tuple[Text, ...] = ()
     # The libraries that come with it, by which the dynamic loader finds them.
     libraries: tuple[Text, ...] = ()
+    # What people call machines with one of the values, such as an operating system with its glibc.
+    names: dict[Text, Text] = {}
     source: str = ""
 
 

@@ -267,6 +267,25 @@ def test_init_says_what_it_does_not_know_and_what_does_not_lock(known: Workspace
     assert known.run("init", *options(python="3.12", **{"for": "train"})).status == 1
 
 
+def test_init_takes_glibc_by_the_name_of_a_system(known: Workspace) -> None:
+    systems = known.matrices / "systems.toml"
+    systems.write_text(SYSTEMS + 'glibc = { summary = "C", names = { "openEuler 22.03" = "2.34" } }\n')
+    for spelt in ("openEuler-22.03", "openeuler 22.03 LTS", "2.34"):
+        run = known.run("init", *options(), "--glibc", spelt)
+        assert run.status == 0, run
+        assert 'glibc = "2.34"' in (known.root / "serve.toml").read_text()
+        assert "It was solved for glibc 2.35" in run.stdout
+        (known.root / "serve.toml").unlink()
+    run = known.run("init", *options(), "--glibc", "Plan 9")
+    assert (run.status, run.error) == (2, "`Plan 9` is no version of glibc, and no system that is known")
+
+
+def test_init_names_no_cell(known: Workspace) -> None:
+    run = known.run("init", *options(cann="9.0.0", python="3.12"))
+    assert run.status == 1
+    assert "py312" not in run.stderr
+
+
 def test_init_asks_on_a_terminal(known: Workspace) -> None:
     ours, theirs = pty.openpty()
     process = known.begin([str(COMMAND), "init", "--lang", "en"], stdin=theirs)
