@@ -24,6 +24,7 @@ from resolver.model.fact import (
     Fact,
     Names,
     Need,
+    Pairs,
     Practice,
     Requires,
     Strength,
@@ -218,6 +219,8 @@ def _applies(fact: Fact, target: Target, needs: Iterable[Need]) -> bool:
             return all(need.is_promised_by(target.system) for need in fact.when)
         case Names():
             return fact.concerns(target.system, needs)
+        case Pairs():
+            return False
         case _:
             return True
 

@@ -33,11 +33,11 @@ def pairs_table(
     Prose is no wider than `columns`. Where a release does not fit into `table_columns`, it is a list of its values.
     """
     project = rows[0].project
-    partners = [name for name in _PARTNERS if name != project and any(name in row.projects for row in rows)]
+    partners = _partners(rows)
     is_paired = any(row.paired_with("cann") for row in rows)
     cells = [[project, *partners, "CANN", "Python", "glibc", "SoC", "HDK", translate("pairs.accepted", language)]]
     for row in rows:
-        pins = (str(row.projects[name]).removeprefix("==") if name in row.projects else _NOTHING for name in partners)
+        pins = (_pin(row, name) for name in partners)
         paired, needed = _values(row.paired_with("cann")), _values(row.needed("cann"))
         cann, accepted = (paired, needed) if is_paired else (needed, _NOTHING)
         cells.append([str(row.release), *pins, cann, *_machine(row), accepted])
@@ -54,12 +54,33 @@ def pairs_table(
     return "\n".join([*lines, "", *wrapped(legend, "", "", columns)]) + "\n"
 
 
+def _partners(rows: Sequence[Pairing]) -> list[NormalizedName]:
+    """Return the projects that have a column: those that most people ask for, and those that tables name."""
+    beside = sorted({name for row in rows for name in row.beside}.difference(_PARTNERS))
+    names = (*_PARTNERS, *beside)
+    return [name for name in names if name != rows[0].project and any(name in row.projects for row in rows)]
+
+
+def _pin(row: Pairing, name: NormalizedName) -> str:
+    """Return the release of another project that a release goes with."""
+    return str(row.projects[name]).removeprefix("==") if name in row.projects else _NOTHING
+
+
 def _machine(row: Pairing) -> Iterator[str]:
-    yield _values(row.needed("python"))
+    """Yield the values of the columns about the machine: Python, glibc, SoC and driver."""
+    yield _values(row.paired_or_needed("python"))
     yield "/".join(dict.fromkeys(row.glibc.values())) or _NOTHING
     wheels = [] if () in row.built else [_values(row.paired_or_needed("soc"))]
     yield ",".join([*wheels, *(["source"] if row.built else [])])
-    yield f">={row.driver}" if row.driver is not None else _NOTHING
+    yield _driver(row)
+
+
+def _driver(row: Pairing) -> str:
+    """Return the driver that a table has a release with, and the oldest that it needs."""
+    drivers = [_values(row.paired_with("hdk"))] if row.paired_with("hdk") else []
+    if row.driver is not None:
+        drivers.append(f">={row.driver}")
+    return ",".join(drivers) or _NOTHING
 
 
 def _values(needs: Iterable[ComponentRequirement]) -> str:

@@ -294,3 +294,5 @@ class _Check:
                     pass  # see `independent_linkage`
                 case facts.After() | facts.Warns() | facts.Exports() | facts.External() | facts.Optional():
                     pass  # they rule nothing out
+                case facts.Pairs():
+                    pass  # no problem has them
