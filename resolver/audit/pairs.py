@@ -12,14 +12,14 @@ from typing import Final, TypeGuard
 import msgspec
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
-from packaging.utils import NormalizedName
+from packaging.utils import NormalizedName, parse_wheel_filename
 from packaging.version import Version
 
 from resolver.index.parse.distribution import archive_version
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.readings import read_archives, read_wheels
 from resolver.model import text
-from resolver.model.fact import Builds, Fact, Need, Pairs, Requires, Strength, Warns, component_requirements
+from resolver.model.fact import Builds, Fact, Need, Pairs, Requires, Sources, Strength, Warns, component_requirements
 from resolver.model.requirement import ComponentRequirement, Requirement, Value, named_values
 from resolver.model.system import SystemVersion
 from resolver.model.target import PLATFORMS, Platform, wheel_glibc
@@ -87,6 +87,16 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
         """The oldest driver that all of `hdk` admit, None without any."""
         values = (value for need in self.hdk for value in named_values(need, "hdk"))
         return max((value for value in values if isinstance(value, SystemVersion)), default=None)
+
+    @property
+    def pythons(self) -> tuple[str, ...]:
+        """The releases of CPython that it has wheels of their own for, oldest first."""
+        minors: set[int] = set()
+        for wheel in self.wheels:
+            for tag in parse_wheel_filename(wheel)[3]:
+                if tag.abi == tag.interpreter and tag.abi.startswith("cp3"):
+                    minors.add(int(tag.abi.removeprefix("cp3")))
+        return tuple(f"3.{minor}" for minor in sorted(minors))
 
     @property
     def glibc(self) -> dict[Platform, str]:
@@ -172,6 +182,9 @@ def _pairing(
     builds = [fact for fact in of_release if isinstance(fact, Builds)]
     pins = {need.name: need.specifier for fact in paired_by if isinstance(fact, Pairs) for need in _pins(fact)}
     beside = tuple(pins)
+    commits = _at_commits(project, release, facts)
+    for fact in commits:
+        pins |= {need.name: need.specifier for need in read_pins(fact.recipe.requires)}
     pins |= {need.name: need.specifier for need in declared.pins}
     pins |= {need.name: need.specifier for fact in requires for need in _pins(fact)}
     pairing = Pairing(
@@ -182,8 +195,8 @@ def _pairing(
         needs=tuple(need for fact in requires if not fact.wheels for need in component_requirements(fact.needs)),
         wheel_needs=tuple(need for fact in requires if fact.wheels for need in component_requirements(fact.needs)),
         paired=tuple(need for fact in paired_by for need in _paired_components(fact)),
-        built=tuple(fact.when for fact in builds),
-        facts=(*paired_by, *builds),
+        built=(*(fact.when for fact in builds), *(() for _ in commits)),
+        facts=(*paired_by, *builds, *commits),
         file=declared.file,
         wheels=declared.wheels,
     )
@@ -196,6 +209,12 @@ def _pairing(
         hdk=tuple(drivers.values()),
         facts=(*pairing.facts, *drivers),
     )
+
+
+def _at_commits(project: NormalizedName, release: Version | str, facts: Iterable[Fact]) -> list[Sources]:
+    """Return what is known of commits of a project that call themselves a release."""
+    of_project = (fact for fact in facts if isinstance(fact, Sources) and fact.package == project)
+    return [fact for fact in of_project if fact.recipe.version == release]
 
 
 def _is_pairing(fact: Fact) -> bool:

@@ -23,7 +23,7 @@ FACTS = (
 )
 TABLE = """\
 vllm-ascend  vllm  torch  CANN         Python  glibc      SoC
-2.0          2.0   2.1    9.1.0        -       2.34/2.28  A2,source
+2.0          2.0   2.1    9.1.0        3.11    2.34/2.28  A2,source
 1.0          1.0   -      8.5.0,8.5.1  <3.12   -          A2
 
 `-`: no fact says. `--sources` names the facts behind each line. glibc: the oldest that the wheels need, for
