@@ -24,7 +24,6 @@ from resolver.model.fact import (
     Fact,
     Names,
     Need,
-    Pairs,
     Practice,
     Requires,
     Strength,
@@ -219,8 +218,6 @@ def _applies(fact: Fact, target: Target, needs: Iterable[Need]) -> bool:
             return all(need.is_promised_by(target.system) for need in fact.when)
         case Names():
             return fact.concerns(target.system, needs)
-        case Pairs():
-            return False
         case _:
             return True
 

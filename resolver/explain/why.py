@@ -189,4 +189,4 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
             case facts.After() | facts.Warns() | facts.Exports() | facts.External() | facts.Optional() | facts.Links():
                 pass  # they rule nothing out
             case facts.Pairs():
-                pass  # no problem has them
+                pass  # they decide nothing

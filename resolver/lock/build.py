@@ -275,7 +275,7 @@ def _is_used(fact: facts.Fact, resolution: Resolution) -> bool:
         case facts.Collides() | facts.Replaces() | facts.Absent() | facts.Exports():
             return True
         case facts.Pairs():
-            return False  # no problem has them
+            return False  # it decides nothing
 
 
 def _is_met(need: facts.Need, resolution: Resolution) -> bool:

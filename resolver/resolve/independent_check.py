@@ -295,4 +295,4 @@ class _Check:
                 case facts.After() | facts.Warns() | facts.Exports() | facts.External() | facts.Optional():
                     pass  # they rule nothing out
                 case facts.Pairs():
-                    pass  # no problem has them
+                    pass  # they decide nothing

@@ -76,11 +76,11 @@ def test_a5_drivers_are_counted_apart() -> None:
     """The driver that Huawei pairs on an Atlas 950 SuperPoD has an older number than A2 needs."""
     pages = catalog(torch_npu=["2.10.0.post4"])
     paired = warned("torch-npu", pages, cann="9.1.0", soc="A5", hdk="25.1.rc1")
-    assert not {id for id in paired if "hdk" in id}
+    assert not {name for name in paired if "hdk" in name}
     older = warned("torch-npu", pages, cann="9.1.0", soc="A5", hdk="25.0.rc1")
-    assert {id for id in older if "hdk" in id} == {"torch-npu-hdk-of-cann-9.1-on-a5"}
+    assert {name for name in older if "hdk" in name} == {"torch-npu-hdk-of-cann-9.1-on-a5"}
     elsewhere = warned("torch-npu", pages, cann="9.1.0", soc="A2", hdk="25.1.rc1")
-    assert {id for id in elsewhere if "hdk" in id} == {"torch-npu-hdk-of-cann-9.1"}
+    assert {name for name in elsewhere if "hdk" in name} == {"torch-npu-hdk-of-cann-9.1"}
 
 
 def test_they_have_their_evidence_and_form_no_cycles() -> None:
