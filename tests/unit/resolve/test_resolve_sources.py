@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
 from packaging.version import Version
 
-from resolver.errors import InputError
 from resolver.lock.build import applied_facts
 from resolver.model.resolution import Resolution
 from resolver.resolve.independent_check import check
@@ -116,17 +114,6 @@ def test_absent_counts_releases_for_the_target_alone() -> None:
     assert pins(after, catalog) == {"triton": "3", "triton-ascend": "3.3", "vllm-ascend": "0.23", "xgrammar": "1"}
     anywhere = problem("vllm-ascend<0.20", target=target(), facts=stated)
     assert "triton" not in pins(anywhere, catalog)
-
-
-def test_a_fact_may_be_about_the_version_of_a_commit() -> None:
-    """A stack that takes the project from an index is not told that there is no such release."""
-    _, source = taken("app", "1.1.dev19+g0123", "lib")
-    assert source.fact is not None
-    about = requires("app", "==1.1.dev19+g0123", "cann in 9.0.0")
-    catalog = DataCatalog({"app": {"1.0": []}})
-    assert pins(problem("app", facts=[source.fact, about]), catalog) == {"app": "1.0"}
-    with pytest.raises(InputError, match="there is no such release"):
-        pins(problem("app", facts=[about]), catalog)
 
 
 def test_the_check_knows_a_pin_that_is_not_what_the_stack_names() -> None:
