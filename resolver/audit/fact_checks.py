@@ -82,12 +82,17 @@ def check_fact(fact: Fact, offers: Offers, repositories: Repositories) -> Checke
 
 def projects_of(fact: Fact) -> tuple[NormalizedName, ...]:
     """The projects that are looked up to check a fact."""
-    return () if isinstance(fact, model.Sources) else (fact.package, *model.projects_named_by(fact))
+    if isinstance(fact, model.Sources) or (isinstance(fact, model.Pairs) and fact.release):
+        return ()
+    return (fact.package, *model.projects_named_by(fact))
 
 
 def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator[Remark]:
     if isinstance(fact, model.Sources):
         yield _check_commit(fact, repositories)
+        return
+    if isinstance(fact, model.Pairs) and fact.release:
+        yield _unchecked("pairing")
         return
     try:
         versions, missing = _sample(fact, offers)
@@ -144,6 +149,8 @@ def _check_kind(fact: Fact, versions: Sequence[Version], offers: Offers) -> Iter
         case model.Links():
             yield from _check_projects(fact, offers)
             yield _unchecked("links")
+        case model.Pairs():
+            yield _unchecked("pairing")
         case model.Warns():
             yield from _check_projects(fact, offers)
             yield from _check_extra(fact, versions, offers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -11,14 +12,14 @@ from typing import Final, TypeGuard
 import msgspec
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
-from packaging.utils import NormalizedName
+from packaging.utils import NormalizedName, parse_wheel_filename
 from packaging.version import Version
 
 from resolver.index.parse.distribution import archive_version
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.readings import read_archives, read_wheels
 from resolver.model import text
-from resolver.model.fact import Builds, Fact, Need, Requires, Strength, Warns, component_requirements
+from resolver.model.fact import Builds, Fact, Need, Pairs, Requires, Sources, Strength, Warns, component_requirements
 from resolver.model.requirement import ComponentRequirement, Requirement, Value, named_values
 from resolver.model.system import SystemVersion
 from resolver.model.target import PLATFORMS, Platform, wheel_glibc
@@ -36,17 +37,19 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pairing(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes with one release of a project.
+    """What goes with one release of a project, or with what upstream calls `release` if that is no version.
 
     `projects` are the releases of others that it is made for. Of the components of a machine, `needs` must hold,
     `wheel_needs` for its wheels, and `paired` is what a table or guide has it with. `built` are the conditions under
     which it is built from source, an empty one if it always is. `canns` are the known releases of CANN that go with it
     and `hdk` the drivers that it or they ask for. `facts` say all this, and `file` pins the projects that they do not.
+    `beside` are the projects that tables and guides have it with, whether or not it requires them.
     """
 
     project: NormalizedName
-    release: Version
+    release: Version | str
     projects: Mapping[NormalizedName, SpecifierSet]
+    beside: tuple[NormalizedName, ...] = ()
     needs: tuple[ComponentRequirement, ...] = ()
     wheel_needs: tuple[ComponentRequirement, ...] = ()
     paired: tuple[ComponentRequirement, ...] = ()
@@ -86,6 +89,16 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
         return max((value for value in values if isinstance(value, SystemVersion)), default=None)
 
     @property
+    def pythons(self) -> tuple[str, ...]:
+        """The releases of CPython that it has wheels of their own for, oldest first."""
+        minors: set[int] = set()
+        for wheel in self.wheels:
+            for tag in parse_wheel_filename(wheel)[3]:
+                if tag.abi == tag.interpreter and tag.abi.startswith("cp3"):
+                    minors.add(int(tag.abi.removeprefix("cp3")))
+        return tuple(f"3.{minor}" for minor in sorted(minors))
+
+    @property
     def glibc(self) -> dict[Platform, str]:
         """The oldest glibc that its wheels need, for each platform that has one."""
         versions = ((platform, wheel_glibc(self.wheels, platform)) for platform in PLATFORMS)
@@ -95,6 +108,15 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
 def projects_with_pairs(facts: Iterable[Fact]) -> list[NormalizedName]:
     """The projects of which facts pair releases, sorted."""
     return sorted({fact.package for fact in facts if _is_pairing(fact) and any(_releases(fact))})
+
+
+def projects_paired_with(name: NormalizedName, facts: Iterable[Fact]) -> list[NormalizedName]:
+    """Return the projects of which facts pair releases with those of another one, sorted."""
+    naming: set[NormalizedName] = set()
+    for fact in facts:
+        if _is_pairing(fact) and any(need.name == name for need in _pins(fact)):
+            naming.add(fact.package)
+    return sorted(naming)
 
 
 def read_declared(
@@ -122,34 +144,59 @@ def pairings(
     declared: Mapping[Version, Declared] = {},
     canns: Sequence[Value] = (),
 ) -> list[Pairing]:
-    """The releases of a project that facts pair by name, newest first. `canns` are the known releases of CANN."""
-    of_project = (fact for fact in facts if fact.package == project and _is_pairing(fact))
-    releases = {version for fact in of_project for version in _releases(fact)}
-    return [
-        _pairing(project, release, facts, declared.get(release), canns) for release in sorted(releases, reverse=True)
-    ]
+    """Return the releases of a project that facts pair by name, newest first.
+
+    After them come those that have a name of their own, such as branches. `canns` are the known releases of CANN.
+    """
+    of_project = [fact for fact in facts if fact.package == project and _is_pairing(fact)]
+    releases = {release for fact in of_project for release in _releases(fact)}
+    newest_first = sorted(releases, key=_age, reverse=True)
+    return [_pairing(project, release, facts, declared, canns) for release in newest_first]
+
+
+def _age(release: Version | str) -> tuple[bool, list[tuple[int, str]] | Version]:
+    """Return a sort key for releases, in which numbers in names count as numbers, and names come before versions."""
+    if isinstance(release, Version):
+        return True, release
+    parts = re.findall(r"[0-9]+|[^0-9.]+", release)
+    return False, [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
 def _pairing(
-    project: NormalizedName, release: Version, facts: Sequence[Fact], declared: Declared | None, canns: Sequence[Value]
+    project: NormalizedName,
+    release: Version | str,
+    facts: Sequence[Fact],
+    known: Mapping[Version, Declared],
+    canns: Sequence[Value],
 ) -> Pairing:
-    declared = declared or Declared(file="", pins=())
-    of_release = [fact for fact in facts if fact.is_about(project, release)]
+    nothing = Declared(file="", pins=())
+    if isinstance(release, Version):
+        declared = known.get(release, nothing)
+        of_release = [fact for fact in facts if fact.is_about(project, release)]
+    else:
+        declared = nothing
+        of_project = [fact for fact in facts if fact.package == project]
+        of_release = [fact for fact in of_project if isinstance(fact, Pairs) and fact.release == release]
     paired_by = [fact for fact in of_release if _is_pairing(fact)]
     requires = [fact for fact in paired_by if isinstance(fact, Requires)]
     builds = [fact for fact in of_release if isinstance(fact, Builds)]
-    pins = [*declared.pins, *(need for fact in requires for need in fact.needs)]
+    pins = {need.name: need.specifier for fact in paired_by if isinstance(fact, Pairs) for need in _pins(fact)}
+    beside = tuple(pins)
+    commits = _at_commits(project, release, facts)
+    for fact in commits:
+        pins |= {need.name: need.specifier for need in read_pins(fact.recipe.requires)}
+    pins |= {need.name: need.specifier for need in declared.pins}
+    pins |= {need.name: need.specifier for fact in requires for need in _pins(fact)}
     pairing = Pairing(
         project=project,
         release=release,
-        projects={need.name: need.specifier for need in pins if is_pin(need)},
+        projects=pins,
+        beside=beside,
         needs=tuple(need for fact in requires if not fact.wheels for need in component_requirements(fact.needs)),
         wheel_needs=tuple(need for fact in requires if fact.wheels for need in component_requirements(fact.needs)),
-        paired=tuple(
-            need for fact in paired_by if isinstance(fact, Warns) for need in component_requirements(fact.unless)
-        ),
-        built=tuple(fact.when for fact in builds),
-        facts=(*paired_by, *builds),
+        paired=tuple(need for fact in paired_by for need in _paired_components(fact)),
+        built=(*(fact.when for fact in builds), *(() for _ in commits)),
+        facts=(*paired_by, *builds, *commits),
         file=declared.file,
         wheels=declared.wheels,
     )
@@ -164,6 +211,12 @@ def _pairing(
     )
 
 
+def _at_commits(project: NormalizedName, release: Version | str, facts: Iterable[Fact]) -> list[Sources]:
+    """Return what is known of commits of a project that call themselves a release."""
+    of_project = (fact for fact in facts if isinstance(fact, Sources) and fact.package == project)
+    return [fact for fact in of_project if fact.recipe.version == release]
+
+
 def _is_pairing(fact: Fact) -> bool:
     """Whether it pairs a release with something: needs on a machine, pins, or the CANN or SoC that it is made for."""
     match fact:
@@ -173,12 +226,41 @@ def _is_pairing(fact: Fact) -> bool:
             )
         case Warns(unless=(ComponentRequirement() as need,)):
             return all(clause.operator == "==" for clauses in need.alternatives for clause in clauses)
+        case Pairs():
+            return True
         case _:
             return False
 
 
-def _releases(fact: Fact) -> Iterator[Version]:
-    """The releases that a fact names, other than in ranges."""
+def _pins(fact: Fact) -> Iterator[Requirement]:
+    """Yield the pins of other projects that a fact requires or names."""
+    match fact:
+        case Requires():
+            needs = fact.needs
+        case Pairs():
+            needs = fact.others
+        case _:
+            needs = ()
+    for need in needs:
+        if is_pin(need):
+            yield need
+
+
+def _paired_components(fact: Fact) -> list[ComponentRequirement]:
+    """Return what a table or guide has a release with of the machine."""
+    match fact:
+        case Warns():
+            return component_requirements(fact.unless)
+        case Pairs():
+            return component_requirements(fact.others)
+        case _:
+            return []
+
+
+def _releases(fact: Fact) -> Iterator[Version | str]:
+    """Yield the releases that a fact names, other than in ranges."""
+    if isinstance(fact, Pairs) and fact.release:
+        return iter((fact.release,))
     return chain.from_iterable(_exact_versions(versions) for versions in fact.versions if len(versions) == 1)
 
 

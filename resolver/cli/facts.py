@@ -128,7 +128,8 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
                     offers = Offers(problem, catalog)
                     archives = list(archives_of(name, facts, offers))
                     rows = list(read_all(archives, [] if anew else read_archives(archives_folder, name), catalog))
-                    paired = [pairing.release for pairing in pairings(name, facts)]
+                    releases = [pairing.release for pairing in pairings(name, facts)]
+                    paired = [release for release in releases if isinstance(release, Version)]
                     wheels = list(wheels_of(name, paired, [] if anew else read_wheels(folder_of_wheels, name), offers))
                 run.progress.clear()
                 try:

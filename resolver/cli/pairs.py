@@ -7,7 +7,7 @@ import sys
 import click
 from packaging.utils import canonicalize_name
 
-from resolver.audit.pairs import pairings, projects_with_pairs, read_declared
+from resolver.audit.pairs import pairings, projects_paired_with, projects_with_pairs, read_declared
 from resolver.cli import options
 from resolver.cli.console import columns, print_json, print_text
 from resolver.cli.options import Settings, settings
@@ -38,6 +38,8 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
     name, names = canonicalize_name(package), projects_with_pairs(facts)
     if name not in names:
         hint = did_you_mean(name, names, f"they pair those of {', '.join(names)}" if names else "see --matrices")
+        if naming := projects_paired_with(name, facts):
+            hint = f"it is in the pairings of {', '.join(naming)}: ascend-lock pairs --package {naming[0]}"
         raise InputError(f"no fact pairs releases of `{package}`", where=str(run.matrices / "facts"), hint=hint)
     given = {"cann": cann, "soc": soc}
     components = {part: options.component(part, text) for part, text in given.items() if text is not None}

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from msgspec.structs import asdict, replace
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from resolver.config.decode import ComponentValues, require_known_socs
@@ -124,10 +125,32 @@ def _check(fact: model.Fact, place: Place, known: ComponentValues) -> None:
             _check_patterns(fact, place)
         case model.Sources():
             _check_recipe(fact.recipe, place)
+        case model.Pairs():
+            _check_pairing(fact, known, place)
         case _:
             pass
     if practice:
         raise InputError("only a `replaces` or `requires` fact can be a practice", where=place("strength"))
+
+
+def _check_pairing(fact: model.Pairs, known: ComponentValues, place: Place) -> None:
+    """Raise InputError for a pairing that names no release, or a SoC that is not known."""
+    for at, need in enumerate(fact.others):
+        require_known_socs(need, known, place("with", at))
+    if not fact.release and not all(map(_is_exact, fact.versions)):
+        raise InputError(
+            "a pairing is about releases by name",
+            where=place("versions"),
+            hint='write "==1.2.0", or release = "…" for a branch or tag',
+        )
+
+
+def _is_exact(versions: SpecifierSet) -> bool:
+    """Return whether specifiers name one release."""
+    specifiers = tuple(versions)
+    if len(specifiers) != 1:
+        return False
+    return specifiers[0].operator == "==" and not specifiers[0].version.endswith(".*")
 
 
 def _check_bound(fact: model.Constrains, bound: Requirement, where: str) -> None:

@@ -51,6 +51,7 @@ class FactFile(_Table, kw_only=True, frozen=True):
     external: tuple[fact.External, ...] = ()
     optional: tuple[fact.Optional, ...] = ()
     links: tuple[fact.Links, ...] = ()
+    pairs: tuple[fact.Pairs, ...] = ()
 
 
 class IndexRow(Index, kw_only=True, frozen=True):

@@ -188,3 +188,5 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
                 pass  # they say what a release needs, and how it is built
             case facts.After() | facts.Warns() | facts.Exports() | facts.External() | facts.Optional() | facts.Links():
                 pass  # they rule nothing out
+            case facts.Pairs():
+                pass  # they decide nothing

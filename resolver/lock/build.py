@@ -274,6 +274,8 @@ def _is_used(fact: facts.Fact, resolution: Resolution) -> bool:
             return bool(fact.to) and release.file.is_wheel
         case facts.Collides() | facts.Replaces() | facts.Absent() | facts.Exports():
             return True
+        case facts.Pairs():
+            return False  # it decides nothing
 
 
 def _is_met(need: facts.Need, resolution: Resolution) -> bool:

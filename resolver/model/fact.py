@@ -309,6 +309,19 @@ class Links(_Common, frozen=True, kw_only=True):
         return any(fnmatchcase(library, pattern) for pattern in self.optional)
 
 
+class Pairs(_Common, frozen=True, kw_only=True):
+    """What a table or a guide has together with releases. `ascend-lock pairs` shows it; it decides no lock."""
+
+    # A branch, a tag, or a version that is not PEP 440, as upstream writes it; empty for the releases in `versions`.
+    release: Text = ""
+    # The releases of other projects, and the components of the machine, that it goes with.
+    others: Annotated[tuple[Need, ...], NOT_EMPTY] = msgspec.field(name="with")
+
+    def applies_to(self, version: Version) -> bool:
+        """Return whether the fact is about this release of its project."""
+        return not self.release and super().applies_to(version)
+
+
 def _asks_for(line: Requirement, exception: Requirement) -> bool:
     """Whether a line names the project and, if the exception has a specifier, a version or lower bound in it."""
     lower = ("==", "===", ">=", ">", "~=")
@@ -336,6 +349,7 @@ Fact = (
     | Absent
     | Optional
     | Links
+    | Pairs
 )
 FactKind = TypeVar("FactKind", bound=Fact)
 Practice = Requires | Replaces  # those of this strength

@@ -35,12 +35,13 @@ def pairs_table(
     project = rows[0].project
     partners = [name for name in _PARTNERS if name != project and any(name in row.projects for row in rows)]
     is_paired = any(row.paired_with("cann") for row in rows)
-    cells = [[project, *partners, "CANN", "Python", "glibc", "SoC", "HDK", translate("pairs.accepted", language)]]
+    cells = [[project, *partners, "CANN", "Python", "glibc", "SoC", "HDK"]]
+    cells[0] += [translate("pairs.accepted", language), translate("pairs.beside", language)]
     for row in rows:
-        pins = (str(row.projects[name]).removeprefix("==") if name in row.projects else _NOTHING for name in partners)
+        pins = (_pin(row, name) for name in partners)
         paired, needed = _values(row.paired_with("cann")), _values(row.needed("cann"))
         cann, accepted = (paired, needed) if is_paired else (needed, _NOTHING)
-        cells.append([str(row.release), *pins, cann, *_machine(row), accepted])
+        cells.append([str(row.release), *pins, cann, *_machine(row), accepted, _beside(row)])
     columns_in_use = [column for column in zip(*cells, strict=True) if set(column[1:]) != {_NOTHING}]
     rows_in_use = list(zip(*columns_in_use, strict=True))
     if table_columns != WIDEST:  # values may be below each other, which they cannot be without spaces
@@ -54,12 +55,40 @@ def pairs_table(
     return "\n".join([*lines, "", *wrapped(legend, "", "", columns)]) + "\n"
 
 
+def _pin(row: Pairing, name: NormalizedName) -> str:
+    """Return the release of another project that a release goes with."""
+    return str(row.projects[name]).removeprefix("==") if name in row.projects else _NOTHING
+
+
+def _beside(row: Pairing) -> str:
+    """Return the projects without a column of their own that a table or guide has a release with."""
+    names = sorted(name for name in row.beside if name not in _PARTNERS)
+    return ", ".join(f"{name} {_pin(row, name)}" for name in names) or _NOTHING
+
+
 def _machine(row: Pairing) -> Iterator[str]:
-    yield _values(row.needed("python"))
+    """Yield the values of the columns about the machine: Python, glibc, SoC and driver."""
+    yield _python(row)
     yield "/".join(dict.fromkeys(row.glibc.values())) or _NOTHING
     wheels = [] if () in row.built else [_values(row.paired_or_needed("soc"))]
     yield ",".join([*wheels, *(["source"] if row.built else [])])
-    yield f">={row.driver}" if row.driver is not None else _NOTHING
+    yield _driver(row)
+
+
+def _python(row: Pairing) -> str:
+    """Return the Python that facts say, or else the first and the last that it has wheels for."""
+    needs = row.paired_or_needed("python")
+    if needs or not row.pythons:
+        return _values(needs)
+    return "-".join(dict.fromkeys((row.pythons[0], row.pythons[-1])))
+
+
+def _driver(row: Pairing) -> str:
+    """Return the driver that a table has a release with, and the oldest that it needs."""
+    drivers = [_values(row.paired_with("hdk"))] if row.paired_with("hdk") else []
+    if row.driver is not None:
+        drivers.append(f">={row.driver}")
+    return ",".join(drivers) or _NOTHING
 
 
 def _values(needs: Iterable[ComponentRequirement]) -> str:
@@ -96,6 +125,7 @@ def pairs_json(rows: Iterable[Pairing], language: Language) -> list[dict[str, An
             "cann": list(map(str, row.canns)),
             "hdk": None if row.driver is None else f">={row.driver}",
             "glibc": row.glibc,
+            "python": list(row.pythons),
             "wheels": list(row.wheels),
             "file": row.file or None,
             "facts": [

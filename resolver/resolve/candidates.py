@@ -301,8 +301,8 @@ class Candidates:
     def _check_facts(self, project: Project) -> None:
         """Raise InputError for a fact that matches no release.
 
-        Facts are about what the shipped indexes have: not about a project that the stack looks up elsewhere, nor about
-        one of which part of the indexes could not be reached.
+        Facts are about what the shipped indexes have, or about a commit that another fact knows. They are not about a
+        project that the stack looks up elsewhere, nor about one of which part of the indexes could not be reached.
         """
         indexes, platform = self.problem.indexes, self.problem.target.platform
         if not project.exists or project.source or project.unreachable or indexes.is_own(project.name, platform):
@@ -310,11 +310,14 @@ class Candidates:
         binding = indexes.binding(project.name, platform)
         if not all(indexes.indexes[name].complete for name in binding.indexes if name in indexes.indexes):
             return
-        for fact in self._facts.get(project.name, ()):
+        of_project = self._facts.get(project.name, ())
+        at_commits = [fact.recipe.version for fact in of_project if isinstance(fact, facts.Sources)]
+        for fact in of_project:
             if isinstance(fact, facts.Sources):
                 continue
             for versions in fact.versions:
-                if not project.mask(versions):
+                is_at_commit = any(versions.contains(version, prereleases=True) for version in at_commits)
+                if not project.mask(versions) and not is_at_commit:
                     raise InputError(
                         f"the fact `{fact.id}` refers to {project.name} {versions}, but there is no such release",
                         where=fact.where,

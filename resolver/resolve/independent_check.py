@@ -84,7 +84,7 @@ class _Check:
         return [need for need in needs if need.name == name and self._reading.applies(need, "")]
 
     def _absences(self) -> Iterator[str]:
-        """What is excluded by the stack; and by facts, if the stack names their project in versions that they cover."""
+        """Yield what the stack excludes, and what facts do about each release that its lines and the target admit."""
         for row in self._problem.stack.absent:
             yield row.package
         for fact in self._problem.facts:
@@ -96,9 +96,22 @@ class _Check:
             else:
                 pages = self._catalog.lookup(fact.package).pages if lines else ()
                 versions = [parsed_version(spelled) for page in pages for spelled in page.releases]
-            admitted = [v for v in versions if all(line.specifier.contains(v, prereleases=True) for line in lines)]
+            asked = [v for v in versions if all(line.specifier.contains(v, prereleases=True) for line in lines)]
+            admitted = [version for version in asked if self._target_admits(fact.package, version)]
             if admitted and all(map(fact.applies_to, admitted)):
                 yield fact.other
+
+    def _target_admits(self, name: str, version: Version) -> bool:
+        """Return whether the target has what facts require of its components for a release of a project."""
+        for fact in self._problem.facts:
+            if not isinstance(fact, facts.Requires) or fact.wheels or not fact.is_about(name, version):
+                continue
+            for need in fact.needs:
+                if isinstance(need, ComponentRequirement):
+                    value = self._problem.target.system.get(need.component)
+                    if value is not None and not need.allows(value):
+                        return False
+        return True
 
     def _source(self, pin: Pin) -> Iterator[str]:
         """A pin that is not from an index must be the source that the stack names, in its known version."""
@@ -281,3 +294,5 @@ class _Check:
                     pass  # see `independent_linkage`
                 case facts.After() | facts.Warns() | facts.Exports() | facts.External() | facts.Optional():
                     pass  # they rule nothing out
+                case facts.Pairs():
+                    pass  # they decide nothing

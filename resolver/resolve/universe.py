@@ -51,7 +51,7 @@ from resolver.resolve.needs import (
     is_built_here,
     requirement_lines,
 )
-from resolver.resolve.project import is_pin
+from resolver.resolve.project import Project, is_pin
 
 # How many of a project's archives without static metadata are opened before older ones are given up.
 _IN_VAIN = 3
@@ -177,8 +177,9 @@ class Universe(Candidates):
     def excluded_projects(self) -> Mapping[NormalizedName, str]:
         """The projects on which requirements do not count, each with a fact's id or the file:line of the stack's row.
 
-        A fact applies if the stack itself names its project, the fact is about every release that those lines admit,
-        and the stack does not require the other project: so this is known before anything is chosen.
+        A fact applies if the stack itself names its project, the fact is about every release that those lines and the
+        target's components admit, and the stack does not require the other project: so this is known before anything
+        is chosen.
         """
         absent = {row.package: row.where for row in self.problem.stack.absent}
         for fact in self.problem.facts:
@@ -186,10 +187,25 @@ class Universe(Candidates):
                 continue
             if edges := [edge for edge in self.roots() if edge.package.base == Package(fact.package)]:
                 project = self.project(fact.package)
-                admitted = [project.versions[at] for at in project.positions(self.demand(*edges).mask)]
+                positions = project.positions(self.demand(*edges).mask)
+                admitted = [project.versions[at] for at in positions if self._runs_on_target(project, at)]
                 if admitted and all(map(fact.applies_to, admitted)):
                     absent.setdefault(fact.other, fact.id)
         return absent
+
+    def _runs_on_target(self, project: Project, position: int) -> bool:
+        """Return whether the components of the target meet what facts require of them for a release.
+
+        What only its wheels require does not count, as it may be built from source.
+        """
+        for fact in project.facts_about(position, facts.Requires):
+            if fact.wheels:
+                continue
+            for need in facts.component_requirements(fact.needs):
+                value = self.problem.target.system.get(need.component)
+                if value is not None and not need.allows(value):
+                    return False
+        return True
 
     # --- what a candidate requires
 

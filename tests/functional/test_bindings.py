@@ -258,6 +258,19 @@ def test_a_fact_may_match_nothing_on_an_index_of_a_stack(workspace: Workspace, i
     assert "there is no such release" in workspace.lock().stderr
 
 
+def test_a_fact_may_be_about_the_version_of_a_commit(workspace: Workspace, index: LoopbackIndex) -> None:
+    """A stack that takes the project from an index is not told that there is no such release."""
+    index.add_wheel("demo", "1.0")
+    commit = f'commit = "{"c0ffee" * 6}cafe"\nversion = "1.1.dev19+g0123"\nrequires = []\nbuild-requires = []\n'
+    known = f'[[sources]]\ngit = "https://git.test/demo"\n{commit}reason = "The branch for CANN 9.0.0."\n'
+    about = row("requires", versions="==1.1.dev19+g0123", needs=["cann in 9.0.0"])
+    workspace.facts("demo", known + about)
+    workspace.stack("demo")
+    workspace.locked()
+    workspace.facts("demo", about)
+    assert "there is no such release" in workspace.lock().stderr
+
+
 # --- where the stack itself tells of an index that does not answer
 
 

@@ -23,7 +23,7 @@ FACTS = (
 )
 TABLE = """\
 vllm-ascend  vllm  torch  CANN         Python  glibc      SoC
-2.0          2.0   2.1    9.1.0        -       2.34/2.28  A2,source
+2.0          2.0   2.1    9.1.0        3.11    2.34/2.28  A2,source
 1.0          1.0   -      8.5.0,8.5.1  <3.12   -          A2
 
 `-`: no fact says. `--sources` names the facts behind each line. glibc: the oldest that the wheels need, for
@@ -174,3 +174,45 @@ def test_a_page_shows_what_is_printed(workspace: Workspace, page: str) -> None:
     command, *lines = text.partition("$ ascend-lock pairs ")[2].partition("\n…")[0].splitlines()
     assert len(lines) == 3
     assert workspace.run("pairs", *command.split(), *SHIPPED).stdout.splitlines()[:3] == lines
+
+
+# What people ask in public, and what upstream's tables and images answer.
+ASKED = [
+    ("cann", "9.2.0", ["hdk in 26.2.rc1", "hdk >= 25.3.rc1", "cann-ops==9.2.0", "cann-nnal==9.2.0"]),
+    ("cann", "8.0.RC1", ["hdk in 24.1.rc1"]),
+    ("cann", "9.1.0 on Atlas 950 SuperPoD", ["hdk in 25.1.rc1", "soc in A5"]),
+    ("vllm-ascend", "0.23.0", ["mooncake-transfer-engine-npu==0.3.11.post1", "cann in 9.1.0"]),
+    ("vllm-ascend", "0.18.0", ["mooncake==0.3.9", "memfabric-hybrid==1.0.8", "memcache-hybrid==1.0.4"]),
+    ("vllm-ascend", "0.18.1.dev19+ga2796db45", ["cann in 9.0.0", "torch-npu==2.9.0.post2", "triton-ascend==3.2.1"]),
+    ("vllm-ascend", "0.7.3", ["mindie-turbo==2.0rc1"]),
+    ("mindspeed", "26.1.0_core_r0.12.1", ["megatron-core==0.12.1", "torch-npu==2.7.1.post8", "python in 3.10"]),
+    ("mindspeed-llm", "26.0.0", ["mindspeed==26.0.0", "triton-ascend==3.2.1", "cann in 9.0.0"]),
+    ("sglang", "0.5.13.post1", ["sgl-kernel-npu==2026.5.1.post3", "memfabric-hybrid==1.0.8", "cann in 9.0.0"]),
+    ("sgl-kernel-npu", "2026.08.21 for CANN 9.1", ["torch-npu==2.10.0.post4", "python in 3.12", "cann in 9.1.0"]),
+    ("triton-ascend", "3.2.2", ["torch==2.7.1", "triton==3.2.0", "cann in 9.1.0"]),
+    ("verl", "0.8.0", ["vllm-ascend==0.18.0", "transferqueue==0.1.7", "megatron-core==0.12.1"]),
+    ("verl", "0.9.0 on A5", ["triton-ascend==3.2.2", "soc in A5"]),
+    ("mindie", "3.0.0", ["cann in 8.5.1"]),
+]
+
+
+@pytest.mark.parametrize(("package", "release", "said"), ASKED)
+def test_shipped_facts_answer_what_people_ask(
+    workspace: Workspace, package: str, release: str, said: list[str]
+) -> None:
+    row = releases(workspace, "--package", package, *SHIPPED)[release]
+    pinned = [f"{name}{pin}" for name, pin in row["projects"].items()]
+    known = {*pinned, *row["needs"], *row["paired"]}
+    assert set(said) <= known
+    assert all(fact["source"] for fact in row["facts"])
+
+
+def test_shipped_wheels_tell_their_pythons(workspace: Workspace) -> None:
+    rows = releases(workspace, "--package", "torch-npu", *SHIPPED)
+    assert rows["2.14.0"]["python"][-1] == "3.14"
+    assert rows["2.5.1"]["python"] == ["3.9", "3.10", "3.11"]
+
+
+def test_a_partner_alone_leads_to_its_pairings(workspace: Workspace) -> None:
+    run = workspace.refused("no fact pairs releases of `mooncake`", "pairs", "--package", "mooncake", *SHIPPED)
+    assert "it is in the pairings of vllm-ascend: ascend-lock pairs --package vllm-ascend" in run.stderr

@@ -53,7 +53,8 @@ class Disguised:
         for fact in self.facts:
             lines = [line for line in map(requirement, asks) if line is not None]
             about = [line.specifier for line in lines if line.name == fact.package]
-            admitted = [v for v in projects[fact.package] if all(s.contains(v, prereleases=True) for s in about)]
+            fitting = [v for v in projects[fact.package] if all(s.contains(v, prereleases=True) for s in about)]
+            admitted = [v for v in fitting if self._is_for_target(fact.package, v)]
             wanted = any(line.name == fact.other for line in lines)
             if about and admitted and not wanted and all(fact.applies_to(Pep440(v)) for v in admitted):
                 gone.add(fact.other)
@@ -71,6 +72,16 @@ class Disguised:
             prereleases=self.world.prereleases,
             system=self.world.system,
         )
+
+    def _is_for_target(self, project: str, version: str) -> bool:
+        """Return whether the target has the components that facts require for a release, other than for its wheels."""
+        system = self.problem().target.system
+        for fact in self.world.facts:
+            if isinstance(fact, facts.Requires) and not fact.wheels and fact.is_about(project, Pep440(version)):
+                for need in facts.component_requirements(fact.needs):
+                    if need.component in system and not need.allows(system[need.component]):
+                        return False
+        return True
 
 
 def _without(lines: tuple[str, ...], gone: set[str]) -> tuple[str, ...]:

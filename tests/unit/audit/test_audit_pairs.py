@@ -9,9 +9,9 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.audit.pairs import Declared, Pairing, pairings, projects_with_pairs
-from resolver.model.fact import Fact, Requires, Strength, Warns
+from resolver.model.fact import Fact, Pairs, Requires, Strength, Warns
 from resolver.model.system import SystemVersion
-from tests.problems import common, need, requires
+from tests.problems import common, need, requires, taken
 
 APP = NormalizedName("app")
 CANNS = [SystemVersion.parse(text) for text in ("8.5.0", "8.5.1", "9.0.0", "9.1.0")]
@@ -21,6 +21,12 @@ def warns(package: str, versions: str, *unless: str) -> Warns:
     """A warning that is needless under each of these conditions."""
     row = {**common(package, versions, "warns"), "id": f"{package}-unless-{'-'.join(unless)}"}
     return Warns(**row, text="t", unless=tuple(map(need, unless)))
+
+
+def pairs(package: str, versions: str, *others: str, release: str = "") -> Pairs:
+    """Return what a table has together with a release."""
+    row = {**common(package, versions, "pairs"), "id": f"{package}-{release}-{versions}"}
+    return Pairs(**row, release=release, others=tuple(map(need, others)))
 
 
 def paired(*facts: Fact, declared: Declared | None = None) -> list[Pairing]:
@@ -92,3 +98,48 @@ def test_the_driver_is_the_newest_that_the_release_and_its_canns_require(cann: s
     (row,) = paired(requires("app", "==1.0", f"cann in {cann}", f"torch-npu=={npu}"), own, *of_cann)
     assert str(row.driver) == driver
     assert own in row.facts
+
+
+def test_pairs_follow_versions_by_name() -> None:
+    rows = paired(
+        pairs("app", "", "lib==9", release="r0.9"),
+        pairs("app", "", "lib==10", release="r0.10"),
+        pairs("app", "==1.0", "lib==1", "cann in 9.1.0", "python in 3.10"),
+        requires("app", "==1.0", "other==2"),
+    )
+    assert [str(row.release) for row in rows] == ["1.0", "r0.10", "r0.9"]
+    assert {name: str(pin) for name, pin in rows[0].projects.items()} == {"lib": "==1", "other": "==2"}
+    assert rows[0].beside == ("lib",)
+    assert texts(rows[0].paired) == ["cann in 9.1.0", "python in 3.10"]
+    assert [row.goes_with(CANNS[-1]) for row in rows] == [True, False, False]
+    assert [{name: str(pin) for name, pin in row.projects.items()} for row in rows[1:]] == [
+        {"lib": "==10"},
+        {"lib": "==9"},
+    ]
+
+
+def test_pairs_yield_to_what_is_required() -> None:
+    """A table that a wheel contradicts is shown as the wheel has it."""
+    table = pairs("app", "==1.0", "lib==1")
+    (row,) = paired(table, declared=Declared(file="app.whl", pins=(requires("x", "==1", "lib==2").needs[0],)))
+    assert str(row.projects[NormalizedName("lib")]) == "==2"
+
+
+def test_pairs_take_the_pins_of_a_commit() -> None:
+    _, source = taken("app", "1.0.dev5", "lib==3", "numpy>=1")
+    (row,) = paired(source.fact, requires("app", "==1.0.dev5", "cann in 9.0.0"))
+    assert {name: str(pin) for name, pin in row.projects.items()} == {"lib": "==3"}
+    assert row.built == ((),)
+
+
+def test_pythons_are_those_of_wheels() -> None:
+    wheels = [
+        f"app-1.0-cp{minor}-cp{minor}-manylinux_2_28_{arch}.whl"
+        for minor in (310, 39)
+        for arch in ("x86_64", "aarch64")
+    ]
+    (row,) = paired(
+        pairs("app", "==1.0", "lib==1"),
+        declared=Declared(file="", pins=(), wheels=(*wheels, "app-1.0-py3-none-any.whl")),
+    )
+    assert row.pythons == ("3.9", "3.10")

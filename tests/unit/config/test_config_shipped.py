@@ -39,7 +39,7 @@ def warned(line: str, pages: DataCatalog, **system: str) -> set[str]:
     [
         ("8.5.0", "2.8.0.post2"),  # its pair
         ("9.0.0", "2.8.0.post4"),  # its pair
-        ("9.1.0", "2.8.0.post4"),  # of no pair, and accepted; no table has .post5
+        ("9.1.0", "2.8.0.post4"),  # of no pair, and accepted; .post5 is in no table
         ("8.3.RC1", "2.8.0"),
     ],
 )
@@ -49,21 +49,38 @@ def test_of_the_posts_of_a_torch_npu_the_one_paired_with_the_cann_comes_first(ca
     assert [pins(one, catalog(torch_npu=releases))["torch-npu"] for one in asked] == [taken, taken]
     pinned = problem("torch-npu==2.8.0.post5", target=target(cann=cann), facts=SHIPPED)
     assert pins(pinned, catalog(torch_npu=releases))["torch-npu"] == "2.8.0.post5"
-    assert "torch-npu-not-in-the-table" in warned("torch-npu==2.8.0.post5", catalog(torch_npu=releases), cann=cann)
+    unlisted = "torch-npu-26.0.1-not-in-the-table"
+    assert unlisted in warned("torch-npu==2.8.0.post5", catalog(torch_npu=releases), cann=cann)
 
 
 @pytest.mark.parametrize(
     ("cann", "too_old", "enough"),
-    [("9.1.0", "25.0.rc1.1", "25.2.0"), ("9.0.0", "24.1.0", "25.0.rc1.1"), ("8.5.0", "24.1.0", "25.0.rc1.1")],
+    [
+        ("9.2.0", "25.2.1", "25.3.rc1"),
+        ("9.1.0", "25.0.rc1.1", "25.2.0"),
+        ("9.0.0", "24.1.0", "25.0.rc1.1"),
+        ("8.5.0", "24.1.0", "25.0.rc1.1"),
+    ],
 )
 def test_the_driver_of_a_cann_is_told_where_no_target_promises_it(cann: str, too_old: str, enough: str) -> None:
     pages = catalog(torch_npu=["2.9.0.post2"])
     told = f"torch-npu-hdk-of-cann-{cann[:3]}"
-    assert told in warned("torch-npu", pages, cann=cann)
-    assert told in warned("torch-npu", pages, cann=cann, hdk=too_old)
-    assert told not in warned("torch-npu", pages, cann=cann, hdk=enough)
+    assert told in warned("torch-npu", pages, cann=cann, soc="A2")
+    assert told in warned("torch-npu", pages, cann=cann, soc="A2", hdk=too_old)
+    assert told not in warned("torch-npu", pages, cann=cann, soc="A2", hdk=enough)
     others = {one.id for one in SHIPPED if one.id.startswith("torch-npu-hdk-of-cann-")} - {told}
-    assert not others & warned("torch-npu", pages, cann=cann)
+    assert not others & warned("torch-npu", pages, cann=cann, soc="A2")
+
+
+def test_a5_drivers_are_counted_apart() -> None:
+    """The driver that Huawei pairs on an Atlas 950 SuperPoD has an older number than A2 needs."""
+    pages = catalog(torch_npu=["2.10.0.post4"])
+    paired = warned("torch-npu", pages, cann="9.1.0", soc="A5", hdk="25.1.rc1")
+    assert not {name for name in paired if "hdk" in name}
+    older = warned("torch-npu", pages, cann="9.1.0", soc="A5", hdk="25.0.rc1")
+    assert {name for name in older if "hdk" in name} == {"torch-npu-hdk-of-cann-9.1-on-a5"}
+    elsewhere = warned("torch-npu", pages, cann="9.1.0", soc="A2", hdk="25.1.rc1")
+    assert {name for name in elsewhere if "hdk" in name} == {"torch-npu-hdk-of-cann-9.1"}
 
 
 def test_they_have_their_evidence_and_form_no_cycles() -> None:

@@ -92,6 +92,30 @@ def test_elsewhere_the_two_exclude_each_other_and_the_conflict_says_why() -> Non
         assert [line.partition(" @ ")[0] for line in lines[:2]] == [f"the stack asks for {ask}" for ask in requirements]
 
 
+def test_absent_counts_releases_for_the_target_alone() -> None:
+    """Releases for another CANN need triton; those for this one have it left out, though no line names a version."""
+    rows = "xgrammar 1: triton", "triton 3", "triton-ascend 3.2", "triton-ascend 3.3: triton"
+    older, newer = "vllm-ascend 0.18: triton-ascend==3.2, xgrammar", "vllm-ascend 0.23: triton-ascend==3.3, xgrammar"
+    catalog = DataCatalog().serve(*rows, older, newer)
+    stated = [
+        absent("triton-ascend", "<=3.2", "triton"),
+        absent("vllm-ascend", "<=0.18", "triton"),
+        requires("vllm-ascend", "==0.18", "cann in 8.5.1"),
+        requires("vllm-ascend", "==0.23", "cann in 9.1.0"),
+    ]
+    before = problem("vllm-ascend", target=target(cann="8.5.1"), facts=stated)
+    found = solved(before, catalog)
+    assert [pin.name for pin in found.pins] == ["triton-ascend", "vllm-ascend", "xgrammar"]
+    assert [(row.package, row.dropped, row.fact) for row in found.overrides] == [
+        ("xgrammar", "triton", "vllm-ascend-absent")
+    ]
+    assert check(before, found, catalog) == []
+    after = problem("vllm-ascend", target=target(cann="9.1.0"), facts=stated)
+    assert pins(after, catalog) == {"triton": "3", "triton-ascend": "3.3", "vllm-ascend": "0.23", "xgrammar": "1"}
+    anywhere = problem("vllm-ascend<0.20", target=target(), facts=stated)
+    assert "triton" not in pins(anywhere, catalog)
+
+
 def test_the_check_knows_a_pin_that_is_not_what_the_stack_names() -> None:
     catalog = DataCatalog({"numpy": {"1": []}})
     line, source = taken("verl", "0.6", "numpy")
