@@ -65,7 +65,7 @@ def solved_grid() -> Matrix:
             answer("serve", "0.19.0rc1", "8.5.1", "A3", CellOutcome.LOCKS),
             answer("serve", "0.18.0", "8.5.1", "A3", CellOutcome.LOCKS),
             *(answer("serve", "0.17.0", cann, "A3", CellOutcome.LOCKS) for cann in OLD_CANNS),
-            answer("trl", "0.19.0", "8.5.1", "A2", CellOutcome.LOCKS),
+            answer("trl", "0.19.0", "8.5.1", "A2", CellOutcome.LOCKS, unpaired=("vllm-ascend 0.19.0, trl 0.28.0",)),
             answer(
                 "trl", "0.19.0", "9.0.0", "A3", CellOutcome.EXPECTED, pins=PINS, unhashed=("base-1.0-py3-none-any.whl",)
             ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Final, TypeGuard
 
@@ -215,6 +215,31 @@ def _at_commits(project: NormalizedName, release: Version | str, facts: Iterable
     """Return what is known of commits of a project that call themselves a release."""
     of_project = (fact for fact in facts if isinstance(fact, Sources) and fact.package == project)
     return [fact for fact in of_project if fact.recipe.version == release]
+
+
+def unpaired(
+    pins: Mapping[NormalizedName, Version], projects: Sequence[NormalizedName], facts: Sequence[Fact]
+) -> list[tuple[NormalizedName, NormalizedName]]:
+    """Return the pairs of pinned projects that tables speak of, but not at these versions.
+
+    `projects` are those to compare. Tables speak of two projects if any fact pairs a release of one with a pin of the
+    other; the two are paired at their versions if such a fact is about them.
+    """
+    spoken: set[tuple[NormalizedName, NormalizedName]] = set()
+    paired: set[tuple[NormalizedName, NormalizedName]] = set()
+    compared = [name for name in dict.fromkeys(projects) if name in pins]
+    for fact in facts:
+        if fact.package not in compared or not _is_pairing(fact):
+            continue
+        for need in _pins(fact):
+            if need.name not in compared or need.name == fact.package:
+                continue
+            first, second = sorted((fact.package, need.name), key=compared.index)
+            spoken.add((first, second))
+            if fact.applies_to(pins[fact.package]) and need.specifier.contains(pins[need.name], prereleases=True):
+                paired.add((first, second))
+    pairs = combinations(compared, 2)
+    return [pair for pair in pairs if pair in spoken and pair not in paired]
 
 
 def _is_pairing(fact: Fact) -> bool:

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
@@ -16,8 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from resolver import files
+from resolver.audit.pairs import unpaired
 from resolver.cli.answers import expected_pins, lock_or_refutation, statements_text
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Progress
@@ -177,7 +180,14 @@ class CellSolver:
         names = () if practices == "all" else practices
         if values["outcome"] not in LOCKED:
             values["pairing"] = self.grid.pairing(cell)
+        if "pins" in values:
+            values["unpaired"] = self._unpaired(cell, values["pins"])
         return Answer(cell=cell, practices=names, stack=self.grid.stack(cell, practices), **values)
+
+    def _unpaired(self, cell: Cell, pins: Mapping[str, str]) -> tuple[str, ...]:
+        versions = {canonicalize_name(name): Version(version) for name, version in pins.items()}
+        pairs = unpaired(versions, self.grid.projects(cell), self.grid.problem.facts)
+        return tuple(f"{first} {versions[first]}, {second} {versions[second]}" for first, second in pairs)
 
     def _unsolvable(self, cell: Cell, practices: Practices, refutation: Refutation) -> Answer:
         why, awaited = reason_of(refutation, Clock(_SECONDS))

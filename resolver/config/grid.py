@@ -12,13 +12,14 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from resolver.config.compile import compile_problems
+from resolver.config.decode import parse_need
 from resolver.config.load import Document, Inputs, load, load_with, read, read_text, with_stack
 from resolver.config.schema import GridFile, StackFile
 from resolver.errors import InputError
 from resolver.files import digest
 from resolver.model.fact import Requires, Sources, component_requirements
 from resolver.model.matrix import Cell, Practices, Use, stack_text
-from resolver.model.problem import PolicyOptions, Problem
+from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.model.requirement import ComponentRequirement, Requirement, Value, parse_value
 
 NAME = "matrix"  # of the stack that stands for a grid, and of its snapshot
@@ -77,6 +78,15 @@ class Grid(msgspec.Struct, frozen=True):
             return next(problem for problem in problems if _machine(problem) == cell.machine[1:])
         inputs = with_stack(self.inputs, read_text(self.stack(cell, practices), StackFile, "grid.toml"))
         return compile_problems(inputs, options=options)[0]
+
+    def projects(self, cell: Cell) -> tuple[NormalizedName, ...]:
+        """Return the projects that a cell's lines name, its own first."""
+        if cell.use in self.shipped:
+            needs = [root.need for root in self.problem_of(cell, (), NO_OPTIONS).stack.requirements]
+        else:
+            needs = [parse_need(line) for line in self.use(cell).requires]
+        names = [need.name for need in needs if isinstance(need, Requirement)]
+        return tuple(dict.fromkeys([canonicalize_name(cell.package), *names]))
 
     def pairing(self, cell: Cell) -> tuple[str, ...]:
         """Return what facts say that a cell's release goes with, as they write it."""

@@ -119,6 +119,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     pins: dict[str, str] = {}
     unhashed: tuple[str, ...] = ()
     pairing: tuple[str, ...] = ()
+    # of what locks, the releases that the vendor's tables do not have together although they have others of the two
+    unpaired: tuple[str, ...] = ()
     warnings: tuple[Message, ...] = ()
     reason: Message | None = None
     cause: str = ""

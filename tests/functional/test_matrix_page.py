@@ -123,6 +123,13 @@ def test_what_locks_where_an_index_answers_is_told_with_its_versions(page: Brows
     assert page.texts("#grid td") == ["(✓)"]
 
 
+def test_what_no_table_pairs_has_a_mark_and_says_so(page: Browser) -> None:
+    choose(page, "use", "trl")
+    assert "✓†" in page.texts("#grid td")
+    assert any("vllm-ascend 0.19.0, trl 0.28.0" in told for told in page.texts("#answer p"))
+    assert page.texts("#legend li")[-2] == "† not paired by the vendor 1"
+
+
 def test_a_cell_moves_the_choices_to_its_machine(page: Browser) -> None:
     page.click("#grid button[aria-label^='0.17.0']")
     page.press(ESCAPE)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.audit.pairs import Declared, Pairing, pairings, projects_with_pairs
+from resolver.audit.pairs import Declared, Pairing, pairings, projects_with_pairs, unpaired
 from resolver.model.fact import Fact, Pairs, Requires, Strength, Warns
 from resolver.model.system import SystemVersion
 from tests.problems import common, need, requires, taken
@@ -143,3 +143,21 @@ def test_pythons_are_those_of_wheels() -> None:
         declared=Declared(file="", pins=(), wheels=(*wheels, "app-1.0-py3-none-any.whl")),
     )
     assert row.pythons == ("3.9", "3.10")
+
+
+PINNED = {NormalizedName(name): Version(version) for name, version in (("app", "1.0"), ("lib", "2.0"), ("other", "1"))}
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ((pairs("app", "==1.0", "lib==2.0"),), []),
+        ((pairs("app", "==1.0", "lib==3.0"),), [("app", "lib")]),
+        ((pairs("app", "==0.9", "lib==2.0"),), [("app", "lib")]),
+        ((pairs("lib", "==2.0", "app==1.0"), pairs("app", "==0.9", "lib==1.0")), []),
+        ((requires("app", "==1.0", "cann in 8.5.0"),), []),
+    ],
+    ids=["paired", "other-partner", "other-release", "by-the-partner", "not-spoken-of"],
+)
+def test_unpaired_is_what_tables_have_otherwise(facts: Sequence[Fact], expected: list[tuple[str, str]]) -> None:
+    assert unpaired(PINNED, list(map(NormalizedName, ("app", "lib", "other"))), facts) == expected
