@@ -13,13 +13,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from resolver.config.grid import load_grid
 from resolver.files import json_text
+from resolver.lock import file as lock_file
+from resolver.model.lock import Lock
+from resolver.model.matrix import CellOutcome
 from resolver.report.matrix import read_matrix
 from tests import matrix_page
 from tests.functional.terminals import require_fit
-from tests.functional.workspace import COMMAND, NOBODY_THERE, UNREACHABLE, Content, Workspace, row, wait_until
+from tests.functional.workspace import (
+    COMMAND,
+    NOBODY_THERE,
+    REPOSITORY,
+    UNREACHABLE,
+    Content,
+    Workspace,
+    row,
+    wait_until,
+)
 
 GRID = """\
 package = "plugin"
@@ -222,6 +236,26 @@ def test_the_committed_matrix_rests_on_the_facts_of_today() -> None:
     """It is made by `make matrix`, which a change of a fact calls for."""
     matrices = matrix_page.DATA.parent
     assert read_matrix(matrix_page.DATA).inputs == load_grid(matrices / "grid.toml", matrices).digest
+
+
+def shipped_locks() -> list[Lock]:
+    locks = [lock_file.read(path.parent) for path in sorted((REPOSITORY / "locks").glob("*/*/lock.toml"))]
+    return [lock for lock in locks if lock is not None]
+
+
+@pytest.mark.parametrize("lock", shipped_locks(), ids=lambda lock: f"{lock.stack}-{lock.target.name}")
+def test_no_cell_contradicts_a_shipped_lock(lock: Lock) -> None:
+    matrix = read_matrix(matrix_page.DATA)
+    pins = {pin.name: pin.version for pin in lock.pin}
+    target = lock.target
+    for answer in matrix.answers:
+        cell = answer.cell
+        use = next(use for use in matrix.uses if use.name == cell.use)
+        wanted = [canonicalize_name(Requirement(line).name) for line in use.requires]
+        has_all = pins.get(canonicalize_name(cell.package)) == cell.release and pins.keys() >= set(wanted)
+        machine = (cell.platform, cell.python, cell.cann, cell.soc)
+        if has_all and machine == (target.platform, target.python_line, target.system["cann"], target.system["soc"]):
+            assert answer.outcome is not CellOutcome.CONFLICT, cell.name
 
 
 def test_the_committed_page_shows_the_committed_matrix() -> None:
