@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from resolver import files, toml
 from resolver.config.decode import decode
 from resolver.config.lines import TomlText
-from resolver.config.schema import FactFile, ImagesFile, IndexesFile, StackFile, SystemsFile
+from resolver.config.schema import FactFile, ImagesFile, IndexesFile, StackFile, SystemsFile, VariantsFile
 from resolver.errors import InputError, did_you_mean, without_users
 from resolver.model import text as texts
 from resolver.model.target import Image
@@ -121,6 +121,7 @@ class Inputs(msgspec.Struct, frozen=True):
     systems: Document[SystemsFile] | None
     spare: tuple[Document[FactFile], ...] = ()
     readings: str = ""
+    variants: Document[VariantsFile] | None = None
 
 
 def load(stack: str, matrices: Path) -> Inputs:
@@ -152,6 +153,7 @@ def load_with(document: Document[StackFile], matrices: Path) -> Inputs:
         load_systems(matrices),
         tuple(_read(path, FactFile, matrices) for path in spare),
         _digest(readings_folder(matrices), linkage_folder(matrices)),
+        _read_optional("variants.toml", VariantsFile, matrices),
     )
 
 

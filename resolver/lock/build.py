@@ -257,11 +257,11 @@ def _is_used(fact: facts.Fact, resolution: Resolution) -> bool:
         case facts.After():
             return any(map(resolution.pin, fact.others))
         case facts.Warns():
-            concerns = fact.counts_for(release.file) and (not fact.extra or fact.extra in pin.extras)
+            concerns = fact.counts_for(release) and (not fact.extra or fact.extra in pin.extras)
             so = concerns and all(_is_met(need, resolution) for need in fact.together_with)
             return so and not any(_is_met(need, resolution) for need in fact.unless)
         case facts.Requires():
-            return fact.counts_for(release.file)
+            return fact.counts_for(release)
         case facts.Constrains():
             return any(resolution.pin(bound.name) is not None for bound in fact.bounds)
         case facts.Metadata() | facts.Builds():

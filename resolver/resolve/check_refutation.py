@@ -156,7 +156,7 @@ class _Check:
         if ground.source is NeedSource.LINKAGE:
             return text.requirement(ground.text)
         for fact in about:
-            if isinstance(fact, facts.Requires) and not fact.counts_for(release.file):
+            if isinstance(fact, facts.Requires) and not fact.counts_for(release):
                 continue
             for need in (*facts.needs_of(fact), *facts.bounds_of(fact)):
                 if str(need) == ground.text and self._holds(need):
