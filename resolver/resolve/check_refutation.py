@@ -275,6 +275,9 @@ class _Check:
                 requires_python = self._catalog.metadata(release.file).requires_python
                 if any(self._reading.python_faults(release.file, requires_python)):
                     return True
+                table = self._reading.table(claimed.project, claimed.version, release.index)
+                if any(self._reading.own_faults(release.file, table)):
+                    return True
             lines = self._reading.lines_for(claimed.project, release, claimed.extra)
             lines += self._reading.build_lines(claimed.project, release)
             return any(self._is_refused(claimed, line) for line in lines)

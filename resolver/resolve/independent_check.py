@@ -227,9 +227,7 @@ class _Check:
         if not self._reading.is_fit(file, table):
             yield f"{file.filename} is a variant that is not for the target"
         with contextlib.suppress(UnusableFile):  # reported with its requirements
-            own = self._catalog.metadata(file).own_variant
-            if own is not None and own != table.variants.get(label, {}):
-                yield f"{file.filename} has other properties than its index says"
+            yield from self._reading.own_faults(file, table)
 
     def _builds(self, pin: Pin) -> list[facts.Builds]:
         return self._reading.builds(pin.name, pin.version, pin.release.file, pin.release.index)

@@ -179,6 +179,13 @@ class IndependentReading:
             return _UNFIT
         return behind, place, best
 
+    def own_faults(self, file: File, table: VariantTable) -> Iterator[str]:
+        """Yield that a variant wheel itself has other properties than its index says. Raises UnusableFile."""
+        _, label = split_label(file.filename)
+        own = self.catalog.metadata(file).own_variant if label else None
+        if own is not None and own != table.variants.get(label, {}):
+            yield f"{file.filename} has other properties than its index says"
+
     def is_fit(self, file: File, table: VariantTable) -> bool:
         """Return whether the target can use a wheel."""
         return self.rank(file, table) != _UNFIT
