@@ -222,7 +222,12 @@ def _variant_files(
     releases: Mapping[str, Sequence[File]], tables: Iterable[FileRow], project: NormalizedName, base: str
 ) -> dict[str, File | None]:
     """Return the list of variants of each release that has variant wheels; None for one without a list."""
-    labelled = {version: None for version, files in releases.items() if any(label_of(file.filename) for file in files)}
+    labelled = {
+        version: None
+        for version, files in releases.items()
+        # a plain wheel without a build tag has four hyphens: few names are taken apart
+        if any(file.filename.count("-") > 4 and label_of(file.filename) for file in files)
+    }
     if not labelled:
         return {}
     by_version = {text.version(version): version for version in labelled}
