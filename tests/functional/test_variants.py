@@ -1,4 +1,4 @@
-"""Wheel variants (PEP 825): chosen for the target's SoC, locked, installed by pip, which does not know them, verified."""
+"""Wheel variants (PEP 825): chosen for the SoC, locked, installed by a pip that does not know them, verified."""
 
 from __future__ import annotations
 
@@ -148,6 +148,30 @@ def test_variants_of_another_index_are_taken_as_bound(workspace: Workspace, inde
     assert files(workspace) == ["vllm_ascend-0.23.0-py3-none-any.whl"]
     workspace.locked_stack("vllm-ascend<0.23", target=target("A3"))
     assert files(workspace) == ["vllm_ascend-0.22.0-py3-none-any.whl"]
+
+
+@pytest.mark.parametrize(("soc", "label"), [("A3", "a3"), ("A5", "950"), ("310P", "310p")])
+def test_shipped_facts_admit_variants_for_other_socs(
+    workspace: Workspace, index: LoopbackIndex, soc: str, label: str
+) -> None:
+    """The wheels on PyPI are for A2, and facts build 0.23.0 from its archive for others: a variant needs neither."""
+    shutil.copy(REPOSITORY / "matrices" / "facts" / "vllm-ascend.toml", workspace.matrices / "facts")
+    workspace.serve("vllm-ascend 0.23.0", "vllm 0.23.0")
+    serve(index, "vllm-ascend", "0.23.0", "910b", label, served_by="variant")
+    workspace.indexes(f"""
+        [[index]]
+        name = "pypi"
+        complete = false
+        [[index]]
+        name = "huawei-variant"
+        url = "{index.url_of("variant")}"
+        [[binding]]
+        packages = ["vllm-ascend"]
+        indexes = ["huawei-variant", "pypi"]
+        take = "all"
+    """)
+    workspace.locked_stack("vllm-ascend==0.23.0", target=target(soc) + 'cann = "9.1.0"\n')
+    assert files(workspace) == [f"vllm_ascend-0.23.0-py3-none-any-{label}.whl"]
 
 
 # --- what is asked of the index
