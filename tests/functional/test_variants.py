@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from resolver.config.load import load_systems
+from tests.builders import build_wheel
 from tests.functional.machine import execute, install
 from tests.functional.workspace import HERE, REPOSITORY, Workspace, row
 from tests.loopback import LoopbackIndex, altered, status
@@ -304,6 +306,48 @@ def test_variants_lock_from_a_snapshot(workspace: Workspace, index: LoopbackInde
     assert files(workspace) == ["vllm_ascend-0.23.0-py3-none-any-a3.whl"]
 
 
+def test_variants_without_any_hash_on_the_page(workspace: Workspace, index: LoopbackIndex) -> None:
+    """A page that a web server makes of a folder: what is locked is downloaded and hashed."""
+    made = serve(index, "vllm-ascend", "0.23.0", "910b", "a3", hashed=False)
+    for built in made.values():
+        index.add_file("vllm-ascend", built.filename, built.content, sha256=False)
+    workspace.locked_stack("vllm-ascend", target=target("A3"))
+    (pin,) = workspace.content()["pin"]
+    assert pin["file"] == [{"name": made["a3"].filename, "sha256": made["a3"].sha256}]
+
+
+def test_wheel_with_markers_about_variants_is_not_taken(workspace: Workspace, index: LoopbackIndex) -> None:
+    """`packaging` does not know them, so what the wheel requires is not known."""
+    line = 'base ; "ascend :: npu_type :: a3" in variant_properties'
+    wheel = variant(build_wheel("vllm-ascend", "0.23.0", requires=[line]), "a3", for_soc("a3"))
+    rows = table([wheel])
+    for built in (wheel, rows):
+        index.add_file("vllm-ascend", built.filename, built.content)
+    workspace.stack("vllm-ascend", target=target("A3"))
+    assert workspace.lock().status == 1
+    assert "variant_properties" in workspace.read("conflict.md")
+
+
+def test_list_at_an_address_that_must_not_be_asked(workspace: Workspace, index: LoopbackIndex) -> None:
+    workspace.serve("vllm-ascend 0.23.0")
+    serve(index, "vllm-ascend", "0.23.0", "a3")
+    change = altered(lambda body: re.sub(rb'"[^"]*-variants.json"', b'"http://169.254.169.254/variants.json"', body))
+    index.fault("/simple/*", change)
+    workspace.locked_stack("vllm-ascend", target=target("A3"))
+    assert requested(index, "variants.json") == 0
+
+
+def test_page_of_many_releases_with_variants_is_bounded(workspace: Workspace, index: LoopbackIndex) -> None:
+    workspace.serve("vllm-ascend 1.0")
+    content = table([variant(build_wheel("vllm-ascend", "1.0"), "a3", for_soc("a3"))]).content
+    for number in range(130):
+        index.add_file("vllm-ascend", f"vllm_ascend-0.{number}-py3-none-any-a3.whl", b"")
+        index.add_file("vllm-ascend", f"vllm_ascend-0.{number}-variants.json", content + b" " * number)
+    workspace.locked_stack("vllm-ascend", target=target("A3"))
+    assert requested(index, "-variants.json") == 100
+    assert workspace.pins() == {"vllm-ascend": "1.0"}
+
+
 # --- installing
 
 
@@ -402,6 +446,32 @@ def test_pylock_says_that_it_leaves_out_a_variant(locked: Workspace) -> None:
     assert "installers refuse the name of a wheel variant" in run.stdout
     assert 'name = "base"' in run.stdout
     assert "pylock.toml leaves out vllm-ascend 0.23.0" in run.stderr
+
+
+def test_scripts_with_variants_are_clean(locked: Workspace, python: Path) -> None:
+    shellcheck = [str(Path(sys.executable).with_name("shellcheck")), "--exclude=SC2016"]
+    assert execute(locked, [*shellcheck, str(locked.folder() / "install.sh")]).stdout == ""
+    run = install(locked, python, "--skip-system-checks", "--dry-run")
+    assert run.status == 0, run.stderr
+    assert "vllm_ascend-0.23.0-py3-none-any-a3.whl" in run.stdout
+    assert not list((python.parent.parent / "lib").glob("*/site-packages/vllm_ascend*"))
+
+
+def test_exports_know_variants(locked: Workspace) -> None:
+    name = "vllm_ascend-0.23.0-py3-none-any-a3.whl"
+    sbom = locked.run("export", "demo", "--format", "sbom")
+    assert (sbom.status, name in sbom.stdout) == (0, True)
+    image = ("--base-image", "quay.io/ascend/cann:x")
+    container = locked.run("export", "demo", "--format", "containerfile", *image)
+    assert (container.status, "install.sh" in container.stdout) == (0, True)
+
+
+def test_check_finds_a_variant_that_is_gone(locked: Workspace, index: LoopbackIndex) -> None:
+    assert locked.run("check", "demo", "--upstream").status == 0
+    index.remove("vllm-ascend", "vllm_ascend-0.23.0-py3-none-any-a3.whl")
+    run = locked.run("check", "demo", "--upstream")
+    assert run.status == 5
+    assert "vllm_ascend-0.23.0-py3-none-any-a3.whl" in run.stdout + run.stderr
 
 
 @pytest.mark.parametrize(
