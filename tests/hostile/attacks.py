@@ -603,7 +603,7 @@ def variant(label: str, namespace: str = "ascend", value: str = "a3") -> bytes:
 
 
 VARIANTS = [
-    Attack("a list of variants of 2 MiB", variants(body(bytes(2 * MIB)))),
+    Attack("a list of variants of 65 KiB", variants(body(bytes(65 << 10)))),
     Attack("a list of variants that unpacks to 1 GiB", variants(body(bomb(1024), **{"Content-Encoding": "gzip"}))),
     Attack("a list of variants of 300,000 levels", variants(body(b'{"variants":' + b'{"a":' * 300_000))),
     Attack(

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from resolver import files as disk
 from resolver.errors import IndexFailure
-from resolver.index.net.client import IDENTITY_ENCODING, Client, conditions
+from resolver.index.net.client import IDENTITY_ENCODING, Client, TooLongAnswer, conditions
 from resolver.index.net.downloads import PartialFile, Transfer, altered, check_status, content_range
 from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.archive import (
@@ -215,15 +215,10 @@ class RemoteFiles:
             if response.status_code in (404, 410):
                 return None
             check_status(response.status_code, table)
-            taken = bytearray()
-
-            def take(piece: bytes) -> None:
-                taken.extend(piece)
-                if len(taken) > TABLE_LIMIT:
-                    raise UnusableFile(f"{table.filename} is longer than {TABLE_LIMIT >> 20} MiB")
-
-            await self._client.stream_body(response, take)
-            return bytes(taken)
+            try:
+                return await self._client.body(response, TABLE_LIMIT)
+            except TooLongAnswer:
+                raise UnusableFile(f"{table.filename} is longer than {TABLE_LIMIT >> 10} KiB") from None
 
         content = await self._client.request(table.url, consume, headers={})
         if content is None:

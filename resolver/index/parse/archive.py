@@ -187,7 +187,7 @@ def wheel_variant(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
     """`variant.json` of a variant wheel (PEP 825). Raises UnusableFile, and MissingSpanError of a RangeFile."""
     content = _dist_info_member(file, release, MEMBER, TABLE_LIMIT)
     if content is None:
-        raise UnusableFile(f"{MEMBER} of {release.filename} is larger than {TABLE_LIMIT >> 20} MiB")
+        raise UnusableFile(f"{MEMBER} of {release.filename} is larger than {TABLE_LIMIT >> 10} KiB")
     return content
 
 

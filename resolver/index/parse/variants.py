@@ -20,8 +20,8 @@ VARIANTS_ENDING: Final = "-variants.json"
 MEMBER: Final = "variant.json"
 """The name of the file in the .dist-info folder of a wheel."""
 
-TABLE_LIMIT: Final = 1 << 20
-"""Bytes of a table; those of real releases have a few thousand."""
+TABLE_LIMIT: Final = 64 << 10
+"""Bytes of a list; those of real releases have less than a thousand."""
 
 _MOST_LABELS: Final = 1_000
 _MOST_FEATURES: Final = 100

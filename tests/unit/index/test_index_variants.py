@@ -88,8 +88,8 @@ def test_versions_of_the_format(version: str) -> None:
         (b'{"variants": {"null": {"b": {"c": ["d"]}}}}', "`null` stands for no properties"),
         (b'{"variants": {}, "default-priorities": {"namespace": ["x y"]}}', "`x y` is no namespace"),
         (b'{"variants": {}, "$schema": "https://x.invalid/v2.0.json"}', "has version 2 of the format"),
-        (b" " * (1 << 20) + b"{}", "has more than 1048576 bytes"),
-        (b"[" * 100_000, "is no list of variants"),
+        (b" " * (64 << 10) + b"{}", "has more than 65536 bytes"),
+        (b"[" * 60_000, "is no list of variants"),
     ],
     ids=range(9),
 )
