@@ -20,10 +20,15 @@ NAMESPACES = ("n1", "n2")
 FEATURES = tuple(f"{namespace} :: {feature}" for namespace in NAMESPACES for feature in ("f1", "f2"))
 VALUES = ("v1", "v2", "v3")
 
-_properties = st.dictionaries(st.sampled_from(FEATURES), st.sets(st.sampled_from(VALUES), min_size=1).map(sorted))
-_variants = st.lists(_properties.filter(bool), max_size=8, unique_by=str)
-_has = st.dictionaries(
-    st.sampled_from(FEATURES), st.lists(st.sampled_from(VALUES), unique=True, min_size=1), max_size=4
+_properties = st.dictionaries(
+    st.sampled_from(FEATURES), st.sets(st.sampled_from(VALUES), min_size=1).map(sorted), min_size=1
+)
+_variants = st.lists(_properties, min_size=2, max_size=12, unique_by=lambda row: str(sorted(row.items())))
+# Most values are had, so that many variants fit, and some are the beginning of others.
+_has = st.permutations(FEATURES).flatmap(
+    lambda names: st.fixed_dictionaries(
+        {name: st.lists(st.sampled_from(VALUES), unique=True, min_size=2) for name in names[1:]}
+    )
 )
 
 
