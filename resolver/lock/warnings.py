@@ -233,7 +233,7 @@ def notes(problem: Problem) -> Iterator[Message]:
 
 
 def variants(pins: Sequence[LockedPin]) -> Iterator[Message]:
-    """Notes on pins whose wheel is a variant, which only install.sh can install."""
+    """Yield notes on pins whose wheel is a variant, which only install.sh can install."""
     for pin in pins:
         if pin.variant is not None:
             properties = pin.variant.properties or (pin.variant.label,)

@@ -177,7 +177,7 @@ class Builds(_Common, frozen=True, kw_only=True):
     build_add: tuple[Requirement, ...] = ()
 
     def is_spared_by(self, variant: Variant | None) -> bool:
-        """Whether a release need not be built, as a variant (PEP 825) of it is for the machines that the fact is for.
+        """Return whether a release need not be built, as a variant (PEP 825) of it is for the machines of the fact.
 
         Such a build is only for targets with certain components, since the plain wheels are for others.
         """

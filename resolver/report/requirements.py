@@ -31,7 +31,7 @@ def by_script(lock: Lock) -> tuple[LockedPin, ...]:
 
 
 def variants(lock: Lock) -> tuple[LockedPin, ...]:
-    """The pins that are variants of wheels (PEP 825): pip refuses their names, so install.sh gives them plain ones."""
+    """Return the pins that are variants of wheels (PEP 825), whose names pip refuses: install.sh renames them."""
     return tuple(pin for pin in lock.pin if pin.variant is not None)
 
 

@@ -174,7 +174,7 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
 
 
 def _variant(lock: Lock, path: str, pin: LockedPin) -> Mapping[str, str]:
-    """The values of a pin that is a variant: where its file is, and the name under which pip installs it."""
+    """Return the values of a pin that is a variant: where its file is, and the name under which pip installs it."""
     url = next((index.url for index in lock.index if index.name == pin.index), "")
     name = pin.file[0].name
     return {

@@ -215,7 +215,7 @@ class _Check:
             yield f"{pin.release.file.filename} is not what pip takes"
 
     def _variant(self, pin: Pin, file: File) -> Iterator[str]:
-        """A variant wheel must be of the pin's variant, have what the index says, and be for the target."""
+        """Yield why a wheel is not of the pin's variant, not what the index says it is, or not for the target."""
         release = pin.release
         _, label = split_label(file.filename)
         if label != (release.variant.label if release.variant is not None else ""):

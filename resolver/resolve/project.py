@@ -42,7 +42,7 @@ class IndexRelease(NamedTuple):
 
     @property
     def variants(self) -> VariantTable:
-        """What the labels of its wheels stand for there."""
+        """Return what the labels of its wheels stand for there."""
         return self.page.variants_of(self.version)
 
 
@@ -269,7 +269,7 @@ class Project:
         best = _not_yanked(wheels) or wheels
         variant = self._variant(best[0], offer.variants) if best else None
         builds = next(reversed(self.facts_about(position, Builds)), None)
-        if builds is not None and builds.is_spared_by(variant):
+        if builds is not None and best and best[0].yanked is None and builds.is_spared_by(variant):
             builds = None
         if builds is not None:
             variant = None

@@ -135,7 +135,7 @@ class Installed(NamedTuple):
         return "" if is_listed or self.info.endswith(".dist-info") else self.root  # setup.py develop
 
     def variant_labels(self) -> list[str]:
-        """The label of the wheel variant that was installed; none for a plain wheel, or if it cannot be read."""
+        """Return the label of the wheel variant that was installed; none for a plain wheel, or if it cannot be read."""
         try:
             table = json.loads(read_text(os.path.join(self.info, "variant.json")) or "{}")
             return [str(label) for label in table["variants"]]

@@ -289,7 +289,7 @@ class Network:
         wanted = {version: page.variant_files[version] for version in page.releases if version in page.variant_files}
         listed = [version for version, file in wanted.items() if file is not None][:_MOST_TABLES]
         unlisted = [version for version, file in wanted.items() if file is None][:_MOST_UNLISTED]
-        versions = [version for version in wanted if version in listed or version in unlisted]
+        versions = [*listed, *unlisted]
 
         async def table(version: str) -> VariantTable:
             file = wanted[version]

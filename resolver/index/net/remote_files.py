@@ -245,7 +245,7 @@ class RemoteFiles:
     async def _of_wheel(
         self, file: File, release: FileRelease, reader: Callable[[IO[bytes] | RangeFile, FileRelease], bytes]
     ) -> bytes:
-        """A member, by range requests if the server handles them, else from the whole wheel after checking its hash."""
+        """Return a member, by range requests if the server handles them, else from the whole wheel, checked by hash."""
         try:
             ranges = await self._open(file)
             return await ranges.read(lambda content: reader(content, release))

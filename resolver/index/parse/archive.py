@@ -184,7 +184,7 @@ def wheel_metadata(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
 
 
 def wheel_variant(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
-    """`variant.json` of a variant wheel (PEP 825). Raises UnusableFile, and MissingSpanError of a RangeFile."""
+    """Return `variant.json` of a variant wheel (PEP 825). Raises UnusableFile, and MissingSpanError of a RangeFile."""
     content = _dist_info_member(file, release, MEMBER, TABLE_LIMIT)
     if content is None:
         raise UnusableFile(f"{MEMBER} of {release.filename} is larger than {TABLE_LIMIT >> 10} KiB")
@@ -192,7 +192,7 @@ def wheel_variant(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
 
 
 def _dist_info_member(file: IO[bytes] | RangeFile, release: FileRelease, name: str, limit: int) -> bytes | None:
-    """A file of a wheel's .dist-info folder, None if it is longer. Raises UnusableFile and MissingSpanError."""
+    """Return a file of a wheel's .dist-info folder, None if it is longer. Raises UnusableFile and MissingSpanError."""
     source = Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62)
     with readable(release.filename, "wheel"):
         archive = zipfile.ZipFile(source)

@@ -66,7 +66,7 @@ def wheel_parts(filename: str) -> WheelParts | None:
 
 
 def label_of(filename: str) -> str:
-    """The label in the name of a variant wheel; empty for any other file."""
+    """Return the label in the name of a variant wheel; empty for any other file."""
     if filename.count("-") <= 4:  # those of a plain wheel
         return ""
     parts = wheel_parts(filename)
@@ -77,7 +77,7 @@ _MOST_LABELS: Final = 20
 
 
 def one_of_each_label(files: Sequence[File]) -> list[File]:
-    """A variant wheel of each label of a release, the first by name; of a few labels, as opening one takes requests."""
+    """Return a variant wheel of each label, the first by name; of a few labels, as opening one takes requests."""
     by_label: dict[str, File] = {}
     for file in sorted(files, key=lambda file: file.filename):
         if label := label_of(file.filename):
@@ -86,7 +86,7 @@ def one_of_each_label(files: Sequence[File]) -> list[File]:
 
 
 def plain_name(filename: str) -> str:
-    """The name of a variant wheel without its label, under which pip installs it; any other name as it is."""
+    """Return the name of a variant wheel without its label, under which pip installs it; any other name as it is."""
     parts = wheel_parts(filename)
     if parts is None or not parts.label:
         return filename
@@ -139,7 +139,7 @@ def release_of(file: File, is_project: Callable[[str], bool]) -> FileRelease:
 
 @lru_cache(4096)
 def prefix_of(project: NormalizedName) -> re.Pattern[str]:
-    """A pattern of what the names of a project's files begin with, the hyphen before the version included."""
+    """Return a pattern of what the names of a project's files begin with, up to the version."""
     return re.compile(r"[-_.]+".join(map(re.escape, project.split("-"))) + "-", re.IGNORECASE | re.ASCII)
 
 
@@ -227,7 +227,7 @@ class Compatibility:
 
     @property
     def features(self) -> Sequence[TargetFeature]:
-        """What the target has of the properties of variants."""
+        """Return what the target has of the properties of variants."""
         return self._target.features
 
     def python_refusal(self, requires_python: str) -> tuple[RejectionReason, str] | None:
@@ -258,7 +258,7 @@ class Compatibility:
         return None, ""
 
     def _order(self, label: str, variants: VariantTable) -> Order | None:
-        """The sort key of a variant, None if the target cannot use it. Plain wheels are behind all variants."""
+        """Return the sort key of a variant, None if the target cannot use it. Plain wheels are behind all variants."""
         return order_of(label, variants, self._target.features) if label else PLAIN
 
     def _rank_of(self, python: str, abi: str, platform: str) -> int | None:

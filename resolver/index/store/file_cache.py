@@ -74,7 +74,7 @@ class FileCache:
         self._save("metadata", _metadata_key(file, separate=separate), value)
 
     def variants(self, file: File) -> VariantTable | None:
-        """A list of variants, of an index or in a wheel, if its page has a hash."""
+        """Return a list of variants, of an index or in a wheel, if its page has a hash and it was read before."""
         return self._cache.load("variants", file.sha256, _VARIANTS) if file.sha256 else None
 
     def store_variants(self, file: File, value: VariantTable) -> None:
