@@ -10,7 +10,7 @@ a page can say about a file. `tests/problems.py` has matching problems.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from resolver.index.protocol import Catalog, Lookup, UnusableFile
 from resolver.model.problem import PYPI, Binding, Index, Indexes
 from resolver.model.release import ACTIVE, Archive, CoreMetadata, File, Page, ProjectStatus, Rejection
+from resolver.model.variant import VariantTable
 from tests.builders import releases
 
 
@@ -33,6 +34,7 @@ class DataCatalog(Catalog):
         self._archives: dict[str, Archive] = {}
         self._members: dict[tuple[str, str], str] = {}
         self._bindings: dict[NormalizedName, tuple[str, ...]] = {}
+        self._variants: dict[tuple[NormalizedName, str], dict[str, VariantTable]] = {}
         self.unreachable: tuple[str, ...] = ()
         self.asked: list[str] = []
         for name, versions in (plain or {}).items():
@@ -69,6 +71,16 @@ class DataCatalog(Catalog):
             python = file.requires_python if metadata_python is None else metadata_python
             self._metadata[file.filename] = CoreMetadata(name, version, tuple(requires), python, tuple(extras))
         return file
+
+    def add_variants(
+        self, name: str, version: str, variants: Mapping[str, Mapping[str, Iterable[str]]], *, index: str = PYPI
+    ) -> None:
+        """Add a wheel for each label, with the values of its features, which the wheel itself says too."""
+        table = VariantTable(("ascend",), {label: dict(_tuples(row)) for label, row in variants.items()})
+        self._variants.setdefault((canonicalize_name(name), index), {})[version] = table
+        for label, properties in table.variants.items():
+            file = self.add_wheel(name, version, tags=f"py3-none-any-{label}", index=index)
+            self._metadata[file.filename] = CoreMetadata(name, version, own_variant=properties)
 
     def add_archive(
         self,
@@ -140,6 +152,7 @@ class DataCatalog(Catalog):
                     releases={version: tuple(files) for version, files in releases.items()},
                     rejections=tuple(self._set_aside[project, index]),
                     project_status=self._standing.get((project, index), ACTIVE),
+                    variants=self._variants.get((project, index), {}),
                 )
                 pages.append(page)
         return Lookup(tuple(pages), self.unreachable)
@@ -163,6 +176,10 @@ class DataCatalog(Catalog):
 
     def sha256(self, file: File) -> File:
         return file if file.sha256 else replace(file, sha256=_digest(file.filename))
+
+
+def _tuples(row: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    return ((feature, tuple(sorted(values))) for feature, values in row.items())
 
 
 def _digest(text: str) -> str:

@@ -211,9 +211,9 @@ class LoopbackIndex:
         row, contents = _apart(said)
         return self._list(index, name, build_archive(name, version, **contents), None, **row)
 
-    def add_file(self, name: str, filename: str, content: bytes, *, index: str = PYPI) -> None:
-        """List any bytes under any file name."""
-        self._list(index, name, Built(filename, content, b""), None)
+    def add_file(self, name: str, filename: str, content: bytes, *, index: str = PYPI, **said: Any) -> None:
+        """List any bytes under any file name, and the rest of what is `said` (see `_list`)."""
+        self._list(index, name, Built(filename, content, b""), None, **said)
 
     def fault(self, pattern: str, fault: Fault, *, times: int | None = None) -> None:
         """Apply a fault to the paths that match (`*` and `?`), to the first `times` of them or to all.

@@ -26,7 +26,7 @@ from resolver.model.message import message
 from resolver.model.problem import Problem
 from resolver.report import containerfile as containers
 from resolver.report import pylock as pylocks
-from resolver.report.requirements import by_hash, by_script
+from resolver.report.requirements import by_hash, by_script, variants
 
 Format = Literal["pylock", "sbom", "containerfile"]
 
@@ -98,6 +98,7 @@ def _pylock(problem: Problem, lock: Lock, run: Settings) -> str:
     for code, pins in (
         ("cli.left-out-built", [pin for pin in by_script(lock) if pin.git is None]),
         ("cli.left-out-git", [pin for pin in by_script(lock) if pin.git is not None]),
+        ("cli.left-out-variants", list(variants(lock))),
         ("cli.built-unpinned", [pin for pin in by_hash(lock) if pin.mode == "built-apart"]),
     ):
         if pins:

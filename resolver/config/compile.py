@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -13,7 +14,7 @@ from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from resolver.config.decode import ComponentValues, parse_need, require_known_soc, require_known_socs
 from resolver.config.fact_rules import compile_facts
 from resolver.config.load import Document, Inputs
-from resolver.config.schema import IndexesFile, IndexRow, StackFile, SystemsFile
+from resolver.config.schema import IndexesFile, IndexRow, StackFile, SystemsFile, VariantsFile
 from resolver.errors import InputError
 from resolver.files import digest
 from resolver.model import text
@@ -50,6 +51,7 @@ from resolver.model.release import Source
 from resolver.model.requirement import Requirement, Value, named_values, nearest, parse_value
 from resolver.model.system import SystemVersion
 from resolver.model.target import PLATFORMS, Target, default_name
+from resolver.model.variant import PropertyRow, TargetFeature
 
 _Path = tuple[str | int, ...]
 _PIPS: Final = {PYPI: Index(name=PYPI)}
@@ -70,7 +72,7 @@ def compile_problems(
     recorded = _recorded(inputs, indexes)
     stack = _stack(inputs.stack, facts, known)
     facts = tuple(_without_relaxed(facts, stack.relaxed))
-    targets = _targets(inputs.stack, known)
+    targets = tuple(_with_features(target, inputs.variants, known) for target in _targets(inputs.stack, known))
     _require_markers(stack.requirements, facts, targets)
     practices = tuple(fact for fact in facts if _is_disabled(fact, inputs.stack.content.stack.practices))
     facts = tuple(fact for fact in facts if fact not in practices)
@@ -253,6 +255,35 @@ def _targets(document: Document[StackFile], known: ComponentValues) -> tuple[Tar
     return tuple(targets.values())
 
 
+def _with_features(target: Target, variants: Document[VariantsFile] | None, known: ComponentValues) -> Target:
+    """Return the target with what it has of the properties of wheel variants. Raises InputError for rows that err."""
+    if variants is None:
+        return target
+    features: list[TargetFeature] = []
+    for number, row in enumerate(variants.content.property):
+        _require_sound(row, variants, number, known, [feature.name for feature in features])
+        value = target.system.get(row.component)
+        features.append(row.for_value("" if value is None else str(value)))
+    return dataclasses.replace(target, features=tuple(features))
+
+
+def _require_sound(
+    row: PropertyRow, variants: Document[VariantsFile], number: int, known: ComponentValues, earlier: Sequence[str]
+) -> None:
+    """Raise InputError if a row has the wrong form, repeats an earlier one or names what is not known."""
+    if fault := row.fault():
+        raise InputError(fault, where=variants.place("property", number))
+    if row.name in earlier:
+        raise InputError(f"two rows are about `{row.name}`", where=variants.place("property", number, "name"))
+    if row.component not in known:
+        raise variants.unknown("there is no component", row.component, known, "property", number, "component")
+    for value in row.values:
+        texts = list(map(str, known[row.component]))
+        if value not in texts:
+            what = f"there is no {row.component}"
+            raise variants.unknown(what, value, texts, "property", number, "values", value)
+
+
 def known_values(systems: Document[SystemsFile] | None) -> ComponentValues:
     """The values in systems.toml, by component."""
     if systems is None:
@@ -372,7 +403,7 @@ def _require_effect(document: Document[StackFile] | Document[IndexesFile], bindi
 
 def _digest(inputs: Inputs, policy: Policy) -> str:
     documents: list[Document[Any]] = [inputs.stack, *inputs.facts, *inputs.recorded]
-    documents += filter(None, (inputs.indexes, inputs.systems))
+    documents += filter(None, (inputs.indexes, inputs.systems, inputs.variants))
     parts = {
         "format": _FORMAT,
         "exclude-newer": policy.exclude_newer.isoformat() if policy.exclude_newer else "",

@@ -15,7 +15,15 @@ from msgspec.structs import replace
 from resolver import files, toml
 from resolver.config.decode import decode
 from resolver.config.lines import TomlText
-from resolver.config.schema import FactFile, ImagesFile, IndexesFile, RecordedFile, StackFile, SystemsFile
+from resolver.config.schema import (
+    FactFile,
+    ImagesFile,
+    IndexesFile,
+    RecordedFile,
+    StackFile,
+    SystemsFile,
+    VariantsFile,
+)
 from resolver.errors import InputError, did_you_mean, without_users
 from resolver.model import text as texts
 from resolver.model.target import Image
@@ -124,6 +132,7 @@ class Inputs(msgspec.Struct, frozen=True):
     spare: tuple[Document[FactFile], ...] = ()
     readings: str = ""
     recorded: tuple[Document[RecordedFile], ...] = ()
+    variants: Document[VariantsFile] | None = None
 
 
 def load(stack: str, matrices: Path) -> Inputs:
@@ -156,6 +165,7 @@ def load_with(document: Document[StackFile], matrices: Path) -> Inputs:
         tuple(_read(path, FactFile, matrices) for path in spare),
         _digest(readings_folder(matrices), linkage_folder(matrices)),
         tuple(_read(path, RecordedFile, matrices) for path in _list_files(matrices / "recorded")),
+        _read_optional("variants.toml", VariantsFile, matrices),
     )
 
 

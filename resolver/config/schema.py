@@ -14,6 +14,7 @@ from resolver.model.matrix import Machines, Use
 from resolver.model.problem import Absence, Binding, Bound, Checks, Departure, Index, Policy, Recorded
 from resolver.model.target import Glibc, Image, Platform, component_text
 from resolver.model.text import NOT_EMPTY, Text, matching
+from resolver.model.variant import PropertyRow
 
 _NAME = matching(patterns.NAME)
 PYTHON = matching(patterns.PYTHON)
@@ -97,6 +98,12 @@ class RecordedFile(_Table, kw_only=True, frozen=True):
 
     defaults: Defaults = Defaults()
     recorded: tuple[Recorded, ...] = ()
+
+
+class VariantsFile(_Table, kw_only=True, frozen=True):
+    """variants.toml: what the components of targets are called in the properties of wheel variants (PEP 825)."""
+
+    property: tuple[PropertyRow, ...] = ()
 
 
 class GridFile(_Table, kw_only=True, frozen=True):

@@ -238,7 +238,7 @@ class Alternatives:
         faults = [
             NEARBY if fact.is_averted_on_release_line(machine) else UNSURE
             for fact in project.facts_about(candidate.chosen.position, Warns)
-            if fact.counts_for(candidate.chosen.file)
+            if fact.counts_for(candidate.chosen)
             and not fact.extra
             and not fact.together_with  # not known yet
             and (fact.grave or fact.unless)

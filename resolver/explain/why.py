@@ -174,7 +174,7 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
                     yield Forbids(subject=pin.name, versions=release_ranges(project, excluded), fact=fact)
             case facts.Requires():
                 applies = fact.is_about(pin.name, pin.version)
-                for need in fact.needs if applies and fact.counts_for(pin.release.file) else ():
+                for need in fact.needs if applies and fact.counts_for(pin.release) else ():
                     yield origin_statement(NeedLine(NeedSource.FACT, f"{pin.name} {pin.version}", str(need), fact=fact))
             case facts.Constrains():
                 for bound in fact.bounds if fact.is_about(pin.name, pin.version) else ():

@@ -30,6 +30,7 @@ from resolver.model.linkage import Linkage
 from resolver.model.patterns import SHA256
 from resolver.model.release import Archive, CoreMetadata, File, Page, Rejection, RejectionReason
 from resolver.model.target import PLATFORMS, Target
+from resolver.model.variant import VariantTable
 
 _MAGIC: Final = b"ascend-lock snapshot "
 _FORMAT: Final = b"2\n"
@@ -53,11 +54,15 @@ _Positions = Annotated[tuple[int, ...], msgspec.Meta(max_length=1_000)]
 
 
 class RecordedPage(msgspec.Struct, frozen=True, array_like=True):
-    """A page without its project and addresses; `rejections` have the name of their reason."""
+    """A page without its project and addresses; `rejections` have the name of their reason.
+
+    `variants` is what the labels of wheels stand for, by release. Older snapshots have none.
+    """
 
     index: str
     releases: dict[str, tuple[File, ...]]
     rejections: tuple[tuple[str, str, str], ...]
+    variants: dict[str, VariantTable] = {}
 
 
 class RecordedProject(msgspec.Struct, frozen=True, array_like=True):
@@ -204,7 +209,13 @@ class SnapshotCatalog(Catalog):
 
 def _page(project: NormalizedName, page: RecordedPage) -> Page:
     rejections = (Rejection(name, RejectionReason[reason], detail) for name, reason, detail in page.rejections)
-    return Page(project=project, index=page.index, releases=page.releases, rejections=tuple(rejections))
+    return Page(
+        project=project,
+        index=page.index,
+        releases=page.releases,
+        rejections=tuple(rejections),
+        variants=page.variants,
+    )
 
 
 # Recording
@@ -340,7 +351,12 @@ def _trimmed(page: Page, tags: frozenset[str]) -> RecordedPage:
         for row in page.rejections
         if row.reason is not RejectionReason.FORMAT or not releases
     }
-    return RecordedPage(page.index, releases, tuple(sorted(rejections)))
+    variants = {version: _without_hosts_in(table) for version, table in sorted(page.variants.items())}
+    return RecordedPage(page.index, releases, tuple(sorted(rejections)), variants)
+
+
+def _without_hosts_in(table: VariantTable) -> VariantTable:
+    return replace(table, fault=without_addresses(table.fault))
 
 
 def _bare(file: File) -> File:

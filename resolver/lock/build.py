@@ -28,6 +28,7 @@ from resolver.model.lock import (
     LockedPin,
     LockedSubmodule,
     LockedTarget,
+    LockedVariant,
     Mode,
     Override,
 )
@@ -38,6 +39,7 @@ from resolver.model.repository import Recipe
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.model.target import Target
+from resolver.model.variant import Variant
 
 
 def build(
@@ -101,7 +103,7 @@ def build(
             *(warning for pin in tool_pins for warning in lock_warnings.on_trust(pin, resolution, catalog)),
             *lock_warnings.unbuilt(pins, builds),
         ),
-        notes=tuple(lock_warnings.notes(problem)),
+        notes=(*lock_warnings.notes(problem), *lock_warnings.variants(pins)),
         exclude_newer=problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
         as_of=resolution.as_of,
         newer=resolution.newer_pins,
@@ -172,7 +174,12 @@ def _pin(
         },
         file=tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in map(catalog.sha256, files)),
         git=_git(source) if source is not None else None,
+        variant=_variant(release.variant) if release.variant is not None else None,
     )
+
+
+def _variant(variant: Variant) -> LockedVariant:
+    return LockedVariant(label=variant.label, properties=variant.properties)
 
 
 def _lines_by_project(origins: Iterable[RequirementOrigin]) -> dict[str, list[NeedLine]]:
@@ -257,11 +264,11 @@ def _is_used(fact: facts.Fact, resolution: Resolution) -> bool:
         case facts.After():
             return any(map(resolution.pin, fact.others))
         case facts.Warns():
-            concerns = fact.counts_for(release.file) and (not fact.extra or fact.extra in pin.extras)
+            concerns = fact.counts_for(release) and (not fact.extra or fact.extra in pin.extras)
             so = concerns and all(_is_met(need, resolution) for need in fact.together_with)
             return so and not any(_is_met(need, resolution) for need in fact.unless)
         case facts.Requires():
-            return fact.counts_for(release.file)
+            return fact.counts_for(release)
         case facts.Constrains():
             return any(resolution.pin(bound.name) is not None for bound in fact.bounds)
         case facts.Metadata() | facts.Builds():

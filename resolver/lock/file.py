@@ -19,7 +19,7 @@ from resolver import files, toml
 from resolver.config.decode import cutoff_moment
 from resolver.errors import InputError
 from resolver.i18n import translate
-from resolver.index.parse.distribution import archive_version, is_readable, wheel_parts
+from resolver.index.parse.distribution import archive_version, is_readable, label_of, wheel_parts
 from resolver.model import repository, text
 from resolver.model.as_of import read_as_of
 from resolver.model.lock import FORMAT, Lock, LockedPin
@@ -186,6 +186,8 @@ def _require_pin(pin: LockedPin) -> None:
     for file in pin.file:
         if not is_readable(file.name) or file.name.startswith((".", "-")):
             raise ValueError(f"`{file.name}` is not the name of a file")
+        if label_of(file.name) != (pin.variant.label if pin.variant is not None else ""):
+            raise ValueError(f"`{file.name}` is not of the variant that `{pin.name}` is locked in")
         if _version_in(file.name, pin.name) != text.version(pin.version):
             raise ValueError(f"`{file.name}` is not a file of {pin.name} {pin.version}")
     if (git := pin.git) is None:

@@ -232,6 +232,20 @@ def notes(problem: Problem) -> Iterator[Message]:
             yield message("lock.not-here", line=root.origin.text, where=root.origin.where)
 
 
+def variants(pins: Sequence[LockedPin]) -> Iterator[Message]:
+    """Yield notes on pins whose wheel is a variant, which only install.sh can install."""
+    for pin in pins:
+        if pin.variant is not None:
+            properties = pin.variant.properties or (pin.variant.label,)
+            yield message(
+                "lock.variant",
+                package=f"{pin.name} {pin.version}",
+                file=pin.file[0].name,
+                properties=properties,
+                index=pin.index,
+            )
+
+
 def _of_practice(practice: facts.Practice) -> Message:
     warning = facts.as_warning(practice)
     english, chinese = f"{warning.text} Source: {practice.source}", f"{warning.text_zh}来源：{practice.source}"

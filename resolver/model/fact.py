@@ -36,7 +36,8 @@ from resolver.model.text import (
 )
 
 if TYPE_CHECKING:
-    from resolver.model.release import File
+    from resolver.model.release import Release
+    from resolver.model.variant import Variant
 
 
 class Strength(Enum):
@@ -86,14 +87,27 @@ class _Common(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class _OfWheels:
-    """A fact that is only about wheels on an index, not about anything built from source, if `wheels` says so."""
+    """A fact that is only about wheels on an index, not about anything built from source, if `wheels` says so.
+
+    It is then about plain wheels: not about a variant (PEP 825) that itself says for which values of a component it was
+    built, if the fact states something about that component.
+    """
 
     __slots__ = ()
     wheels: bool
 
-    def counts_for(self, file: File) -> bool:
-        """Whether the fact is about a release that is installed from this file."""
-        return file.is_wheel or not self.wheels
+    def counts_for(self, release: Release) -> bool:
+        """Whether the fact is about a release, given the file that it is installed from."""
+        if not self.wheels:
+            return True
+        if not release.file.is_wheel:
+            return False
+        stated = release.variant.components if release.variant is not None else frozenset()
+        return not stated or stated.isdisjoint(need.component for need in component_requirements(self._about()))
+
+    def _about(self) -> Iterable[Need]:
+        """Return what the fact states about the target."""
+        raise NotImplementedError
 
 
 class _Requirements(_Common, frozen=True, kw_only=True):
@@ -108,6 +122,9 @@ class Requires(_Requirements, _OfWheels, frozen=True, kw_only=True):
 
     needs: Annotated[tuple[Need, ...], NOT_EMPTY]
     wheels: bool = False
+
+    def _about(self) -> Iterable[Need]:
+        return self.needs
 
 
 class Constrains(_Common, frozen=True, kw_only=True):
@@ -159,6 +176,14 @@ class Builds(_Common, frozen=True, kw_only=True):
     build_drop: tuple[NormalizedName, ...] = ()
     build_add: tuple[Requirement, ...] = ()
 
+    def is_spared_by(self, variant: Variant | None) -> bool:
+        """Return whether a release need not be built, as a variant (PEP 825) of it is for the machines of the fact.
+
+        Such a build is only for targets with certain components, since the plain wheels are for others.
+        """
+        stated = variant.components if variant is not None else frozenset()
+        return bool(self.when) and stated.issuperset(need.component for need in self.when)
+
 
 class Collides(_Common, frozen=True, kw_only=True):
     """`package` and `other` have the same importable `module`, so at most one of them can be installed."""
@@ -188,6 +213,9 @@ class Warns(_Common, _OfWheels, frozen=True, kw_only=True):
     together_with: tuple[Requirement, ...] = msgspec.field(name="with", default=())
     unless: tuple[Need, ...] = ()
     last: Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9] = 0
+
+    def _about(self) -> Iterable[Need]:
+        return self.unless
 
     @property
     def components(self) -> frozenset[str]:

@@ -30,6 +30,8 @@ _Sha256 = Annotated[str, Meta(pattern=patterns.SHA256.whole)]
 _Variable = Annotated[str, Meta(pattern=patterns.VARIABLE.whole)]
 _Module = Annotated[str, Meta(pattern=patterns.MODULE.whole)]
 _Label = Annotated[str, Meta(pattern=rf"{patterns.LABEL.whole}|\A\Z")]
+_VariantLabel = Annotated[str, Meta(pattern=patterns.VARIANT.whole)]
+_Property = Annotated[str, Meta(pattern=patterns.PROPERTY.whole)]
 _Glibc = Annotated[str, Meta(pattern=patterns.GLIBC.whole)]
 
 
@@ -50,6 +52,15 @@ class LockedFile(_Row, kw_only=True, frozen=True):
 
     name: str
     sha256: _Sha256
+
+
+class LockedVariant(_Row, kw_only=True, frozen=True):
+    """The variant (PEP 825) of which the files of a pin are."""
+
+    # The label at the end of their names.
+    label: _VariantLabel
+    # What it stands for, as `namespace :: feature :: value`, sorted; none for the null variant.
+    properties: tuple[_Property, ...] = ()
 
 
 class LockedSubmodule(_Row, kw_only=True, frozen=True):
@@ -96,7 +107,8 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     `label` is the local version that a source build appends to its version. `external` is what its build needs of the
     machine that the lock does not have (see `fact.MachineNeed`). `requires` are the requirements of its metadata that
     apply to the target, `build_requires` those of its build, and `fact_requires` those of facts, by id. If build tools
-    are in several environments, `builds` are the archives that are built in that of this one.
+    are in several environments, `builds` are the archives that are built in that of this one. `variant` is that of its
+    files, None for plain ones: pip refuses the name of a variant, so that it is installed under a plain one.
     """
 
     name: _Project
@@ -114,6 +126,7 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     fact_requires: dict[str, tuple[str, ...]] = {}
     file: tuple[LockedFile, ...] = ()
     git: LockedGit | None = None
+    variant: LockedVariant | None = None
 
     def _requirements(self, *, build: bool) -> Iterator[tuple[str, str]]:
         """The lines that it requires, or that its `build` does, each with the fact that states it ("": metadata)."""

@@ -44,6 +44,12 @@ IMAGE: Final = Pattern(r"[a-z0-9][A-Za-z0-9._/:@-]{0,254}", "the name of an imag
 USE: Final = Pattern(r"[a-z0-9][a-z0-9-]{0,39}", "a name of lower case letters, digits and `-`", '"serve"')
 PROJECT: Final = Pattern(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", "the name of a project in its normal form", '"torch-npu"')
 VERSION: Final = Pattern(r"[A-Za-z0-9.!+_-]{1,200}", "a version", '"2.8.0"')
+VARIANT: Final = Pattern(r"[0-9a-z_.]{1,100}", "the label of a wheel variant", '"a3"')
+PROPERTY: Final = Pattern(
+    r"[a-z0-9_]{1,100} :: [a-z0-9_]{1,100} :: [a-z0-9_.]{1,100}",
+    "a property of a wheel variant",
+    '"ascend :: npu_type :: a3"',
+)
 LABEL: Final = Pattern(
     r"[a-z0-9]+(\.[a-z0-9]+)*",
     "a local version label of lower case letters and digits, with dots between them",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 from enum import Enum
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -15,6 +16,7 @@ from resolver.model import text
 from resolver.model.fact import Builds, Sources
 from resolver.model.message import Message
 from resolver.model.repository import Recipe
+from resolver.model.variant import NO_VARIANTS, Variant, VariantTable
 
 
 class File(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -50,6 +52,7 @@ class RejectionReason(Enum):
     FOREIGN = "belongs to another project"
     VERSION = "has a version that violates PEP 440"
     TAGS = "is built for another platform or Python"
+    VARIANT = "is a variant for other machines"
     PYTHON = "needs a different Python"
     PATCH = "needs certain patch releases of Python, and the target states none"
     YANKED = "was yanked"
@@ -100,6 +103,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     """A project on an index: its files by version, files that were rejected while reading, and its status.
 
     `releases` is keyed by the version as spelled in the file names, with one key per distinct PEP 440 version.
+    `variant_files` are the lists of variants (PEP 825) of releases that have variant wheels, and `variants` what was
+    read from them; both by the same keys. A release without such a list has None.
     """
 
     project: NormalizedName
@@ -107,16 +112,26 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     releases: Mapping[str, tuple[File, ...]]
     rejections: tuple[Rejection, ...] = ()
     project_status: ProjectStatus = ACTIVE
+    variant_files: Mapping[str, File | None] = MappingProxyType({})
+    variants: Mapping[str, VariantTable] = MappingProxyType({})
+
+    def variants_of(self, version: str) -> VariantTable:
+        """Return what the labels of a release's wheels stand for."""
+        return self.variants.get(version, NO_VARIANTS)
 
 
 class CoreMetadata(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The core metadata of one file; the texts are unchanged."""
+    """The core metadata of one file; the texts are unchanged.
+
+    `own_variant` are the properties that a variant wheel itself has (PEP 825); None for a plain wheel.
+    """
 
     name: str
     version: str
     requires_dist: tuple[str, ...] = ()
     requires_python: str = ""
     provides_extra: tuple[str, ...] = ()
+    own_variant: dict[str, tuple[str, ...]] | None = None
 
 
 class Archive(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -176,8 +191,9 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     `file` is the one that pip chooses on the target: the best wheel by tag, then by build tag; or a source archive if
     there is no wheel, or a fact has it built (`builds`). `others` are the other wheels that the target accepts, best
-    first. `position` is the rank among the project's releases, 0 for the newest. With a `source` the release is built
-    from a commit, and `file` has only a name.
+    first, and of the same variant. `position` is the rank among the project's releases, 0 for the newest. With a
+    `source` the release is built from a commit, and `file` has only a name. `variant` is what the label in the file's
+    name stands for; None without one.
     """
 
     version: Version
@@ -188,3 +204,4 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     yanked: bool = False
     position: int
     source: Source | None = None
+    variant: Variant | None = None

@@ -18,6 +18,7 @@ from packaging.version import Version
 from resolver.model import patterns
 from resolver.model.requirement import Value, parse_value
 from resolver.model.text import Text, matching
+from resolver.model.variant import TargetFeature
 
 # PEP 599, PEP 571, PEP 513: the glibc that the older names stand for.
 _LEGACY: Final = {"manylinux2014": (2, 17), "manylinux2010": (2, 12), "manylinux1": (2, 5)}
@@ -41,7 +42,8 @@ class Target:
 
     `python` is `3.11` or `3.11.14`; without a patch number it is .0 in markers, as pip and uv have it, and
     Requires-Python must admit every patch release. `system` are the components, `python` and `glibc` included, and
-    `places` the file:line of each. `name` is that of the lock's folder.
+    `places` the file:line of each. `name` is that of the lock's folder. `features` are what it has of the properties of
+    wheel variants (PEP 825).
     """
 
     name: str
@@ -50,6 +52,7 @@ class Target:
     glibc: tuple[int, int]
     system: Mapping[str, Value] = field(default_factory=dict, hash=False)
     places: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
+    features: tuple[TargetFeature, ...] = ()
 
     @cached_property
     def machine(self) -> str:
@@ -182,11 +185,13 @@ def missing_on_machine(filename: str, machine: Mapping[str, str]) -> Mapping[str
     Besides the keys of the machine there may be `system`: one other than Linux with glibc.
     """
     parts = filename.removesuffix(".whl").split("-")
+    if len(parts) == 7 or (len(parts) == 6 and not parts[2][:1].isdigit()):
+        parts = parts[:-1]  # the label of a variant (PEP 825)
     if not filename.endswith(".whl") or len(parts) not in (5, 6):
         return {}
     pythons, abis, platforms = (part.lower().split(".") for part in parts[-3:])
     if not all(re.fullmatch(r"[a-z]+[a-z0-9_]*", platform) for platform in platforms):
-        return {}  # a label of PEP 825, or something unknown
+        return {}  # something unknown
     return {**_platform(platforms, machine), **_python(pythons, abis, machine["python"])}
 
 

@@ -2,7 +2,8 @@
 
 The format says which files, but not how: no order, no build tools, no variables of a build. So what is built in the
 environment itself is left out, and so are git sources: pip accepts no repository (`packages.vcs`) beside files with
-hashes, and the format cannot express a checkout that is kept or patched. `[tool.ascend-lock]` names both.
+hashes, and the format cannot express a checkout that is kept or patched. Variants of wheels are left out as well: PEP
+825, a draft, has a table for them, which no released installer reads. `[tool.ascend-lock]` names all of them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from packaging.pylock import Pylock
 from resolver.model.lock import Lock, LockedFile, LockedPin
 from resolver.model.release import File
 from resolver.report.document import one_line
-from resolver.report.requirements import by_hash, by_script
+from resolver.report.requirements import by_hash, by_script, variants
 
 _HEADER = """\
 # {title}
@@ -24,7 +25,7 @@ _HEADER = """\
 # settings: keep the lock and make this file again when needed.
 #   pip install --no-deps -r pylock.toml     (pip 26.1 or newer)
 #   uv pip install -r pylock.toml
-{left_out}
+{left_out}{variants}
 """
 
 
@@ -39,8 +40,9 @@ def pylock(lock: Lock, files: Mapping[str, File]) -> str:
     pins, left_out = by_hash(lock), by_script(lock)
     names = {pin.name for pin in pins}
     tool: dict[str, Any] = {"stack": lock.stack, "target": lock.target.name, "inputs": lock.inputs}
-    if left_out:
-        tool["left-out"] = [f"{pin.name}=={pin.version}" for pin in left_out]
+    absent = (*left_out, *variants(lock))
+    if absent:
+        tool["left-out"] = [f"{pin.name}=={pin.version}" for pin in absent]
     document = {
         "lock-version": "1.0",
         "environments": [marker],
@@ -53,6 +55,11 @@ def pylock(lock: Lock, files: Mapping[str, File]) -> str:
         title=one_line(lock.title),
         left_out=f"# Not included, because the format cannot say how they are built (install.sh builds them): "
         f"{', '.join(pin.name for pin in left_out)}\n" * bool(left_out),
+        variants="".join(
+            f"# Not included, because installers refuse the name of a wheel variant (install.sh installs it): "
+            f"{pin.name}, {pin.file[0].name}\n"
+            for pin in variants(lock)
+        ),
     )
     return header + tomli_w.dumps(Pylock.from_dict(document).to_dict())
 

@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from resolver.model.lock import Lock, LockedGit, LockedIndex, LockedPin, LockedStage
+from resolver.index.parse.distribution import plain_name
+from resolver.model.lock import Lock, LockedGit, LockedIndex, LockedPin, LockedStage, LockedVariant
 from resolver.model.message import Message, joined, message
 from resolver.report.document import one_line
 
@@ -21,12 +22,17 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}\Z")
 
 def by_hash(lock: Lock) -> tuple[LockedPin, ...]:
     """The pins that an installer can take by name and hash."""
-    return tuple(pin for pin in lock.pin if pin.mode != "built-here" and pin.git is None)
+    return tuple(pin for pin in lock.pin if pin.mode != "built-here" and pin.git is None and pin.variant is None)
 
 
 def by_script(lock: Lock) -> tuple[LockedPin, ...]:
-    """The other pins, which install.sh builds."""
+    """The other pins, which install.sh builds; without those that are variants of wheels."""
     return tuple(pin for pin in lock.pin if pin.mode == "built-here" or pin.git is not None)
+
+
+def variants(lock: Lock) -> tuple[LockedPin, ...]:
+    """Return the pins that are variants of wheels (PEP 825), whose names pip refuses: install.sh renames them."""
+    return tuple(pin for pin in lock.pin if pin.variant is not None)
 
 
 def requirements(lock: Lock) -> str:
@@ -36,7 +42,7 @@ def requirements(lock: Lock) -> str:
     lines = [*_title(lock), *_commands(lock, pins)]
     if lock.override:
         lines.append("# (--no-deps, because requirements were removed that pip would insist on; see report.md)")
-    elif built:
+    elif built or variants(lock):
         lines.append("# (--no-deps, because pip would ask for what is left out here)")
     else:
         lines.append("# (--no-deps, because nothing is left to choose, and some releases of pip choose nevertheless)")
@@ -47,6 +53,10 @@ def requirements(lock: Lock) -> str:
         ]
     if built:
         lines.append(f"# {', '.join(pin.name for pin in built)}: see {NO_DEPS_FILE}.")
+    path_of = stage_file_by_pin(lock) if variants(lock) else {}
+    for pin in variants(lock):
+        lines.append(f"# {pin.name}: a variant of a wheel, {pin.file[0].name}. pip refuses this name;")
+        lines.append(f"# install.sh installs it, and {path_of[pin.name]} says how to do so by hand.")
     for row in lock.absent:
         lines.append(f"# {row.name} must not be installed: {one_line(row.reason)}")
     return "\n".join([*lines, "", *pin_lines(pins, via=_via(lock)), ""])
@@ -141,17 +151,32 @@ def files_by_index(
     folder of the stages, named after it and their index.
     """
     by_name = {index.name: index for index in lock.index}
-    indexes = [by_name.get(name, LockedIndex(name=name)) for name in sorted({pin.index for pin in pins})]
+    plain = [pin for pin in pins if pin.variant is None]
+    indexes = [by_name.get(name, LockedIndex(name=name)) for name in sorted({pin.index for pin in plain})]
     indexes.sort(key=lambda index: index.url != "")  # pip's own first
-    groups = [(index, [pin for pin in pins if pin.index == index.name]) for index in indexes]
-    paths = [path, *(_further_path(path, index, number) for number, (index, _) in enumerate(groups[1:], 2))]
+    groups = [(index, [pin for pin in plain if pin.index == index.name]) for index in indexes]
+    # each variant by itself, as install.sh fetches the file
+    groups += [(by_name.get(pin.index, LockedIndex(name=pin.index)), [pin]) for pin in pins if pin.variant is not None]
+    paths = [path, *(_further_path(path, *group, number) for number, group in enumerate(groups[1:], 2))]
     for (index, group), file in zip(groups, paths, strict=False):
         remarks = [f"# From the index `{one_line(index.name)}` only."] if len(groups) > 1 or index.url else []
         remarks += [f"# The rest is in {other}." for other in paths if len(groups) > 1 and other != file]
+        remarks += [line for pin in group if pin.variant is not None for line in _of_variant(pin, pin.variant, file)]
         yield file, group, remarks
 
 
-def _further_path(path: str, index: LockedIndex, number: int) -> str:
+def _of_variant(pin: LockedPin, variant: LockedVariant, path: str) -> Iterator[str]:
+    """Yield comments on a variant. install.sh reads the first, to compare what is installed."""
+    name = pin.file[0].name
+    yield f"# {pin.name}=={pin.version} is the variant {variant.label}: {', '.join(variant.properties) or 'null'}"
+    yield f"# pip refuses its name, {name}. By hand, with the file in this folder:"
+    yield f"#   mkdir plain && cp {name} plain/{plain_name(name)}"
+    yield f"#   pip install --no-deps --force-reinstall --no-index --find-links plain --require-hashes -r {path}"
+
+
+def _further_path(path: str, index: LockedIndex, pins: Sequence[LockedPin], number: int) -> str:
+    if pins[0].variant is not None:
+        return f"{STAGES}/{PurePosixPath(path).stem}.variant-{number}.txt"
     name = f".{index.name}" if _PLAIN.match(index.name) else f"-{number}"
     return f"{STAGES}/{PurePosixPath(path).stem}{name}.txt"
 

@@ -10,12 +10,21 @@ import msgspec
 
 from resolver.files import digest, json_text
 from resolver.i18n import LANGUAGES, translate
+from resolver.index.parse.distribution import plain_name
 from resolver.lock.bundle import BundledLock
 from resolver.model.lock import Lock, LockedExport, LockedFact, LockedGit, LockedPin, LockedStage, bundle_name
 from resolver.model.message import message
 from resolver.model.repository import container
 from resolver.report.document import one_line
-from resolver.report.requirements import STAGES, environments, files_by_index, pin_lines, stage_file_by_pin, stage_title
+from resolver.report.requirements import (
+    STAGES,
+    environments,
+    files_by_index,
+    pin_lines,
+    stage_file_by_pin,
+    stage_title,
+    variants,
+)
 from resolver.report.template import Raw, render
 
 FILE = "install.sh"
@@ -70,6 +79,7 @@ def script(lock: Lock) -> str:
         git=any(pin.git is not None for pin in lock.pin),
         external=list(_external(lock)),
         submodules=any(pin.git is not None and pin.git.submodules for pin in lock.pin),
+        variants=bool(variants(lock)),
         apart=any(pin.mode == "built-apart" for pin in lock.pin),
         archives=any(pin.mode == "built-apart" and pin.git is None for pin in lock.pin),
         rewriting=_rewriting(lock),
@@ -156,8 +166,24 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
         "git": git,
         "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],
         "files": [path for path, _, _ in files],
+        "wheel_files": [path for path, group, _ in files if group[0].variant is None],
+        "variants": [_variant(lock, path, group[0]) for path, group, _ in files if group[0].variant is not None],
         "because": [translate(reason, "en") for reason in stage.because],
         "builds": [(path, pin) for path, group, _ in files for pin in group],
+    }
+
+
+def _variant(lock: Lock, path: str, pin: LockedPin) -> Mapping[str, str]:
+    """Return the values of a pin that is a variant: where its file is, and the name under which pip installs it."""
+    url = next((index.url for index in lock.index if index.name == pin.index), "")
+    name = pin.file[0].name
+    return {
+        "file": path,
+        "project": pin.name,
+        "url": url,
+        "name": name,
+        "plain": plain_name(name),
+        "sha256": pin.file[0].sha256,
     }
 
 

@@ -146,6 +146,8 @@ def _pin(pin: LockedPin, stage: int) -> dict[str, Any]:
         row["built"] = True
     if pin.git is not None:
         row |= {"commit": pin.git.commit, "editable": pin.git.editable}
+    if pin.variant is not None:
+        row["variant"] = pin.variant.label
     row["sha256"] = [file.sha256 for file in pin.file]
     return row
 

@@ -156,7 +156,7 @@ class _Check:
         if ground.source is NeedSource.LINKAGE:
             return text.requirement(ground.text)
         for fact in about:
-            if isinstance(fact, facts.Requires) and not fact.counts_for(release.file):
+            if isinstance(fact, facts.Requires) and not fact.counts_for(release):
                 continue
             for need in (*facts.needs_of(fact), *facts.bounds_of(fact)):
                 if str(need) == ground.text and self._holds(need):
@@ -274,6 +274,9 @@ class _Check:
             if release.file.is_wheel:
                 requires_python = self._catalog.metadata(release.file).requires_python
                 if any(self._reading.python_faults(release.file, requires_python)):
+                    return True
+                table = self._reading.table(claimed.project, claimed.version, release.index)
+                if any(self._reading.own_faults(release.file, table)):
                     return True
             lines = self._reading.lines_for(claimed.project, release, claimed.extra)
             lines += self._reading.build_lines(claimed.project, release)

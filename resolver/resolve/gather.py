@@ -248,7 +248,7 @@ def _practices_used(universe: Universe, resolution: Resolution) -> Iterator[fact
         if pin is None or not fact.applies_to(pin.version):
             continue
         match fact:
-            case facts.Requires() if fact.counts_for(pin.release.file):
+            case facts.Requires() if fact.counts_for(pin.release):
                 yield fact
             case facts.Replaces() if any(_is_unmet(need, resolution) for need in _replaced_by(fact, pin, universe)):
                 yield fact

@@ -21,7 +21,7 @@ from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.problem import Problem
-from resolver.model.release import Page
+from resolver.model.release import File, Page
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.independent_linkage import BinaryCheck
@@ -29,6 +29,7 @@ from resolver.resolve.independent_reading import (
     IndependentReading,
     parsed_version,
     parsed_wheel,
+    split_label,
 )
 
 _FILENAME = re.compile(r"[A-Za-z0-9._+!-]+")
@@ -149,7 +150,7 @@ class _Check:
             replacing = self._facts_of_kind(pin, facts.Replaces)
             dropped = {name for fact in replacing for name in fact.drop}
             source = pin.release.source
-            by_fact = bool(self._facts_of_kind(pin, facts.Builds)) if source is None else source.fact is not None
+            by_fact = bool(self._builds(pin)) if source is None else source.fact is not None
             for requirement in needs:
                 if requirement.name not in dropped:
                     yield from self._project_need(requirer, requirement, by_user=by_fact)
@@ -161,7 +162,7 @@ class _Check:
             by_practice = {name for fact in practices for name in fact.drop}
             for fact in self._facts_of_kind(pin, facts.Requires):
                 firm = fact.strength in (facts.Strength.ENFORCED, facts.Strength.PRACTICE)
-                for need in fact.needs if pin.release.file.is_wheel or not fact.wheels else ():
+                for need in fact.needs if self._reading.counts(fact, pin.name, pin.release) else ():
                     if firm or isinstance(need, ComponentRequirement) or need.name not in by_practice:
                         yield from self._need(requirer, need)
             for need in chain.from_iterable(fact.add for fact in replacing):
@@ -217,6 +218,7 @@ class _Check:
                     yield f"{file.filename} is not {pin.name} {pin.version}"
                 if self._problem.target.tags.keys().isdisjoint(tags):
                     yield f"{file.filename} is not for the target"
+                yield from self._variant(pin, file)
             yield from self._reading.refusals(file)
         if pin.release.file.is_wheel:
             with contextlib.suppress(UnusableFile):  # reported with its requirements
@@ -224,6 +226,24 @@ class _Check:
                 yield from self._reading.python_faults(pin.release.file, metadata.requires_python)
         if not self._reading.is_taken(pin.name, pin.release):
             yield f"{pin.release.file.filename} is not what pip takes"
+
+    def _variant(self, pin: Pin, file: File) -> Iterator[str]:
+        """Yield why a wheel is not of the pin's variant, not what the index says it is, or not for the target."""
+        release = pin.release
+        _, label = split_label(file.filename)
+        if label != (release.variant.label if release.variant is not None else ""):
+            yield f"{file.filename} is not of the variant that is pinned"
+            return
+        if not label:
+            return
+        table = self._reading.table(pin.name, pin.version, release.index)
+        if not self._reading.is_fit(file, table):
+            yield f"{file.filename} is a variant that is not for the target"
+        with contextlib.suppress(UnusableFile):  # reported with its requirements
+            yield from self._reading.own_faults(file, table)
+
+    def _builds(self, pin: Pin) -> list[facts.Builds]:
+        return self._reading.builds(pin.name, pin.version, pin.release.file, pin.release.index)
 
     # --- policy and facts
 
@@ -282,7 +302,7 @@ class _Check:
                     yield f"{pin.name} {pin.version} is excluded at {fact.where}"
                 case facts.Names() if fact.index == pin.release.index:
                     yield f"{pin.name} {pin.version} from `{fact.index}` is refused at {fact.where}"
-                case facts.Builds() if pin.release.file.is_wheel:
+                case facts.Builds() if pin.release.file.is_wheel and fact in self._builds(pin):
                     yield f"{pin.name} {pin.version} is a wheel, and a fact builds it from source"
                 case facts.Requires() | facts.Replaces() | facts.Metadata() | facts.Sources():
                     pass  # they say what a pin needs: see `_requirements` and `_source`

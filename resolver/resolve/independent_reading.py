@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.tags import parse_tag
@@ -24,7 +25,8 @@ from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.problem import Problem
 from resolver.model.release import File, Page, Release
-from resolver.model.requirement import Requirement
+from resolver.model.requirement import ComponentRequirement, Requirement
+from resolver.model.variant import VariantTable
 
 _MOST_TAGS = 1000
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
@@ -64,7 +66,7 @@ class IndependentReading:
         """Return whether the marker of a requirement holds on the target, with an extra or "" for none."""
         return need.marker is None or need.marker.evaluate({**self.problem.target.markers, "extra": extra})
 
-    def lines_for(self, name: str, release: Release, extra: str) -> list[str]:
+    def lines_for(self, name: NormalizedName, release: Release, extra: str) -> list[str]:
         """Return the lines of a release that may apply for an extra; "" stands for no extra. Raises UnusableFile."""
         by_extra = self._by_extra.get(release)
         if by_extra is None:
@@ -75,14 +77,14 @@ class IndependentReading:
             self._by_extra[release] = by_extra
         return [*by_extra[extra], *(by_extra[_ANY] if extra else ())]
 
-    def _lines(self, name: str, release: Release) -> list[str]:
+    def _lines(self, name: NormalizedName, release: Release) -> list[str]:
         file = release.file
         if release.source is not None:
             return list(release.source.recipe.requires)
         if file.is_wheel:
             return list(self.catalog.metadata(file).requires_dist)
         archive = self.catalog.archive(file)
-        if builds := self.facts_of_kind(name, release.version, facts.Builds):
+        if builds := self.builds(name, release.version, release.file, release.index):
             content = self.catalog.member(file, builds[-1].requires_from).replace("\\\n", " ")
             lines = [re.sub(r"(^|\s)#.*$", "", line).strip() for line in content.split("\n")]
             static = archive.metadata.requires_dist if archive.metadata else ()
@@ -94,13 +96,13 @@ class IndependentReading:
             raise UnusableFile("no static metadata")
         return list(archive.metadata.requires_dist)
 
-    def build_lines(self, name: str, release: Release) -> list[str]:
+    def build_lines(self, name: NormalizedName, release: Release) -> list[str]:
         """Return the build requirements of a release that is built in the environment. Raises UnusableFile."""
         if release.source is not None:
             recipe = release.source.recipe
             lines = [] if recipe.isolation else list(recipe.build_requires)
         else:
-            builds = self.facts_of_kind(name, release.version, facts.Builds)
+            builds = self.builds(name, release.version, release.file, release.index)
             if not builds or builds[-1].isolation:
                 return []
             requires = self.catalog.archive(release.file).build_requires
@@ -118,12 +120,13 @@ class IndependentReading:
 
     def is_taken(self, name: NormalizedName, release: Release) -> bool:
         """Return whether pip takes the file of a release on the target, and no better wheel of the same index."""
-        if self.facts_of_kind(name, release.version, facts.Builds):
+        if self.builds(name, release.version, release.file, release.index):
             return True
-        taken = self.rank(release.file)
+        table = self.table(name, release.version, release.index)
+        taken = self.rank(release.file, table)
         offered = unambiguous(self.offers(name, release.version, release.index))
         wheels = [file for file in offered if file.is_wheel]
-        return not any(self.rank(file) < taken and not any(self.refusals(file)) for file in wheels)
+        return not any(self.rank(file, table) < taken and not any(self.refusals(file)) for file in wheels)
 
     def has_usable_file(self, name: NormalizedName, page: Page, version: Version, *, is_yanked_fine: bool) -> bool:
         """Return whether a page has a file of a release that the target and the facts admit."""
@@ -132,11 +135,12 @@ class IndependentReading:
             if isinstance(fact, facts.Excludes) or (isinstance(fact, facts.Names) and fact.index == page.index):
                 return False
         is_built = any(isinstance(fact, facts.Builds) for fact in about)
-        worst = 2 * len(self.problem.target.tags) if is_yanked_fine else len(self.problem.target.tags)
+        table = table_of(page, version)
         for file in unambiguous(files_of(page, version)):
             if (file.yanked is not None and not is_yanked_fine) or any(self.refusals(file)):
                 continue
-            if file.is_wheel and not is_built and self.rank(file) < worst:
+            is_fit = file.is_wheel and self.is_fit(file, table)
+            if is_fit and (not is_built or not self.builds(name, version, file, page.index)):
                 return True
             if not file.is_wheel and not self.problem.wheels_only:
                 return True
@@ -156,17 +160,114 @@ class IndependentReading:
         if cutoff is not None and _moment(file.uploaded, cutoff) >= cutoff:
             yield f"{file.filename} was not uploaded before {cutoff.isoformat()}"
 
-    def rank(self, file: File) -> int:
-        """Return the order in which pip takes files: wheels by their best tag, archives, and again, what was yanked."""
+    def rank(self, file: File, table: VariantTable) -> _Rank:
+        """Return the order in which files are taken: wheels, then archives, and then the same of what was yanked.
+
+        Variants come before plain wheels, in the order of PEP 825; of each, the one with the best tag.
+        """
         accepted = self.problem.target.tags
-        behind, unfit = 0 if file.yanked is None else len(accepted), 2 * len(accepted)
+        behind = 0 if file.yanked is None else 2
         if not file.is_wheel:
-            return behind + len(accepted)
+            return behind + 1, _LAST, 0
+        plain, label = split_label(file.filename)
         # the last three parts of the name (PEP 427): thousands of wheels have a few dozen
-        _, *last = file.filename[:-4].rsplit("-", 3)
+        _, *last = plain[:-4].rsplit("-", 3)
         tags = _parsed_tags("-".join(last)) if len(last) == 3 else ()
-        best = min((behind + accepted[tag] for tag in tags if tag in accepted), default=unfit)
-        return best if best == unfit or parsed_wheel(file.filename) is not None else unfit
+        best = min((accepted[tag] for tag in tags if tag in accepted), default=None)
+        place = self._place(label, table) if label else _LAST
+        if best is None or place is None or parsed_wheel(file.filename) is None:
+            return _UNFIT
+        return behind, place, best
+
+    def own_faults(self, file: File, table: VariantTable) -> Iterator[str]:
+        """Yield that a variant wheel itself has other properties than its index says. Raises UnusableFile."""
+        _, label = split_label(file.filename)
+        own = self.catalog.metadata(file).own_variant if label else None
+        if own is not None and own != table.variants.get(label, {}):
+            yield f"{file.filename} has other properties than its index says"
+
+    def is_fit(self, file: File, table: VariantTable) -> bool:
+        """Return whether the target can use a wheel."""
+        return self.rank(file, table) != _UNFIT
+
+    def _place(self, label: str, table: VariantTable) -> _Place | None:
+        """Return the place of a variant among those of its release; None if the target lacks one of its properties."""
+        if label not in table.variants:
+            return _Place((), label) if label == "null" else None
+        features = self.problem.target.features
+        keys = []
+        for feature, values in table.variants[label].items():
+            ranks = [
+                (number, other.values.index(value))
+                for number, other in enumerate(features)
+                for value in values
+                if other.name == feature and value in other.values
+            ]
+            if not ranks:
+                return None
+            namespace = feature.split(" ")[0]
+            of_namespace = [number for number, known in enumerate(table.namespaces) if known == namespace]
+            keys.append((of_namespace[0] if of_namespace else len(table.namespaces), *min(ranks)))
+        return _Place(tuple(sorted(keys)), label)
+
+    # --- facts that variants make needless
+
+    def table(self, name: NormalizedName, version: Version, index: str) -> VariantTable:
+        """Return what the labels of a release's wheels stand for on an index."""
+        pages = self.catalog.lookup(name).pages
+        return next((table_of(page, version) for page in pages if page.index == index), VariantTable())
+
+    def stated(self, name: NormalizedName, version: Version, file: File, index: str) -> set[str]:
+        """Return the components for whose values a wheel says itself, by its variant, that it was built."""
+        _, label = split_label(file.filename) if file.is_wheel else ("", "")
+        if not label:
+            return set()
+        properties = self.table(name, version, index).variants.get(label, {})
+        return {feature.component for feature in self.problem.target.features if feature.name in properties}
+
+    def builds(self, name: NormalizedName, version: Version, file: File, index: str) -> list[facts.Builds]:
+        """Return the facts that have a release built; none if they are for targets whose own variant the file is."""
+        known = self.facts_of_kind(name, version, facts.Builds)
+        if not known or not known[-1].when or not file.is_wheel:
+            return known
+        conditions = {need.component for need in known[-1].when}
+        return [] if conditions <= self.stated(name, version, file, index) else known
+
+    def counts(self, fact: facts.Requires, name: NormalizedName, release: Release) -> bool:
+        """Return whether a fact is about a release, given the file that it is installed from."""
+        if not fact.wheels:
+            return True
+        if not release.file.is_wheel:
+            return False
+        of_fact = {need.component for need in fact.needs if isinstance(need, ComponentRequirement)}
+        return not of_fact & self.stated(name, release.version, release.file, release.index)
+
+
+class _Place(NamedTuple):
+    """The place of a wheel among the variants of its release, as PEP 825 has it ("Variant ordering", step 7)."""
+
+    # Namespace, feature and value of each property, by their ranks, sorted.
+    keys: tuple[tuple[int, int, int], ...]
+    label: str
+    # Whether it is no variant at all.
+    is_plain: bool = False
+
+    def __lt__(self, other: tuple[object, ...]) -> bool:
+        assert isinstance(other, _Place)  # noqa: S101  nothing else is compared
+        if self.is_plain or other.is_plain:
+            return other.is_plain and not self.is_plain
+        for mine, others in zip(self.keys, other.keys, strict=False):
+            if mine != others:
+                return mine < others
+        if len(self.keys) != len(other.keys):
+            return len(self.keys) > len(other.keys)
+        return self.label < other.label
+
+
+_LAST = _Place((), "", is_plain=True)
+# Whether it is a wheel, and not yanked; its place among variants; the rank of its best tag.
+_Rank = tuple[int, _Place, int]
+_UNFIT: _Rank = (4, _LAST, 0)
 
 
 def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:
@@ -191,12 +292,32 @@ def unambiguous(files: Sequence[File]) -> Iterator[File]:
 
 @cache
 def parsed_wheel(filename: str) -> tuple[str, Version, Collection[str]] | None:
-    """Project, version and tags in the name of a wheel; None if pip could not use a file with that name."""
+    """Project, version and tags in the name of a wheel; None if pip could not use a file with that name.
+
+    The label of a variant is left out, as pip uses none with it.
+    """
     try:
-        name, version, _, tags = parse_wheel_filename(filename)
+        name, version, _, tags = parse_wheel_filename(split_label(filename)[0])
     except InvalidWheelFilename:
         return None
     return name, version, tuple(map(str, tags))
+
+
+def split_label(filename: str) -> tuple[str, str]:
+    """Split the name of a wheel into that of a plain one and the label of its variant, empty without one (PEP 825).
+
+    Six parts are a name with a build tag, which begins with a digit, or one with a label.
+    """
+    parts = filename.removesuffix(".whl").split("-")
+    if len(parts) == 7 or (len(parts) == 6 and not parts[2][:1].isdigit()):
+        return "-".join(parts[:-1]) + ".whl", parts[-1]
+    return filename, ""
+
+
+def table_of(page: Page, version: Version) -> VariantTable:
+    """Return what the labels of a release's wheels stand for on a page."""
+    tables = (page.variants[spelled] for spelled in page.variants if parsed_version(spelled) == version)
+    return next(tables, VariantTable())
 
 
 def files_of(page: Page, version: Version) -> Sequence[File]:

@@ -17,6 +17,7 @@ from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.release import Archive, CoreMetadata, Release
 from resolver.model.requirement import Requirement
+from resolver.model.variant import property_lines
 
 DYNAMIC = "it is a source archive without static metadata, and locking never runs a package's code"
 
@@ -51,6 +52,7 @@ def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[fac
         )
     if file.is_wheel:
         wheel = catalog.metadata(file)
+        _require_own_properties(release, wheel)
         return ReleaseRequirements(wheel.requires_dist, wheel.requires_python, (), wheel.provides_extra)
     archive = catalog.archive(file)
     if release.builds is not None:
@@ -71,6 +73,16 @@ def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[fac
     static = archive.metadata
     build = build_lines(archive, None)
     return ReleaseRequirements(static.requires_dist, static.requires_python, build, static.provides_extra)
+
+
+def _require_own_properties(release: Release, wheel: CoreMetadata) -> None:
+    """Raise UnusableFile if a variant wheel has other properties than its index says, by which it was chosen."""
+    if release.variant is None or wheel.own_variant is None:
+        return
+    own = property_lines(wheel.own_variant)
+    if own != release.variant.properties:
+        said = ", ".join(release.variant.properties) or "no properties"
+        raise UnusableFile(f"{release.file.filename} has {', '.join(own) or 'no properties'}, its index says {said}")
 
 
 def is_built_here(release: Release) -> bool:

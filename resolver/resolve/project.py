@@ -19,13 +19,14 @@ from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.index.parse.distribution import Compatibility, upload_time
+from resolver.index.parse.distribution import Compatibility, label_of, upload_time
 from resolver.index.protocol import Lookup
 from resolver.model import text
 from resolver.model.dependency import Allows, ReleaseMask
 from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Warns
 from resolver.model.release import File, Page, Rejection, RejectionReason, Release, Source
 from resolver.model.requirement import Value
+from resolver.model.variant import Variant, VariantTable, variant_of
 
 
 class IndexRelease(NamedTuple):
@@ -38,6 +39,11 @@ class IndexRelease(NamedTuple):
     def files(self) -> tuple[File, ...]:
         """Its files there."""
         return self.page.releases[self.version]
+
+    @property
+    def variants(self) -> VariantTable:
+        """Return what the labels of its wheels stand for there."""
+        return self.page.variants_of(self.version)
 
 
 class OrderedReleases:
@@ -223,7 +229,11 @@ class Project:
         release = self.release(position)
         if not isinstance(release, Release) or release.source is not None or release.file.is_wheel or release.builds:
             return ()
-        rows = [row for offer in self.ordered.offers[position] for row in self._compatibility(offer.files).rejections]
+        rows = [
+            row
+            for offer in self.ordered.offers[position]
+            for row in self._compatibility(offer.files, offer.variants).rejections
+        ]
         return tuple(row for row in rows if row.filename.endswith(".whl"))
 
     def uploaded(self, position: int) -> datetime | None:
@@ -254,10 +264,15 @@ class Project:
                 return (Rejection(str(version), RejectionReason.FACT, f"{fact.reason}, {fact.where}"),)
         if self.source is not None:
             return Release(version=version, file=offer.files[0], index="", position=position, source=self.source)
-        compatible = self._compatibility(offer.files)
+        compatible = self._compatibility(offer.files, offer.variants)
         wheels, archives, rejections = compatible.wheels, compatible.archives, compatible.rejections
+        best = _not_yanked(wheels) or wheels
+        variant = self._variant(best[0], offer.variants) if best else None
         builds = next(reversed(self.facts_about(position, Builds)), None)
+        if builds is not None and best and best[0].yanked is None and builds.is_spared_by(variant):
+            builds = None
         if builds is not None:
+            variant = None
             why = f"built from source, {builds.where}"
             rejections += tuple(Rejection(file.filename, RejectionReason.FACT, why) for file in wheels)
             wheels = ()
@@ -271,12 +286,18 @@ class Project:
         return Release(
             version=version,
             file=files[0],
-            others=tuple(other for other in files[1:] if other.is_wheel),
+            others=tuple(other for other in files[1:] if _is_same_variant(other, files[0])),
             index=index,
             builds=builds,
             yanked=files[0].yanked is not None,
             position=position,
+            variant=variant if files[0].is_wheel else None,
         )
+
+    def _variant(self, file: File, table: VariantTable) -> Variant | None:
+        """Return the variant that a wheel is; None for a plain one."""
+        label = label_of(file.filename)
+        return variant_of(label, table, self._compatibility.features) if label else None
 
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d(?=T.*Z\Z)", re.ASCII)  # of a time in UTC, as PEP 700 has it
@@ -293,6 +314,11 @@ def _day(uploaded: str) -> str:
 def is_put_last(fact: Fact) -> TypeGuard[Warns]:
     """Whether a fact puts releases after others, which may depend on the target's components."""
     return isinstance(fact, Warns) and bool(fact.last)
+
+
+def _is_same_variant(other: File, file: File) -> bool:
+    """Return whether another file of a release is a wheel for the same machines as its first one."""
+    return other.is_wheel and label_of(other.filename) == label_of(file.filename)
 
 
 def _not_yanked(files: tuple[File, ...]) -> tuple[File, ...]:

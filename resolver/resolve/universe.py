@@ -412,7 +412,7 @@ class Universe(Candidates):
         rows: list[tuple[facts.Fact, tuple[facts.Need, ...]]] = [
             (fact, facts.needs_kept(fact, replacing))
             for fact in self._facts_about(candidate, facts.Requires)
-            if fact.counts_for(release.file)
+            if fact.counts_for(release)
         ]
         for fact, needs in (*rows, *((fact, fact.add) for fact in replacing)):
             for need in needs:

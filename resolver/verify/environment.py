@@ -134,6 +134,14 @@ class Installed(NamedTuple):
         is_listed = not os.path.isdir(self.info) or os.path.isfile(os.path.join(self.info, "installed-files.txt"))
         return "" if is_listed or self.info.endswith(".dist-info") else self.root  # setup.py develop
 
+    def variant_labels(self) -> list[str]:
+        """Return the label of the wheel variant that was installed; none for a plain wheel, or if it cannot be read."""
+        try:
+            table = json.loads(read_text(os.path.join(self.info, "variant.json")) or "{}")
+            return [str(label) for label in table["variants"]]
+        except (UnreadableError, ValueError, KeyError, TypeError, RecursionError):
+            return []
+
     @property
     def is_ours(self) -> bool:
         """Whether a distribution is this environment's, and no other program's."""
@@ -247,6 +255,11 @@ def _difference(pin: LockedDistribution, installed: Installed) -> Finding | None
 
     if installed.version and not same_version(installed.version, pin.version):
         return finding("distribution-differs", installed.version)
+    labels = installed.variant_labels() if pin.variant else []
+    if pin.variant and pin.variant not in labels:
+        found = f"{installed.version} [{'variant ' + labels[0] if labels else 'no variant'}]"
+        wanted = f"{pin.version} [variant {pin.variant}]"
+        return Finding("distribution-differs", {"name": pin.name, "wanted": wanted, "found": found})
     if installed.installer == "conda":
         return finding("distribution-conda")
     if installed.editable_folder:

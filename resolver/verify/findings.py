@@ -21,7 +21,7 @@ SECONDS_TO_START = 300
 class LockedDistribution(NamedTuple):
     """A pin. `stage` says when it is installed; `sha256` are its files, none for a build.
 
-    `commit` and `editable` are those of a pin from git.
+    `commit` and `editable` are those of a pin from git. `variant` is the label of a wheel variant (PEP 825).
     """
 
     name: str
@@ -31,6 +31,7 @@ class LockedDistribution(NamedTuple):
     sha256: Sequence[str] = ()
     commit: str = ""
     editable: bool = False
+    variant: str = ""
 
 
 class DriverNeed(NamedTuple):

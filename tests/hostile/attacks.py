@@ -587,4 +587,45 @@ BINARIES = [
 ]
 
 
-ATTACKS = [*PAGES, *ANSWERS, *REDIRECTS, *PROXIES, *LISTED, *FILES, *BINARIES]
+TABLE = "/files/pypi/demo-2.0-variants.json"
+
+
+def variants(answered: Response, sha256: str = "") -> Arrange:
+    """List a variant of the newest wheel (PEP 825), and a list of variants that the server answers so."""
+    wheel = {"filename": "demo-2.0-py3-none-any-a3.whl"}
+    hashes = {"sha256": sha256} if sha256 else {}
+    table = {"filename": "demo-2.0-variants.json", "url": f"https://index.example{TABLE}", "hashes": hashes}
+    return both(rows({}, wheel, table), answer(TABLE, answered))
+
+
+def variant(label: str, namespace: str = "ascend", value: str = "a3") -> bytes:
+    return json.dumps({"variants": {label: {namespace: {"npu_type": [value]}}}}).encode()
+
+
+VARIANTS = [
+    Attack("a list of variants of 65 KiB", variants(body(bytes(65 << 10)))),
+    Attack("a list of variants that unpacks to 1 GiB", variants(body(bomb(1024), **{"Content-Encoding": "gzip"}))),
+    Attack("a list of variants of 300,000 levels", variants(body(b'{"variants":' + b'{"a":' * 300_000))),
+    Attack(
+        "a list of 50,000 variants",
+        variants(body(b'{"variants": {' + b",".join(b'"v%d": {}' % number for number in range(50_000)) + b"}}")),
+    ),
+    Attack("a list of variants with an evil label", variants(body(variant(EVIL)))),
+    Attack("a list of variants with an evil namespace", variants(body(variant("a3", EVIL)))),
+    Attack("a list of variants with an evil value", variants(body(variant("a3", "ascend", EVIL)))),
+    Attack("a list of variants that is a page for people", variants(body(b"<html>Log in</html>", "text/html"))),
+    Attack("a list of variants that is gone", variants(Response(404))),
+    Attack(
+        "a list of variants with another hash",
+        variants(body(b"{}"), "0" * 64),
+        f"Its sha256 is {hashlib.sha256(b'{}').hexdigest()}; the page says {'0' * 64}.",
+    ),
+    Attack(
+        "a list of variants that leads to this machine",
+        variants(Response(302, b"", {"Location": "https://127.0.0.2/x"})),
+        LOCAL,
+    ),
+    Attack("a list of variants that is refused", variants(Response(403)), "The server answered 403."),
+]
+
+ATTACKS = [*PAGES, *ANSWERS, *REDIRECTS, *PROXIES, *LISTED, *VARIANTS, *FILES, *BINARIES]

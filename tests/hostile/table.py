@@ -17,6 +17,7 @@ _GROUPS = {
     "Redirects": attacks.REDIRECTS,
     "Proxies": attacks.PROXIES,
     "What a page lists": attacks.LISTED,
+    "Lists of wheel variants": attacks.VARIANTS,
     "Wheels, source archives and their metadata": attacks.FILES,
     "Binaries in wheels, where a fact has them judged": attacks.BINARIES,
 }

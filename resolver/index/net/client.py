@@ -74,6 +74,10 @@ class RetryPolicy(NamedTuple):
 QUICK_RETRY: Final = RetryPolicy(tries=2, connect=3.0)
 
 
+class TooLongAnswer(IndexFailure):
+    """An answer has more bytes than it may have."""
+
+
 class Reply(NamedTuple):
     """A whole answer. `url` is its address after redirects, without credentials."""
 
@@ -212,7 +216,7 @@ class Client:
         raise failure
 
     async def body(self, response: httpx.Response, limit: int) -> bytes:
-        """Read the body of an answer. Raises IndexFailure if it is longer than `limit` bytes, or takes too long."""
+        """Read the body of an answer. Raises TooLongAnswer beyond `limit` bytes, IndexFailure if it takes too long."""
         body = BytesIO()
         where = shown_address(response.extensions["address"])
         now = asyncio.get_running_loop().time
@@ -221,7 +225,7 @@ class Client:
         def take(piece: bytes) -> None:
             body.write(piece)
             if body.tell() > limit:
-                raise IndexFailure(
+                raise TooLongAnswer(
                     "An index sent far more data than such an answer can contain.",
                     where=where,
                     why=f"The download was stopped after {limit >> 20} MiB.",

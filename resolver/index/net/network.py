@@ -21,7 +21,7 @@ from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.remote_files import Once, RemoteFiles
 from resolver.index.net.slots import Slots
 from resolver.index.parse.address import Root
-from resolver.index.parse.distribution import FileRelease
+from resolver.index.parse.distribution import FileRelease, one_of_each_label
 from resolver.index.parse.simple import ACCEPT
 from resolver.index.protocol import UNREACHABLE, LookAhead, Lookup, Meter, result_of
 from resolver.index.store.file_cache import FileCache
@@ -29,12 +29,17 @@ from resolver.index.store.page_cache import PageCache, StoredPage
 from resolver.model.message import Message, message
 from resolver.model.problem import PYPI
 from resolver.model.release import CoreMetadata, File
+from resolver.model.variant import VariantTable
 
 # Concurrent look-aheads. More gained nothing on the mirror measured, and holds more pages in memory.
 AHEAD: Final = 32
 _MOST_AHEAD: Final = 1000  # wheels that wait to be read ahead at once
 _PAGE_LIMIT: Final = 32 << 20
 _THREADS: Final = 8  # for names of hosts, and for reading pages and archives
+# Releases of a page of which the list of variants is read; and those whose wheels are opened, as there is no list.
+_MOST_TABLES: Final = 100
+_MOST_UNLISTED: Final = 5
+_LEFT_OUT: Final = VariantTable(fault="its release is too old for its variants to be read")
 _LAST_TURNS: Final = 5
 _PATIENCE: Final = 10.0  # seconds to cancel everything; a thousandth is normally enough
 
@@ -269,7 +274,33 @@ class Network:
         if key is None:
             key = await self._ask(root, name, project, patience, None)
         assert key is not None, "without a stored page none can be at another address"  # noqa: S101
+        if key and self._cache.loaded(key, name).variant_files:
+            return await self._with_variants(root, name, project)
         return key
+
+    async def _with_variants(self, root: Root, name: str, project: NormalizedName) -> str:
+        """Read the lists of variants on the stored page, and return the key of the page with them.
+
+        Releases beyond a limit have their variants left out, the oldest first.
+        """
+        stored = self._cache.answer(root, project, name)
+        assert stored is not None, "the page was stored just now"  # noqa: S101
+        page = stored.page(project, name)
+        wanted = {version: page.variant_files[version] for version in page.releases if version in page.variant_files}
+        listed = [version for version, file in wanted.items() if file is not None][:_MOST_TABLES]
+        unlisted = [version for version, file in wanted.items() if file is None][:_MOST_UNLISTED]
+        versions = [*listed, *unlisted]
+
+        async def table(version: str) -> VariantTable:
+            file = wanted[version]
+            wheels = [] if file is not None else one_of_each_label(page.releases[version])
+            rows = [(wheel, FileRelease(wheel.filename, project, version)) for wheel in wheels]
+            async with self._connection.look_ahead_slots.of(root.url):
+                return await self.files.variants(file, rows)
+
+        tables = await asyncio.gather(*map(table, versions))
+        variants = dict.fromkeys(wanted, _LEFT_OUT) | dict(zip(versions, tables, strict=True))
+        return self._cache.store_variants(root, project, name, stored, variants)
 
     async def _ask(
         self, root: Root, name: str, project: NormalizedName, patience: RetryPolicy | None, stored: StoredPage | None

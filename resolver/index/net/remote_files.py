@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Coroutine, Hashable
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
-from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
+from typing import IO, Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import httpx
+from msgspec.structs import replace
 
 from resolver import files as disk
 from resolver.errors import IndexFailure
-from resolver.index.net.client import IDENTITY_ENCODING, Client, conditions
+from resolver.index.net.client import IDENTITY_ENCODING, Client, TooLongAnswer, conditions
 from resolver.index.net.downloads import PartialFile, Transfer, altered, check_status, content_range
+from resolver.index.parse.address import NOWHERE
 from resolver.index.parse.archive import (
     DIRECTORY_LIMIT,
     METADATA_LIMIT,
@@ -25,15 +27,18 @@ from resolver.index.parse.archive import (
     read_archive,
     read_member,
     wheel_metadata,
+    wheel_variant,
 )
 from resolver.index.parse.binaries import Limits, binary_members, cost_of, linkage_of_wheel, read_linkage, within
-from resolver.index.parse.distribution import FileRelease
+from resolver.index.parse.distribution import FileRelease, label_of
 from resolver.index.parse.metadata import read
+from resolver.index.parse.variants import TABLE_LIMIT, own_properties, read_table
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.file_cache import FileCache, FileHash
 from resolver.model.linkage import Linkage
 from resolver.model.message import Message, message
 from resolver.model.release import Archive, CoreMetadata, File
+from resolver.model.variant import VariantTable
 from resolver.owned_folder import OwnedFolder
 
 P = ParamSpec("P")
@@ -150,12 +155,16 @@ class RemoteFiles:
         """A wheel's metadata. Raises UnusableFile and IndexFailure."""
         if (stored := self._cache.metadata(file, release)) is not None:
             return stored
-        separate = bool(file.metadata)
+        separate = bool(file.metadata) and not label_of(file.filename)
         try:
             metadata = await self._metadata_file(file, release)
             if metadata is None:
                 separate = False
-                metadata = read(await self._metadata_of_wheel(file, release), release, file.url).metadata
+                content = await self._of_wheel(file, release, wheel_metadata)
+                metadata = read(content, release, file.url).metadata
+            if label := label_of(file.filename):
+                content = await self._of_wheel(file, release, wheel_variant)
+                metadata = replace(metadata, own_variant=own_properties(content, label, file.filename))
         except UnusableFile as error:
             self._cache.store_metadata(file, error, separate=separate)
             raise
@@ -164,7 +173,7 @@ class RemoteFiles:
 
     async def _metadata_file(self, file: File, release: FileRelease) -> CoreMetadata | None:
         """The content of the `.metadata` file of a wheel (PEP 658), or None if there is no reliable one."""
-        if file.metadata is None:
+        if file.metadata is None or label_of(file.filename):  # a variant is opened in any case, for its properties
             return None
         path, separator, query = file.url.partition("?")
         url = f"{path}.metadata{separator}{query}"
@@ -181,22 +190,72 @@ class RemoteFiles:
                 raise
             return None
 
-    async def _metadata_of_wheel(self, file: File, release: FileRelease) -> bytes:
-        """METADATA, by range requests if the server handles them, else from the whole wheel after checking its hash."""
+    async def variants(self, table: File | None, wheels: Sequence[tuple[File, FileRelease]]) -> VariantTable:
+        """Return what the labels of a release's wheels stand for: from the index's list, or else from these wheels.
+
+        The result says what is wrong with what was read. Raises IndexFailure if a server does not answer.
+        """
         try:
-            return await self._metadata_by_ranges(file, release)
+            if table is not None:
+                return await self._listed_variants(table)
+            tables = [await self._own_table(file, release) for file, release in wheels]
+        except UnusableFile as error:
+            return VariantTable(fault=str(error))
+        longest = max((row.namespaces for row in tables), key=len, default=())
+        return VariantTable(longest, {label: values for row in tables for label, values in row.variants.items()})
+
+    async def _listed_variants(self, table: File) -> VariantTable:
+        """Read the list of an index. Raises UnusableFile and IndexFailure."""
+        if table.url == NOWHERE:
+            raise UnusableFile(f"{table.filename} has an address that an index must not point to")
+        if (stored := self._cache.variants(table)) is not None:
+            return stored
+
+        async def consume(response: httpx.Response) -> bytes | None:
+            if response.status_code in (404, 410):
+                return None
+            check_status(response.status_code, table)
+            try:
+                return await self._client.body(response, TABLE_LIMIT)
+            except TooLongAnswer:
+                raise UnusableFile(f"{table.filename} is longer than {TABLE_LIMIT >> 10} KiB") from None
+
+        content = await self._client.request(table.url, consume, headers={})
+        if content is None:
+            raise UnusableFile(f"{table.filename} is not there, although the index lists it")
+        if table.sha256 and (digest := _digest(content)) != table.sha256:
+            raise altered(f"{table.filename} is not the file", table.url, digest, table.sha256)
+        variants = read_table(content, table.filename)
+        self._cache.store_variants(table, variants)
+        return variants
+
+    @_once
+    async def _own_table(self, file: File, release: FileRelease) -> VariantTable:
+        """Read the list that a variant wheel has of itself. Raises UnusableFile and IndexFailure."""
+        if file.url == NOWHERE:
+            raise UnusableFile(f"{file.filename} has an address that an index must not point to")
+        if (stored := self._cache.variants(file)) is not None:
+            return stored
+        content = await self._of_wheel(file, release, wheel_variant)
+        own_properties(content, label_of(file.filename), file.filename)
+        variants = read_table(content, file.filename)
+        self._cache.store_variants(file, variants)
+        return variants
+
+    async def _of_wheel(
+        self, file: File, release: FileRelease, reader: Callable[[IO[bytes] | RangeFile, FileRelease], bytes]
+    ) -> bytes:
+        """Return a member, by range requests if the server handles them, else from the whole wheel, checked by hash."""
+        try:
+            ranges = await self._open(file)
+            return await ranges.read(lambda content: reader(content, release))
         except _DistrustError:
             download = await self._fetch(file)
         try:
             with download.path.open("rb") as wheel:
-                return wheel_metadata(wheel, release)
+                return reader(wheel, release)
         finally:
             download.path.unlink()
-
-    async def _metadata_by_ranges(self, file: File, release: FileRelease) -> bytes:
-        """METADATA. Raises _DistrustError."""
-        ranges = await self._open(file)
-        return await ranges.read(lambda content: wheel_metadata(content, release))
 
     async def _open(self, file: File) -> _Ranges:
         """Return a file of which the end was fetched. Raises _DistrustError."""

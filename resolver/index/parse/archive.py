@@ -18,6 +18,7 @@ from typing import IO, Any, Final, TypeVar
 
 from resolver.index.parse.distribution import FileRelease
 from resolver.index.parse.metadata import read, read_pyproject
+from resolver.index.parse.variants import MEMBER, TABLE_LIMIT
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import Archive
@@ -178,16 +179,35 @@ class Guarded:
 
 def wheel_metadata(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
     """METADATA of a wheel. Raises UnusableFile, and MissingSpanError of a RangeFile."""
+    content = _dist_info_member(file, release, "METADATA", METADATA_LIMIT)
+    if content is None:
+        raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
+    return content
+
+
+def wheel_variant(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
+    """Return `variant.json` of a variant wheel (PEP 825). Raises UnusableFile, and MissingSpanError of a RangeFile."""
+    content = _dist_info_member(file, release, MEMBER, TABLE_LIMIT)
+    if content is None:
+        raise UnusableFile(f"{MEMBER} of {release.filename} is larger than {TABLE_LIMIT >> 10} KiB")
+    return content
+
+
+def _dist_info_member(file: IO[bytes] | RangeFile, release: FileRelease, name: str, limit: int) -> bytes | None:
+    """Return a file of a wheel's .dist-info folder, None if it is longer. Raises UnusableFile and MissingSpanError."""
     source = Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62)
     with readable(release.filename, "wheel"):
         archive = zipfile.ZipFile(source)
-        info = archive.getinfo(_metadata_member(archive.namelist(), release))
+        path = _metadata_member(archive.namelist(), release).removesuffix("METADATA") + name
+        if path not in archive.namelist():
+            raise UnusableFile(f"{release.filename} has no {name}")
+        info = archive.getinfo(path)
         source.seek(info.header_offset)
         size = _LOCAL_HEADER + len(info.filename.encode()) + info.compress_size
-        if info.file_size <= METADATA_LIMIT:
+        if info.file_size <= limit:
             source.read(size)  # one request for all of it
-            return unpacked(archive, info, METADATA_LIMIT)
-    raise UnusableFile(f"the metadata of {release.filename} is larger than 16 MiB")
+            return unpacked(archive, info, limit)
+    return None
 
 
 def _metadata_member(names: Iterable[str], release: FileRelease) -> str:

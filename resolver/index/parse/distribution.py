@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Final, NamedTuple
@@ -18,6 +18,7 @@ from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import File, Rejection, RejectionReason
 from resolver.model.target import Target
+from resolver.model.variant import NO_VARIANTS, PLAIN, Order, TargetFeature, VariantTable, order_of, variant_of
 
 ARCHIVE_ENDINGS: Final = (".tar.gz", ".zip")
 
@@ -33,7 +34,8 @@ _NAME = re.compile(rf"[\w.+!-]{{3,{_LONGEST}}}", re.ASCII)
 class WheelParts(NamedTuple):
     """The parts of a wheel's file name, as written.
 
-    `build` is empty or the pair that PEP 427 sorts by. Each tag may be a set joined by dots.
+    `build` is empty or the pair that PEP 427 sorts by. Each tag may be a set joined by dots. `label` is that of a
+    variant (PEP 825), empty for a plain wheel.
     """
 
     distribution: str
@@ -42,6 +44,7 @@ class WheelParts(NamedTuple):
     python: str
     abi: str
     platform: str
+    label: str = ""
 
 
 def is_readable(filename: str) -> bool:
@@ -53,19 +56,41 @@ def is_readable(filename: str) -> bool:
 
 
 def wheel_parts(filename: str) -> WheelParts | None:
-    """The parts of a wheel's file name, or None if it is not one.
-
-    A variant wheel (PEP 825: `…-<platform>-<label>.whl`) keeps its label on each of its platform tags, so that none of
-    them is plain: no target accepts `manylinux_2_24_x86_64-910b`.
-    """
+    """The parts of a wheel's file name, or None if it is not one. A variant's ends with its label (PEP 825)."""
     match = _WHEEL.fullmatch(filename)
     if match is None:
         return None
-    distribution, version, number, suffix, python, abi, platform, label = match.groups()
-    if label is not None:
-        label = label.replace(".", "_")
-        platform = ".".join(f"{tag}-{label}" for tag in platform.split("."))
-    return WheelParts(distribution, version, (int(number), suffix) if number else (), python, abi, platform)
+    distribution, version, number, suffix, python, abi, platform, label = match.groups(default="")
+    build = (int(number), suffix) if number else ()
+    return WheelParts(distribution, version, build, python, abi, platform, label)
+
+
+def label_of(filename: str) -> str:
+    """Return the label in the name of a variant wheel; empty for any other file."""
+    if filename.count("-") <= 4:  # those of a plain wheel
+        return ""
+    parts = wheel_parts(filename)
+    return "" if parts is None else parts.label
+
+
+_MOST_LABELS: Final = 20
+
+
+def one_of_each_label(files: Sequence[File]) -> list[File]:
+    """Return a variant wheel of each label, the first by name; of a few labels, as opening one takes requests."""
+    by_label: dict[str, File] = {}
+    for file in sorted(files, key=lambda file: file.filename):
+        if label := label_of(file.filename):
+            by_label.setdefault(label, file)
+    return list(by_label.values())[:_MOST_LABELS]
+
+
+def plain_name(filename: str) -> str:
+    """Return the name of a variant wheel without its label, under which pip installs it; any other name as it is."""
+    parts = wheel_parts(filename)
+    if parts is None or not parts.label:
+        return filename
+    return filename.removesuffix(f"-{parts.label}.whl") + ".whl"
 
 
 def archive_version(filename: str, project: NormalizedName) -> str | None:
@@ -75,14 +100,14 @@ def archive_version(filename: str, project: NormalizedName) -> str | None:
     """
     for ending in ARCHIVE_ENDINGS:
         if filename.endswith(ending):
-            match = _prefix(project).match(filename)
+            match = prefix_of(project).match(filename)
             return filename[match.end() : -len(ending)] or None if match else None
     return None
 
 
 def starts_with_project(filename: str, project: NormalizedName) -> bool:
     """Whether the name of a file, of any kind, begins with that of `project`."""
-    return _prefix(project).match(filename) is not None
+    return prefix_of(project).match(filename) is not None
 
 
 class FileRelease(NamedTuple):
@@ -113,7 +138,8 @@ def release_of(file: File, is_project: Callable[[str], bool]) -> FileRelease:
 
 
 @lru_cache(4096)
-def _prefix(project: NormalizedName) -> re.Pattern[str]:
+def prefix_of(project: NormalizedName) -> re.Pattern[str]:
+    """Return a pattern of what the names of a project's files begin with, up to the version."""
     return re.compile(r"[-_.]+".join(map(re.escape, project.split("-"))) + "-", re.IGNORECASE | re.ASCII)
 
 
@@ -148,12 +174,16 @@ class CompatibleFiles(msgspec.Struct, frozen=True):
 
 
 class Compatibility:
-    """Checks files for a target and a cut-off."""
+    """Checks files for a target and a cut-off.
+
+    Variant wheels of which the target has the properties come before plain wheels, in the order of PEP 825. Then come
+    tags and build tags, as with plain wheels.
+    """
 
     def __init__(self, target: Target, exclude_newer: dt.datetime | None) -> None:
         self._target = target
         self._cutoff = exclude_newer
-        self._key = target.python, target.platform, target.glibc, exclude_newer
+        self._key = target.python, target.platform, target.glibc, target.features, exclude_newer
         self._rank = lru_cache(1 << 14)(self._rank_of)  # the wheels of a project have few different tags
         self._refused_python = lru_cache(1 << 14)(self._refuse_python)
 
@@ -161,9 +191,9 @@ class Compatibility:
         """Whether both have the same results."""
         return isinstance(other, Compatibility) and self._key == other._key
 
-    def __call__(self, files: tuple[File, ...]) -> CompatibleFiles:
+    def __call__(self, files: tuple[File, ...], variants: VariantTable = NO_VARIANTS) -> CompatibleFiles:
         """Sort the files of a release; yanked ones are usable here."""
-        wheels: list[tuple[int, tuple[int, str], File]] = []
+        wheels: list[tuple[Order, int, tuple[int, str], File]] = []
         archives: list[File] = []
         rejections: list[Rejection] = []
         counts = Counter(file.filename for file in files)
@@ -174,23 +204,31 @@ class Compatibility:
             reason, detail = self._refuse(file)
             if reason is None and file.is_wheel:
                 parts = wheel_parts(file.filename)
-                rank = None if parts is None else self._rank(*parts[3:])
+                rank = None if parts is None else self._rank(*parts[3:6])
+                order = None if parts is None else self._order(parts.label, variants)
                 if parts is None or rank is None:
-                    reason, detail = RejectionReason.TAGS, "-".join(parts[3:]) if parts is not None else ""
-                elif _is_valid(file.filename):
-                    wheels.append((rank, parts.build or (0, ""), file))
-                    continue
-                else:
+                    reason, detail = RejectionReason.TAGS, "-".join(parts[3:6]) if parts is not None else ""
+                elif not _is_valid(plain_name(file.filename) if parts.label else file.filename):
                     reason = RejectionReason.NAME
+                elif order is None:
+                    reason, detail = RejectionReason.VARIANT, _why_not(parts.label, variants)
+                else:
+                    wheels.append((order, rank, parts.build or (0, ""), file))
+                    continue
             if reason is None:
                 archives.append(file)
             else:
                 rejections.append(Rejection(file.filename, reason, detail))
         # pip: the best tag wins, then the highest build tag
-        wheels.sort(key=lambda row: (row[1], row[2].filename), reverse=True)
-        wheels.sort(key=lambda row: row[0])
+        wheels.sort(key=lambda row: (row[2], row[3].filename), reverse=True)
+        wheels.sort(key=lambda row: row[:2])
         archives.sort(key=lambda file: (not file.filename.endswith(".tar.gz"), file.filename))
-        return CompatibleFiles(tuple(row[2] for row in wheels), tuple(archives), tuple(rejections))
+        return CompatibleFiles(tuple(row[3] for row in wheels), tuple(archives), tuple(rejections))
+
+    @property
+    def features(self) -> Sequence[TargetFeature]:
+        """Return what the target has of the properties of variants."""
+        return self._target.features
 
     def python_refusal(self, requires_python: str) -> tuple[RejectionReason, str] | None:
         """The reason and detail of a rejection if the target's Python is not in `requires_python`; else None."""
@@ -219,10 +257,23 @@ class Compatibility:
                 return RejectionReason.NEWER, file.uploaded
         return None, ""
 
+    def _order(self, label: str, variants: VariantTable) -> Order | None:
+        """Return the sort key of a variant, None if the target cannot use it. Plain wheels are behind all variants."""
+        return order_of(label, variants, self._target.features) if label else PLAIN
+
     def _rank_of(self, python: str, abi: str, platform: str) -> int | None:
         """The rank of the best of a wheel's tags; None if the target accepts none."""
         ranks = self._target.tags
         return min((ranks[tag] for tag in expand_tags(python, abi, platform) if tag in ranks), default=None)
+
+
+def _why_not(label: str, variants: VariantTable) -> str:
+    """Return why a target cannot use a variant."""
+    if variants.fault:
+        return variants.fault
+    if label not in variants.variants:
+        return f"its index does not say what `{label}` stands for"
+    return ", ".join(variant_of(label, variants).properties)
 
 
 @lru_cache(1 << 14)

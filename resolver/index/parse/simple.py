@@ -7,7 +7,7 @@ A defect of a single file results in a `Rejection`; one that makes the whole pag
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -21,10 +21,13 @@ from resolver.index.parse.distribution import (
     ARCHIVE_ENDINGS,
     archive_version,
     is_readable,
+    label_of,
+    prefix_of,
     starts_with_project,
     wheel_parts,
 )
 from resolver.index.parse.html_page import LONGEST, MOST_FILES, FileRow, Hashes, PageError, Text
+from resolver.index.parse.variants import VARIANTS_ENDING
 from resolver.model import text
 from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Rejection, RejectionReason
 
@@ -117,7 +120,9 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
             rows, status = _read_json(body, project)
         else:
             rows, status, url = html_page.read(body, url)
-        releases, rejections = _grouped(rows, project, url)
+        tables: list[FileRow] = []
+        releases, rejections = _grouped(rows, project, url, tables)
+        variant_files = _variant_files(releases, tables, project, url)
     except PageError as error:
         why = str(error)
     except _ODD as error:
@@ -125,7 +130,14 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
     except RecursionError:
         why = "It is not a JSON page of PEP 691: its values are nested too deeply."
     else:
-        return Page(project=project, index=index, releases=releases, rejections=rejections, project_status=status)
+        return Page(
+            project=project,
+            index=index,
+            releases=releases,
+            rejections=_without_tables(rejections, variant_files),
+            project_status=status,
+            variant_files=variant_files,
+        )
     raise IndexFailure(
         f"Index `{index}` sent an unusable page for {project}.",
         where=url,
@@ -173,12 +185,12 @@ def _row(raw: msgspec.Raw) -> FileRow:
 
 
 def _grouped(
-    rows: Iterable[FileRow], project: NormalizedName, base: str
+    rows: Iterable[FileRow], project: NormalizedName, base: str, tables: list[FileRow]
 ) -> tuple[dict[str, tuple[File, ...]], tuple[Rejection, ...]]:
     """The files by version, newest first, without duplicates, and the rejected ones.
 
     Of several spellings of a version, the key is the one that sorts first, whatever the order of the page. A name with
-    several sha256 is left to `Compatibility`.
+    several sha256 is left to `Compatibility`. What may be a list of variants is rejected, and added to `tables`.
     """
     by_spelling: dict[str, dict[tuple[str, str], File]] = {}
     rejections: list[Rejection] = []
@@ -186,6 +198,8 @@ def _grouped(
         version = _version_of(row.filename, project)
         if isinstance(version, Rejection):
             rejections.append(version)
+            if row.filename.endswith(VARIANTS_ENDING):
+                tables.append(row)
             continue
         file = _file(row, base)
         by_spelling.setdefault(version, {}).setdefault((file.filename, file.sha256), file)
@@ -202,6 +216,34 @@ def _grouped(
         keys = sorted(spellings[parsed])
         releases[keys[0]] = tuple(file for key in keys for file in by_spelling[key].values())
     return releases, tuple(rejections)
+
+
+def _variant_files(
+    releases: Mapping[str, Sequence[File]], tables: Iterable[FileRow], project: NormalizedName, base: str
+) -> dict[str, File | None]:
+    """Return the list of variants of each release that has variant wheels; None for one without a list."""
+    labelled = {
+        version: None
+        for version, files in releases.items()
+        # a plain wheel without a build tag has four hyphens: few names are taken apart
+        if any(file.filename.count("-") > 4 and label_of(file.filename) for file in files)
+    }
+    if not labelled:
+        return {}
+    by_version = {text.version(version): version for version in labelled}
+    found: dict[str, File | None] = dict(labelled)
+    for row in tables:
+        if is_readable(row.filename) and (match := prefix_of(project).match(row.filename)):
+            version = by_version.get(text.version(row.filename[match.end() : -len(VARIANTS_ENDING)]))
+            if version is not None and found[version] is None:
+                found[version] = _file(row, base)
+    return found
+
+
+def _without_tables(rejections: tuple[Rejection, ...], found: Mapping[str, File | None]) -> tuple[Rejection, ...]:
+    """Return the rejections without those of lists of variants that are used."""
+    names = {file.filename for file in found.values() if file is not None}
+    return tuple(row for row in rejections if row.filename not in names) if names else rejections
 
 
 def _version_of(filename: str, project: NormalizedName) -> str | Rejection:

@@ -19,12 +19,14 @@ from resolver.index.store.readings import ArchiveReading, read_archives
 from resolver.model import text
 from resolver.model.linkage import Linkage
 from resolver.model.release import Archive, CoreMetadata, File
+from resolver.model.variant import VariantTable
 
 # A text is the reason why a file cannot be used, if it is in the bytes of the file.
 _METADATA: Final[msgspec.msgpack.Decoder[CoreMetadata | str]] = msgspec.msgpack.Decoder(CoreMetadata | str)
 _ARCHIVE: Final[msgspec.msgpack.Decoder[Archive | str]] = msgspec.msgpack.Decoder(Archive | str)
 _LINKAGE: Final[msgspec.msgpack.Decoder[Linkage | str]] = msgspec.msgpack.Decoder(Linkage | str)
 _MEMBER: Final[msgspec.msgpack.Decoder[tuple[str] | str]] = msgspec.msgpack.Decoder(tuple[str] | str)
+_VARIANTS: Final = msgspec.msgpack.Decoder(VariantTable)
 
 T = TypeVar("T")
 
@@ -70,6 +72,15 @@ class FileCache:
     def store_metadata(self, file: File, value: CoreMetadata | UnusableFile, *, separate: bool) -> None:
         """Store the metadata of a wheel, or why there is none; `separate` if it is from a `.metadata` file."""
         self._save("metadata", _metadata_key(file, separate=separate), value)
+
+    def variants(self, file: File) -> VariantTable | None:
+        """Return a list of variants, of an index or in a wheel, if its page has a hash and it was read before."""
+        return self._cache.load("variants", file.sha256, _VARIANTS) if file.sha256 else None
+
+    def store_variants(self, file: File, value: VariantTable) -> None:
+        """Store a list of variants, if its page has a hash."""
+        if file.sha256:
+            self._cache.save("variants", file.sha256, value)
 
     def linkage(self, file: File) -> Linkage | None:
         """Return the linkage of a wheel, None if nobody has read it. Raises UnusableFile."""

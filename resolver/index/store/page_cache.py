@@ -17,15 +17,17 @@ from resolver.index.protocol import Lookup
 from resolver.index.store.cache import Cache
 from resolver.model.problem import Binding, Indexes, Recorded
 from resolver.model.release import ACTIVE, CoreMetadata, File, Page, ProjectStatus, Rejection
+from resolver.model.variant import VariantTable
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
-_PARSER: Final = "10"  # part of every key: with another number, all pages are read anew
+_PARSER: Final = "11"  # part of every key: with another number, all pages are read anew
 _TOGETHER: Final = 4  # releases: fewer compress worse, of more most is read for nothing
 _LEVEL: Final = 1
+_WITH: Final = "+"  # in a key: between the page's own and that of its lists of variants
 
 
 class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -42,19 +44,34 @@ class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
     project_status: ProjectStatus = ACTIVE
     rejections: tuple[Rejection, ...] = ()
     pieces: tuple[tuple[tuple[str, ...], bytes], ...] = ()
+    variant_files: dict[str, File | None] = {}
+    variants: dict[str, VariantTable] = {}
 
     def with_page(self, key: str, page: Page) -> StoredPage:
         """The answer with a page."""
         rows = list(page.releases.items())
         groups = [dict(rows[at : at + _TOGETHER]) for at in range(0, len(rows), _TOGETHER)]
         pieces = tuple((tuple(group), zstd.compress(_encode(group), _LEVEL)) for group in groups)
-        status, rejections = page.project_status, page.rejections
-        return replace(self, key=key, project_status=status, rejections=rejections, pieces=pieces)
+        return replace(
+            self,
+            key=key,
+            project_status=page.project_status,
+            rejections=page.rejections,
+            pieces=pieces,
+            variant_files=dict(page.variant_files),
+        )
 
     def page(self, project: NormalizedName, index: str) -> Page:
         """Its page, as that of a project on an index."""
-        releases, status = _Releases(self.pieces), self.project_status
-        return Page(project=project, index=index, releases=releases, rejections=self.rejections, project_status=status)
+        return Page(
+            project=project,
+            index=index,
+            releases=_Releases(self.pieces),
+            rejections=self.rejections,
+            project_status=self.project_status,
+            variant_files=self.variant_files,
+            variants=self.variants,
+        )
 
 
 class _Releases(Mapping[str, tuple[File, ...]]):
@@ -239,11 +256,29 @@ class PageCache:
         digest = sha256(body)
         digest.update("\0".join(("", _PARSER, content_type, project, answer.url)).encode())
         key = digest.hexdigest()[:40]
-        if last is not None and last.key == key:
+        if last is not None and last.key.partition(_WITH)[0] == key:
             answer = replace(last, etag=answer.etag, modified=answer.modified)
         else:
             answer = answer.with_page(key, parse(body, content_type, project=project, index=name, url=answer.url))
             self._pages[key, name] = answer.page(project, name)
+        self.store(root, project, answer)
+        return answer.key
+
+    def loaded(self, key: str, name: str) -> Page:
+        """Return the page of an index that was loaded under this key."""
+        return self._pages[key, name]
+
+    def store_variants(
+        self, root: Root, project: NormalizedName, name: str, stored: StoredPage, variants: Mapping[str, VariantTable]
+    ) -> str:
+        """Store what was read from the lists of variants on a page, and return the key of the page with them.
+
+        The lists may change while the page does not, so they are part of the key.
+        """
+        digest = sha256(stored.key.partition(_WITH)[0].encode() + _encode(sorted(variants.items())))
+        key = f"{stored.key.partition(_WITH)[0]}{_WITH}{digest.hexdigest()[:40]}"
+        answer = replace(stored, key=key, variants=dict(variants))
+        self._pages[key, name] = answer.page(project, name)
         self.store(root, project, answer)
         return key
 

@@ -36,6 +36,9 @@ class _Static(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     provides_extra: tuple[str, ...]
 
 
+_STATIC: Final = _Static.__struct_fields__
+
+
 class ArchiveReading(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     """The `Archive` of one file, and the texts of members, as lines."""
 
@@ -73,7 +76,8 @@ class WheelReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def archive_reading(file: File, archive: Archive, texts: Mapping[str, str]) -> ArchiveReading:
     """The reading of an archive and the texts of its members, by path."""
-    static = None if archive.metadata is None else _Static(**asdict(archive.metadata))
+    metadata = archive.metadata
+    static = None if metadata is None else _Static(**{name: getattr(metadata, name) for name in _STATIC})
     lines = {path: content.split("\n") for path, content in sorted(texts.items())}
     return ArchiveReading(file.filename, file.sha256, static, archive.build_requires, archive.why_dynamic, lines)
 

@@ -26,13 +26,11 @@ from tests.problems import target
         ("demo-1-03b_x-py2.py3-none-any.whl", WheelParts("demo", "1", (3, "b_x"), "py2.py3", "none", "any")),
         (
             "vllm_ascend-0.22.1rc1-cp311-cp311-manylinux_2_24_x86_64-910b.whl",
-            WheelParts("vllm_ascend", "0.22.1rc1", (), "cp311", "cp311", "manylinux_2_24_x86_64-910b"),
+            WheelParts("vllm_ascend", "0.22.1rc1", (), "cp311", "cp311", "manylinux_2_24_x86_64", "910b"),
         ),
         (
             "demo-1-7-cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64-a.any.whl",
-            WheelParts(
-                "demo", "1", (7, ""), "cp311", "cp311", "manylinux_2_17_x86_64-a_any.manylinux2014_x86_64-a_any"
-            ),
+            WheelParts("demo", "1", (7, ""), "cp311", "cp311", "manylinux_2_17_x86_64.manylinux2014_x86_64", "a.any"),
         ),
     ],
 )
