@@ -18,7 +18,17 @@ from resolver.index.parse.distribution import archive_version
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.readings import read_archives, read_wheels
 from resolver.model import text
-from resolver.model.fact import Builds, Fact, Need, Requires, Strength, Warns, component_requirements
+from resolver.model.fact import (
+    Builds,
+    Fact,
+    Need,
+    Replaces,
+    Requires,
+    Sources,
+    Strength,
+    Warns,
+    component_requirements,
+)
 from resolver.model.requirement import ComponentRequirement, Requirement, Value, named_values
 from resolver.model.system import SystemVersion
 from resolver.model.target import PLATFORMS, Platform, wheel_glibc
@@ -121,8 +131,13 @@ def pairings(
     facts: Sequence[Fact],
     declared: Mapping[Version, Declared] = {},
     canns: Sequence[Value] = (),
+    system: Mapping[str, Value] = {},
 ) -> list[Pairing]:
-    """The releases of a project that facts pair by name, newest first. `canns` are the known releases of CANN."""
+    """Return the releases of a project that facts pair by name, newest first.
+
+    `canns` are the known releases of CANN. Facts count that are there for a target with the components of `system`.
+    """
+    facts = [fact for fact in facts if not isinstance(fact, (Requires, Replaces)) or fact.applies_on(system)]
     of_project = (fact for fact in facts if fact.package == project and _is_pairing(fact))
     releases = {version for fact in of_project for version in _releases(fact)}
     return [
@@ -137,7 +152,7 @@ def _pairing(
     of_release = [fact for fact in facts if fact.is_about(project, release)]
     paired_by = [fact for fact in of_release if _is_pairing(fact)]
     requires = [fact for fact in paired_by if isinstance(fact, Requires)]
-    builds = [fact for fact in of_release if isinstance(fact, Builds)]
+    builds = [fact for fact in of_release if _makes(fact, release)]
     pins = [*declared.pins, *(need for fact in requires for need in fact.needs)]
     pairing = Pairing(
         project=project,
@@ -162,6 +177,11 @@ def _pairing(
         hdk=tuple(drivers.values()),
         facts=(*pairing.facts, *drivers),
     )
+
+
+def _makes(fact: Fact, release: Version) -> TypeGuard[Builds | Sources]:
+    """Return whether a fact about a release builds it, from its archive or from a commit."""
+    return isinstance(fact, Builds) or (isinstance(fact, Sources) and fact.makes_release(release))
 
 
 def _is_pairing(fact: Fact) -> bool:

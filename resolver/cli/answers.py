@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from resolver.model.explanation import Change, Contradiction, Explanation
 from resolver.model.lock import Lock
 from resolver.model.message import TEXT, Message, message
 from resolver.model.problem import Problem
-from resolver.model.resolution import Statement
+from resolver.model.resolution import Resolution, Statement
 from resolver.report.explanation.sentences import sentence
 from resolver.report.explanation.statements import grouped
 from resolver.report.links import way_to_matrices
@@ -30,11 +30,21 @@ if TYPE_CHECKING:
     from resolver.cli.session import Session
 
 
-def lock_or_refutation(universe: Universe, preferences: Preferences, tick: Tick | None = None) -> Lock | Refutation:
-    """Solve a universe's problem and build its lock, which has no changes since the one before; or refute it."""
+def lock_or_refutation(
+    universe: Universe,
+    preferences: Preferences,
+    tick: Tick | None = None,
+    verify: Callable[[Resolution], Resolution] | None = None,
+) -> Lock | Refutation:
+    """Solve a universe's problem and build its lock, which has no changes since the one before; or refute it.
+
+    `verify` compares releases that facts take from commits with these.
+    """
     answer = decide(universe, hints=preferences.pins, tick=tick)
     if isinstance(answer, Refutation):
         return answer
+    if verify is not None:
+        answer = verify(answer)
     universe.catalog.prefetch_metadata(other for pin in answer.pins for other in pin.release.others)  # a lock needs it
     answer = replace(
         answer,

@@ -11,12 +11,13 @@ import tomli_w
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.config.compile import compile_problems
+from resolver.config.compile import compile_problems, known_values
+from resolver.config.fact_rules import compile_facts
 from resolver.config.load import Document, Inputs, load_with, read, read_text, with_stack
 from resolver.config.schema import GridFile, StackFile
 from resolver.errors import InputError
 from resolver.files import digest
-from resolver.model.fact import Requires, component_requirements
+from resolver.model.fact import Requires, Strength, component_requirements
 from resolver.model.matrix import Cell, Practices, stack_text
 from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.requirement import ComponentRequirement, Value, parse_value
@@ -25,11 +26,14 @@ NAME = "matrix"  # of the stack that stands for a grid, and of its snapshot
 
 
 class Grid(msgspec.Struct, frozen=True):
-    """A grid with the files that its stacks use; `problem` is one whose only line asks for the package."""
+    """A grid with the files that its stacks use."""
 
     file: Document[GridFile]
     inputs: Inputs
+    # A problem whose only line asks for the package, for the first of the machines.
     problem: Problem
+    # What facts require, on any machine; without practices.
+    facts: tuple[Requires, ...]
 
     @property
     def package(self) -> NormalizedName:
@@ -64,11 +68,11 @@ class Grid(msgspec.Struct, frozen=True):
         file = self.file.content
         canns = self.canns()
         for at, release in enumerate(releases):
-            needs = self._needs(Version(release))
-            if not any(need.component == "cann" for need in needs):
-                continue
             for row, cann in product(file.machine, canns):
                 for soc, platform, python in product(row.soc, row.platform, row.python):
+                    needs = self._needs(Version(release), soc)
+                    if not any(need.component == "cann" for need in needs):
+                        continue
                     system: dict[str, Value] = {"cann": parse_value("cann", cann), "python": Version(python)}
                     if not all(need.is_promised_by(system) for need in needs):
                         continue
@@ -84,14 +88,15 @@ class Grid(msgspec.Struct, frozen=True):
                                 glibc=row.glibc,
                             )
 
-    def _needs(self, release: Version) -> list[ComponentRequirement]:
-        return [
-            need
-            for fact in self.problem.facts
-            if isinstance(fact, Requires) and not fact.wheels and fact.is_about(self.package, release)
-            for need in component_requirements(fact.needs)
-            if need.component in ("cann", "python")
-        ]
+    def _needs(self, release: Version, soc: str) -> list[ComponentRequirement]:
+        """Return what facts about a release say of CANN and Python on a SoC."""
+        system: dict[str, Value] = {"soc": parse_value("soc", soc)}
+        needs = []
+        for fact in self.facts:
+            if fact.wheels or not fact.is_about(self.package, release) or not fact.applies_on(system):
+                continue
+            needs += [need for need in component_requirements(fact.needs) if need.component in ("cann", "python")]
+        return needs
 
 
 def load_grid(path: Path, matrices: Path) -> Grid:
@@ -111,4 +116,7 @@ def load_grid(path: Path, matrices: Path) -> Grid:
     target = {"python": python, "platform": platform, "system": {"soc": soc}}
     stack = {"stack": {"name": NAME, "requires": [file.content.package]}, "target": target}
     inputs = load_with(read_text(tomli_w.dumps(stack), StackFile, "grid.toml"), matrices)
-    return Grid(file, inputs, compile_problems(inputs)[0])
+    known = known_values(inputs.systems)
+    facts = [fact for fact in compile_facts(inputs.facts, None, known) if isinstance(fact, Requires)]
+    asked = tuple(fact for fact in facts if fact.strength is not Strength.PRACTICE)
+    return Grid(file, inputs, compile_problems(inputs)[0], asked)

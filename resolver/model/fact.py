@@ -97,10 +97,22 @@ class _OfWheels:
 
 
 class _Requirements(_Common, frozen=True, kw_only=True):
-    """A fact that may be a practice, which has a `risk`: what may fail."""
+    """A fact that may be a practice, and that may be there for some targets only."""
 
+    # What may fail if the practice is followed; only a practice has it.
     risk: Sentence = ""
+    # The same in Chinese.
     risk_zh: Sentence = ""
+    # The fact is there only for targets that state components which meet all of these.
+    when: tuple[ComponentRequirement, ...] = ()
+    # It is not there for targets that state a component which meets one of these.
+    unless: tuple[ComponentRequirement, ...] = ()
+
+    def applies_on(self, system: Mapping[str, Value]) -> bool:
+        """Return whether the fact is there for a target with these components."""
+        if any(need.is_promised_by(system) for need in self.unless):
+            return False
+        return all(need.is_promised_by(system) for need in self.when)
 
 
 class Requires(_Requirements, _OfWheels, frozen=True, kw_only=True):
@@ -250,6 +262,10 @@ class Sources(_Common, frozen=True, kw_only=True):
     `committed` is the day of the commit, from which the day of a lock may follow.
     `requires_from` are the files of the repository from which the requirements were taken; they are compared if the
     repository can be read.
+
+    With `release`, the commit is also that of the release of this version: where no line names a commit, targets that
+    meet all of `when` take the release from there, whatever files an index has of it. A fact with `when` is there only
+    for such targets.
     """
 
     versions: Annotated[tuple[SpecifierSet, ...], UNWRITTEN] = (SpecifierSet(),)
@@ -260,6 +276,12 @@ class Sources(_Common, frozen=True, kw_only=True):
     subdirectory: Inside = ""
     recipe: Annotated[Recipe, SAME_TABLE]
     requires_from: tuple[Inside, ...] = ()
+    release: bool = False
+    when: tuple[ComponentRequirement, ...] = ()
+
+    def makes_release(self, version: Version) -> bool:
+        """Return whether the release of this version is built from the commit."""
+        return self.release and self.recipe.version == version
 
 
 class Absent(_Common, frozen=True, kw_only=True):

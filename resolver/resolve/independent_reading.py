@@ -22,8 +22,9 @@ from resolver.index.parse.address import NOWHERE
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
+from resolver.model.message import message
 from resolver.model.problem import Problem
-from resolver.model.release import File, Page, Release
+from resolver.model.release import File, Page, Release, Source
 from resolver.model.requirement import Requirement
 
 _MOST_TAGS = 1000
@@ -109,7 +110,14 @@ class IndependentReading:
             lines += map(str, builds[-1].build_add)
         return [line for line in lines if text.requirement(line).name != name]
 
-    # --- files
+    # --- commits and files
+
+    def release_sources(self, name: str, version: Version) -> list[Source]:
+        """Return what a release is built from according to facts that take it from a commit: one, or none."""
+        if self.problem.wheels_only:
+            return []
+        known = [fact for fact in self.facts_of_kind(name, version, facts.Sources) if fact.makes_release(version)]
+        return [Source.of_fact(fact, message("trust.not-read", fact=fact.id)) for fact in known[-1:]]
 
     def offers(self, name: NormalizedName, version: Version, index: str = "") -> list[File]:
         """Return the files of a release on one index, or on all of them."""
@@ -118,6 +126,9 @@ class IndependentReading:
 
     def is_taken(self, name: NormalizedName, release: Release) -> bool:
         """Return whether pip takes the file of a release on the target, and no better wheel of the same index."""
+        sources = self.release_sources(name, release.version)
+        if sources or release.source is not None:
+            return release.source in sources
         if self.facts_of_kind(name, release.version, facts.Builds):
             return True
         taken = self.rank(release.file)
@@ -131,6 +142,9 @@ class IndependentReading:
         for fact in about:
             if isinstance(fact, facts.Excludes) or (isinstance(fact, facts.Names) and fact.index == page.index):
                 return False
+        if self.release_sources(name, version):
+            offered = [file for file in files_of(page, version) if not self.is_late(file)]
+            return any(file.yanked is None or is_yanked_fine for file in offered)
         is_built = any(isinstance(fact, facts.Builds) for fact in about)
         worst = 2 * len(self.problem.target.tags) if is_yanked_fine else len(self.problem.target.tags)
         for file in unambiguous(files_of(page, version)):
@@ -152,9 +166,13 @@ class IndependentReading:
         if file.url == NOWHERE:
             yield f"{file.filename} has an address that an index must not point to"
         yield from self.python_faults(file, file.requires_python)
+        if self.is_late(file):
+            yield f"{file.filename} was not uploaded before {self.problem.policy.exclude_newer}"
+
+    def is_late(self, file: File) -> bool:
+        """Return whether a file was not uploaded before the cut-off."""
         cutoff = self.problem.policy.exclude_newer
-        if cutoff is not None and _moment(file.uploaded, cutoff) >= cutoff:
-            yield f"{file.filename} was not uploaded before {cutoff.isoformat()}"
+        return cutoff is not None and _moment(file.uploaded, cutoff) >= cutoff
 
     def rank(self, file: File) -> int:
         """Return the order in which pip takes files: wheels by their best tag, archives, and again, what was yanked."""

@@ -23,7 +23,8 @@ from resolver.index.parse.distribution import Compatibility, upload_time
 from resolver.index.protocol import Lookup
 from resolver.model import text
 from resolver.model.dependency import Allows, ReleaseMask
-from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Warns
+from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Sources, Warns
+from resolver.model.message import message
 from resolver.model.release import File, Page, Rejection, RejectionReason, Release, Source
 from resolver.model.requirement import Value
 
@@ -255,6 +256,8 @@ class Project:
         if self.source is not None:
             return Release(version=version, file=offer.files[0], index="", position=position, source=self.source)
         compatible = self._compatibility(offer.files)
+        if (source := self._source_of(version)) is not None:
+            return _from_commit(source, offer, compatible.rejections, position)
         wheels, archives, rejections = compatible.wheels, compatible.archives, compatible.rejections
         builds = next(reversed(self.facts_about(position, Builds)), None)
         if builds is not None:
@@ -277,6 +280,37 @@ class Project:
             yanked=files[0].yanked is not None,
             position=position,
         )
+
+    def _source_of(self, version: Version) -> Source | None:
+        """Return the commit that a fact takes a release from; None if that is from an index."""
+        if self._wheels_only:
+            return None
+        for fact, _ in reversed(self._facts):
+            if isinstance(fact, Sources) and fact.makes_release(version):
+                return Source.of_fact(fact, message("trust.not-read", fact=fact.id))
+        return None
+
+
+def _from_commit(
+    source: Source, offer: IndexRelease, rejections: tuple[Rejection, ...], position: int
+) -> Release | tuple[Rejection, ...]:
+    """Return the release that is built from a commit, or why there was none before the cut-off.
+
+    What an index says of its files counts: when it was uploaded, and whether it was yanked.
+    """
+    late = [row for row in rejections if row.reason in (RejectionReason.NEWER, RejectionReason.NO_DATE)]
+    if len(late) == len(offer.files):
+        return tuple(late)
+    kept = [file for file in offer.files if file.yanked is None]
+    yanked = None if kept else offer.files[0].yanked
+    return Release(
+        version=source.version,
+        file=File(filename=source.address, yanked=yanked),
+        index="",
+        yanked=yanked is not None,
+        position=position,
+        source=source,
+    )
 
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d(?=T.*Z\Z)", re.ASCII)  # of a time in UTC, as PEP 700 has it
