@@ -1,4 +1,7 @@
-"""`ascend-lock facts check [NAME…]`, `read` and `scan`: facts, the indexes, and what facts are made of."""
+"""`ascend-lock facts check [NAME…]`, `read` and `scan`: facts, the indexes, and what facts are made of.
+
+`facts import` is in `import_facts`, `facts read-linkage` in `read_linkage`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from resolver.audit.fact_checks import FAILED, CheckedFact, Verdict, check_fact,
 from resolver.audit.offers import Offers, archives_of, read_all, wheels_of
 from resolver.audit.pairs import pairings
 from resolver.audit.version_checks import Effect
-from resolver.cli import options, read_linkage
+from resolver.cli import import_facts, options, read_linkage
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import list_commands
 from resolver.cli.console import print_json, print_line
@@ -229,6 +232,7 @@ def _file_to_scan(need: Requirement, offers: Offers) -> tuple[Version, File]:
 
 
 command.add_command(read_linkage.command)
+command.add_command(import_facts.command)
 
 
 def _status(checked: CheckedFact) -> int:

@@ -74,6 +74,8 @@ class _Common(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     strength: Strength
     source: Text
     checked: date
+    # The generated facts, by their ids, that this one takes the place of; `reason` says why.
+    over: Annotated[tuple[Text, ...], ALONE] = ()
     where: Where
 
     def applies_to(self, version: Version) -> bool:
