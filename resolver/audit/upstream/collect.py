@@ -213,7 +213,7 @@ def _read_rows(
             for name, other in table.with_.items():
                 others[name] = _other(table, other, file, file_at)
                 found = file_at(other.path)
-                if found is not None:
+                if found is not None and other.cited:
                     sources.append(found.at(1, len(found.lines())))
         yield Row(
             values=values,

@@ -11,9 +11,12 @@ A template is a table of the keys that a fact has, and:
 
 In its texts `{column}` stands for a value, `{name.column}` for that of another file or of a joined table; `{day}` is
 the day of the commit and `{commit}` its hash. A text in a list or a table that names a column without a value is left
-out. A text that is nothing but such a name can stand for a list. `{ lines = "{…}", without = "{…}" }` is a list of
-requirements without those on the projects of another list, and `{ each = "name", key = "{column}" }` is a list with a
-table for each entry of another file.
+out. A text that is nothing but such a name can stand for a list. A list may also be one of these:
+
+    { lines = "{…}", without = "{…}" }     requirements, without those on the projects of another list
+    { lines = "{…}", loosened-by = "{…}" } requirements; of projects that another list has as well, any version will do
+    { lines = "{…}", drop = ["name"] }     requirements, without those on these projects
+    { each = "name", key = "{column}" }    a table for each entry of another file
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from datetime import date
 from typing import Any, Final
 
 import msgspec
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from resolver.audit.upstream.collect import Row, by_release
@@ -168,13 +172,20 @@ class _Values:
         if "each" in value:
             return [_of_entry(value, entry) for entry in self._others.get(value["each"], ())]
         if "lines" in value:
-            return self._without(value)
+            return self._lines(value)
         return {key: filled for key, item in value.items() if (filled := self._or_none(item)) is not None}
 
-    def _without(self, value: Mapping[str, str]) -> list[str]:
-        lines, others = self._text(value["lines"]), self._text(value["without"])
-        names = {text.requirement(other).name for other in others}
-        return [line for line in lines if text.requirement(line).name not in names]
+    def _lines(self, value: Mapping[str, Any]) -> list[str]:
+        """Return a list of requirements as another one changes it."""
+        lines = self._text(value["lines"])
+        without = {text.requirement(other).name for other in self._named_list(value, "without")}
+        without.update(map(text.name, value.get("drop", ())))
+        loosened = {text.requirement(other).name for other in self._named_list(value, "loosened-by")}
+        kept = [line for line in lines if text.requirement(line).name not in without]
+        return [_any_version(line) if text.requirement(line).name in loosened else line for line in kept]
+
+    def _named_list(self, value: Mapping[str, Any], key: str) -> list[str]:
+        return list(self._text(value[key])) if key in value else []
 
     def _list(self, items: Sequence[Any]) -> Iterator[Any]:
         for item in items:
@@ -202,6 +213,12 @@ class _Values:
         if column not in self._values:
             raise _MissingError(column)
         return self._values[column]
+
+
+def _any_version(line: str) -> str:
+    """Return a requirement without its versions."""
+    requirement = text.requirement(line)
+    return str(msgspec.structs.replace(requirement, specifier=SpecifierSet()))
 
 
 def _of_entry(template: Mapping[str, Any], entry: Entry) -> dict[str, str]:

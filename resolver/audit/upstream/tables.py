@@ -94,6 +94,8 @@ class OtherFile(_Row, frozen=True, kw_only=True):
     columns: dict[str, str] = {}
     # Whether rows may lack the file, and then its values.
     may_lack: bool = False
+    # Whether the source of a row names the file.
+    cited: bool = False
 
 
 class Table(_Row, frozen=True, kw_only=True):

@@ -48,7 +48,7 @@ def cann(text: str) -> str:
 
 
 def cann_or_build(text: str) -> str:
-    """Return a CANN for people, which may be a build that only the vendor has: `9.2.0_20260930` is `9.2.0 (20260930)`."""
+    """Return a CANN for people, which may be a build that only the vendor has: `9.2.0_2026` is `9.2.0 (2026)`."""
     release, mark, build = text.partition("_")
     return f"{cann(release)} ({build})" if mark else cann(release)
 
