@@ -28,8 +28,9 @@ from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import list_commands
 from resolver.cli.console import print_json, print_line
 from resolver.cli.options import ALL, Settings, settings, today
-from resolver.config.compile import compile_problems
-from resolver.config.load import load, readings_folder, stack_names, wheels_folder
+from resolver.config.compile import compile_problems, known_values
+from resolver.config.fact_rules import compile_facts
+from resolver.config.load import load, load_facts, load_systems, readings_folder, stack_names, wheels_folder
 from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, did_you_mean
 from resolver.i18n import translate
 from resolver.index.git import Repositories
@@ -123,10 +124,14 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
     archives_folder, folder_of_wheels = readings_folder(run.matrices), wheels_folder(run.matrices)
     every = (fact for _, facts in _selected((), run) for fact in facts if not isinstance(fact, Sources))
     names = map(text.name, projects) if projects else sorted({fact.package for fact in every})
+    shared = compile_facts(load_facts(run.matrices), known=known_values(load_systems(run.matrices)))
     with closing(Catalogs(run, readings=False)) as catalogs:
         for name in names:
             run.progress.label("cli.looking-at", fact=name)
-            for problem, facts in list(_selected([name], run))[:1]:
+            for problem, selected in list(_selected([name], run))[:1]:
+                # those for other targets as well, such as another SoC
+                known = {fact.id for fact in selected}
+                facts = [*selected, *(fact for fact in shared if fact.package == name and fact.id not in known)]
                 with closing(catalogs.live(problem)) as catalog:
                     offers = Offers(problem, catalog)
                     archives = list(archives_of(name, facts, offers))

@@ -123,7 +123,8 @@ class Collector:
                 for location in locations[table.name]:
                     for path in _main_paths(table, references, location.commit):
                         rows += self._rows_at(table, location, path, file_at)
-                if not rows:
+                is_past = repository.name in self._at  # when there may have been no such tag yet
+                if not rows and not (table.tags and is_past):
                     where = f"{_shown(repository.git)} {table.path} @{head}"
                     raise InputError(f"the table `{table.name}` has no rows", where=where)
                 yield table, rows

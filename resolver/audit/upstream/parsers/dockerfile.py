@@ -18,6 +18,8 @@ _ASSIGNMENT = re.compile(r"""(?P<name>[A-Za-z_]\w*)=(?P<value>"[^"]*"|'[^']*'|[^
 _EXPORT = re.compile(r"\bexport\s+" + _ASSIGNMENT.pattern)
 _FROM = re.compile(r"(?:--platform=\S+\s+)?(?P<image>\S+)(?:\s+AS\s+(?P<stage>\S+))?\s*\Z", re.IGNORECASE)
 
+_LONGEST = 20_000
+
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
     """Return the image's parts, and the variables in `columns` by their names there. Raises InputError.
@@ -29,14 +31,14 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
     image: tuple[str, int] | None = None
     for number, instruction, rest in _instructions(file):
         if instruction == "FROM":
-            image = _base(file, number, _expanded(rest, variables), stages)
+            image = _base(file, number, _expanded(rest, variables, file.at(number)), stages)
         elif instruction in ("ARG", "ENV"):
             for match in _ASSIGNMENT.finditer(rest):
-                variables[match["name"]] = _expanded(_bare(match["value"]), variables), number
+                variables[match["name"]] = _expanded(_bare(match["value"]), variables, file.at(number)), number
         elif instruction == "RUN":
             for match in _EXPORT.finditer(rest):
                 if match["name"] in columns:
-                    variables[match["name"]] = _expanded(_bare(match["value"]), variables), number
+                    variables[match["name"]] = _expanded(_bare(match["value"]), variables, file.at(number)), number
     if image is None:
         raise InputError("the Dockerfile begins with no image", where=file.where)
     name, line = image
@@ -79,15 +81,22 @@ def _base(file: TextFile, number: int, rest: str, stages: dict[str, tuple[str, i
     return base
 
 
-def _expanded(text: str, variables: Mapping[str, tuple[str, int]]) -> str:
-    """Return a text with the values of variables, or with nothing for those that are not set."""
+def _expanded(text: str, variables: Mapping[str, tuple[str, int]], where: str) -> str:
+    """Return a text with the values of variables, or with nothing for those that are not set.
+
+    Raises InputError if it gets so long that it is none of ours: variables can double again and again.
+    """
 
     def value(match: re.Match[str]) -> str:
         name = match["braced"] or match["plain"]
         known, _ = variables.get(name, ("", 0))
         return known or match["otherwise"] or ""
 
-    return _VARIABLE.sub(value, text)
+    expanded = _VARIABLE.sub(value, text)
+    if len(expanded) > _LONGEST:
+        why = f"with its variables it has {len(expanded)} characters"
+        raise InputError("a value is too long", where=where, why=why)
+    return expanded
 
 
 def _bare(text: str) -> str:
