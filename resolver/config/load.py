@@ -219,17 +219,21 @@ def with_stack(inputs: Inputs, stack: Document[StackFile]) -> Inputs:
 
 def _position(document: Document[FactFile]) -> tuple[bool, str]:
     """Return by what files of facts are sorted."""
-    return not is_generated(document), document.name
+    return is_generated(document), document.name
 
 
 def load_facts(matrices: Path) -> tuple[Document[FactFile], ...]:
-    """All files of facts, without any stack, generated ones first, sorted by name. Raises InputError."""
+    """All files of facts, without any stack, sorted by name, generated ones last. Raises InputError."""
     return tuple(_read(path, FactFile, matrices) for path in _every_fact_path(matrices))
 
 
 def _every_fact_path(matrices: Path) -> list[Path]:
-    """Return the files of facts, generated ones first: of several builds of a release, the last one counts."""
-    return [*_list_files(generated_folder(matrices)), *_list_files(matrices / "facts")]
+    """Return the files of facts, generated ones last.
+
+    Of several builds of a release the last one counts, so one by hand that is to count takes the place of a generated
+    one by `over`.
+    """
+    return [*_list_files(matrices / "facts"), *_list_files(generated_folder(matrices))]
 
 
 def generated_folder(matrices: Path) -> Path:
