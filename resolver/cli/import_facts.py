@@ -15,7 +15,7 @@ from resolver import files
 from resolver.audit.offers import Offers
 from resolver.audit.upstream.collect import Collector
 from resolver.audit.upstream.facts import make
-from resolver.audit.upstream.generated import ChangedRow, generate, toml_value, write
+from resolver.audit.upstream.generated import ChangedRow, generate, write
 from resolver.audit.upstream.tables import ArchiveRow, UpstreamFile, load_tables
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import print_json, print_line
@@ -113,8 +113,8 @@ def _plain(value: Any) -> Any:
 def _lines(changes: Sequence[ChangedRow]) -> Iterator[Message]:
     for change in changes:
         yield message(f"import.{change.how}", name=change.name, file=change.file)
-        for key, (old, new) in change.keys.items():
-            before, now = ("-" if value is None else toml_value(value) for value in (old, new))
+        for key, values in change.keys.items():
+            before, now = ("-" if value is None else files.json_text(_plain(value), indent=None) for value in values)
             yield message("import.key", key=key, before=before, now=now)
 
 
