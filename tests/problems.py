@@ -198,6 +198,13 @@ def taken(project: str, version: str, *lines: str, **recipe: Any) -> tuple[str, 
     return f"{project} @ git+{url}@{COMMIT}", Source(name=name, url=url, commit=COMMIT, recipe=made, fact=fact)
 
 
+def made(project: str, version: str, *lines: str, **recipe: Any) -> facts.Sources:
+    """A fact that takes a release from a commit."""
+    _, source = taken(project, version, *lines, **recipe)
+    assert source.fact is not None
+    return replace(source.fact, release=True)
+
+
 def with_sources(problem: Problem, *sources: Source) -> Problem:
     """A problem whose direct references mean these sources."""
     stated = tuple(one.fact for one in sources if one.fact is not None)

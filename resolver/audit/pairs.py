@@ -19,7 +19,18 @@ from resolver.index.parse.distribution import archive_version
 from resolver.index.protocol import UnusableFile
 from resolver.index.store.readings import read_archives, read_wheels
 from resolver.model import text
-from resolver.model.fact import Builds, Fact, Need, Pairs, Requires, Sources, Strength, Warns, component_requirements
+from resolver.model.fact import (
+    Builds,
+    Fact,
+    Need,
+    Pairs,
+    Replaces,
+    Requires,
+    Sources,
+    Strength,
+    Warns,
+    component_requirements,
+)
 from resolver.model.requirement import ComponentRequirement, Requirement, Value, named_values
 from resolver.model.system import SystemVersion
 from resolver.model.target import PLATFORMS, Platform, wheel_glibc
@@ -143,11 +154,14 @@ def pairings(
     facts: Sequence[Fact],
     declared: Mapping[Version, Declared] = {},
     canns: Sequence[Value] = (),
+    system: Mapping[str, Value] = {},
 ) -> list[Pairing]:
     """Return the releases of a project that facts pair by name, newest first.
 
-    After them come those that have a name of their own, such as branches. `canns` are the known releases of CANN.
+    After them come those that have a name of their own, such as branches. `canns` are the known releases of CANN. Facts
+    count that are there for a target with the components of `system`.
     """
+    facts = [fact for fact in facts if not isinstance(fact, (Requires, Replaces)) or fact.applies_on(system)]
     of_project = [fact for fact in facts if fact.package == project and _is_pairing(fact)]
     releases = {release for fact in of_project for release in _releases(fact)}
     newest_first = sorted(releases, key=_age, reverse=True)
@@ -179,10 +193,10 @@ def _pairing(
         of_release = [fact for fact in of_project if isinstance(fact, Pairs) and fact.release == release]
     paired_by = [fact for fact in of_release if _is_pairing(fact)]
     requires = [fact for fact in paired_by if isinstance(fact, Requires)]
-    builds = [fact for fact in of_release if isinstance(fact, Builds)]
+    builds = [fact for fact in of_release if _makes(fact, release)]
     pins = {need.name: need.specifier for fact in paired_by if isinstance(fact, Pairs) for need in _pins(fact)}
     beside = tuple(pins)
-    commits = _at_commits(project, release, facts)
+    commits = [fact for fact in _at_commits(project, release, facts) if fact not in builds]
     for fact in commits:
         pins |= {need.name: need.specifier for need in read_pins(fact.recipe.requires)}
     pins |= {need.name: need.specifier for need in declared.pins}
@@ -240,6 +254,13 @@ def unpaired(
                 paired.add((first, second))
     pairs = combinations(compared, 2)
     return [pair for pair in pairs if pair in spoken and pair not in paired]
+
+
+def _makes(fact: Fact, release: Version | str) -> TypeGuard[Builds | Sources]:
+    """Return whether a fact about a release builds it, from its archive or from a commit."""
+    return isinstance(fact, Builds) or (
+        isinstance(fact, Sources) and isinstance(release, Version) and fact.makes_release(release)
+    )
 
 
 def _is_pairing(fact: Fact) -> bool:

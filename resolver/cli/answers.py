@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from typing import TYPE_CHECKING
@@ -32,11 +32,21 @@ if TYPE_CHECKING:
     from resolver.cli.session import Session
 
 
-def lock_or_refutation(universe: Universe, preferences: Preferences, tick: Tick | None = None) -> Lock | Refutation:
-    """Solve a universe's problem and build its lock, which has no changes since the one before; or refute it."""
+def lock_or_refutation(
+    universe: Universe,
+    preferences: Preferences,
+    tick: Tick | None = None,
+    verify: Callable[[Resolution], Resolution] | None = None,
+) -> Lock | Refutation:
+    """Solve a universe's problem and build its lock, which has no changes since the one before; or refute it.
+
+    `verify` compares releases that facts take from commits with these.
+    """
     answer = decide(universe, hints=preferences.pins, tick=tick)
     if isinstance(answer, Refutation):
         return answer
+    if verify is not None:
+        answer = verify(answer)
     universe.catalog.prefetch_metadata(other for pin in answer.pins for other in pin.release.others)  # a lock needs it
     answer = replace(
         answer,

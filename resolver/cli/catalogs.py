@@ -28,6 +28,7 @@ from resolver.model.requirement import Requirement
 
 if TYPE_CHECKING:
     from resolver.index.snapshot import Snapshot
+    from resolver.model.resolution import Resolution
     from resolver.resolve.universe import Universe
 
 _Answer = TypeVar("_Answer")
@@ -91,10 +92,21 @@ class Catalogs:
             return tuple(problems)
         from resolver.index.sources import with_resolved_sources
 
+        return with_resolved_sources(problems, self._repositories())
+
+    def verified(self, resolution: Resolution) -> Resolution:
+        """Return the resolution with what facts take from commits compared with these, as far as git can read them."""
+        direct = list(resolution.problem.sources.values())
+        sources = [pin.release.source for pin in resolution.pins if pin.release.source is not None]
+        if all(source in direct for source in sources):
+            return resolution
+        from resolver.index.sources import verified
+
+        return verified(resolution, self._repositories())
+
+    def _repositories(self) -> Repositories:
         run = self._settings
-        return with_resolved_sources(
-            problems, Repositories(default_folder(), offline=run.offline, warn=run.progress.warn)
-        )
+        return Repositories(default_folder(), offline=run.offline, warn=run.progress.warn)
 
     def require_an_index(self, universe: Universe) -> None:
         """Raise IndexFailure if an index has none of the stack's projects, so that the mistake is not in a name.

@@ -1,4 +1,7 @@
-"""`ascend-lock facts check [NAME…]`, `read` and `scan`: facts, the indexes, and what facts are made of."""
+"""`ascend-lock facts check [NAME…]`, `read` and `scan`: facts, the indexes, and what facts are made of.
+
+`facts import` is in `import_facts`, `facts read-linkage` in `read_linkage`.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,14 @@ from resolver.audit.fact_checks import FAILED, CheckedFact, Verdict, check_fact,
 from resolver.audit.offers import Offers, archives_of, read_all, wheels_of
 from resolver.audit.pairs import pairings
 from resolver.audit.version_checks import Effect
-from resolver.cli import options, read_linkage
+from resolver.cli import import_facts, options, read_linkage
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import list_commands
 from resolver.cli.console import print_json, print_line
 from resolver.cli.options import ALL, Settings, settings, today
-from resolver.config.compile import compile_problems
-from resolver.config.load import load, readings_folder, stack_names, wheels_folder
+from resolver.config.compile import compile_problems, known_values
+from resolver.config.fact_rules import compile_facts
+from resolver.config.load import load, load_facts, load_systems, readings_folder, stack_names, wheels_folder
 from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, did_you_mean
 from resolver.i18n import translate
 from resolver.index.git import Repositories
@@ -120,10 +124,14 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
     archives_folder, folder_of_wheels = readings_folder(run.matrices), wheels_folder(run.matrices)
     every = (fact for _, facts in _selected((), run) for fact in facts if not isinstance(fact, Sources))
     names = map(text.name, projects) if projects else sorted({fact.package for fact in every})
+    shared = compile_facts(load_facts(run.matrices), known=known_values(load_systems(run.matrices)))
     with closing(Catalogs(run, readings=False)) as catalogs:
         for name in names:
             run.progress.label("cli.looking-at", fact=name)
-            for problem, facts in list(_selected([name], run))[:1]:
+            for problem, selected in list(_selected([name], run))[:1]:
+                # those for other targets as well, such as another SoC
+                known = {fact.id for fact in selected}
+                facts = [*selected, *(fact for fact in shared if fact.package == name and fact.id not in known)]
                 with closing(catalogs.live(problem)) as catalog:
                     offers = Offers(problem, catalog)
                     archives = list(archives_of(name, facts, offers))
@@ -230,6 +238,7 @@ def _file_to_scan(need: Requirement, offers: Offers) -> tuple[Version, File]:
 
 
 command.add_command(read_linkage.command)
+command.add_command(import_facts.command)
 
 
 def _status(checked: CheckedFact) -> int:

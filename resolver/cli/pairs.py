@@ -46,7 +46,8 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
     if "soc" in components:
         require_known_soc(components["soc"], known, "--soc")
     declared = read_declared(name, facts, readings_folder(run.matrices), wheels_folder(run.matrices))
-    every = pairings(name, facts, declared, known.get("cann", ()))
+    soc_alone = {part: value for part, value in components.items() if part == "soc"}
+    every = pairings(name, facts, declared, known.get("cann", ()), soc_alone)
     usable = [row for row in every if "soc" not in components or row.runs_on(components["soc"])]
     rows = [row for row in usable if "cann" not in components or row.goes_with(components["cann"])]
     if run.as_json:

@@ -29,6 +29,7 @@ from resolver.lock.previous import KEEP_ALL, UpgradePolicy, replaced_files, with
 from resolver.lock.remembered import RememberedLock, rendered
 from resolver.model.lock import Lock
 from resolver.model.message import message
+from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.report import render
 
@@ -38,6 +39,12 @@ if TYPE_CHECKING:  # a remembered lock needs no explaining
 _Result = TypeVar("_Result")
 
 _NEEDS_FACTS = ("torch-npu", "vllm-ascend")  # their metadata says nothing of CANN, nor of what to install with them
+
+
+def _is_commit_unread(lock: Lock, problem: Problem) -> bool:
+    """Return whether a release from a commit, which no line names, was not compared with it: the next run may be."""
+    direct = {source.commit for source in problem.sources.values()}
+    return any(pin.git.trust is not None and pin.git.commit not in direct for pin in lock.pin if pin.git is not None)
 
 
 class _OvertakenError(Exception):
@@ -165,12 +172,13 @@ class Session:
         from resolver.resolve.universe import Universe
 
         universe = Universe(problem, catalog, preferences.pins)
-        answer = lock_or_refutation(universe, preferences, self.settings.progress.solving)
+        answer = lock_or_refutation(universe, preferences, self.settings.progress.solving, self.catalogs.verified)
         if isinstance(answer, Refutation):
             return explanation_of_refutation(answer, job.inputs, self)
         # a lock is a fixed point: solving with its own pins preferred gives it again
-        for key in (preferences, KEEP_ALL.preferences(answer)) if universe.is_answer_final else ():
-            remembered.keep(catalog, answer, key)
+        if universe.is_answer_final and not _is_commit_unread(answer, problem):
+            for key in (preferences, KEEP_ALL.preferences(answer)):
+                remembered.keep(catalog, answer, key)
         return answer
 
     def _write(self, results: list[TargetResult]) -> list[TargetResult]:

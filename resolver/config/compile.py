@@ -26,7 +26,9 @@ from resolver.model.fact import (
     Names,
     Need,
     Practice,
+    Replaces,
     Requires,
+    Sources,
     Strength,
     bounds_of,
     conditions_of,
@@ -92,7 +94,7 @@ def compile_problems(
             values=_values(target, facts, known),
             near_canns=_near_canns(target, known),
             sources=dict(sources or {}),
-            available_practices=practices,
+            available_practices=tuple(practice for practice in practices if practice.applies_on(target.system)),
             recorded=recorded,
         )
         for target in targets
@@ -218,8 +220,10 @@ def _without_relaxed(facts: Iterable[Fact], relaxed: Sequence[Relaxed]) -> Itera
 
 def _applies(fact: Fact, target: Target, needs: Iterable[Need]) -> bool:
     match fact:
-        case Builds():
+        case Builds() | Sources():
             return all(need.is_promised_by(target.system) for need in fact.when)
+        case Requires() | Replaces():
+            return fact.applies_on(target.system)
         case Names():
             return fact.concerns(target.system, needs)
         case _:

@@ -133,6 +133,8 @@ _READERS: Final[Mapping[Any, Callable[[str], Any]]] = {
 
 def decode(kind: Any, value: Any, text: TomlText, path: Path = ()) -> Any:
     """A value of a TOML text as an object of this type. Raises InputError with file:line:key."""
+    if kind is Any:
+        return value
     if kind in _READERS:
         return text.parse(_READERS[kind], _checked(str, value, text, path), *path)
     if kind == Cutoff:

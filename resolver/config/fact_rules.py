@@ -13,9 +13,9 @@ from packaging.utils import canonicalize_name
 
 from resolver.config.decode import ComponentValues, require_known_socs
 from resolver.config.lines import TomlText
-from resolver.config.load import Document
+from resolver.config.load import Document, is_generated
 from resolver.config.schema import FactFile, StackFile
-from resolver.errors import InputError
+from resolver.errors import InputError, did_you_mean
 from resolver.model import fact as model
 from resolver.model.repository import Recipe
 from resolver.model.requirement import Requirement
@@ -28,6 +28,7 @@ _KINDS = tuple(name for name in FactFile.__struct_fields__ if name != "defaults"
 _STEPS = ({"move", "to"}, {"comment", "in_"}, {"run"}, {"run", "wheels"})
 
 Place = Callable[..., str]  # the keys of a value in the row -> file:line: key
+_Row = tuple[model.Fact, Place, str]  # a fact, the places of its keys, and the project of its file
 
 
 def compile_facts(
@@ -40,8 +41,12 @@ def compile_facts(
     Those of the stack itself come last. `known` are the values of components.
     """
     facts: dict[str, model.Fact] = {}
-    for fact, place, project in _rows(documents, stack):
+    rows = list(_rows(documents, stack))
+    replaced = _replaced(documents, rows)
+    for fact, place, project in rows:
         _check(fact, place, known or {})
+        if replaced.get(fact.id) == fact.where.rpartition(":")[0]:
+            continue
         if project and fact.package != project:
             raise InputError(
                 f"a fact about `{fact.package}` is in the file of `{project}`",
@@ -70,6 +75,23 @@ def _rows(
             for number, fact in enumerate(getattr(table, kind)):
                 fact_id = fact.id or f"{'' if project else 'stack-'}{fact.package}-{kind}-{number + 1}"
                 yield replace(fact, id=fact_id), partial(text.place, *path, kind, number), project
+
+
+def _replaced(documents: Sequence[Document[FactFile]], rows: Sequence[_Row]) -> dict[str, str]:
+    """Return the generated facts that others take the place of: id -> the name of its file. Raises InputError."""
+    files = {document.name for document in documents if is_generated(document)}
+    generated = {fact.id: name for fact, _, _ in rows if (name := fact.where.rpartition(":")[0]) in files}
+    replaced: dict[str, str] = {}
+    for fact, place, _ in rows:
+        if fact.over and fact.where.rpartition(":")[0] in files:
+            why = "only a fact that was written by hand takes the place of another"
+            raise InputError("a generated fact has the key `over`", where=place("over"), why=why)
+        for other in fact.over:
+            if other not in generated:
+                hint = did_you_mean(other, generated, "it may be gone upstream: see `ascend-lock facts import --diff`")
+                raise InputError(f"there is no generated fact `{other}`", where=place("over"), hint=hint)
+            replaced[other] = generated[other]
+    return replaced
 
 
 def _check(fact: model.Fact, place: Place, known: ComponentValues) -> None:

@@ -11,13 +11,14 @@ import tomli_w
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
-from resolver.config.compile import compile_problems
+from resolver.config.compile import compile_problems, known_values
 from resolver.config.decode import parse_need
+from resolver.config.fact_rules import compile_facts
 from resolver.config.load import Document, Inputs, load, load_with, read, read_text, with_stack
 from resolver.config.schema import GridFile, StackFile
 from resolver.errors import InputError
 from resolver.files import digest
-from resolver.model.fact import Requires, Sources, component_requirements
+from resolver.model.fact import Requires, Sources, Strength, component_requirements
 from resolver.model.matrix import Cell, Practices, Use, stack_text
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.model.requirement import ComponentRequirement, Requirement, Value, parse_value
@@ -31,8 +32,10 @@ class Grid(msgspec.Struct, frozen=True):
     file: Document[GridFile]
     # what all cells share: facts, indexes, systems
     inputs: Inputs
-    # a problem of these, whose only line asks for the grid's package
+    # a problem of these, whose only line asks for the grid's package, for the first of the machines
     problem: Problem
+    # what facts require, on any machine; without practices
+    facts: tuple[Requires, ...]
     # by name of a use, the files of the stack whose targets are its cells
     shipped: Mapping[str, Inputs]
 
@@ -91,7 +94,8 @@ class Grid(msgspec.Struct, frozen=True):
     def pairing(self, cell: Cell) -> tuple[str, ...]:
         """Return what facts say that a cell's release goes with, as they write it."""
         release = Version(cell.release)
-        facts = [fact for fact in self.problem.facts if isinstance(fact, Requires) and not fact.wheels]
+        system: dict[str, Value] = {"soc": parse_value("soc", cell.soc)}
+        facts = [fact for fact in self.facts if not fact.wheels and fact.applies_on(system)]
         needs = [
             need for fact in facts if fact.is_about(canonicalize_name(cell.package), release) for need in fact.needs
         ]
@@ -122,23 +126,23 @@ class Grid(msgspec.Struct, frozen=True):
 
     def _machines(self, package: NormalizedName, release: str) -> Iterator[dict[str, str]]:
         """Yield the machines that facts about a release name; none if no fact names a CANN."""
-        needs = self._needs(package, Version(release))
-        if not any(need.component == "cann" for need in needs):
-            return
         for row, cann in product(self.file.content.machine, self.canns()):
             for soc, platform, python in product(row.soc, row.platform, row.python):
+                needs = self._needs(package, Version(release), soc)
                 system: dict[str, Value] = {"cann": parse_value("cann", cann), "python": Version(python)}
-                if all(need.is_promised_by(system) for need in needs):
+                is_paired = any(need.component == "cann" for need in needs)
+                if is_paired and all(need.is_promised_by(system) for need in needs):
                     yield {"cann": cann, "soc": soc, "platform": platform, "python": python, "glibc": row.glibc}
 
-    def _needs(self, package: NormalizedName, release: Version) -> list[ComponentRequirement]:
-        return [
-            need
-            for fact in self.problem.facts
-            if isinstance(fact, Requires) and not fact.wheels and fact.is_about(package, release)
-            for need in component_requirements(fact.needs)
-            if need.component in ("cann", "python")
-        ]
+    def _needs(self, package: NormalizedName, release: Version, soc: str) -> list[ComponentRequirement]:
+        """Return what facts about a release say of CANN and Python on a SoC."""
+        system: dict[str, Value] = {"soc": parse_value("soc", soc)}
+        needs = []
+        for fact in self.facts:
+            if fact.wheels or not fact.is_about(package, release) or not fact.applies_on(system):
+                continue
+            needs += [need for need in component_requirements(fact.needs) if need.component in ("cann", "python")]
+        return needs
 
     def _cells_of_stack(self, use: Use) -> Iterator[Cell]:
         for problem in compile_problems(self.shipped[use.name]):
@@ -219,5 +223,8 @@ def load_grid(path: Path, matrices: Path) -> Grid:
     target = {"python": python, "platform": platform, "system": {"soc": soc}}
     stack = {"stack": {"name": NAME, "requires": [file.content.package]}, "target": target}
     inputs = load_with(read_text(tomli_w.dumps(stack), StackFile, "grid.toml"), matrices)
+    known = known_values(inputs.systems)
+    facts = [fact for fact in compile_facts(inputs.facts, None, known) if isinstance(fact, Requires)]
+    asked = tuple(fact for fact in facts if fact.strength is not Strength.PRACTICE)
     shipped = {use.name: load(use.stack, matrices) for use in file.content.use if use.stack}
-    return Grid(file, inputs, compile_problems(inputs)[0], shipped)
+    return Grid(file, inputs, compile_problems(inputs)[0], asked, shipped)

@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -29,6 +29,8 @@ from resolver.model import text as texts
 from resolver.model.target import Image
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
+
+GENERATED: Final = "generated"
 
 _LARGEST = 8 * 1024 * 1024
 _UTF_8 = "save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW"
@@ -224,14 +226,38 @@ def with_stack(inputs: Inputs, stack: Document[StackFile]) -> Inputs:
     """The same files with another stack, which may use facts that were spare."""
     names = set(stack.content.stack.facts or ())
     added = tuple(document for document in inputs.spare if PurePosixPath(document.name).stem in names)
-    facts = tuple(sorted((*inputs.facts, *added), key=lambda document: document.name)) if added else inputs.facts
+    facts = tuple(sorted((*inputs.facts, *added), key=_position)) if added else inputs.facts
     spare = tuple(document for document in inputs.spare if document not in added)
     return replace(inputs, stack=stack, facts=facts, spare=spare)
 
 
+def _position(document: Document[FactFile]) -> tuple[bool, str]:
+    """Return by what files of facts are sorted."""
+    return is_generated(document), document.name
+
+
 def load_facts(matrices: Path) -> tuple[Document[FactFile], ...]:
-    """All files of facts, without any stack, sorted by name. Raises InputError."""
-    return tuple(_read(path, FactFile, matrices) for path in _list_files(matrices / "facts"))
+    """All files of facts, without any stack, sorted by name, generated ones last. Raises InputError."""
+    return tuple(_read(path, FactFile, matrices) for path in _every_fact_path(matrices))
+
+
+def _every_fact_path(matrices: Path) -> list[Path]:
+    """Return the files of facts, generated ones last.
+
+    Of several builds of a release the last one counts, so one by hand that is to count takes the place of a generated
+    one by `over`.
+    """
+    return [*_list_files(matrices / "facts"), *_list_files(generated_folder(matrices))]
+
+
+def generated_folder(matrices: Path) -> Path:
+    """Return the folder of the facts that `ascend-lock facts import` makes from tables of upstream."""
+    return matrices / "facts" / GENERATED
+
+
+def is_generated(document: Document[FactFile]) -> bool:
+    """Return whether a file of facts was made from tables of upstream."""
+    return PurePosixPath(document.name).parent.name == GENERATED
 
 
 def load_systems(matrices: Path) -> Document[SystemsFile] | None:
@@ -279,12 +305,13 @@ def _fact_paths(stack: Document[StackFile], matrices: Path) -> tuple[list[Path],
             f"there is no folder `{folder}`, so nothing is known beyond the packages' own metadata",
             hint="give the folder that has it with --matrices DIR, or use no facts in the stack: facts = []",
         )
-    known = {path.stem: path for path in _list_files(folder)}
+    paths = _every_fact_path(matrices)
+    known = dict.fromkeys(path.stem for path in paths)
     for number, name in enumerate(names or ()):
         if name not in known:
             raise stack.unknown("there is no facts file", name, known, "stack", "facts", number)
-    used = [path for name, path in known.items() if names is None or name in names]
-    return used, [path for path in known.values() if path not in used]
+    used = [path for path in paths if names is None or path.stem in names]
+    return used, [path for path in paths if path not in used]
 
 
 def _display(path: Path, matrices: Path) -> str:

@@ -18,7 +18,7 @@ from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
-from resolver.config.load import Document
+from resolver.config.load import Document, is_generated
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changes, proposed
@@ -221,7 +221,8 @@ class Proposals:
 
     def _unused_facts(self, name: str) -> Document[FactFile] | None:
         """The facts about a project that the stack leaves out, if there are any."""
-        return next((file for file in self._trials.inputs.spare if PurePosixPath(file.name).stem == name), None)
+        files = [file for file in self._trials.inputs.spare if not is_generated(file)]
+        return next((file for file in files if PurePosixPath(file.name).stem == name), None)
 
     def _with_facts(self, file: Document[FactFile]) -> ChangedStack:
         name = PurePosixPath(file.name).stem

@@ -126,7 +126,7 @@ class Repositories:
         """The commit of a tag and that of a branch with this name, "" for none. Raises RepositoryUnreadable."""
         tag, annotated, branch = f"refs/tags/{name}", f"refs/tags/{name}^{{}}", f"refs/heads/{name}"
         with self._network(url):
-            output = _git("ls-remote", "--", url, tag, annotated, branch, seconds=_ASK_SECONDS)
+            output = run_git("ls-remote", "--", url, tag, annotated, branch, seconds=_ASK_SECONDS)
         commits = {ref: commit for commit, _, ref in (line.partition("\t") for line in output.decode().splitlines())}
         return commits.get(annotated) or commits.get(tag, ""), commits.get(branch, "")
 
@@ -169,11 +169,11 @@ class Repositories:
         with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as temporary:
             folder = Path(temporary)
             try:
-                _git("init", "--quiet", "--bare", "--template=", "--", str(folder))
+                run_git("init", "--quiet", "--bare", "--template=", "--", str(folder))
                 (folder / "shallow").write_text(f"{commit}\n")
                 ref = _ref(commit)
-                _git(f"--git-dir={folder}", "fetch", "--quiet", "--no-tags", str(path.resolve()), f"+{ref}:{ref}")
-            except _GitError:
+                run_git(f"--git-dir={folder}", "fetch", "--quiet", "--no-tags", str(path.resolve()), f"+{ref}:{ref}")
+            except GitError:
                 return False
             return _has(folder, commit)
 
@@ -184,8 +184,8 @@ class Repositories:
         """
         repository = self.fetched(url, commit)
         try:
-            return _git(f"--git-dir={repository}", *arguments, output=output)
-        except _GitError:
+            return run_git(f"--git-dir={repository}", *arguments, output=output)
+        except GitError:
             if self._offline:
                 raise
             with suppress(OSError), self._opened() as repositories:
@@ -193,7 +193,7 @@ class Repositories:
             if output is not None:
                 output.seek(0)
                 output.truncate()
-            return _git(f"--git-dir={self.fetched(url, commit)}", *arguments, output=output)
+            return run_git(f"--git-dir={self.fetched(url, commit)}", *arguments, output=output)
 
     def fetched(self, url: str, commit: str) -> Path:
         """The bare repository with this commit alone. Raises NoSuchCommit and RepositoryUnreadable.
@@ -208,11 +208,11 @@ class Repositories:
                 return repository
             with self._network(url, commit), self._opened(make=True) as repositories:
                 if not self._access.is_reached(url):  # a host that never answers is given up sooner than a slow fetch
-                    _git("ls-remote", "--", url, "HEAD", seconds=_ASK_SECONDS)
+                    run_git("ls-remote", "--", url, "HEAD", seconds=_ASK_SECONDS)
                 with TemporaryDirectory(prefix=_PREFIX, dir=self._folder, ignore_cleanup_errors=True) as temporary:
                     fresh = Path(temporary, "git")
-                    _git("init", "--quiet", "--bare", "--template=", "--", str(fresh))
-                    _git(
+                    run_git("init", "--quiet", "--bare", "--template=", "--", str(fresh))
+                    run_git(
                         f"--git-dir={fresh}",
                         *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head"),
                         *("--", url, f"+{commit}:{_ref(commit)}"),
@@ -250,7 +250,7 @@ class Repositories:
         try:
             yield
             self._access.succeeded(url)
-        except _GitError as error:
+        except GitError as error:
             if re.search(r"not our ref|couldn't find remote ref|no such remote ref", error.output):
                 self._access.succeeded(url)
                 raise NoSuchCommit(url, commit) from None
@@ -277,8 +277,8 @@ def _ref(commit: str) -> str:
 
 def _has(repository: Path, commit: str) -> bool:
     try:
-        output = _git(f"--git-dir={repository}", "rev-parse", "--verify", "--quiet", f"{_ref(commit)}^{{commit}}")
-    except _GitError:
+        output = run_git(f"--git-dir={repository}", "rev-parse", "--verify", "--quiet", f"{_ref(commit)}^{{commit}}")
+    except GitError:
         return False
     return output.decode().strip() == commit
 
@@ -289,18 +289,18 @@ def files_at(revision: str, folder: Path, name: str) -> dict[Path, str]:
     The folder need not exist any more. Raises InputError if there is no such commit or repository.
     """
     existing = next(path for path in (folder, *folder.parents) if path.is_dir())
-    git = partial(_git, "-C", str(existing))
+    git = partial(run_git, "-C", str(existing))
     try:
         commit = git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
         names = git("ls-tree", "-r", "-z", "--name-only", commit, "--", f"{folder.relative_to(existing)}/")
         paths = [path for path in map(Path, names.decode().split("\0")) if path.name == name]
         return {existing / path: git("cat-file", "blob", f"{commit}:./{path.as_posix()}").decode() for path in paths}
-    except (_GitError, UnicodeDecodeError) as error:
+    except (GitError, UnicodeDecodeError) as error:
         hint = f"see `git log -- {shlex.quote(str(folder))}`"
         raise InputError(f"there is no `{revision}` of {folder}", why=str(error), hint=hint) from None
 
 
-class _GitError(RepositoryUnreadable):
+class GitError(RepositoryUnreadable):
     """Git failed. `output` is all of its messages, the text the last one without addresses."""
 
     def __init__(self, output: str) -> None:
@@ -313,8 +313,8 @@ class _GitError(RepositoryUnreadable):
         self.output = output
 
 
-def _git(*arguments: str, seconds: float = 60, output: IO[bytes] | None = None) -> bytes:
-    """The output of git, empty if it goes into the file `output`. Raises _GitError."""
+def run_git(*arguments: str, seconds: float = 60, output: IO[bytes] | None = None) -> bytes:
+    """The output of git, empty if it goes into the file `output`. Raises GitError."""
     environment = {key: value for key, value in os.environ.items() if key not in _IGNORED}
     environment |= {
         "GIT_ALLOW_PROTOCOL": "https:ssh:file",
@@ -336,7 +336,7 @@ def _git(*arguments: str, seconds: float = 60, output: IO[bytes] | None = None) 
             start_new_session=True,  # so that programs that git starts for the network can be killed with it
         )
     except FileNotFoundError:
-        raise _GitError("git is not installed") from None
+        raise GitError("git is not installed") from None
     with process:
         try:
             printed, errors = process.communicate(timeout=seconds)
@@ -344,8 +344,8 @@ def _git(*arguments: str, seconds: float = 60, output: IO[bytes] | None = None) 
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             if isinstance(error, subprocess.TimeoutExpired):
-                raise _GitError(f"no answer within {seconds:.0f} seconds") from None
+                raise GitError(f"no answer within {seconds:.0f} seconds") from None
             raise
     if process.returncode:
-        raise _GitError(errors.decode("utf-8", "replace"))
+        raise GitError(errors.decode("utf-8", "replace"))
     return printed or b""

@@ -25,6 +25,7 @@ from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import Source
 from resolver.model.repository import Direct, Recipe, container, same_repository
 from resolver.model.requirement import Requirement
+from resolver.model.resolution import Resolution
 
 _FILE = "pyproject.toml"
 
@@ -78,17 +79,24 @@ def _source(root: RootRequirement, need: Requirement, facts: Iterable[Fact], rep
     if not matching:
         return _static_source(root, need, direct, commit, repositories)
     fact = matching[0]
-    return Source(
-        name=need.name,
-        url=fact.git,
-        commit=commit,
-        ref=fact.ref or ("" if direct.is_commit or commit.startswith(direct.revision) else direct.revision),
-        subdirectory=fact.subdirectory,
-        recipe=fact.recipe,
-        committed=fact.committed,
-        fact=fact,
-        trust=why_unverified(fact, repositories),
-    )
+    ref = "" if direct.is_commit or commit.startswith(direct.revision) else direct.revision
+    return Source.of_fact(fact, why_unverified(fact, repositories), ref)
+
+
+def verified(resolution: Resolution, repositories: Repositories) -> Resolution:
+    """Return the resolution with the releases that facts take from commits compared with these.
+
+    What a line of the stack takes from a commit was compared before. Raises InputError as `why_unverified` does.
+    """
+    direct = list(resolution.problem.sources.values())
+    pins = []
+    for pin in resolution.pins:
+        source = pin.release.source
+        if source is not None and source not in direct and source.fact is not None:
+            source = Source.of_fact(source.fact, why_unverified(source.fact, repositories))
+            pin = replace(pin, release=replace(pin.release, source=source))
+        pins.append(pin)
+    return replace(resolution, pins=tuple(pins))
 
 
 def _commit(root: RootRequirement, direct: Direct, facts: Sequence[Sources], repositories: Repositories) -> str:

@@ -7,7 +7,7 @@ If a Chinese text (`…_zh`) is empty, the English one is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from enum import Enum
 from fnmatch import fnmatchcase
@@ -75,6 +75,8 @@ class _Common(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     strength: Strength
     source: Text
     checked: date
+    # The generated facts, by their ids, that this one takes the place of; `reason` says why.
+    over: Annotated[tuple[Text, ...], ALONE] = ()
     where: Where
 
     def applies_to(self, version: Version) -> bool:
@@ -111,10 +113,22 @@ class _OfWheels:
 
 
 class _Requirements(_Common, frozen=True, kw_only=True):
-    """A fact that may be a practice, which has a `risk`: what may fail."""
+    """A fact that may be a practice, and that may be there for some targets only."""
 
+    # What may fail if the practice is followed; only a practice has it.
     risk: Sentence = ""
+    # The same in Chinese.
     risk_zh: Sentence = ""
+    # The fact is there only for targets that state components which meet all of these.
+    when: tuple[ComponentRequirement, ...] = ()
+    # It is not there for targets that state a component which meets one of these.
+    unless: tuple[ComponentRequirement, ...] = ()
+
+    def applies_on(self, system: Mapping[str, Value]) -> bool:
+        """Return whether the fact is there for a target with these components."""
+        if any(need.is_promised_by(system) for need in self.unless):
+            return False
+        return all(need.is_promised_by(system) for need in self.when)
 
 
 class Requires(_Requirements, _OfWheels, frozen=True, kw_only=True):
@@ -177,12 +191,8 @@ class Builds(_Common, frozen=True, kw_only=True):
     build_add: tuple[Requirement, ...] = ()
 
     def is_spared_by(self, variant: Variant | None) -> bool:
-        """Return whether a release need not be built, as a variant (PEP 825) of it is for the machines of the fact.
-
-        Such a build is only for targets with certain components, since the plain wheels are for others.
-        """
-        stated = variant.components if variant is not None else frozenset()
-        return bool(self.when) and stated.issuperset(need.component for need in self.when)
+        """Return whether a release need not be built, as a variant (PEP 825) of it is for the machines of the fact."""
+        return _is_for_machines_of(self.when, variant)
 
 
 class Collides(_Common, frozen=True, kw_only=True):
@@ -278,6 +288,10 @@ class Sources(_Common, frozen=True, kw_only=True):
     `committed` is the day of the commit, from which the day of a lock may follow.
     `requires_from` are the files of the repository from which the requirements were taken; they are compared if the
     repository can be read.
+
+    With `release`, the commit is also that of the release of this version: where no line names a commit, targets that
+    meet all of `when` take the release from there, whatever files an index has of it. A fact with `when` is there only
+    for such targets.
     """
 
     versions: Annotated[tuple[SpecifierSet, ...], UNWRITTEN] = (SpecifierSet(),)
@@ -288,6 +302,16 @@ class Sources(_Common, frozen=True, kw_only=True):
     subdirectory: Inside = ""
     recipe: Annotated[Recipe, SAME_TABLE]
     requires_from: tuple[Inside, ...] = ()
+    release: bool = False
+    when: tuple[ComponentRequirement, ...] = ()
+
+    def makes_release(self, version: Version) -> bool:
+        """Return whether the release of this version is built from the commit."""
+        return self.release and self.recipe.version == version
+
+    def is_spared_by(self, variant: Variant | None) -> bool:
+        """Return whether a release need not be built, as a variant (PEP 825) of it is for the machines of the fact."""
+        return _is_for_machines_of(self.when, variant)
 
 
 class Absent(_Common, frozen=True, kw_only=True):
@@ -348,6 +372,15 @@ class Pairs(_Common, frozen=True, kw_only=True):
     def applies_to(self, version: Version) -> bool:
         """Return whether the fact is about this release of its project."""
         return not self.release and super().applies_to(version)
+
+
+def _is_for_machines_of(when: Sequence[ComponentRequirement], variant: Variant | None) -> bool:
+    """Return whether a variant states the components by which a build is limited to some targets.
+
+    Such a build is there since the plain wheels are for other targets.
+    """
+    stated = variant.components if variant is not None else frozenset()
+    return bool(when) and stated.issuperset(need.component for need in when)
 
 
 def _asks_for(line: Requirement, exception: Requirement) -> bool:

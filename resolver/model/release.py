@@ -165,6 +165,21 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     fact: Sources | None
     trust: Message | None = None
 
+    @classmethod
+    def of_fact(cls, fact: Sources, trust: Message | None, ref: str = "") -> Source:
+        """Return the source that a fact describes; `ref` is for a fact that has none."""
+        return cls(
+            name=fact.package,
+            url=fact.git,
+            commit=fact.commit,
+            ref=fact.ref or ref,
+            subdirectory=fact.subdirectory,
+            recipe=fact.recipe,
+            committed=fact.committed,
+            fact=fact,
+            trust=trust,
+        )
+
     @property
     def version(self) -> Version:
         """The version that its build has."""

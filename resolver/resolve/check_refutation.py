@@ -134,7 +134,7 @@ class _Check:
         if release is None:
             yield f"{who} has requirements, and no file"
             return
-        if release.source is None and not self._reading.is_taken(claimed.project, release):
+        if not self._is_taken(claimed.project, release):
             yield f"{release.file.filename} is not what pip takes"
         about = [fact for fact in self._facts.get(ground.fact, ()) if fact.is_about(claimed.project, claimed.version)]
         fact = about[0] if about else None
@@ -148,6 +148,14 @@ class _Check:
         else:
             by_user = ground.source is NeedSource.FACT
             self._needs[claimed.project, claimed.version, claimed.extra].append(need_of(need, by_user=by_user))
+
+    def _is_taken(self, name: NormalizedName, release: Release) -> bool:
+        """Return whether the target takes a release from this file, or from this commit."""
+        direct = self._problem.source(name)
+        if direct is not None:
+            _, source = direct
+            return release.source == source
+        return self._reading.is_taken(name, release)
 
     def _stated_need(
         self, ground: RequirementGround, claimed: ClaimedRelease, release: Release, about: Iterable[facts.Fact]

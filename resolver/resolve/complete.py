@@ -193,7 +193,7 @@ class CompleteEngine:
         needs = (need for fact in all_facts for need in facts.needs_of(fact) if isinstance(need, Requirement))
         return (
             bool(self._universe.sources)
-            or any(isinstance(fact, facts.Builds) for fact in all_facts)
+            or any(isinstance(fact, (facts.Builds, facts.Sources)) for fact in all_facts)
             or any(need.name == package.name and pins(need.specifier) for need in needs)
         )
 

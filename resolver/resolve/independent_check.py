@@ -62,8 +62,11 @@ class _Check:
         yield from self._requirements()
         yield from self._collisions()
         for pin in self._pins.values():
-            if pin.release.source is not None:
+            if pin.release.source is not None and self._is_direct(pin):
                 yield from self._source(pin)
+            elif pin.release.source is not None:
+                yield from self._release_source(pin)
+                yield from self._policy(pin)
             else:
                 yield from self._file(pin)
                 yield from self._policy(pin)
@@ -122,6 +125,22 @@ class _Check:
             yield f"{pin.name} is not what the stack's address stands for"
         elif source.name != pin.name or source.version != pin.version:
             yield f"{pin.name} {pin.version} is not {source.name} {source.version} of {source.address}"
+        else:
+            yield from self._reading.python_faults(pin.release.file, source.recipe.requires_python)
+
+    def _is_direct(self, pin: Pin) -> bool:
+        return any(line.url for line in self._lines_about(pin.name))
+
+    def _release_source(self, pin: Pin) -> Iterator[str]:
+        """Yield what is wrong with a release that comes from a commit although no line of the stack names one."""
+        source = pin.release.source
+        offered = self._reading.offers(pin.name, pin.version)
+        if source is None or source not in self._reading.release_sources(pin.name, pin.version):
+            yield f"{pin.name} {pin.version} is from a commit that no fact has for it"
+        elif not offered or all(map(self._reading.is_late, offered)):
+            yield f"no index had {pin.name} {pin.version} before the cut-off"
+        elif pin.release.file.yanked is None and all(file.yanked is not None for file in offered):
+            yield f"{pin.name} {pin.version} was yanked"
         else:
             yield from self._reading.python_faults(pin.release.file, source.recipe.requires_python)
 
@@ -295,6 +314,16 @@ class _Check:
                 if not bound.specifier.contains(other.version, prereleases=True):
                     yield f"{pin.name} {pin.version} works only with {bound}, and {other.version} is pinned"
 
+    def _is_file(self, pin: Pin) -> bool:
+        """Return whether a pin is from an index although it might have been built from a commit."""
+        return pin.release.source is None and not self._problem.wheels_only
+
+    def _should_be_commit(self, fact: facts.Sources, pin: Pin) -> bool:
+        """Return whether a fact takes a pin's release from a commit, and the pin is a file for other targets."""
+        if not fact.makes_release(pin.version) or not self._is_file(pin):
+            return False
+        return not self._reading.is_for_machines_of(fact, pin.name, pin.release)
+
     def _facts(self, pin: Pin) -> Iterator[str]:
         for fact in self._facts_about[pin.name]:
             match fact:
@@ -304,6 +333,8 @@ class _Check:
                     yield f"{pin.name} {pin.version} from `{fact.index}` is refused at {fact.where}"
                 case facts.Builds() if pin.release.file.is_wheel and fact in self._builds(pin):
                     yield f"{pin.name} {pin.version} is a wheel, and a fact builds it from source"
+                case facts.Sources() if self._should_be_commit(fact, pin):
+                    yield f"{pin.name} {pin.version} is a file, and a fact builds it from a commit"
                 case facts.Requires() | facts.Replaces() | facts.Metadata() | facts.Sources():
                     pass  # they say what a pin needs: see `_requirements` and `_source`
                 case facts.Constrains():

@@ -10,7 +10,7 @@ import datetime as dt
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -23,8 +23,9 @@ from resolver.index.parse.address import NOWHERE
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
+from resolver.model.message import message
 from resolver.model.problem import Problem
-from resolver.model.release import File, Page, Release
+from resolver.model.release import File, Page, Release, Source
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.variant import VariantTable
 
@@ -111,7 +112,14 @@ class IndependentReading:
             lines += map(str, builds[-1].build_add)
         return [line for line in lines if text.requirement(line).name != name]
 
-    # --- files
+    # --- commits and files
+
+    def release_sources(self, name: str, version: Version) -> list[Source]:
+        """Return what a release is built from according to facts that take it from a commit: one, or none."""
+        if self.problem.wheels_only:
+            return []
+        known = [fact for fact in self.facts_of_kind(name, version, facts.Sources) if fact.makes_release(version)]
+        return [Source.of_fact(fact, message("trust.not-read", fact=fact.id)) for fact in known[-1:]]
 
     def offers(self, name: NormalizedName, version: Version, index: str = "") -> list[File]:
         """Return the files of a release on one index, or on all of them."""
@@ -120,6 +128,11 @@ class IndependentReading:
 
     def is_taken(self, name: NormalizedName, release: Release) -> bool:
         """Return whether pip takes the file of a release on the target, and no better wheel of the same index."""
+        sources = self.release_sources(name, release.version)
+        if release.source is not None:
+            return release.source in sources
+        if sources and not self.is_for_machines_of(sources[0].fact, name, release):
+            return False
         if self.builds(name, release.version, release.file, release.index):
             return True
         table = self.table(name, release.version, release.index)
@@ -134,6 +147,9 @@ class IndependentReading:
         for fact in about:
             if isinstance(fact, facts.Excludes) or (isinstance(fact, facts.Names) and fact.index == page.index):
                 return False
+        if self.release_sources(name, version):
+            offered = [file for file in files_of(page, version) if not self.is_late(file)]
+            return any(file.yanked is None or is_yanked_fine for file in offered)
         is_built = any(isinstance(fact, facts.Builds) for fact in about)
         table = table_of(page, version)
         for file in unambiguous(files_of(page, version)):
@@ -156,9 +172,13 @@ class IndependentReading:
         if file.url == NOWHERE:
             yield f"{file.filename} has an address that an index must not point to"
         yield from self.python_faults(file, file.requires_python)
+        if self.is_late(file):
+            yield f"{file.filename} was not uploaded before {self.problem.policy.exclude_newer}"
+
+    def is_late(self, file: File) -> bool:
+        """Return whether a file was not uploaded before the cut-off."""
         cutoff = self.problem.policy.exclude_newer
-        if cutoff is not None and _moment(file.uploaded, cutoff) >= cutoff:
-            yield f"{file.filename} was not uploaded before {cutoff.isoformat()}"
+        return cutoff is not None and _moment(file.uploaded, cutoff) >= cutoff
 
     def rank(self, file: File, table: VariantTable) -> _Rank:
         """Return the order in which files are taken: wheels, then archives, and then the same of what was yanked.
@@ -228,10 +248,17 @@ class IndependentReading:
     def builds(self, name: NormalizedName, version: Version, file: File, index: str) -> list[facts.Builds]:
         """Return the facts that have a release built; none if they are for targets whose own variant the file is."""
         known = self.facts_of_kind(name, version, facts.Builds)
-        if not known or not known[-1].when or not file.is_wheel:
-            return known
-        conditions = {need.component for need in known[-1].when}
-        return [] if conditions <= self.stated(name, version, file, index) else known
+        is_spared = bool(known) and self._states(known[-1].when, self.stated(name, version, file, index))
+        return [] if is_spared else known
+
+    def is_for_machines_of(self, fact: facts.Sources | None, name: NormalizedName, release: Release) -> bool:
+        """Return whether a wheel is a variant for the targets for which a fact takes the release from a commit."""
+        stated = self.stated(name, release.version, release.file, release.index)
+        return fact is not None and self._states(fact.when, stated)
+
+    @staticmethod
+    def _states(when: Sequence[ComponentRequirement], stated: Set[str]) -> bool:
+        return bool(when) and {need.component for need in when} <= stated
 
     def counts(self, fact: facts.Requires, name: NormalizedName, release: Release) -> bool:
         """Return whether a fact is about a release, given the file that it is installed from."""

@@ -23,7 +23,8 @@ from resolver.index.parse.distribution import Compatibility, label_of, upload_ti
 from resolver.index.protocol import Lookup
 from resolver.model import text
 from resolver.model.dependency import Allows, ReleaseMask
-from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Warns
+from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Sources, Warns
+from resolver.model.message import message
 from resolver.model.release import File, Page, Rejection, RejectionReason, Release, Source
 from resolver.model.requirement import Value
 from resolver.model.variant import Variant, VariantTable, variant_of
@@ -268,6 +269,9 @@ class Project:
         wheels, archives, rejections = compatible.wheels, compatible.archives, compatible.rejections
         best = _not_yanked(wheels) or wheels
         variant = self._variant(best[0], offer.variants) if best else None
+        commit = self._source_of(version)
+        if commit is not None and not (best and best[0].yanked is None and commit.is_spared_by(variant)):
+            return _from_commit(commit, offer, rejections, position)
         builds = next(reversed(self.facts_about(position, Builds)), None)
         if builds is not None and best and best[0].yanked is None and builds.is_spared_by(variant):
             builds = None
@@ -298,6 +302,38 @@ class Project:
         """Return the variant that a wheel is; None for a plain one."""
         label = label_of(file.filename)
         return variant_of(label, table, self._compatibility.features) if label else None
+
+    def _source_of(self, version: Version) -> Sources | None:
+        """Return the fact that takes a release from a commit; None if that is from an index."""
+        if self._wheels_only:
+            return None
+        for fact, _ in reversed(self._facts):
+            if isinstance(fact, Sources) and fact.makes_release(version):
+                return fact
+        return None
+
+
+def _from_commit(
+    fact: Sources, offer: IndexRelease, rejections: tuple[Rejection, ...], position: int
+) -> Release | tuple[Rejection, ...]:
+    """Return the release that is built from a commit, or why there was none before the cut-off.
+
+    What an index says of its files counts: when it was uploaded, and whether it was yanked.
+    """
+    source = Source.of_fact(fact, message("trust.not-read", fact=fact.id))
+    late = [row for row in rejections if row.reason in (RejectionReason.NEWER, RejectionReason.NO_DATE)]
+    if len(late) == len(offer.files):
+        return tuple(late)
+    kept = [file for file in offer.files if file.yanked is None]
+    yanked = None if kept else offer.files[0].yanked
+    return Release(
+        version=source.version,
+        file=File(filename=source.address, yanked=yanked),
+        index="",
+        yanked=yanked is not None,
+        position=position,
+        source=source,
+    )
 
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d(?=T.*Z\Z)", re.ASCII)  # of a time in UTC, as PEP 700 has it

@@ -308,9 +308,10 @@ def test_the_steps_of_the_containerfile_install_without_network(workspace: Works
 def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace) -> None:
     shutil.copy(REPOSITORY / "matrices" / "images.toml", workspace.matrices)
     workspace.serve("base 1.0")
-    workspace.locked_stack("base", target=HERE + '[target.system]\ncann = "8.3.RC2"\nhdk = "25.5.0"\nsoc = "310P"\n')
+    workspace.locked_stack("base", target=HERE + '[target.system]\ncann = "8.3.RC2"\nhdk = "25.5.0"\nsoc = "A5"\n')
     run = export(workspace, "containerfile")
-    known = ", ".join(f"quay.io/ascend/cann:8.3.rc2-{one}-ubuntu22.04-py3.11" for one in ("910b", "a3"))
+    tags = (f"{chip}-{system}" for chip in ("310p", "910b", "a3") for system in ("ubuntu22.04", "openeuler24.03"))
+    known = ", ".join(f"quay.io/ascend/cann:8.3.rc2-{tag}-py3.11" for tag in tags)
     assert (run.status, run.error) == (2, "no base image is known for here")
     assert f"\n  with CANN 8.3.RC2 it has {known}\n" in run.stderr
     image = f"registry.test/own@sha256:{'0' * 64}"

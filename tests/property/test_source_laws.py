@@ -1,4 +1,4 @@
-"""Laws of what comes from no index and of what must be absent: each such problem is a plain one in disguise.
+"""Laws of what comes from commits and of what must be absent: each such problem is a plain one in disguise.
 
 The plain world is written down by definition here, and judged by brute force.
 """
@@ -128,3 +128,40 @@ def test_the_answer_is_that_of_the_plain_world(disguised: Disguised) -> None:
     if isinstance(solved, Resolution):
         assert check(problem, solved, catalog) == []
         assert all(pin.release.source is not None for pin in solved.pins if pin.name in disguised.sources)
+
+
+@st.composite
+def made_of_commits(draw: st.DrawFn) -> tuple[World, World]:
+    """A world in which facts take some releases from commits, and the plain world that it stands for.
+
+    The index has other requirements of these releases, and no file of them that the target could use.
+    """
+    plain = draw(worlds())
+    releases = [(name, version) for name, versions in sorted(plain.projects.items()) for version in sorted(versions)]
+    chosen = draw(st.lists(st.sampled_from(releases), max_size=3, unique=True))
+    stated = []
+    projects = {name: dict(versions) for name, versions in plain.projects.items()}
+    offered = {name: dict(versions) for name, versions in plain.projects.items()}
+    for number, (name, version) in enumerate(chosen):
+        release = plain.projects[name][version]
+        fact = problems.made(name, version, *release.requires)
+        stated.append(structs.replace(fact, id=f"made-{number}"))
+        projects[name][version] = Version(release.requires, yanked=release.yanked)
+        offered[name][version] = Version(("nosuch",), tags="cp27-cp27m-win32", yanked=release.yanked)
+    return replace(plain, projects=offered, facts=(*plain.facts, *stated)), replace(plain, projects=projects)
+
+
+@settings(max_examples=120)
+@given(made_of_commits())
+def test_releases_from_commits_by_facts(pair: tuple[World, World]) -> None:
+    world, plain = pair
+    problem, catalog, brute = world.problem(), world.catalog(), BruteForce(plain)
+    solved = solve(problem, catalog)
+    event("solved" if isinstance(solved, Resolution) else "conflict")
+    for found in (solved, complete(problem, catalog)):
+        if isinstance(found, Resolution):
+            assert brute.faults(pins(found), extras(found)) == []
+        else:
+            assert not brute.satisfiable()
+    if isinstance(solved, Resolution):
+        assert check(problem, solved, catalog) == []

@@ -8,14 +8,13 @@ import pytest
 
 from resolver.config.compile import compile_problems
 from resolver.config.fact_rules import compile_facts
-from resolver.config.load import load, read
-from resolver.config.schema import FactFile
+from resolver.config.load import load, load_facts
 from resolver.errors import InputError
 from resolver.model.problem import Problem
 
 MATRICES = Path(__file__).parents[3] / "matrices"
-SHIPPED_FILES = sorted((MATRICES / "facts").glob("*.toml"))
-SHIPPED = compile_facts([read(path, FactFile, f"matrices/facts/{path.name}") for path in SHIPPED_FILES])
+SHIPPED_FILES = sorted((MATRICES / "facts").rglob("*.toml"))
+SHIPPED = compile_facts(load_facts(MATRICES))
 
 STACK = """\
 [stack]

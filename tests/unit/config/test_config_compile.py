@@ -147,3 +147,36 @@ def test_bindings(tmp_path: Path) -> None:
     assert indexes.binding("torchaudio", "linux-aarch64").indexes == ("cpu",)
     assert indexes.binding("anything", "linux-aarch64").indexes == ("pypi",)
     assert not indexes.has_own
+
+
+_OF_SOC = """
+[[requires]]
+id = "on-a3"
+needs = ["cann in 9.0.0"]
+when = ["soc in A3"]
+reason = "the image for A3"
+[[requires]]
+id = "elsewhere"
+needs = ["cann in 8.5.0"]
+unless = ["soc in A3 | 310P"]
+reason = "the table"
+[[sources]]
+id = "tag"
+git = "https://host.test/verl.git"
+commit = "c0ffeec0ffeec0ffeec0ffeec0ffeec0ffeecafe"
+version = "1"
+requires = []
+build-requires = []
+release = true
+when = ["soc in A3"]
+reason = "the tag"
+"""
+
+
+@pytest.mark.parametrize(
+    ("soc", "ids"), [("A2", ["elsewhere"]), ("A3", ["on-a3", "tag"]), ("310P", []), ("", ["elsewhere"])]
+)
+def test_facts_of_some_socs(soc: str, ids: list[str], tmp_path: Path) -> None:
+    stack = STACK.replace('soc = "A2"', f'soc = "{soc}"' if soc else "")
+    problem = compiled(tmp_path, stack, facts=HEAD + _OF_SOC)
+    assert [fact.id for fact in problem.facts] == ids

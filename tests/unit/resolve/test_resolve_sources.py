@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from msgspec.structs import replace
 from packaging.version import Version
 
 from resolver.lock.build import applied_facts
+from resolver.model.release import File, Release
 from resolver.model.resolution import Resolution
 from resolver.resolve.independent_check import check
 from resolver.resolve.solver import decide
@@ -13,6 +16,7 @@ from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.problems import (
     absent,
+    made,
     pins,
     problem,
     refused,
@@ -131,3 +135,74 @@ def test_the_check_knows_a_pin_that_is_not_what_the_stack_names() -> None:
     assert violations(source=replace(source, commit="0" * 40)) == ["verl is not what the stack's address stands for"]
     assert violations(version=Version("0.7")) == [f"verl 0.7 is not verl 0.6 of {source.address}"]
     assert any("must be absent" in one for one in check(without(asked, "numpy"), found, catalog))
+
+
+# --- releases that a fact takes from a commit, without a line that names it
+
+
+def test_release_from_commit_instead_of_wheel() -> None:
+    catalog = DataCatalog({"app": {"1": ["old"], "2": ["old"]}, "new": {"1": []}, "old": {"1": []}})
+    asked = problem("app==2", facts=[made("app", "2", "new")])
+    found = solved(asked, catalog)
+    assert {pin.name: str(pin.version) for pin in found.pins} == {"app": "2", "new": "1"}
+    (app,) = [pin for pin in found.pins if pin.name == "app"]
+    assert app.release.source is not None
+    assert app.release.source.trust is not None  # nobody compared it yet
+    assert [fact.id for fact in applied_facts(found)] == ["app-sources"]
+
+
+def test_release_from_commit_only_of_its_version() -> None:
+    catalog = DataCatalog({"app": {"1": ["old"], "2": []}, "old": {"1": []}})
+    assert pins(problem("app==1", facts=[made("app", "2", "new")]), catalog) == {"app": "1", "old": "1"}
+
+
+def test_release_from_commit_without_usable_file() -> None:
+    catalog = DataCatalog({"app": {"1": []}})
+    catalog.add_wheel("app", "2", tags="cp39-cp39-win_amd64")
+    assert pins(problem("app"), catalog) == {"app": "1"}
+    assert pins(problem("app", facts=[made("app", "2")]), catalog) == {"app": "2"}
+
+
+def test_release_from_commit_follows_policies() -> None:
+    catalog = DataCatalog({"app": {"1": [], "2rc1": []}})
+    candidate = made("app", "2rc1")
+    assert pins(problem("app", facts=[candidate]), catalog) == {"app": "1"}
+    assert pins(problem("app==2rc1", facts=[candidate]), catalog) == {"app": "2rc1"}
+    dated = DataCatalog()
+    dated.add_wheel("app", "1", uploaded="2026-01-01T00:00:00Z")
+    dated.add_wheel("app", "2", uploaded="2026-03-01T00:00:00Z")
+    cutoff = dt.datetime(2026, 2, 1, tzinfo=dt.timezone.utc)
+    assert pins(problem("app", facts=[made("app", "2")], exclude_newer=cutoff), dated) == {"app": "1"}
+    yanked = DataCatalog({"app": {"1": []}})
+    yanked.add_wheel("app", "2", yanked="broken")
+    assert pins(problem("app", facts=[made("app", "2")]), yanked) == {"app": "1"}
+    assert pins(problem("app==2", facts=[made("app", "2")]), yanked) == {"app": "2"}
+
+
+def test_release_from_commit_in_a_conflict() -> None:
+    catalog = DataCatalog({"app": {"2": []}, "b": {"1": [], "2": []}})
+    assert told(problem("app==2", "b==1", facts=[made("app", "2", "b>=2")]), catalog) == [
+        "the stack asks for app==2 @ stack.toml:5",
+        "the stack asks for b==1 @ stack.toml:6",
+        "app 2 needs b>=2 @ facts/app.toml:7 (a table of the vendor, vendor)",
+    ]
+
+
+def test_release_from_commit_is_checked() -> None:
+    catalog = DataCatalog({"app": {"2": []}})
+    asked = problem("app==2", facts=[made("app", "2")])
+    found = solved(asked, catalog)
+    (app,) = found.pins
+
+    def faults(release: Release, of: object = asked) -> list[str]:
+        changed = replace(found, pins=(replace(app, release=release),))
+        return check(of, changed, catalog)  # type: ignore[arg-type]
+
+    assert faults(app.release) == []
+    assert app.release.source is not None
+    elsewhere = replace(app.release, source=replace(app.release.source, commit="0" * 40))
+    assert faults(elsewhere) == ["app 2 is from a commit that no fact has for it"]
+    assert faults(app.release, problem("app==2")) == ["app 2 is from a commit that no fact has for it"]
+    wheel = solved(problem("app==2"), catalog).pins[0].release
+    assert "app 2 is a file, and a fact builds it from a commit" in faults(wheel)
+    assert wheel.file != File(filename=app.release.file.filename)

@@ -1,0 +1,23 @@
+"""pyproject.toml: what the build requires (PEP 518)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from resolver import toml
+from resolver.audit.upstream.entry import Entry, TextFile
+from resolver.errors import InputError
+
+
+def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
+    """Return build-system.requires as `lines`. Raises InputError if the file has none."""
+    count = len(file.lines())
+    try:
+        tables = toml.loads(file.text, toml.SOURCE_TREE)
+    except (ValueError, RecursionError) as error:
+        raise InputError("it is not TOML that can be read", where=file.where, why=str(error)) from None
+    table = tables.get("build-system")
+    lines = table.get("requires") if isinstance(table, dict) else None
+    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+        raise InputError("it has no list `requires` in [build-system]", where=file.where)
+    return [Entry(values={"lines": tuple(lines)}, first=1, last=count)]
