@@ -165,7 +165,7 @@ HUAWEI = (
 PYTORCH = (
     "warning: Index `pytorch-cpu` cannot be reached. "
     "Connection refused (through the proxy <server>, 2 tries). "
-    "The stack's own records of its files are used instead.\n"
+    "What public files say of its files is used instead.\n"
 )
 OF_THE_DAY = f"offline: using the snapshot of 2026-11-28 ({REPOSITORY}/snapshots/{STACK}.snapshot)\n"
 
