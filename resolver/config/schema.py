@@ -12,6 +12,7 @@ from packaging.utils import NormalizedName
 from resolver.model import fact, patterns
 from resolver.model.matrix import Machines, Use
 from resolver.model.problem import Absence, Binding, Bound, Checks, Departure, Index, Policy, Recorded
+from resolver.model.source import Source
 from resolver.model.target import Glibc, Image, Platform, component_text
 from resolver.model.text import NOT_EMPTY, Text, matching
 
@@ -27,7 +28,7 @@ class Defaults(_Table, kw_only=True, frozen=True):
     """Values that the rows of the file need not repeat."""
 
     strength: fact.Strength | None = None
-    source: Text | None = None
+    source: Source | None = None
     checked: date | None = None
 
 
