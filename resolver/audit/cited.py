@@ -58,6 +58,8 @@ class Opened(msgspec.Struct, frozen=True):
     passage: Passage = Passage()
     # The project whose release it is, and its version; None if the reference does not say so.
     release: tuple[str, Version] | None = None
+    # What it is part of: the commit or the archive; empty if it is a whole.
+    origin: str = ""
     # The releases of a project that an index has.
     listed: tuple[str, tuple[Version, ...]] | None = None
 
@@ -159,7 +161,8 @@ class Library:
         if wrong is not None:
             return wrong
         release = _release_of_tag(reference.repository, reference.tag)
-        return _opened(content.decode("utf-8", "replace"), reference.passage, release)
+        origin = f"{reference.repository.page}@{reference.commit}"
+        return _opened(content.decode("utf-8", "replace"), reference.passage, release, origin)
 
     def _wrong_tag(self, reference: RepositoryFile | RepositoryCommit) -> Wrong | None:
         """Return that a commit is not that of its tag; None if it is, or has none."""
@@ -217,7 +220,7 @@ class Library:
         if content is None:
             return _wrong("no-file", file=reference.member, place=reference.file)
         release = None if version is None else (project, version)
-        return _opened(content, reference.passage, release)
+        return _opened(content, reference.passage, release, reference.file)
 
     def _content(self, file: File, member: str) -> str | None:
         """Return a member of a wheel or archive, None if there is none. Raise UnusableFile and IndexFailure."""
@@ -231,11 +234,11 @@ class Library:
             raise
 
 
-def _opened(content: str, passage: Passage, release: tuple[str, Version] | None) -> Outcome:
+def _opened(content: str, passage: Passage, release: tuple[str, Version] | None, origin: str) -> Outcome:
     text = Text(content)
     if passage.lines is not None and passage.lines.last > len(text):
         return _wrong("no-line", line=passage.lines.last, count=len(text))
-    return Opened(text=text, passage=passage, release=release)
+    return Opened(text=text, passage=passage, release=release, origin=origin)
 
 
 def _wrong(code: str, **values: object) -> Wrong:

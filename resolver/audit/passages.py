@@ -17,10 +17,15 @@ from resolver.audit.version_words import Wanted, has_name, name_pattern, stated_
 from resolver.model.source import Lines
 
 # Lines above and below that are near a line.
-_NEAR: Final = 2
+_NEAR: Final = 3
 # A citation of at most so many lines is one place as a whole, unless it is of a table.
 _SHORT: Final = 12
+# Lines of a row of a table that is not written on one, and of such a table.
+_LONGEST_ROW: Final = 48
+_LONGEST_TABLE: Final = 400
 _LONGEST_LINE: Final = 20_000
+# What stands for the content of a file that is no text.
+_BINARY: Final = "a binary file"
 
 _HEADING: Final = re.compile(r"(#{1,6})\s+\S")
 _UNDERLINE: Final = re.compile(r"([=\-~^\"'*+#.])\1{2,}\s*")
@@ -31,6 +36,9 @@ class Text:
     """The lines of a file; line numbers begin with 1."""
 
     def __init__(self, content: str) -> None:
+        self.content = content
+        # Whether it is no text: what looks like a version in such a file is none.
+        self.is_binary = "\0" in content
         self.lines = [line[:_LONGEST_LINE] for line in content.splitlines()] or [""]
 
     def __len__(self) -> int:
@@ -44,17 +52,17 @@ class Text:
         """Return the numbers of the lines that a citation is about."""
         return range(1, len(self) + 1) if lines is None else range(lines.first, min(lines.last, len(self)) + 1)
 
-    def around(self, number: int, region: range, *, near: int = _NEAR) -> range:
-        """Return the lines of the place that a line is in, beyond a region only by lines that are near."""
+    def around(self, number: int, region: range) -> range:
+        """Return the lines of the place that a line is in, beyond a cited region only by lines that are near."""
         row = self._table_row(number) or self._html_row(number) or self._list_row(number)
         if row is not None:
             return row
         section = self._section(number)
         if section is not None:
             return range(section.start, min(section.stop, region.stop))
-        if len(region) <= _SHORT:
-            return range(max(1, region.start - near), min(len(self) + 1, region.stop + near))
-        return range(max(1, number - near), min(len(self) + 1, number + near + 1))
+        if len(region) <= _SHORT and len(region) < len(self):
+            return range(max(1, region.start - _NEAR), min(len(self) + 1, region.stop + _NEAR))
+        return range(max(1, number - _NEAR), min(len(self) + 1, number + _NEAR + 1))
 
     def whole(self, region: range) -> range:
         """Return a region with the lines that are near it; a single row of a table stays alone."""
@@ -64,7 +72,9 @@ class Text:
         return range(max(1, region.start - _NEAR), min(len(self) + 1, region.stop + _NEAR))
 
     def excerpt(self, place: range, longest: int = 160) -> str:
-        """Return the beginning of a place on one line."""
+        """Return the beginning of a place on one line; nothing of a binary file, which is not for people."""
+        if self.is_binary:
+            return _BINARY
         words = " ".join(" ".join(self.lines[place.start - 1 : place.stop - 1]).split())
         return words if len(words) <= longest else f"{words[:longest]}…"
 
@@ -81,12 +91,12 @@ class Text:
         """Return the lines of a row of HTML."""
         first = number
         while "<tr" not in self.line(first):
-            if first == 1 or "</tr>" in self.line(first - 1) or number - first > _SHORT * 4:
+            if first == 1 or "</tr>" in self.line(first - 1) or number - first > _LONGEST_ROW:
                 return None
             first -= 1
         last = number
         while "</tr>" not in self.line(last):
-            if last == len(self) or last - number > _SHORT * 4:
+            if last == len(self) or last - number > _LONGEST_ROW:
                 return None
             last += 1
         return range(first, last + 1)
@@ -95,11 +105,11 @@ class Text:
         """Return the lines of a row of a list-table of reStructuredText."""
         first = number
         while (item := _ITEM.match(self.line(first))) is None:
-            if first == 1 or not self.line(first).startswith(" "):
+            if first == 1 or not self.line(first).startswith(" ") or number - first > _LONGEST_ROW:
                 return None
             first -= 1
         last = first + 1
-        while last <= len(self) and len(self.line(last)) - len(self.line(last).lstrip()) > len(item[1]):
+        while last <= len(self) and last - first <= _LONGEST_ROW and _indent(self.line(last)) > len(item[1]):
             if _ITEM.match(self.line(last)):
                 break
             last += 1
@@ -129,16 +139,24 @@ class Text:
     def head_of(self, number: int) -> int:
         """Return the line with the names of the columns of the table that a line is in, 0 if it is in none."""
         if self.is_row(number):
-            while number > 1 and self.is_row(number - 1):
-                number -= 1
-            return number
-        for other in range(number, max(0, number - 400), -1):
+            return self._heads[number]
+        in_list = self._list_row(number) is not None
+        for other in range(number, max(0, number - _LONGEST_TABLE), -1):
             line = self.line(other)
             if "<table" in line or "list-table::" in line:
                 return other
-            if "</table>" in line or (line.strip() and self._list_row(number) and not line.startswith(" ")):
+            if "</table>" in line or (in_list and line.strip() and not line.startswith(" ")):
                 return 0
         return 0
+
+    @cached_property
+    def _heads(self) -> dict[int, int]:
+        """The first row of its table for each row of a table of Markdown."""
+        heads: dict[int, int] = {}
+        for number in range(1, len(self) + 1):
+            if self.is_row(number):
+                heads[number] = heads.get(number - 1, number)
+        return heads
 
     def head_text(self, number: int) -> str:
         """Return the text that names the columns of the table that a line is in; empty if it is in none."""
@@ -158,6 +176,10 @@ class Text:
         titles = self.cells(self.head_of(number))
         alone = [at for at, title in enumerate(titles) if _is_title(title, names)]
         return alone or [at for at, title in enumerate(titles) if has_name(title, names)]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _is_title(title: str, names: Sequence[str]) -> bool:
@@ -180,6 +202,8 @@ def find(text: Text, place: range, names: Sequence[str], wanted: Wanted | None) 
     if wanted is None:
         words = "\n".join(text.line(number) for number in place)
         return Found(has_name(words, names) or has_name(text.head_text(place.start), names))
+    if text.is_binary:
+        return Found(False)
     stated = list(_stated(text, place, names)) if names else []
     if stated:
         is_there = any(wanted.is_met_by(version) for version in stated)
@@ -220,7 +244,7 @@ class Anchors(msgspec.Struct, frozen=True, dict=True):
     def places(self) -> list[range]:
         """The places in their order, each once."""
         found: dict[range, None] = {}
-        for number in self.region:
+        for number in () if self.text.is_binary else self.region:
             if self._is_about_it(number):
                 found[self.text.around(number, self.region)] = None
         return list(found)

@@ -2,8 +2,8 @@
 
 A fact is about releases, and claims values that go with them. Each value must be found near each release: in the same
 row of a table, in the same section, or within a few lines of those that the source cites. A reference that is itself of
-the release (its archive, or a file at its tag) needs only the value. Two references may share the work if a version
-that both have leads from one to the other, as that of a series does.
+the release (its archive, or a file at its tag) needs only the value. Two references may share the work if they are of
+one commit or archive, or if a version that both have leads from one to the other, as that of a series does.
 
 What no version can show may be quoted; a fact whose values are not found but whose quotes are is told apart.
 """
@@ -91,8 +91,7 @@ def _said(
         return Said.UNREAD
     if missing:
         return Said.QUOTED if evidence.has_quotes else Said.FALSE
-    is_shown = bool(claims) or evidence.shows_a_release
-    return Said.STATED if is_shown or not evidence.has_quotes else Said.QUOTED
+    return Said.STATED if claims or not evidence.has_quotes else Said.QUOTED
 
 
 def _checked(
@@ -132,14 +131,20 @@ def _wrong_quote(outcome: Opened) -> Message | None:
     text = outcome.text
     if text is None:
         return None
-    place = text.whole(outcome.region)
-    words = _joined(text.line(number) for number in place)
     for quote in outcome.passage.quotes:
-        is_there = _joined([quote.text]) in words
+        near = outcome.region if quote.is_absent else text.whole(outcome.region)
+        is_there = _has_quote(text, outcome, near, quote.text)
         if is_there == quote.is_absent:
             code = "sources.quote-there" if is_there else "sources.quote-missing"
             return message(code, quote=quote.text, there=text.excerpt(outcome.region))
     return None
+
+
+def _has_quote(text: Text, outcome: Opened, near: range, quote: str) -> bool:
+    """Return whether these lines have a quote, in whatever way it is broken into lines."""
+    if outcome.passage.lines is None and quote in text.content:
+        return True
+    return _joined([quote]) in _joined(text.line(number) for number in near)
 
 
 def _joined(lines: Iterable[str]) -> str:
@@ -158,15 +163,6 @@ class _Evidence:
     def has_quotes(self) -> bool:
         """Whether a reference quotes something; it is false if that is not there."""
         return any(outcome.passage.quotes for outcome in self.opened)
-
-    @property
-    def shows_a_release(self) -> bool:
-        """Whether a reference has a release in its text, or in its list."""
-        return any(
-            outcome.listed is not None or self._literal_places(outcome, release)
-            for outcome in self.opened
-            for release in self.releases
-        )
 
     def has_something(self, outcome: Opened, claims: Sequence[Claim]) -> bool:
         """Return whether a reference has anything of what the fact states."""
@@ -244,7 +240,13 @@ class _Evidence:
             return []
         if release is None or self._is_established(outcome, release):
             return [outcome.text.whole(outcome.region)]
-        return self._literal_places(outcome, release)
+        return self._literal_places(outcome, release) or self._places_beside(outcome, outcome.text, release)
+
+    def _places_beside(self, outcome: Opened, text: Text, release: Release) -> list[range]:
+        """Return the cited lines of a file if another one of the same commit or archive names the release."""
+        siblings = [other for other in self.opened if other.origin == outcome.origin and other is not outcome]
+        is_named = any(self._literal_places(other, release) for other in siblings)
+        return [text.whole(outcome.region)] if is_named else []
 
     # --- where a value is
 
@@ -252,20 +254,33 @@ class _Evidence:
         """Return whether a value is near a release in some reference, or is led to from there."""
         instead = ""
         for outcome in self.opened:
+            if self._is_itself(outcome, release, value):
+                return Found(True)
             for place in self._all_places(outcome, release):
                 found = find(outcome.text, place, value.names, value.wanted) if outcome.text else Found(False)
                 if found.is_there:
                     return found
-                instead = instead or found.instead
+                if not outcome.passage.quotes:  # which is then what the reference is cited for
+                    instead = instead or found.instead
         if release is not None and self._is_led_to(release, value):
             return Found(True)
         return Found(False, instead)
 
+    def _is_itself(self, outcome: Opened, release: Release | None, value: Value) -> bool:
+        """Return whether a reference is the archive, or at the tag, of the very version that is wanted of a project."""
+        if value.wanted is None or outcome.release is None or outcome.text is None:
+            return False
+        project, version = outcome.release
+        is_wanted = project in [texts.name(name) for name in value.names] and value.wanted.is_met_by(str(version))
+        names = release.names if release is not None else ()
+        return is_wanted and (not names or find(outcome.text, outcome.text.whole(outcome.region), names, None).is_there)
+
     def _is_led_to(self, release: Release, value: Value) -> bool:
         """Return whether a reference has the value beside a version that another one has beside the release."""
-        links = {token for outcome in self.opened for token in self._versions_beside(outcome, release)}
         for outcome in self.opened:
-            for place in self._places_of(outcome, value):
+            others = [other for other in self.opened if other is not outcome]
+            links = {token for other in others for token in self._versions_beside(other, release)}
+            for place in self._places_of(outcome, value) if links else ():
                 tokens = versions_in(_place_text(outcome.text, place))
                 if any(same_version(token, link) for token in tokens for link in links):
                     return True
@@ -280,11 +295,11 @@ class _Evidence:
 
     def _places_of(self, outcome: Opened, value: Value) -> Iterator[range]:
         text = outcome.text
-        for number in outcome.region if text is not None else ():
+        for number in outcome.region if text is not None and not text.is_binary else ():
             if text is None or value.wanted is None:
                 return
             if any(value.wanted.is_met_by(token) for token in versions_in(text.line(number))):
-                place = text.around(number, outcome.region)
+                place = text.around(number, range(number, number + 1))
                 if find(text, place, value.names, value.wanted).is_there:
                     yield place
 

@@ -11,7 +11,7 @@ from packaging.specifiers import Specifier, SpecifierSet
 from resolver.audit.version_words import Wanted
 from resolver.model import fact as model
 from resolver.model import text as texts
-from resolver.model.fact import Fact, Need, Strength
+from resolver.model.fact import Fact, Need
 from resolver.model.requirement import Comparison, ComponentRequirement, Requirement
 
 # Other names under which documents speak of a project or a component.
@@ -86,11 +86,10 @@ def _is_exact(clause: Specifier) -> bool:
 
 def claims_of(fact: Fact) -> tuple[Claim, ...]:
     """Return what a fact states besides the releases that it is about."""
-    is_practice = fact.strength is Strength.PRACTICE
-    return tuple(dict.fromkeys(claim for claim in _claims(fact, is_practice=is_practice) if claim.values))
+    return tuple(dict.fromkeys(claim for claim in _claims(fact) if claim.values))
 
 
-def _claims(fact: Fact, *, is_practice: bool) -> Iterator[Claim]:
+def _claims(fact: Fact) -> Iterator[Claim]:
     match fact:
         case model.Requires():
             yield from _of_needs(fact.needs)
@@ -98,7 +97,7 @@ def _claims(fact: Fact, *, is_practice: bool) -> Iterator[Claim]:
             yield from _of_needs(fact.bounds)
         case model.Replaces():
             yield from _mentions(fact.drop)
-            yield from _of_needs(fact.add, as_ranges=is_practice)
+            yield from _of_needs(fact.add, as_ranges=True)  # a range around what is installed
         case model.Metadata():
             yield from _of_needs(fact.requires)
             yield from _of_tools(fact.build_requires or ())

@@ -39,8 +39,9 @@ _SOCS: Final = {
 # What stands between the name of a project and the versions that are stated of it, and between two of these.
 _EXTRAS: Final = r"(?:\[[^\]\n]*\])?[\"'`]?\s*"
 _OPERATOR: Final = re.compile(r"\s*,?\s*(?:===?|~=|[<>]=?|!=|=|:)\s*[\"'`]?v?")
-# What variables add to the name of a project: VLLM_TAG, CANN_VERSION.
-_SUFFIX: Final = "(?:[-_](?:tag|version|branch|commit))?"
+# What variables add to the name of a project: VLLM_TAG, MIN_TORCH_VERSION.
+_PREFIX: Final = "(?:[A-Za-z]{1,30}_){1,5}"
+_SUFFIX: Final = "[-_](?:tag|version|branch|commit)"
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -113,7 +114,8 @@ def name_pattern(name: str) -> re.Pattern[str]:
     words = _SEPARATOR.join(re.escape(word) for word in re.split("[-_.]", name))
     before = r"(?<![A-Za-z0-9])(?<![A-Za-z0-9][-_])"
     after = r"(?![-_]?[A-Za-z])(?![-_]\d+[A-Za-z])"
-    return re.compile(f"{before}{words}{_SUFFIX}{after}", re.IGNORECASE)
+    variable = f"(?<![A-Za-z0-9]){_PREFIX}{words}{_SUFFIX}"
+    return re.compile(f"(?:{before}{words}(?:{_SUFFIX})?|{variable}){after}", re.IGNORECASE)
 
 
 def has_name(text: str, names: Iterable[str]) -> bool:

@@ -74,7 +74,7 @@ class ComponentRow(_Table, kw_only=True, frozen=True):
     known: tuple[Text, ...] = ()
     # The libraries that come with it, by which the dynamic loader finds them.
     libraries: tuple[Text, ...] = ()
-    source: str = ""
+    source: Source | None = None
 
 
 class SystemsFile(_Table, kw_only=True, frozen=True):

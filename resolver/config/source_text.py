@@ -58,7 +58,7 @@ _WHOLE_COMMIT: Final = re.compile(rf"{_REPOSITORY} {_COMMIT}")
 _REVISION: Final = re.compile(rf"{_REPOSITORY} tag (?P<tag>{_TAG})")
 _ISSUE: Final = re.compile(rf"{_REPOSITORY}#(?P<number>[1-9][0-9]{{0,8}})")
 _MEMBER: Final = re.compile(
-    rf"(?P<file>{_NAME}[A-Za-z0-9._+!-]*(?:\.tar\.gz|\.zip|\.whl)) (?:sha256:(?P<sha256>\S+) )?{_PATH}{_PASSAGE}"
+    rf"(?P<file>[A-Za-z0-9_][A-Za-z0-9._+!-]*(?:\.tar\.gz|\.zip|\.whl)) (?:sha256:(?P<sha256>\S+) )?{_PATH}{_PASSAGE}"
 )
 _LISTING: Final = re.compile(rf"index (?P<index>{_NAME}) (?P<project>{_NAME}) {_DAY}")
 _TRIAL: Final = re.compile(rf"tried on (?P<machine>{_NAME}) {_DAY}: (?P<what>\S.*)")
@@ -88,7 +88,7 @@ def read_source_or_prose(*texts: str) -> Source:
     found: list[Reference] = []
     for text in texts:
         try:
-            found += _references(text)
+            found += list(_references(text))
         except InputError:
             if not text.strip():
                 raise
