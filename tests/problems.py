@@ -173,7 +173,7 @@ def common(package: str, versions: str, kind: str) -> dict[str, Any]:
         "versions": (SpecifierSet(versions),),
         "reason": "somebody read it",
         "strength": facts.Strength.VENDOR,
-        "source": read_source("vendor.example/table (2026-11-20)"),
+        "source": read_source("vendor/table#1"),
         "checked": CHECKED,
         "where": f"facts/{package}.toml:7",
     }

@@ -34,7 +34,7 @@ requires = [
 ]
 reason = "To be confirmed from its setup.py: it has no static metadata, and setuptools recorded this in it"
 strength = "observed"
-source = "broken-0.2.tar.gz: broken.egg-info/requires.txt"
+source = "broken-0.2.tar.gz broken.egg-info/requires.txt"
 checked = 2026-01-01
 """
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from resolver.config.source_text import read_source
+from resolver.config.source_text import read_source, read_source_or_prose
 from resolver.model import fact as facts
 from resolver.model.dependency import NeedSource, StackLine
 from resolver.model.explanation import (
@@ -353,9 +353,10 @@ HOSTILE = "a\u202e\x1b[31m<script>alert(1)</script>`|*[x](javascript:alert(1))\n
 
 def hostile() -> Explanation:
     """Texts of somebody who means harm, wherever a text can come from outside."""
-    said = dict.fromkeys(("reason", "reason_zh", "source"), HOSTILE)
-    bad = fact(facts.Excludes, "numpy", **said, where=f"matrices/facts/{HOSTILE}.toml:1")
-    warns = fact(facts.Warns, "numpy", text=HOSTILE, text_zh=HOSTILE, extra="", unless=(), source=HOSTILE)
+    source = read_source_or_prose(HOSTILE)
+    said = dict.fromkeys(("reason", "reason_zh"), HOSTILE)
+    bad = fact(facts.Excludes, "numpy", **said, source=source, where=f"matrices/facts/{HOSTILE}.toml:1")
+    warns = fact(facts.Warns, "numpy", text=HOSTILE, text_zh=HOSTILE, extra="", unless=(), source=source)
     change = Change(kind=ChangeKind.VERSION, subject=HOSTILE, before=HOSTILE, after=HOSTILE, where=HOSTILE)
     pinned = ShownPin(name=HOSTILE, version=HOSTILE, wished=True)
     environment = Environment(name=HOSTILE, requires=(HOSTILE,), pins=(pinned,), count=1, warnings=(warns,))
