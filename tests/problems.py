@@ -15,6 +15,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from resolver.config.source_text import read_source
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
@@ -172,7 +173,7 @@ def common(package: str, versions: str, kind: str) -> dict[str, Any]:
         "versions": (SpecifierSet(versions),),
         "reason": "somebody read it",
         "strength": facts.Strength.VENDOR,
-        "source": "a table of the vendor",
+        "source": read_source("vendor/table#1"),
         "checked": CHECKED,
         "where": f"facts/{package}.toml:7",
     }

@@ -17,11 +17,13 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from resolver import files
+from resolver.audit.cited import Library, Unread
 from resolver.audit.code_scan import compare, scan_code
 from resolver.audit.compare import DAYS
 from resolver.audit.fact_checks import FAILED, CheckedFact, Verdict, check_fact, projects_of
 from resolver.audit.offers import Offers, archives_of, read_all, wheels_of
 from resolver.audit.pairs import pairings
+from resolver.audit.source_checks import CheckedSource, Said, check_source
 from resolver.audit.version_checks import Effect
 from resolver.cli import import_facts, options, read_linkage
 from resolver.cli.catalogs import Catalogs
@@ -47,9 +49,11 @@ from resolver.model.release import File
 from resolver.model.requirement import Requirement
 from resolver.owned_folder import OwnedFolder
 from resolver.report.code_scan import bound_lines, drafts, scan_json, unread_lines
+from resolver.report.source_checks import source_line, sources_json, sources_summary
 from resolver.report.upstream import fact_json, fact_line, facts_summary
 
 _LARGEST: Final = 512 << 20  # bytes of a file whose code is scanned
+_SOURCES_STATUS = {0: "true", 1: "false", IndexFailure.exit_status: "out-of-reach"}
 _STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", CHANGED_UPSTREAM: "contradicted"}
 
 
@@ -63,17 +67,26 @@ def command(context: click.Context) -> int:
 @command.command("check")
 @click.argument("names", metavar="[NAME...]", nargs=-1)
 @click.option("--all", "every_line", is_flag=True, help="Print a line for every fact.")
+@click.option(
+    "--sources", "by_sources", is_flag=True, help="Open the sources of facts instead, and look for what they state."
+)
 @options.facts_days
 @settings("own_matrices", "locks", "language", "as_json")
-def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: int | None) -> int:
+def check(run: Settings, names: tuple[str, ...], every_line: bool, by_sources: bool, facts_days: int | None) -> int:
     """Compare facts with what the indexes say today.
 
     NAME is a stack (for the facts about projects in its locks or, without a lock, about those that its lines and such
     facts require), a project (for the facts about it) or the id of a fact; without one, or with `all`, all facts are
     compared. Prints a line for each fact that somebody should look at, or for each one if NAME is a project or a fact,
     and how many hold. Each fact is compared for the first target of the first stack that uses it. Changes nothing.
+
+    With --sources no metadata is compared. Each source is opened instead (files of repositories by git, members of
+    wheels and archives by the indexes), and must have the versions and values that the fact states, near each other.
+    The exit status is 1 if one does not.
     """
     names = () if ALL in names else names
+    if by_sources:
+        return _check_sources(run, names, every_line=every_line)
     days = DAYS if facts_days is None else facts_days
     language, progress = run.language, run.progress
     repositories = Repositories(default_folder(), warn=progress.warn)
@@ -108,6 +121,39 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, facts_days: i
     elif not every:
         print_line(facts_summary(every, "", language))
     return status
+
+
+def _check_sources(run: Settings, names: tuple[str, ...], *, every_line: bool) -> int:
+    """Open the sources of facts, print what is wrong with them, and return the exit status."""
+    repositories = Repositories(default_folder(), blobless=True, warn=run.progress.warn)
+    every_line |= bool(_names_of_no_stack(names, run.matrices))
+    every: list[tuple[Fact, CheckedSource]] = []
+    with closing(Catalogs(run, readings=False)) as catalogs:
+        for problem, facts in _selected(names, run):
+            with closing(catalogs.live(problem)) as catalog:
+                library = Library(catalog, repositories)
+                for fact in facts:
+                    run.progress.label("cli.looking-at", fact=fact.id)
+                    checked = check_source(fact, library)
+                    every.append((fact, checked))
+                    if not run.as_json and (every_line or checked.said is Said.FALSE):
+                        run.progress.clear()
+                        print_line(source_line(fact, checked, run.language))
+    run.progress.clear()
+    status = _status_of_sources([checked for _, checked in every])
+    if run.as_json:
+        print_json({"status": _SOURCES_STATUS[status], "facts": sources_json(every, run.language)})
+    else:
+        print_line(sources_summary(every, run.language))
+    return status
+
+
+def _status_of_sources(every: Sequence[CheckedSource]) -> int:
+    """Return 1 if a source is false, else that of an index if one or a repository could not be reached."""
+    if any(checked.said is Said.FALSE for checked in every):
+        return 1
+    unread = {reference.unread for checked in every for reference in checked.references}
+    return 0 if unread.isdisjoint((Unread.REPOSITORY, Unread.INDEX)) else IndexFailure.exit_status
 
 
 @command.command("read")

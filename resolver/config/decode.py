@@ -21,6 +21,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from resolver.config.lines import Path, TomlText, last_key
+from resolver.config.source_text import read_source_or_prose
 from resolver.errors import InputError
 from resolver.model import patterns
 from resolver.model import text as texts
@@ -28,6 +29,7 @@ from resolver.model.as_of import read_as_of
 from resolver.model.fact import Need
 from resolver.model.repository import Direct
 from resolver.model.requirement import COMPONENTS, ComponentRequirement, Requirement, Value
+from resolver.model.source import Source
 from resolver.model.text import (
     ALONE,
     NOT_EMPTY,
@@ -145,6 +147,8 @@ def decode(kind: Any, value: Any, text: TomlText, path: Path = ()) -> Any:
         return text.parse(read_as_of, checked, *path)
     if kind == Variables:
         return _variables(_checked(dict, value, text, path), text, path)
+    if kind == Source:
+        return _source(value, text, path)
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return _annotated(arguments[0], arguments[1:], value, text, path)
@@ -228,6 +232,19 @@ def _choice(options: Sequence[Any], value: Any, text: TomlText, path: Path) -> A
     if _checked(type(options[0]), value, text, path) not in options:
         raise text.unknown(f"{last_key(path)} cannot be", value, options, *path)
     return value
+
+
+def _source(value: Any, text: TomlText, path: Path) -> Source:
+    """Return the references of a source, which is a text or a list of them. Raise InputError."""
+    if not isinstance(value, list):
+        return text.parse(read_source_or_prose, _checked(str, value, text, path), *path)
+    if not value:
+        raise _unusable(text, path, "it is empty")
+    parts = [
+        text.parse(read_source_or_prose, _checked(str, item, text, (*path, at)), *path, at)
+        for at, item in enumerate(value)
+    ]
+    return Source(tuple(reference for part in parts for reference in part.references))
 
 
 def _variables(table: dict[str, Any], text: TomlText, path: Path) -> tuple[tuple[str, str], ...]:

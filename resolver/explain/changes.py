@@ -20,6 +20,7 @@ from resolver.model.fact import Builds, Excludes, Metadata, Names, Requires
 from resolver.model.problem import Problem, RootRequirement
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Lack
+from resolver.model.source import Document
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import cutoff_text
 from resolver.resolve.grounds import (
@@ -220,12 +221,14 @@ def proposed(
     change: Change,
     kind: str,
     row: Mapping[str, object],
-    source: str = "proposed by ascend-lock explain",
+    source: str = "",
 ) -> tuple[Change, StackText]:
     """A stack with one more fact, for people to confirm, and the change with the fact's text.
 
-    Its date is that of the newest fact, as nothing depends on the clock.
+    Without a `source` the fact names the command that proposes it. Its date is that of the newest fact, as nothing
+    depends on the clock.
     """
     checked = max((fact.checked for fact in problem.facts), default=date(2026, 1, 1))
+    source = source or str(Document(title="proposed by ascend-lock explain", day=checked))
     row = {**row, "strength": "observed", "source": source, "checked": checked}
     return replace(change, after=table_text(f"fact.{kind}", row)), stack.with_table(f"fact.{kind}", row)

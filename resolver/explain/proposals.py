@@ -239,7 +239,7 @@ class Proposals:
             "reason": f"To be confirmed from its setup.py: it has no static metadata, and {notes.how}",
         }
         change = Change(ChangeKind.STATE, name, release.file.filename)
-        change, stack = proposed(self._problem, StackText(self._trials.text), change, "metadata", row, notes.where)
+        change, stack = proposed(self._problem, StackText(self._trials.text), change, "metadata", row, notes.source)
         has_wheels = self._clauses.universe.project(text.name(name)).wheels_set_aside(release.position)
         return ChangedStack((change,), stack.text, BUILD if has_wheels else NOTE, risky=False)
 

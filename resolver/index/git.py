@@ -28,7 +28,7 @@ from resolver.model.message import Message, message
 from resolver.owned_folder import Kind, OwnedFolder
 
 _FOLDER = "git"
-_REPOSITORY = re.compile(r"[0-9a-f]{32}-[0-9a-f]{40}\.git")
+_REPOSITORY = re.compile(r"[0-9a-f]{32}-[0-9a-f]{40}(?:\.blobless)?\.git")
 _PREFIX = ".ascend-lock-"
 _ASK_SECONDS = 20
 _FETCH_SECONDS = 600
@@ -105,13 +105,17 @@ class _Access:
 class Repositories:
     """Reads repositories, and warns once of each that cannot be read.
 
-    With `offline` only those in the cache, a folder, can be read.
+    With `offline` only those in the cache, a folder, can be read. If they are `blobless`, git fetches a file only when
+    it is read, from a server that can do so: for single files of many commits.
     """
 
-    def __init__(self, folder: Path, *, offline: bool = False, warn: Callable[[Message], None]) -> None:
+    def __init__(
+        self, folder: Path, *, offline: bool = False, blobless: bool = False, warn: Callable[[Message], None]
+    ) -> None:
         self._cache = folder
         self._folder = folder / _FOLDER
         self._offline = offline
+        self._blobless = blobless
         self._warn = warn
         self._access = _Access()
 
@@ -200,7 +204,9 @@ class Repositories:
 
         It is fetched to a temporary folder and then renamed: git leaves stale locks behind if it is killed.
         """
-        name = f"{blake2b(url.encode(), digest_size=16).hexdigest()}-{commit}.git"
+        kind = ".blobless" if self._blobless else ""
+        name = f"{blake2b(url.encode(), digest_size=16).hexdigest()}-{commit}{kind}.git"
+        filters = ["--filter=blob:none"] if self._blobless else []
         repository = self._folder / name
         try:
             self._set_aside_strangers(name)
@@ -214,7 +220,7 @@ class Repositories:
                     run_git("init", "--quiet", "--bare", "--template=", "--", str(fresh))
                     run_git(
                         f"--git-dir={fresh}",
-                        *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head"),
+                        *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head", *filters),
                         *("--", url, f"+{commit}:{_ref(commit)}"),
                         seconds=_FETCH_SECONDS,
                     )

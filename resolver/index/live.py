@@ -163,6 +163,14 @@ class LiveCatalog(Catalog):
         stored = partial(self._files.member, file, path)
         return self._read(file, stored, lambda files: files.member(file, release, path), what=f"{path} of ")
 
+    def wheel_text(self, file: File, path: str) -> str | None:
+        """Return a member of a wheel as text; None if it has no such member.
+
+        For whoever looks something up in it, as it is not stored. Raises UnusableFile and IndexFailure.
+        """
+        release = self._parse_filename(file)
+        return self._wait(lambda network: network.files.wheel_text(file, release, path))
+
     def linkage(self, file: File) -> Linkage | None:
         return _remembered(self._linkages, file, self._find_linkage)
 

@@ -137,7 +137,7 @@ def _fact(fact: facts.Fact) -> LockedFact:
         strength=fact.strength,
         reason=fact.reason,
         reason_zh=fact.reason_zh,
-        source=fact.source,
+        source=str(fact.source),
         checked=fact.checked.isoformat(),
     )
 

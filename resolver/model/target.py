@@ -17,7 +17,8 @@ from packaging.version import Version
 
 from resolver.model import patterns
 from resolver.model.requirement import Value, parse_value
-from resolver.model.text import Text, matching
+from resolver.model.source import Source
+from resolver.model.text import matching
 from resolver.model.variant import TargetFeature
 
 # PEP 599, PEP 571, PEP 513: the glibc that the older names stand for.
@@ -140,7 +141,7 @@ class Image(msgspec.Struct, frozen=True, kw_only=True):
     soc: Annotated[str, partial(component_text, "soc")]
     python: Annotated[str, matching(patterns.PYTHON_LINE)]
     glibc: Glibc
-    source: Text
+    source: Source
 
 
 @lru_cache

@@ -59,8 +59,7 @@ def drafts(
     facts: list[dict[str, Any]] = []
     counts: Counter[str] = Counter()
     for (project, accepts), checks in rows.items():
-        places = list(dict.fromkeys(_place(check) for check in checks))
-        more = [f"and {len(places) - _FEW} more"] if len(places) > _FEW else []
+        places = list(dict.fromkeys(_cited_place(check) for check in checks))
         counts[project] += 1
         number = f"-{counts[project]}" if counts[project] > 1 else ""
         facts.append(
@@ -70,7 +69,7 @@ def drafts(
                 "bounds": [f"{project}{accepts}"],
                 "reason": f"{checks[0].effect.value}: {_reached(checks[0])}: {checks[0].source}",
                 "strength": "enforced",
-                "source": f"{file}: {', '.join(places[:_FEW] + more)}",
+                "source": [f"{file} {place}" for place in places[:_FEW]],
                 "checked": today,
             }
         )
@@ -125,6 +124,11 @@ def _where(check: VersionCheck) -> str:
 
 def _place(check: VersionCheck) -> str:
     return f"{check.path} L{check.line}" if check.line else check.path
+
+
+def _cited_place(check: VersionCheck) -> str:
+    """Return the place of a check as the source of a fact has it."""
+    return f"{check.path} #L{check.line}" if check.line else check.path
 
 
 def _reached(check: VersionCheck) -> str:

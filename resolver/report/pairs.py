@@ -103,7 +103,7 @@ def _sources(row: Pairing, language: Language, columns: int) -> Iterator[str]:
             "pairs.source",
             id=escaped(fact.id),
             where=fact.where,
-            source=escaped(fact.source),
+            source=escaped(fact.source.brief),
             strength=message(f"strength.{fact.strength}"),
             checked=fact.checked.isoformat(),
         )
@@ -134,7 +134,7 @@ def pairs_json(rows: Iterable[Pairing], language: Language) -> list[dict[str, An
                     "where": fact.where,
                     "strength": str(fact.strength),
                     "reason": translate(verbatim(fact.reason, fact.reason_zh), language),
-                    "source": fact.source,
+                    "source": str(fact.source),
                     "checked": fact.checked.isoformat(),
                 }
                 for fact in row.facts

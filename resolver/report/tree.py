@@ -108,7 +108,7 @@ class Tree:
 def _requirement_graph(lock: Lock) -> nx.DiGraph:
     """From the stack, and from each pin, to each pin that it requires where it is installed.
 
-    An edge has its `lines`: the requirements on that pin, such as `[http]>=2` or `==3.2.0 (fact verl-0.7.1-requirements-npu)`.
+    An edge has its `lines`: the requirements on that pin, such as `[http]>=2` or `==2 (fact verl-npu)`.
     """
     graph = nx.DiGraph()
     graph.add_nodes_from([_STACK, *(pin.name for pin in lock.pin)])

@@ -216,7 +216,7 @@ def test_the_sbom_is_valid_complete_and_always_the_same(locked: Workspace) -> No
     }
     root = {row["name"]: row["value"] for row in told["metadata"]["component"]["properties"]}
     assert root["ascend-lock:fact:quiet"] == (
-        "it talks too much (vendor; a test; checked 2026-11-20; matrices/facts/here.toml:13)"
+        "it talks too much (vendor; demo/tests#1; checked 2026-11-20; matrices/facts/here.toml:13)"
     )
     assert root["ascend-lock:override:top"] == "absent taken out of top 1.0 by no-absent"
     assert root["ascend-lock:environment:QUIET"] == "it's $HOME"

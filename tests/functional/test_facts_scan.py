@@ -49,8 +49,8 @@ def test_scan_lists_checks_with_drafts(workspace: Workspace) -> None:
     report, drafts = run.stdout[: len(REPORT)], run.stdout[len(REPORT) :]
     assert (run.status, run.stderr, report) == (0, "", REPORT)
     assert [(draft["bounds"], draft["source"]) for draft in tomli.loads(drafts)["constrains"]] == [
-        (["lib>=2"], "app-1.0-py3-none-any.whl: app/limits.py L2"),
-        (["engine<=0.11.0,>=0.4.3"], "app-1.0-py3-none-any.whl: app/parser.py L5"),
+        (["lib>=2"], ["app-1.0-py3-none-any.whl app/limits.py #L2"]),
+        (["engine<=0.11.0,>=0.4.3"], ["app-1.0-py3-none-any.whl app/parser.py #L5"]),
     ]
     assert tree(workspace.root / "matrices") == before
 

@@ -12,13 +12,20 @@ from tests.loopback import LoopbackIndex
 
 SHIPPED = ("--matrices", str(REPOSITORY / "matrices"))
 
-OF_A_TABLE = {"reason": "A table.", "source": "table.md @c0ffee"}
+OF_A_TABLE = {"reason": "A table.", "source": "demo/tests#3"}
 ONE, TWO = ["vllm==1.0", "cann in 8.5.0 | 8.5.1", "python < 3.12"], ["vllm==2.0", "cann in 9.1.0"]
 COMPILED = {"requires_from": "requirements.txt", "isolation": False, "reason": "setup.py compiles."}
 FACTS = (
     row("requires", id="one-matrix", versions="==1.0", needs=ONE, **OF_A_TABLE)
     + row("requires", id="two-matrix", versions="==2.0", needs=TWO, reason_zh="一张表。", **OF_A_TABLE)
-    + row("requires", id="wheels-are-a2", wheels=True, needs=["soc in A2"], reason="They say so.", source="info.py")
+    + row(
+        "requires",
+        id="wheels-are-a2",
+        wheels=True,
+        needs=["soc in A2"],
+        reason="They say so.",
+        source="demo/tests#2",
+    )
     + row("builds", id="from-source", versions="==2.0", when=["soc in A3"], **COMPILED)
 )
 TABLE = """\
@@ -88,9 +95,9 @@ def test_the_sources_of_a_line(workspace: Workspace) -> None:
     told = workspace.run("pairs", "--cann", "9.1.0", "--sources").stdout.splitlines()
     wheel = "vllm_ascend-2.0-cp311-cp311-manylinux_2_28_x86_64.whl"
     assert told[2:-4] == [
-        "    two-matrix (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:13: table.md @c0ffee",
-        "    wheels-are-a2 (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:21: info.py",
-        "    from-source (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:28: a test",
+        "    two-matrix (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:13: demo/tests#3",
+        "    wheels-are-a2 (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:21: demo/tests#2",
+        "    from-source (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:28: demo/tests#1",
         f"    pins read in {wheel}",
         "",
     ]
@@ -110,9 +117,9 @@ def test_what_programs_read(workspace: Workspace) -> None:
     assert row["glibc"] == {"linux-aarch64": "2.34", "linux-x86_64": "2.28"}
     assert row["hdk"] is None
     assert [(fact["id"], fact["reason"], fact["source"]) for fact in row["facts"]] == [
-        ("two-matrix", "一张表。", "table.md @c0ffee"),
-        ("wheels-are-a2", "They say so.", "info.py"),
-        ("from-source", "setup.py compiles.", "a test"),
+        ("two-matrix", "一张表。", "demo/tests#3"),
+        ("wheels-are-a2", "They say so.", "demo/tests#2"),
+        ("from-source", "setup.py compiles.", "demo/tests#1"),
     ]
 
 

@@ -34,7 +34,7 @@ requires = [
 ]
 reason = "To be confirmed from its setup.py: it has no static metadata, and setuptools recorded this in it"
 strength = "observed"
-source = "broken-0.2.tar.gz: broken.egg-info/requires.txt"
+source = "broken-0.2.tar.gz broken.egg-info/requires.txt"
 checked = 2026-01-01
 """
 
@@ -179,7 +179,7 @@ def test_a_python_with_a_wheel_is_nearer_than_a_fact_about_the_archive(workspace
     workspace.index.add_wheel("broken", "0.2", tags="cp310-cp310-manylinux_2_17_aarch64")
     note(workspace, "0.2", "lib\n")
     (workspace.matrices / "systems.toml").write_text(
-        '[component.python]\nsummary = "Python"\nknown = ["3.10", "3.11"]\nsource = "a test"\n'
+        '[component.python]\nsummary = "Python"\nknown = ["3.10", "3.11"]\nsource = "demo/tests#1"\n'
     )
     workspace.stack("broken")
     kinds = [[(change["kind"], change["subject"]) for change in fix["changes"]] for fix in fixes(workspace)]

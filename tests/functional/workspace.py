@@ -140,7 +140,7 @@ class Workspace:
 
     def facts(self, project: str, rows: str) -> None:
         """Write the facts about a project; mandatory keys are added to each row."""
-        head = '[defaults]\nstrength = "vendor"\nsource = "a test"\nchecked = 2026-11-20\n\n'
+        head = '[defaults]\nstrength = "vendor"\nsource = "demo/tests#1"\nchecked = 2026-11-20\n\n'
         (self.matrices / "facts" / f"{project}.toml").write_text(head + textwrap.dedent(rows))
 
     def edit(self, name: str, old: str, new: str) -> None:

@@ -514,7 +514,7 @@ package = "demo"
 to = ["torch"]
 reason = "Its binaries are judged."
 strength = "vendor"
-source = "a test"
+source = "demo/tests#1"
 checked = 2026-11-20
 """
 

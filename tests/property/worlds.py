@@ -194,7 +194,7 @@ def _row(fact: facts.Fact, strength: str) -> dict[str, Any]:
         "versions": [str(versions) or ">=0" for versions in fact.versions],
         "reason": fact.reason,
         "strength": strength,
-        "source": fact.source,
+        "source": str(fact.source),
         "checked": fact.checked,
     }
     match fact:

@@ -27,6 +27,7 @@ from resolver.index.parse.archive import (
     read_archive,
     read_member,
     wheel_metadata,
+    wheel_text,
     wheel_variant,
 )
 from resolver.index.parse.binaries import Limits, binary_members, cost_of, linkage_of_wheel, read_linkage, within
@@ -48,6 +49,7 @@ T = TypeVar("T")
 _TAIL: Final = 64 << 10
 _LONGEST: Final = max(DIRECTORY_LIMIT, METADATA_LIMIT) + _TAIL
 _MOST_RANGES: Final = 8
+_LARGEST_SEARCHED: Final = 128 << 20  # bytes of a wheel that is downloaded to be searched
 _AT_ONCE: Final = 8  # binaries of one wheel that are fetched concurrently
 
 
@@ -264,6 +266,19 @@ class RemoteFiles:
         if tail.start + len(tail.content) != tail.total or (is_whole and _digest(tail.content) != file.sha256):
             raise _DistrustError
         return _Ranges(partial(self._part, file), tail)
+
+    @_once
+    async def wheel_text(self, file: File, release: FileRelease, path: str) -> str | None:
+        """A member of a wheel as text, None if there is none. Raises UnusableFile and IndexFailure."""
+        try:
+            ranges = await self._open(file)
+            return await ranges.read(lambda content: wheel_text(content, release.filename, path))
+        except _DistrustError:
+            if file.size is None or file.size > _LARGEST_SEARCHED:
+                raise UnusableFile(f"{path} of {file.filename} cannot be read without the whole wheel") from None
+        download = await self._download(file)
+        with download.path.open("rb") as wheel:
+            return wheel_text(wheel, release.filename, path)
 
     async def linkage(self, file: File, release: FileRelease, budget: Limits, *, partly: bool = False) -> WheelReading:
         """Return the linkage of a wheel, by ranges; from the whole wheel where a server does not handle them.

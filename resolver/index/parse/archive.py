@@ -10,7 +10,7 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedReader, BytesIO
 from pathlib import Path
@@ -29,6 +29,7 @@ _BOUNDED: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 METADATA_LIMIT: Final = 16 << 20
 DIRECTORY_LIMIT: Final = 16 << 20  # of a zip's list of members; torch's largest wheel has 2 MB
 
+_TEXT_LIMIT: Final = 128 << 20  # of a member of a wheel that is searched for a text
 _AT_TOP: Final = re.compile(r"[^/]*\.dist-info/METADATA", re.DOTALL)
 _SHOWN: Final = 3
 _LOCAL_HEADER: Final = 30 + 1024  # a member's header is followed by its name and a short extra field
@@ -208,6 +209,34 @@ def _dist_info_member(file: IO[bytes] | RangeFile, release: FileRelease, name: s
             source.read(size)  # one request for all of it
             return unpacked(archive, info, limit)
     return None
+
+
+def wheel_text(file: IO[bytes] | RangeFile, filename: str, path: str) -> str | None:
+    """Return a member of a wheel as text, with a mark for each byte that is none; None if there is no such member.
+
+    The list of the wheel's files may be called RECORD, and METADATA and entry_points.txt as well without their folder.
+    Raises UnusableFile, and MissingSpanError of a RangeFile.
+    """
+    source = Guarded(file, one_read=max(DIRECTORY_LIMIT, _TEXT_LIMIT), position=1 << 62)
+    with readable(filename, "wheel"):
+        archive = zipfile.ZipFile(source)
+        name = _member_name(archive.namelist(), path)
+        if name is None:
+            return None
+        info = archive.getinfo(name)
+        if info.file_size > _TEXT_LIMIT:
+            raise TooLargeError(f"its {name} is larger than {_TEXT_LIMIT >> 20} MiB")
+        source.seek(info.header_offset)
+        source.read(_LOCAL_HEADER + len(name.encode()) + info.compress_size)  # one request for all of it
+        return unpacked(archive, info, _TEXT_LIMIT).decode("utf-8", "replace")
+
+
+def _member_name(names: Sequence[str], path: str) -> str | None:
+    """Return the name of the member that a path means; None if there is none."""
+    if path in names or "/" in path:
+        return path if path in names else None
+    described = [name for name in names if name.endswith(f".dist-info/{path}") and name.count("/") == 1]
+    return described[0] if len(described) == 1 else None
 
 
 def _metadata_member(names: Iterable[str], release: FileRelease) -> str:

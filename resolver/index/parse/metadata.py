@@ -200,6 +200,8 @@ class InformalRequirements(NamedTuple):
     where: str
     lines: tuple[str, ...]
     how: str
+    # The same file as the source of a fact.
+    source: str
 
 
 def informal_requirements(file: File, catalog: Catalog) -> InformalRequirements | None:
@@ -211,16 +213,23 @@ def informal_requirements(file: File, catalog: Catalog) -> InformalRequirements 
             if content is not None:
                 lines = _valid_lines(_requires_txt_lines(content), file.filename)
                 where = f"{file.filename}: {folder}/requires.txt"
-                return None if lines is None else InformalRequirements(where, lines, _how_recorded(file, catalog))
+                if lines is None:
+                    return None
+                source = f"{file.filename} {folder}/requires.txt"
+                return InformalRequirements(where, lines, _how_recorded(file, catalog), source)
             if _member(file, f"{folder}/SOURCES.txt", catalog) is not None:  # so there are no requirements
-                return InformalRequirements(f"{file.filename}: {folder}", (), _how_recorded(file, catalog))
+                source = f"{file.filename} {folder}/SOURCES.txt"
+                return InformalRequirements(f"{file.filename}: {folder}", (), _how_recorded(file, catalog), source)
     if _member(file, "pyproject.toml", catalog) is not None:  # its build backend may have them from anywhere
         return None
     script = _member(file, "setup.py", catalog)
     if script is None or _REQUIRING.search(script + (_member(file, "setup.cfg", catalog) or "")):
         return None
     return InformalRequirements(
-        f"{file.filename}: setup.py", (), "neither its setup.py nor its setup.cfg mentions requirements"
+        f"{file.filename}: setup.py",
+        (),
+        "neither its setup.py nor its setup.cfg mentions requirements",
+        f"{file.filename} setup.py",
     )
 
 

@@ -14,7 +14,7 @@ from resolver.model.fact import Fact, Warns
 from resolver.model.message import Message, first_of, joined, message
 from resolver.model.problem import Problem
 from resolver.model.resolution import Forbids, Needs, Statement, fact_of
-from resolver.report.document import Block, Code, Details, Heading, Item, Items, Line, Paragraph, Span, line, one_line
+from resolver.report.document import Block, Code, Details, Heading, Item, Items, Line, Paragraph, Span, line
 from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.json import explanation_json
 from resolver.report.explanation.statements import cited, needed_name, origin_span, sort_of, source_line, with_strength
@@ -119,7 +119,7 @@ def _statement(number: int, statement: Statement) -> Item:
         lines=(line(sentences.sentence(statement)),),
         origin=origin,
         sort=sort_of(statement),
-        source=fact.source if fact is not None else "",
+        source=fact.source.brief if fact is not None else "",
         details=tuple(map(line, details)),
         evidence=tuple(evidence),
     )
@@ -127,7 +127,7 @@ def _statement(number: int, statement: Statement) -> Item:
 
 def _evidence(fact: Fact) -> Line:
     checked = message("conflict.checked-on", text="", date=fact.checked.isoformat())
-    return (Span(message("conflict.evidence", text="")), *cited(one_line(fact.source)), Span(checked))
+    return (Span(message("conflict.evidence", text="")), *cited(fact.source), Span(checked))
 
 
 def _branches(branches: Sequence[Branch]) -> list[Item]:

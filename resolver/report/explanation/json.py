@@ -143,7 +143,7 @@ def _fact(fact: Fact, language: Language) -> dict[str, Any]:
         "package": fact.package,
         "strength": fact.strength.value,
         "reason": translate(sentences.reason_of(fact), language),
-        "source": fact.source,
+        "source": str(fact.source),
         "links": [{"text": span.text, "href": span.href} for span in cited(fact.source) if span.href],
         "checked": fact.checked.isoformat(),
         "where": fact.where,

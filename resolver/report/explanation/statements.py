@@ -15,29 +15,14 @@ from resolver.model.explanation import Branch, Closing, Contradiction
 from resolver.model.fact import Fact
 from resolver.model.message import Message, joined, message
 from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, ReleaseRange, Shares, Statement
+from resolver.model.source import Source, brief_text, link_of
 from resolver.report import document
 
 _SCREEN = 10  # statements that are shown one by one
 _OR = " | "
 _REQUIRED_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # PEP 508
 _FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")  # anything else is the name of an index
-_FORGE = "https://github.com"
 _MATRICES = re.compile(r"matrices/(?P<path>(?!.*\.\.)[^:\s]+\.toml):(?P<line>\d+)")
-# Projects that facts cite without an owner.
-_OWNERS = {"verl": "verl-project", "vllm": "vllm-project", "vllm-ascend": "vllm-project"}
-
-_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
-_PATH = r"[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*"
-_CITED = re.compile(
-    rf"""
-      (?P<url> https?://[^\s<>"'()；，。]+[^\s<>"'()；，。.,;] )
-    | (?<![\w/.-]) (?P<repo> {_NAME}/{_NAME} ) \# (?P<issue> \d+ )
-    | (?<=,[ ]) \# (?P<more> \d+ )
-    | (?<![\w/.-]) (?P<home> (?: {_NAME}/ )? {_NAME} ) (?: [ ] (?P<path> {_PATH} ) )? [ ] (?:
-        @ (?P<commit> [0-9a-f]{{7,40}} ) | (?P<tag> v\d+(?:\.\d+)+ ) ) (?![\w.])
-    """,
-    re.VERBOSE,
-)
 
 
 def grouped(contradiction: Contradiction) -> Contradiction:
@@ -191,34 +176,11 @@ def source_line(where: str) -> str:
     return f"{quote(match['path'])}#L{match['line']}" if match else ""
 
 
-def cited(source: str) -> document.Line:
-    """The text of a fact's source, split into recognizable addresses and what is between them.
-
-    Recognized are addresses, `owner/repo#123` (and `, #124` after it), `owner/repo path @sha` and the same
-    with a tag for the commit.
-    """
+def cited(source: Source) -> document.Line:
+    """Return the references of a fact, with short commits, each with the address of what it cites if a page has it."""
     spans: list[document.Span] = []
-    at, repo = 0, ""
-    for match in _CITED.finditer(source):
-        repo = match["repo"] or (repo if match["more"] else "")
-        if href := _address(match, repo):
-            spans += [document.Span(source[at : match.start()]), document.Span(match[0], href)]
-            at = match.end()
-    return tuple(span for span in (*spans, document.Span(source[at:])) if span.text)
-
-
-def _address(match: re.Match[str], repo: str) -> str:
-    if match["url"]:
-        return quote(match["url"], safe=":/?#[]@!$&*+,;=%~-._")
-    if issue := match["issue"] or match["more"]:
-        return f"{_FORGE}/{repo}/issues/{issue}" if repo else ""
-    home, path = match["home"], match["path"]
-    if "/" not in home:
-        if home not in _OWNERS:
-            return ""
-        home = f"{_OWNERS[home]}/{home}"
-    revision = match["commit"] or match["tag"]
-    if not path:
-        return f"{_FORGE}/{home}/tree/{revision}"
-    kind = "blob" if "." in path.rpartition("/")[2] else "tree"
-    return f"{_FORGE}/{home}/{kind}/{revision}/{path}"
+    for reference in source.references:
+        if spans:
+            spans.append(document.Span("; "))
+        spans.append(document.Span(document.one_line(brief_text(reference)), link_of(reference)))
+    return tuple(spans)

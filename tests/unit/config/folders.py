@@ -37,7 +37,7 @@ soc = "A2"
 HEAD = """\
 [defaults]
 strength = "vendor"
-source = "a table of the vendor"
+source = "vendor/table#1"
 checked = 2026-11-20
 
 """

@@ -27,7 +27,7 @@ versions = "{versions}"
 {what}
 reason = "a table says so"
 strength = "{strength}"
-source = "a test"
+source = "demo/tests#1"
 checked = 2026-01-01
 """
 KNOWN = {"cann": ["8.3.RC1", "8.5.0"], "soc": ["310P", "A2"], "python": ["3.10", "3.11", "3.12"]}
@@ -57,7 +57,7 @@ def warning(package: str, versions: str, text: str, more: str = "") -> str:
 def inputs_of(*lines: str, more: str, known: dict[str, list[str]] | None = None) -> Inputs:
     """What is compiled of these lines and the rest of the stack's text; `known` are values of components."""
     components = [
-        f'[component.{name}]\nsummary = "{name}"\nknown = {values}\nsource = "a test"\n'
+        f'[component.{name}]\nsummary = "{name}"\nknown = {values}\nsource = "demo/tests#1"\n'
         for name, values in (KNOWN if known is None else known).items()
     ]
     text = _STACK.format(lines=",\n    ".join(f'"{line}"' for line in lines)) + more

@@ -7,6 +7,7 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
+from resolver.config.source_text import read_source, read_source_or_prose
 from resolver.model import fact as facts
 from resolver.model.dependency import NeedSource, StackLine
 from resolver.model.explanation import (
@@ -28,7 +29,9 @@ from resolver.model.release import Rejection, RejectionReason
 from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, RejectedRelease, ReleaseRange, Shares
 from tests.problems import PYPI_ONLY, common, need, target
 
-MATRIX = "vllm-ascend docs/source/community/versioning_policy.md @98f2ce96"
+MATRIX = read_source(
+    "vllm-project/vllm-ascend docs/source/community/versioning_policy.md @98f2ce96b1b9a5a35e0e7a8d2f3c4b5a69788796 #L24"
+)
 
 
 def fact(kind: type[Any], package: str, **fields: Any) -> Any:
@@ -79,7 +82,9 @@ SLEEP = fact(
     text_zh="vllm-ascend 0.11 之前不支持 NPU 上的 vllm 休眠模式。",
     extra="",
     unless=(),
-    source="vllm-project/vllm-ascend#7359, #7497; https://example.test/guide?x=1",
+    source=read_source(
+        "vllm-project/vllm-ascend#7359; vllm-project/vllm-ascend#7497; example.test/guide?x=1 (2026-11-20)"
+    ),
 )
 
 
@@ -262,7 +267,7 @@ def several() -> Explanation:
         "triton-ascend",
         other=canonicalize_name("triton"),
         module="triton",
-        source="triton-lang/triton-ascend#306, #395; file lists of both wheels",
+        source=read_source("triton-lang/triton-ascend#306; triton-3.5.0-cp311-cp311-linux_aarch64.whl RECORD"),
     )
     stack = "./several.toml"
     return Explanation(
@@ -348,9 +353,10 @@ HOSTILE = "a\u202e\x1b[31m<script>alert(1)</script>`|*[x](javascript:alert(1))\n
 
 def hostile() -> Explanation:
     """Texts of somebody who means harm, wherever a text can come from outside."""
-    said = dict.fromkeys(("reason", "reason_zh", "source"), HOSTILE)
-    bad = fact(facts.Excludes, "numpy", **said, where=f"matrices/facts/{HOSTILE}.toml:1")
-    warns = fact(facts.Warns, "numpy", text=HOSTILE, text_zh=HOSTILE, extra="", unless=(), source=HOSTILE)
+    source = read_source_or_prose(HOSTILE)
+    said = dict.fromkeys(("reason", "reason_zh"), HOSTILE)
+    bad = fact(facts.Excludes, "numpy", **said, source=source, where=f"matrices/facts/{HOSTILE}.toml:1")
+    warns = fact(facts.Warns, "numpy", text=HOSTILE, text_zh=HOSTILE, extra="", unless=(), source=source)
     change = Change(kind=ChangeKind.VERSION, subject=HOSTILE, before=HOSTILE, after=HOSTILE, where=HOSTILE)
     pinned = ShownPin(name=HOSTILE, version=HOSTILE, wished=True)
     environment = Environment(name=HOSTILE, requires=(HOSTILE,), pins=(pinned,), count=1, warnings=(warns,))

@@ -133,6 +133,8 @@ def test_every_sentence_of_the_json_is_on_the_page(make: Any, language: Any) -> 
             for key, one in value.items():
                 if key == "data":  # what the sentences were made of
                     continue
+                if key == "source" and value["links"]:  # whose texts are shorter
+                    continue
                 if key in ("text", "claim", "origin", "reason", "source") and isinstance(one, str):
                     yield one
                 else:

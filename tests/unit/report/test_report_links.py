@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from resolver.config.source_text import read_source
 from resolver.report.document import Paragraph, Span
 from resolver.report.explanation.statements import cited, source_line
 from resolver.report.links import linked, way_to_matrices
 
 FORGE = "https://github.com"
+COMMIT = "c0ffee" * 6 + "cafe"
 
 
 @pytest.mark.parametrize(
@@ -30,33 +32,42 @@ def test_lines_of_the_matrices(where: str, href: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "links"),
+    ("source", "text", "href"),
     [
-        ("verl-project/verl#4651", {"verl-project/verl#4651": "verl-project/verl/issues/4651"}),
+        ("verl-project/verl#4651", "verl-project/verl#4651", f"{FORGE}/verl-project/verl/issues/4651"),
         (
-            "pytorch/tensordict#1374, #1379; verl setup.py",
-            {"pytorch/tensordict#1374": "pytorch/tensordict/issues/1374", "#1379": "pytorch/tensordict/issues/1379"},
+            f"a/b docs/x.rst @{COMMIT} #L3",
+            "a/b docs/x.rst @c0ffeec0ffee #L3",
+            f"{FORGE}/a/b/blob/{COMMIT}/docs/x.rst?plain=1#L3",
         ),
-        ("a/b docs/zh @9e73e708; more", {"a/b docs/zh @9e73e708": "a/b/tree/9e73e708/docs/zh"}),
-        ("vllm docs/a.md @98f2ce96", {"vllm docs/a.md @98f2ce96": "vllm-project/vllm/blob/98f2ce96/docs/a.md"}),
         (
-            "verl-project/verl docs/x v0.7.1",
-            {"verl-project/verl docs/x v0.7.1": "verl-project/verl/tree/v0.7.1/docs/x"},
+            f"a/b setup.py @{COMMIT} (v1.0) #L3-L9 `torch`",
+            "a/b setup.py @c0ffeec0ffee (v1.0) #L3-L9 `torch`",
+            f"{FORGE}/a/b/blob/{COMMIT}/setup.py#L3-L9",
         ),
-        ("sgl-project/kernel @f425bdf1", {"sgl-project/kernel @f425bdf1": "sgl-project/kernel/tree/f425bdf1"}),
-        # whose these are is not told
-        ("somebody docs/x.md @98f2ce96, #12", {}),
-        ("setup.py of pylatexenc-2.10.tar.gz", {}),
-        ("docs/zh/release_notes and COMPATIBILITY.md @9e73e708 (2026-08-21)", {}),
-        ("javascript:alert(1)", {}),
+        (f"a/b x+y.json @{COMMIT}", "a/b x+y.json @c0ffeec0ffee", f"{FORGE}/a/b/blob/{COMMIT}/x%2By.json"),
+        (
+            f"gitcode.com/cann/notes 9.1.0/notes.md @{COMMIT} #L3",
+            "gitcode.com/cann/notes 9.1.0/notes.md @c0ffeec0ffee #L3",
+            f"https://gitcode.com/cann/notes/blob/{COMMIT}/9.1.0/notes.md#L3",
+        ),
+        (f"a/b @{COMMIT}", "a/b @c0ffeec0ffee", f"{FORGE}/a/b/tree/{COMMIT}"),
+        ("a/b tag v1.2", "a/b tag v1.2", f"{FORGE}/a/b/tree/v1.2"),
+        ("example.test/a?b=1 (2026-11-28)", "example.test/a?b=1 (2026-11-28)", "https://example.test/a?b=1"),
+        ("a-1.0.tar.gz setup.py #L3", "a-1.0.tar.gz setup.py #L3", ""),
+        ("index pypi a (2026-11-28)", "index pypi a (2026-11-28)", ""),
+        ("tried on linux-aarch64 (2026-11-28): a ran", "tried on linux-aarch64 (2026-11-28): a ran", ""),
+        ('"a guide" (2026-11-28)', '"a guide" (2026-11-28)', ""),
     ],
 )
-def test_evidence(source: str, links: dict[str, str]) -> None:
-    pieces = cited(source)
-    assert "".join(piece.text for piece in pieces) == source
-    assert {piece.text: piece.href for piece in pieces if piece.href} == {
-        text: f"{FORGE}/{path}" for text, path in links.items()
-    }
+def test_reference_has_a_short_text_and_its_address(source: str, text: str, href: str) -> None:
+    assert cited(read_source(source)) == (Span(text, href),)
+    assert str(read_source(source)) == source
+
+
+def test_references_are_separate_pieces() -> None:
+    pieces = cited(read_source("a/b#1; a/b#2"))
+    assert [piece.text for piece in pieces] == ["a/b#1", "; ", "a/b#2"]
 
 
 @pytest.mark.parametrize(
@@ -88,11 +99,3 @@ def test_linked_without_a_way_leaves_only_addresses() -> None:
     assert linked(block, "") == Paragraph(((Span(fact.text), page),))
     live = Span(fact.text, "../../../matrices/facts/a.toml#L1")
     assert linked(block, "../../../matrices") == Paragraph(((live, page),))
-
-
-def test_addresses_end_before_punctuation() -> None:
-    assert cited("see https://example.test/a?b=1&c=2. Then") == (
-        Span("see "),
-        Span("https://example.test/a?b=1&c=2", "https://example.test/a?b=1&c=2"),
-        Span(". Then"),
-    )

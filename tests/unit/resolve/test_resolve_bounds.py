@@ -51,7 +51,7 @@ def test_a_conflict_says_which_bound_is_in_the_way() -> None:
     assert told(problem("arrow==26", "numpy<2", facts=[bound()]), index()) == [
         "the stack asks for arrow==26 @ stack.toml:5",
         "the stack asks for numpy<2 @ stack.toml:6",
-        "arrow 26 works only with numpy>=2 @ facts/arrow.toml:7 (a table of the vendor, vendor)",
+        "arrow 26 works only with numpy>=2 @ facts/arrow.toml:7 (vendor/table#1, vendor)",
     ]
 
 

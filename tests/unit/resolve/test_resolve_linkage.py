@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 
+from resolver.config.source_text import read_source
 from resolver.index.protocol import UnusableFile
 from resolver.model.fact import Links, Strength
 from resolver.model.linkage import Linkage, SharedObject, hashed, packed
@@ -34,7 +35,7 @@ def links(package: str, versions: str = "", **values: tuple[str, ...]) -> Links:
         versions=(SpecifierSet(versions),),
         reason="it is linked",
         strength=Strength.OBSERVED,
-        source="a test",
+        source=read_source("demo/tests#1"),
         checked=dt.date(2026, 11, 28),
         where=f"{package}.toml:1",
         **values,

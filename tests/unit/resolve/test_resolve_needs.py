@@ -79,7 +79,7 @@ def test_without_isolation_its_build_requirements_constrain_the_environment() ->
     assert told(problem("vllm", "torch<2.9", facts=[stubborn]), catalog) == [
         "the stack asks for vllm @ stack.toml:5",
         "the stack asks for torch<2.9 @ stack.toml:6",
-        "building vllm 0.13.0 needs torch==2.9.0 @ facts/vllm.toml:7 (a table of the vendor, vendor)",
+        "building vllm 0.13.0 needs torch==2.9.0 @ facts/vllm.toml:7 (vendor/table#1, vendor)",
     ]
 
 

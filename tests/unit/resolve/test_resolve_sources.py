@@ -92,7 +92,7 @@ def test_elsewhere_the_two_exclude_each_other_and_the_conflict_says_why() -> Non
     sentence = "triton must not be installed together with triton-ascend: somebody read it"
     for requirements in (("vllm-ascend", "xgrammar"), ("triton-ascend==3.2", "triton")):
         lines = told(problem(*requirements, facts=[apart]), catalog)
-        assert f"{sentence} @ facts/triton-ascend.toml:7 (a table of the vendor, vendor)" in lines
+        assert f"{sentence} @ facts/triton-ascend.toml:7 (vendor/table#1, vendor)" in lines
         assert [line.partition(" @ ")[0] for line in lines[:2]] == [f"the stack asks for {ask}" for ask in requirements]
 
 

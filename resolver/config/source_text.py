@@ -1,0 +1,231 @@
+"""The source of a fact from its text: references, several of them joined by `; `.
+
+```
+OWNER/REPO PATH @COMMIT (TAG) #L12-L20 `QUOTE`   a file of a repository; the parts after the commit are optional
+OWNER/REPO @COMMIT                               a commit as a whole
+OWNER/REPO tag v1.2.3                            a tag
+OWNER/REPO#123                                   an issue or pull request
+NAME-1.0.tar.gz sha256:HEX MEMBER #L12 `QUOTE`   a file in a wheel or source archive; its hash, lines, quote optional
+index pypi NAME (2026-11-28)                     the releases of a project on an index
+hiascend.com/PATH (2026-11-28)                   a page, with the day on which it was read
+tried on linux-aarch64 (2026-11-28): WHAT        something that was run
+"TITLE" (2026-11-28)                             a document that is on no page
+```
+
+A repository of another forge than GitHub has its host before it. A quote may be what is not there: without `QUOTE`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import date
+from typing import Final
+
+from resolver.errors import InputError
+from resolver.model.source import (
+    GITHUB,
+    ArchiveMember,
+    Document,
+    Issue,
+    Lines,
+    Listing,
+    Page,
+    Passage,
+    Prose,
+    Quote,
+    Reference,
+    Repository,
+    RepositoryCommit,
+    RepositoryFile,
+    RepositoryTag,
+    Source,
+    Trial,
+)
+
+_LONGEST: Final = 4_000
+_NAME: Final = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
+_HOST: Final = r"[a-z0-9-]+(?:\.[a-z0-9-]+)+"
+_REPOSITORY: Final = rf"(?:(?P<host>{_HOST})/)?(?P<repository>{_NAME}/{_NAME})"
+_PATH: Final = r"(?P<path>[^\s#`@;][^\s#`;]*)"
+_TAG: Final = r"[A-Za-z0-9][A-Za-z0-9._/+-]*"
+_COMMIT: Final = rf"@(?P<commit>[0-9A-Za-z]+)(?: \((?P<tag>{_TAG})\))?"
+_PASSAGE: Final = r"(?: (?P<lines>#\S*))?(?P<quotes>(?: (?:without )?`[^`]+`)*)"
+_DAY: Final = r"\((?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})\)"
+
+_FILE: Final = re.compile(rf"{_REPOSITORY} {_PATH} {_COMMIT}{_PASSAGE}")
+_WHOLE_COMMIT: Final = re.compile(rf"{_REPOSITORY} {_COMMIT}")
+_REVISION: Final = re.compile(rf"{_REPOSITORY} tag (?P<tag>{_TAG})")
+_ISSUE: Final = re.compile(rf"{_REPOSITORY}#(?P<number>[1-9][0-9]{{0,8}})")
+_MEMBER: Final = re.compile(
+    rf"(?P<file>[A-Za-z0-9_][A-Za-z0-9._+!-]*(?:\.tar\.gz|\.zip|\.whl)) (?:sha256:(?P<sha256>\S+) )?{_PATH}{_PASSAGE}"
+)
+_LISTING: Final = re.compile(rf"index (?P<index>{_NAME}) (?P<project>{_NAME}) {_DAY}")
+_TRIAL: Final = re.compile(rf"tried on (?P<machine>{_NAME}) {_DAY}: (?P<what>\S.*)")
+_DOCUMENT: Final = re.compile(rf'"(?P<title>[^"]+)" {_DAY}')
+_PAGE: Final = re.compile(rf"(?P<address>{_HOST}/[A-Za-z0-9._~/%+=&?:@!$,#-]*) {_DAY}")
+
+_LINES: Final = re.compile(r"#L([1-9][0-9]{0,6})(?:-L([1-9][0-9]{0,6}))?")
+_QUOTE: Final = re.compile(r" (without )?`([^`]+)`")
+_HEX: Final = re.compile(r"[0-9a-f]+")
+# References are joined by `; `, which may also be within a quote.
+_PART: Final = re.compile(r"(?:`[^`]*`|;(?! )|[^;])+")
+
+_FORMS: Final = (
+    "write for instance `OWNER/REPO PATH @COMMIT #L12` with all 40 digits, `NAME-1.0.tar.gz MEMBER #L12`, "
+    "`OWNER/REPO tag v1.2`, `OWNER/REPO#123`, `HOST/PATH (2026-11-28)`, `index pypi NAME (2026-11-28)`, "
+    "`tried on linux-aarch64 (2026-11-28): WHAT` or `'\"TITLE\" (2026-11-28)'`; several joined by `; ` or in a list"
+)
+
+
+def read_source(*texts: str) -> Source:
+    """Return the references in these texts. Raise InputError with a hint for one in no known form."""
+    return Source(tuple(reference for text in texts for reference in _references(text)))
+
+
+def read_source_or_prose(*texts: str) -> Source:
+    """Return the references in these texts, as prose where one is in no known form. Raise InputError if it is empty."""
+    found: list[Reference] = []
+    for text in texts:
+        try:
+            found += list(_references(text))
+        except InputError:
+            if not text.strip():
+                raise
+            found.append(Prose(text=text))
+    return Source(tuple(found))
+
+
+def _references(text: str) -> Iterator[Reference]:
+    if len(text) > _LONGEST:
+        raise InputError("a source is too long to be read", why=f"it has {len(text)} characters", hint=_FORMS)
+    parts = [part.strip() for part in _PART.findall(text)]
+    if not parts or not all(parts):
+        raise InputError("a source is empty", hint=_FORMS)
+    for part in parts:
+        yield _reference(part)
+
+
+def _reference(text: str) -> Reference:
+    if not text.isprintable():
+        raise _unreadable(text, "it has characters that do not print")
+    for form, read in _READERS:
+        match = form.fullmatch(text)
+        if match is not None:
+            return read(match)
+    raise _unreadable(text, _likely_mistake(text))
+
+
+def _unreadable(text: str, why: str) -> InputError:
+    return InputError(f"`{text}` is not a source that can be looked up", why=why, hint=_FORMS)
+
+
+def _likely_mistake(text: str) -> str:
+    """Return what is probably wrong with a text that has no known form; empty if that is unknown."""
+    if " branch " in text or re.search(r"@[A-Za-z]*[g-zG-Z/]", text):
+        return "a branch moves: name the commit that was read"
+    if re.search(r"https?://", text):
+        return "a page is written without https://, and with the day on which it was read"
+    if re.match(rf"{_HOST}/\S+$", text):
+        return "the day on which the page was read is missing"
+    if re.match(r"\S+(?:\.tar\.gz|\.zip|\.whl)$", text):
+        return "the file within the archive is missing; the list of a wheel's files is its RECORD"
+    return ""
+
+
+def _file(match: re.Match[str]) -> RepositoryFile:
+    return RepositoryFile(
+        repository=_repository(match),
+        path=_path(match),
+        commit=_commit(match),
+        tag=match["tag"] or "",
+        passage=_passage(match),
+    )
+
+
+def _whole_commit(match: re.Match[str]) -> RepositoryCommit:
+    return RepositoryCommit(repository=_repository(match), commit=_commit(match), tag=match["tag"] or "")
+
+
+def _revision(match: re.Match[str]) -> RepositoryTag:
+    return RepositoryTag(repository=_repository(match), tag=match["tag"])
+
+
+def _issue(match: re.Match[str]) -> Issue:
+    return Issue(repository=_repository(match), number=int(match["number"]))
+
+
+def _member(match: re.Match[str]) -> ArchiveMember:
+    digest = match["sha256"] or ""
+    if digest and (len(digest) != 64 or not _HEX.fullmatch(digest)):
+        raise _unreadable(match[0], "a sha256 is 64 hexadecimal digits, in lower case")
+    return ArchiveMember(file=match["file"], sha256=digest, member=_path(match), passage=_passage(match))
+
+
+def _listing(match: re.Match[str]) -> Listing:
+    return Listing(index=match["index"], project=match["project"], day=_day(match))
+
+
+def _trial(match: re.Match[str]) -> Trial:
+    return Trial(machine=match["machine"], day=_day(match), what=match["what"])
+
+
+def _document(match: re.Match[str]) -> Document:
+    return Document(title=match["title"], day=_day(match))
+
+
+def _page(match: re.Match[str]) -> Page:
+    return Page(address=match["address"], day=_day(match))
+
+
+# A form and what reads it, in the order in which they are tried.
+_READERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Reference]], ...]] = (
+    (_TRIAL, _trial),
+    (_DOCUMENT, _document),
+    (_LISTING, _listing),
+    (_MEMBER, _member),
+    (_REVISION, _revision),
+    (_ISSUE, _issue),
+    (_WHOLE_COMMIT, _whole_commit),
+    (_FILE, _file),
+    (_PAGE, _page),
+)
+
+
+def _repository(match: re.Match[str]) -> Repository:
+    return Repository(match["host"] or GITHUB, match["repository"])
+
+
+def _commit(match: re.Match[str]) -> str:
+    commit = match["commit"]
+    if len(commit) != 40 or not _HEX.fullmatch(commit):
+        raise _unreadable(match[0], "a commit is all 40 hexadecimal digits, in lower case")
+    return commit
+
+
+def _path(match: re.Match[str]) -> str:
+    path = match["path"]
+    if path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
+        raise _unreadable(match[0], f"`{path}` is not the path of a file from the top")
+    return path
+
+
+def _passage(match: re.Match[str]) -> Passage:
+    quotes = tuple(Quote(text, is_absent=bool(absent)) for absent, text in _QUOTE.findall(match["quotes"]))
+    if match["lines"] is None:
+        return Passage(quotes=quotes)
+    lines = _LINES.fullmatch(match["lines"])
+    if lines is None:
+        raise _unreadable(match[0], "lines are written `#L12` or `#L12-L20`")
+    first = int(lines[1])
+    last = int(lines[2] or lines[1])
+    if last < first:
+        raise _unreadable(match[0], "the last line is before the first")
+    return Passage(lines=Lines(first, last), quotes=quotes)
+
+
+def _day(match: re.Match[str]) -> date:
+    try:
+        return date.fromisoformat(match["day"])
+    except ValueError:
+        raise _unreadable(match[0], f"`{match['day']}` is no day") from None

@@ -1,0 +1,310 @@
+"""Sources: where what a fact says can be looked up, one type for each form of reference.
+
+`str` gives a reference as it is written in a TOML file; `resolver/config/source_text` reads it.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import PurePosixPath
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+
+GITHUB: Final = "github.com"
+# The digits of a commit where people read it beside a link that has all of them.
+_BRIEF: Final = 12
+# Files that a forge shows as a document, without lines, unless it is asked for the text.
+_DOCUMENTS: Final = (".md", ".rst", ".markdown", ".ipynb")
+
+
+class _Row(msgspec.Struct, frozen=True, kw_only=True):
+    pass
+
+
+class Lines(msgspec.Struct, frozen=True):
+    """Lines of a file, counted from 1."""
+
+    # The first line.
+    first: int
+    # The last line; the first one again if there is only one.
+    last: int
+
+    def __str__(self) -> str:
+        return f"#L{self.first}" if self.first == self.last else f"#L{self.first}-L{self.last}"
+
+
+class Quote(msgspec.Struct, frozen=True):
+    """A text that the cited place has or, if it `is_absent`, has not."""
+
+    # The text, on one line.
+    text: str
+    # Whether the source is cited because the text is not there.
+    is_absent: bool = False
+
+    def __str__(self) -> str:
+        return f"{'without ' if self.is_absent else ''}`{self.text}`"
+
+
+class Passage(_Row, frozen=True):
+    """What is cited of a file."""
+
+    # The lines; None for all of the file.
+    lines: Lines | None = None
+    # What is quoted of these lines.
+    quotes: tuple[Quote, ...] = ()
+
+    def __str__(self) -> str:
+        parts = (*([] if self.lines is None else [self.lines]), *self.quotes)
+        return "".join(f" {part}" for part in parts)
+
+
+class Repository(msgspec.Struct, frozen=True):
+    """A repository on a forge."""
+
+    # The forge, such as github.com.
+    host: str
+    # Owner and name, as the forge spells them.
+    name: str
+
+    @property
+    def page(self) -> str:
+        """The address of its page."""
+        return f"https://{self.host}/{self.name}"
+
+    @property
+    def address(self) -> str:
+        """The address from which git fetches it."""
+        return f"{self.page}.git"
+
+    def __str__(self) -> str:
+        return self.name if self.host == GITHUB else f"{self.host}/{self.name}"
+
+
+class RepositoryFile(_Row, frozen=True):
+    """A file of a repository at a commit: `OWNER/REPO PATH @COMMIT (TAG) #L12`."""
+
+    repository: Repository
+    # The path from the top of the repository.
+    path: str
+    # The full hash of the commit.
+    commit: str
+    # A tag of that commit, which says of which release the file is; empty if none is named.
+    tag: str = ""
+    passage: Passage = Passage()
+
+    @property
+    def link(self) -> str:
+        """The address of the lines on the forge."""
+        address = f"{self.repository.page}/blob/{self.commit}/{quote(self.path)}"
+        if self.passage.lines is None:
+            return address
+        plain = "?plain=1" if self.path.lower().endswith(_DOCUMENTS) and self.repository.host == GITHUB else ""
+        return f"{address}{plain}{self.passage.lines}"
+
+    @property
+    def brief(self) -> str:
+        """The text with a short commit."""
+        return self._text(self.commit[:_BRIEF])
+
+    def _text(self, commit: str) -> str:
+        tag = f" ({self.tag})" if self.tag else ""
+        return f"{self.repository} {self.path} @{commit}{tag}{self.passage}"
+
+    def __str__(self) -> str:
+        return self._text(self.commit)
+
+
+class RepositoryCommit(_Row, frozen=True):
+    """A commit as a whole: `OWNER/REPO @COMMIT (TAG)`."""
+
+    repository: Repository
+    # The full hash of the commit.
+    commit: str
+    # A tag of that commit; empty if none is named.
+    tag: str = ""
+
+    @property
+    def link(self) -> str:
+        """The address of the tree on the forge."""
+        return f"{self.repository.page}/tree/{self.commit}"
+
+    @property
+    def brief(self) -> str:
+        """The text with a short commit."""
+        return self._text(self.commit[:_BRIEF])
+
+    def _text(self, commit: str) -> str:
+        return f"{self.repository} @{commit}" + (f" ({self.tag})" if self.tag else "")
+
+    def __str__(self) -> str:
+        return self._text(self.commit)
+
+
+class RepositoryTag(_Row, frozen=True):
+    """A tag, which exists: `OWNER/REPO tag v1.2.3`."""
+
+    repository: Repository
+    tag: str
+
+    @property
+    def link(self) -> str:
+        """The address of the tree on the forge."""
+        return f"{self.repository.page}/tree/{quote(self.tag)}"
+
+    def __str__(self) -> str:
+        return f"{self.repository} tag {self.tag}"
+
+
+class Issue(_Row, frozen=True):
+    """An issue, a pull request or a discussion: `OWNER/REPO#123`."""
+
+    repository: Repository
+    number: int
+
+    @property
+    def link(self) -> str:
+        """The address on the forge, which leads from issues to pull requests."""
+        return f"{self.repository.page}/issues/{self.number}"
+
+    def __str__(self) -> str:
+        return f"{self.repository}#{self.number}"
+
+
+class ArchiveMember(_Row, frozen=True):
+    """A file within a wheel or source archive: `NAME-VERSION.tar.gz MEMBER #L12`.
+
+    A wheel's list of files is its member RECORD.
+    """
+
+    # The name of the wheel or source archive.
+    file: str
+    # The path within it, below the top folder of a source archive.
+    member: str
+    # The sha256 of the wheel or archive in hex; empty if the index says which file it is.
+    sha256: str = ""
+    passage: Passage = Passage()
+
+    def __str__(self) -> str:
+        digest = f" sha256:{self.sha256}" if self.sha256 else ""
+        return f"{self.file}{digest} {self.member}{self.passage}"
+
+    @property
+    def is_wheel(self) -> bool:
+        """Whether the file is a wheel."""
+        return self.file.endswith(".whl")
+
+    @property
+    def is_record(self) -> bool:
+        """Whether the member is a wheel's list of its files."""
+        return PurePosixPath(self.member).name == "RECORD"
+
+
+class Listing(_Row, frozen=True):
+    """The releases of a project on an index, on a day: `index pypi NAME (2026-11-28)`."""
+
+    # The name of the index in indexes.toml.
+    index: str
+    project: str
+    # The day on which somebody looked.
+    day: date
+
+    def __str__(self) -> str:
+        return f"index {self.index} {self.project} ({self.day.isoformat()})"
+
+
+class Page(_Row, frozen=True):
+    """A page on the web, on the day it was read: `HOST/PATH (2026-11-28)`."""
+
+    # Host and path, without a scheme.
+    address: str
+    # The day on which somebody read it.
+    day: date
+
+    @property
+    def link(self) -> str:
+        """The address with its scheme."""
+        return f"https://{self.address}"
+
+    def __str__(self) -> str:
+        return f"{self.address} ({self.day.isoformat()})"
+
+
+class Trial(_Row, frozen=True):
+    """What somebody ran, where and when: `tried on linux-x86_64 (2026-11-22): WHAT`."""
+
+    # The machine, such as linux-aarch64.
+    machine: str
+    day: date
+    # What was run, and what came of it.
+    what: str
+
+    def __str__(self) -> str:
+        return f"tried on {self.machine} ({self.day.isoformat()}): {self.what}"
+
+
+class Document(_Row, frozen=True):
+    """A document that is on no page, such as a guide of one's own: `"TITLE" (2026-02-28)`."""
+
+    title: str
+    # The day that it bears, or on which it was read.
+    day: date
+
+    def __str__(self) -> str:
+        return f'"{self.title}" ({self.day.isoformat()})'
+
+
+class Prose(_Row, frozen=True):
+    """A source that is written in no form that a program reads."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Reference = (
+    RepositoryFile
+    | RepositoryCommit
+    | RepositoryTag
+    | Issue
+    | ArchiveMember
+    | Listing
+    | Page
+    | Trial
+    | Document
+    | Prose
+)
+
+
+class Source(msgspec.Struct, frozen=True):
+    """The references of a fact, in their order; at least one."""
+
+    references: tuple[Reference, ...]
+
+    @property
+    def brief(self) -> str:
+        """The text with short commits, for a line that people read."""
+        return "; ".join(brief_text(reference) for reference in self.references)
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.references))
+
+
+def brief_text(reference: Reference) -> str:
+    """Return the text of a reference with a short commit."""
+    match reference:
+        case RepositoryFile() | RepositoryCommit():
+            return reference.brief
+        case _:
+            return str(reference)
+
+
+def link_of(reference: Reference) -> str:
+    """Return the address of what is cited; empty if no page has it."""
+    match reference:
+        case RepositoryFile() | RepositoryCommit() | RepositoryTag() | Issue() | Page():
+            return reference.link
+        case ArchiveMember() | Listing() | Trial() | Document() | Prose():
+            return ""
