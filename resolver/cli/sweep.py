@@ -27,6 +27,7 @@ from resolver.cli.console import Progress
 from resolver.cli.options import Settings
 from resolver.config.grid import NAME, load_grid
 from resolver.errors import IndexFailure, InputError, ResolverError
+from resolver.explain.contradictions import is_open
 from resolver.explain.explain import reason_of
 from resolver.explain.trial import Clock
 from resolver.files import json_text
@@ -42,7 +43,9 @@ from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.model.resolution import Resolution
 from resolver.owned_folder import OwnedFolder
 from resolver.report.explanation.sentences import expected_text, indexes_of
-from resolver.resolve.solver import Refutation, decide
+from resolver.resolve.check_refutation import Claim, check_refutation
+from resolver.resolve.grounds import LineGround
+from resolver.resolve.solver import Refutation, decide, prove, search
 from resolver.resolve.universe import Universe
 
 _SECONDS = 5.0  # for a readable reason of a conflict; after that it is the core as the engine found it
@@ -78,6 +81,14 @@ class CellSolver:
         self._snapshot: snapshot.Snapshot | None = None  # once the cache lacks something
         # the last one of each platform, without and with recorded files that have no sha256
         self._universes: dict[tuple[str, bool], Universe] = {}
+        self._has_unhashed = any(not row.sha256 for row in self.grid.problem.recorded)
+        # use, project and release of cells of which such files were of use
+        self._expecting: set[tuple[str, str, str]] = set()
+        # proofs about cells of one release, by use, platform, practices, and whether such files count
+        self._proofs: dict[tuple[str, str, Practices, bool], list[tuple[Claim, ...]]] = {}
+        self._proven_release = ""
+        # practices that cells needed, by use, release, platform, and whether such files count
+        self._known_practices: dict[tuple[str, str, str, bool], tuple[str, ...]] = {}
         gc.freeze()  # a collection after each cell then looks at nothing older
 
     def close(self) -> None:
@@ -100,14 +111,50 @@ class CellSolver:
             gc.collect()  # a solved stack leaves reference cycles
 
     def _answer(self, cell: Cell) -> Answer:
-        """Solve a cell; if that depends on an index, solve it by what is recorded of its wheels without a sha256."""
+        """Solve a cell; if that depends on an index, solve it by what is recorded of its wheels without a sha256.
+
+        Where that was of use for another machine, it is tried first: the answer is the same, and known sooner.
+        """
         if cell.use in self.grid.shipped:
             return self._of_stack(cell)
+        row = cell.use, cell.package, cell.release
+        if row in self._expecting:
+            expected = self._by_all_recorded(cell)
+            if expected.outcome is CellOutcome.EXPECTED and self._is_refuted(cell, "all"):
+                return expected
         answer = self._by_known_files(cell)
-        has_unhashed = any(not row.sha256 for row in self.grid.problem.recorded)
-        if answer.outcome is not CellOutcome.UNDECIDED or not has_unhashed:
+        if isinstance(answer, Answer):
             return answer
-        return self._by_all_recorded(cell) or answer
+        if self._has_unhashed and any(is_open(ground, answer.clauses) for ground in answer.core):
+            expected = self._by_all_recorded(cell)
+            if expected.outcome is not CellOutcome.UNDECIDED:
+                self._expecting.add(row)
+                return expected
+        return self._unsolvable(cell, "all", answer)
+
+    def _is_refuted(self, cell: Cell, practices: Practices, *, unhashed: bool = False) -> bool:
+        """Return whether a cell has no solution with these practices.
+
+        A proof for another machine is looked at first: it holds if its lines are those of this cell, too, and
+        `check_refutation` confirms all else of it for this machine.
+        """
+        if cell.release != self._proven_release:
+            self._proofs.clear()
+            self._proven_release = cell.release
+        universe = self._universe(cell, practices, unhashed=unhashed)
+        problem = universe.problem
+        lines = {root.origin for root in problem.stack.requirements}
+        proofs = self._proofs.setdefault((cell.use, cell.platform, practices, unhashed), [])
+        for claims in proofs:
+            grounds = [claim.ground for claim in claims]
+            is_of_lines = all(ground.origin in lines for ground in grounds if isinstance(ground, LineGround))
+            if is_of_lines and not check_refutation(problem, claims, universe.catalog):
+                return True
+        answer = prove(universe)
+        if isinstance(answer, Resolution):
+            return False
+        proofs.append(answer.clauses.claims(answer.core))
+        return True
 
     def _of_stack(self, cell: Cell) -> Answer:
         """Solve a cell of a shipped stack, which has the practices that it wants."""
@@ -118,45 +165,65 @@ class CellSolver:
                 return self._unsolvable(cell, (), answer)
         return self._locked(cell, self.grid.practices(cell), answer)
 
-    def _by_all_recorded(self, cell: Cell) -> Answer | None:
-        """Solve a cell as if no lock were to be written; None if no recorded file without a sha256 is of use."""
-        practices: Practices = ()
-        resolution = decide(self._universe(cell, practices, unhashed=True))
-        if isinstance(resolution, Refutation):
-            practices = "all"
-            resolution = decide(self._universe(cell, practices, unhashed=True))
-            if isinstance(resolution, Refutation):
-                return self._unsolvable(cell, practices, resolution)
-            practices = self._needed(cell, resolution, unhashed=True)
-            resolution = decide(self._universe(cell, practices, unhashed=True))
-            if isinstance(resolution, Refutation):
-                return self._unsolvable(cell, practices, resolution)
-        expected = expected_pins(resolution)
-        if not expected.unhashed:
-            return None
+    def _by_all_recorded(self, cell: Cell) -> Answer:
+        """Solve a cell as if no lock were to be written. It is undecided if no file without a sha256 is of use."""
+        practices = self._practices(cell, unhashed=True)
+        if isinstance(practices, Refutation):
+            return self._unsolvable(cell, "all", practices)
+        found = decide(self._universe(cell, practices, unhashed=True))
+        if isinstance(found, Refutation):
+            is_known = self._forget(cell, unhashed=True)
+            return self._by_all_recorded(cell) if is_known else self._unsolvable(cell, practices, found)
+        expected = expected_pins(found)
         return self._as_answer(
             cell,
             practices,
-            outcome=CellOutcome.EXPECTED,
+            outcome=CellOutcome.EXPECTED if expected.unhashed else CellOutcome.UNDECIDED,
             pins=expected.pins,
             unhashed=tuple(row.filename for row in expected.unhashed),
             reason=expected_text(expected),
         )
 
-    def _by_known_files(self, cell: Cell) -> Answer:
-        """Solve a cell without practices, then with all of them, and if that locks, with those that it needs."""
-        practices: Practices = ()
+    def _by_known_files(self, cell: Cell) -> Answer | Refutation:
+        """Solve a cell by the files that the indexes have; a refutation is that with all practices."""
+        practices = self._practices(cell)
+        if isinstance(practices, Refutation):
+            return practices
         answer = lock_or_refutation(self._universe(cell, practices), Preferences())
         if isinstance(answer, Refutation):
-            practices = "all"
-            with_all = decide(self._universe(cell, practices))
-            if isinstance(with_all, Refutation):
-                return self._unsolvable(cell, practices, with_all)
-            practices = self._needed(cell, with_all)
-            answer = lock_or_refutation(self._universe(cell, practices), Preferences())
-        if isinstance(answer, Refutation):
-            return self._unsolvable(cell, practices, answer)
+            return self._by_known_files(cell) if self._forget(cell) else answer
         return self._locked(cell, practices, answer)
+
+    def _forget(self, cell: Cell, *, unhashed: bool = False) -> bool:
+        """Forget the practices that other machines needed. Return whether there were any."""
+        row = cell.use, cell.release, cell.platform, unhashed
+        return self._known_practices.pop(row, None) is not None
+
+    def _practices(self, cell: Cell, *, unhashed: bool = False) -> tuple[str, ...] | Refutation:
+        """Return the practices that a cell needs, none of which it can do without; or that all do not help.
+
+        Those that another machine needed are tried first. If they are not enough, `_forget` them and ask again.
+        """
+        if search(self._universe(cell, (), unhashed=unhashed)) is not None:
+            return ()
+        row = cell.use, cell.release, cell.platform, unhashed
+        known = self._known_practices.get(row, ())
+        if known and all(self._is_refuted(cell, _without(known, name), unhashed=unhashed) for name in known):
+            return known
+        with_all = self._found(cell, "all", unhashed=unhashed)
+        if isinstance(with_all, Refutation):
+            return with_all
+        needed = tuple(practice.id for practice in with_all.used_practices)
+        for name in needed:
+            if not self._is_refuted(cell, _without(needed, name), unhashed=unhashed):
+                needed = _without(needed, name)
+        self._known_practices[row] = needed
+        return needed
+
+    def _found(self, cell: Cell, practices: Practices, *, unhashed: bool = False) -> Resolution | Refutation:
+        """Return any resolution, not the preferred one; or the refutation."""
+        universe = self._universe(cell, practices, unhashed=unhashed)
+        return search(universe) or prove(universe)
 
     def _locked(self, cell: Cell, practices: Practices, answer: Lock) -> Answer:
         return self._as_answer(
@@ -166,15 +233,6 @@ class CellSolver:
             pins={pin.name: pin.version for pin in answer.pin},
             warnings=answer.all_warnings,
         )
-
-    def _needed(self, cell: Cell, with_all: Resolution, *, unhashed: bool = False) -> tuple[str, ...]:
-        """The practices that a resolution rests on, without those that it can do without."""
-        needed = tuple(practice.id for practice in with_all.used_practices)
-        for name in needed if len(needed) > 1 else ():
-            fewer = tuple(other for other in needed if other != name)
-            if isinstance(decide(self._universe(cell, fewer, unhashed=unhashed)), Resolution):
-                needed = fewer
-        return needed
 
     def _as_answer(self, cell: Cell, practices: Practices, **values: Any) -> Answer:
         names = () if practices == "all" else practices
@@ -217,6 +275,10 @@ class CellSolver:
             return SnapshotCatalog(self._snapshot, platform, shipped)
         live = self._catalogs.open(problem)
         return live if self._recording is None else RecordingCatalog(live, platform, self._recording, shipped)
+
+
+def _without(practices: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return tuple(practice for practice in practices if practice != name)
 
 
 _solver = lru_cache(1)(CellSolver)  # that of this process

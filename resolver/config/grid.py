@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import tomli_w
+from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
@@ -161,15 +162,16 @@ class Grid(msgspec.Struct, frozen=True):
 
 def _tried(use: Use, releases: Sequence[str]) -> Sequence[str]:
     """Return the releases of a project that are tried for a use, newest first."""
-    tried = list(releases)
+    admitted = SpecifierSet(use.versions)
+    tried = [release for release in releases if admitted.contains(release, prereleases=True)]
     if use.one_of_series:
         series: dict[tuple[int, ...], str] = {}
         for final_ones in (True, False):
-            for release in releases:
+            for release in tried:
                 version = Version(release)
                 if version.is_prerelease != final_ones:
                     series.setdefault(version.release, release)
-        tried = [release for release in releases if release in series.values()]
+        tried = [release for release in tried if release in series.values()]
     return tried[: use.newest]
 
 

@@ -12,6 +12,7 @@ from packaging.version import Version
 
 from resolver.model import patterns
 from resolver.model.message import Message
+from resolver.model.repository import specifier
 from resolver.model.target import Glibc, Platform
 from resolver.model.text import NOT_EMPTY, Text, matching
 
@@ -30,6 +31,8 @@ class Use(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     requires: tuple[Text, ...] = ()
     # how many of the newest releases are tried, if not as many as of the grid
     newest: int | None = None
+    # the releases that are tried; all if it is empty
+    versions: Annotated[str, specifier] = ""
     # whether, of a release and its post- and pre-releases, only the newest is tried, a final one if there is any
     one_of_series: bool = False
     # the Pythons of machines that are tried; all if it is empty
