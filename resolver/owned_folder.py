@@ -165,8 +165,9 @@ class OwnedFolder:
         """Yield a file that takes the place of `name` when the context ends without an exception.
 
         It has the permissions `mode`; without one, those of the file before, or what the umask gives. Until its end it
-        has a temporary name in the same folder. What a killed run left there is overwritten, another writer waits, and
-        a link there is not followed. Missing folders are made.
+        has a temporary name in the same folder, and is always a new file: what a killed run or anybody else left of
+        that name is removed, not written to, since it may have other names too. Another writer waits. Missing folders
+        are made.
         """
         with self._parent(name, make=True) as (parent, last):
             partial = f".{last}.partial"
@@ -195,19 +196,19 @@ class OwnedFolder:
                 os.fchmod(file.fileno(), mode)
 
     def open_growing(self, name: str) -> IO[bytes]:
-        """Open a regular file for reading and appending; make it if nothing else than a folder has its name.
+        """Open a file for reading and appending; make it if nothing else than a folder has its name.
 
-        A link, pipe or device of that name is removed.
+        Whatever else has that name is removed: a link, a pipe, a device, a file with other names (hard links), one of
+        another user.
         """
         with self._parent(name, make=True) as (parent, last):
-            descriptor = _opened_or_made(last, parent, os.O_RDWR | os.O_APPEND)
-            return os.fdopen(descriptor, "a+b")
+            return os.fdopen(_opened_or_made(last, parent), "a+b")
 
     def open_alone(self, name: str) -> IO[bytes] | None:
         """Do what `open_growing` does, for one process at a time: return None if another one has the file open so."""
         with self._parent(name, make=True) as (parent, last):
             while True:
-                file = os.fdopen(_opened_or_made(last, parent, os.O_RDWR | os.O_APPEND), "a+b")
+                file = os.fdopen(_opened_or_made(last, parent), "a+b")
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
@@ -243,16 +244,23 @@ class OwnedFolder:
     def set_aside(self, name: str, expected: Kind) -> str:
         """Rename what has a name and is not of the expected kind; return the new name, "" if there is no such thing.
 
-        The new name ends in `.damaged`; what was set aside before is replaced.
+        A file with other names (hard links) is of no expected kind. The new name ends in `.damaged`; what was set aside
+        before is replaced.
         """
         kind = self.kind(name)
-        if kind in (None, expected):
+        if kind is None or (kind is expected and not self._has_other_names(name)):
             return ""
         aside = f"{name}.damaged"
         if self.kind(aside) not in (None, Kind.FOLDER):
             self.remove(aside)
         self.replace(name, aside)
         return aside
+
+    def _has_other_names(self, name: str) -> bool:
+        """Return whether a name is that of a file with hard links elsewhere."""
+        with self._parent(name) as (parent, last):
+            status = os.lstat(last, dir_fd=parent)
+        return stat.S_ISREG(status.st_mode) and not _is_alone(status)
 
     def copy_from(self, other: OwnedFolder, name: str) -> None:
         """Copy a file, a folder with what is in it, or a link as a link, with permissions and times.
@@ -421,35 +429,82 @@ def _named(error: OSError, name: str, parent: int, path: Path) -> OSError:
     return type(error)(error.errno, error.strerror, str(path))
 
 
-def _opened_or_made(name: str, parent: int, flags: int) -> int:
-    """Return the descriptor of a regular file, which is made; a link, pipe or device of its name is removed."""
+def _opened_or_made(name: str, parent: int) -> int:
+    """Return the descriptor of a file of our own for reading and appending; remove what else has its name."""
     while True:
+        with contextlib.suppress(FileExistsError):
+            return _made(name, parent, os.O_RDWR | os.O_APPEND)
         try:
-            descriptor = os.open(name, flags | os.O_CREAT | _FILE_FLAGS, 0o666, dir_fd=parent)
+            descriptor = os.open(name, os.O_RDWR | os.O_APPEND | _FILE_FLAGS, dir_fd=parent)
+        except FileNotFoundError:
+            continue
         except OSError as error:
-            # a link, or a pipe without a reader
-            if error.errno not in (errno.ELOOP, errno.ENXIO):
+            # a link, a pipe without a reader, a file of somebody else
+            if error.errno not in (errno.ELOOP, errno.ENXIO, errno.EACCES):
                 raise
-        else:
-            if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return descriptor
-            os.close(descriptor)
-        _unlink(name, parent)
+            _unlink(name, parent)
+            continue
+        status = os.fstat(descriptor)
+        if _is_alone(status) and status.st_uid == os.geteuid():
+            return descriptor
+        os.close(descriptor)
+        # another process removed it meanwhile if it has no name
+        if status.st_nlink:
+            _unlink(name, parent)
+
+
+def _is_alone(status: os.stat_result) -> bool:
+    """Return whether it is a regular file with one name. What is written to one with several has all of them."""
+    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+
+
+def _made(name: str, parent: int, flags: int) -> int:
+    """Return the descriptor of a new file. Raises FileExistsError if the name is taken, also by a link."""
+    return os.open(name, flags | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, 0o666, dir_fd=parent)
 
 
 @contextlib.contextmanager
 def _own_partial(name: str, parent: int) -> Iterator[IO[bytes]]:
-    """Yield the temporary file, empty and locked: ours or that of a killed run. Waits for a concurrent one."""
+    """Yield a new temporary file, which is locked until its end. Waits for the one of a concurrent run."""
     while True:
-        with os.fdopen(_opened_or_made(name, parent, os.O_WRONLY), "wb") as file:
-            # not every file system can
-            with contextlib.suppress(OSError):
-                fcntl.flock(file, fcntl.LOCK_EX)
-            # another run has put it in place meanwhile if it is there no more
-            if _is_at(name, parent, file.fileno()):
-                file.truncate(0)
+        _remove_partial(name, parent)
+        try:
+            descriptor = _made(name, parent, os.O_WRONLY)
+        except FileExistsError:
+            # another run was faster
+            continue
+        with os.fdopen(descriptor, "wb") as file:
+            _lock(descriptor)
+            # another run took it for that of a killed one, before it was locked, if it is there no more
+            if _is_at(name, parent, descriptor):
                 yield file
                 return
+
+
+def _remove_partial(name: str, parent: int) -> None:
+    """Remove what has the name of a temporary file, once no other run writes it."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | _FILE_FLAGS, dir_fd=parent)
+    except FileNotFoundError:
+        return
+    except OSError:
+        # a link, or a file that may not be read
+        _unlink(name, parent)
+        return
+    try:
+        # of a file with another name, somebody else may hold the lock for ever
+        if _is_alone(os.fstat(descriptor)):
+            _lock(descriptor)
+        if _is_at(name, parent, descriptor):
+            _unlink(name, parent)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    """Wait for the lock of a file, which the kernel releases with the descriptor. Not every file system has locks."""
+    with contextlib.suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def _is_at(name: str, parent: int, descriptor: int) -> bool:
