@@ -84,10 +84,15 @@ def shown_requirement(text: str) -> str:
     if _WHOLE_ADDRESS.fullmatch(text):
         return shown_address(text)
     try:
-        texts.requirement(text)
+        requirement = texts.requirement(text)
     except InvalidRequirement:
         return ""
-    return without_secrets(text)
+    if not requirement.url:
+        return without_secrets(text)
+    # no name of a project or an extra has an `@`
+    project = text.partition("@")[0].rstrip()
+    marker = f" ; {without_secrets(str(requirement.marker))}" if requirement.marker is not None else ""
+    return f"{project} @ {shown_address(requirement.url)}{marker}"
 
 
 class FileRequirements(msgspec.Struct):
@@ -154,7 +159,7 @@ def _require_known(kind: str, names: Iterable[str], known: Collection[str], wher
     for name in names:
         if texts.name(name) not in known:
             hint = did_you_mean(name, known, f"known are {', '.join(known) or 'none'}")
-            raise InputError(f"there is no {kind} `{name}`", where=where, hint=hint)
+            raise InputError(f"there is no {kind} `{name}`", where=where, hint=without_secrets(hint))
 
 
 # --- requirements files
@@ -434,7 +439,7 @@ def _read_pylock(
     }
     for number, package in enumerate(lock.packages):
         pinned, marker = _pinned(package), package.marker
-        line = FileLine(pinned, document.line("packages", number), without_secrets(pinned))
+        line = FileLine(pinned, document.line("packages", number), shown_requirement(pinned))
         if package.directory or package.archive:
             result.leave_out(line, "import.folder")
         elif marker is None or not re.search(r"\b(?:extras|dependency_groups)\b", str(marker)):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
 import pytest
 import tomli
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from tests.functional.workspace import REPOSITORY, Run, Workspace
 
@@ -414,6 +417,57 @@ def test_import_shows_addresses_without_secrets(workspace: Workspace, line: str,
         assert run.status == 0, run
         assert f": `{shown}` is left out: " in run.stderr
         assert "hunter2" not in run.stdout + run.stderr
+
+
+# What ends an address or a quotation, or makes a line another one.
+HOSTILE = st.text("'\"`<>()[]{};:,.?#@/\\%&=+-_$!~^|* \tà aZ9", max_size=5)
+USERS = [
+    *("demo @ https://u:{}@h.example/x.whl", "https://u:{}@h.example/x.whl", "demo===https://u:{}@h.example/x"),
+    *("demo @ https:/u:{}@h.example/x.whl", "demo @ https:u:{}@h.example/x", "demo @ //u:{}@h.example/x.whl"),
+    *("demo @ u:{}@h.example/x.whl", "demo @ git+https://u:{}@h.example/x.git@v1", "git+https://{}@h.example/x#egg=x"),
+    *(
+        "git+git:{}@h.example:o/n.git@v1#egg=x",
+        "demo @ svn+https://u:{}@h.example/x",
+        "x ; os_name == 'https://u:{}@h/'",
+    ),
+]
+QUERIES = ["demo @ https://h.example/x.whl?x={}", "demo @ https://h.example/x.whl#{}", "https://h.example/x.whl?{}"]
+OPTIONS = [
+    "-i https://u:{}@h.example/",
+    "--extra-index-url=https://h.example/?{}",
+    "-e git+https://u:{}@h.example/x.git#egg=x",
+]
+
+
+def files_with(secret: str) -> dict[str, str]:
+    """Return a file of each kind with a secret at each place of an address."""
+    lines = [line.format(secret) for line in (*USERS, *QUERIES)]
+    options = [line.format(secret) for line in OPTIONS]
+    quoted = [json.dumps(line, ensure_ascii=False) for line in lines]
+    items = "".join(f"  - {line}\n" for line in [*lines, *options, *quoted])
+    vcs = json.dumps(f"https://u:{secret}@h.example/x.git", ensure_ascii=False)
+    archive = json.dumps(f"https://h.example/x.tar.gz?{secret}", ensure_ascii=False)
+    return {
+        "requirements.txt": "\n".join(["six", *lines, *options]),
+        "environment.yml": f"dependencies:\n  - pip:\n    - six\n{items.replace('  - ', '    - ')}",
+        "pyproject.toml": f"[project]\nname = 'x'\ndependencies = ['six', {', '.join(quoted)}]\n",
+        "pylock.toml": "lock-version = '1.0'\ncreated-by = 'x'\n[[packages]]\nname = 'six'\nversion = '1'\n"
+        f"[[packages]]\nname = 'a'\nvcs = {{ type = 'git', url = {vcs}, commit-id = '{COMMIT}' }}\n"
+        f"[[packages]]\nname = 'b'\narchive = {{ url = {archive}, hashes = {{ sha256 = 'aa' }} }}\n",
+    }
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(before=HOSTILE, after=HOSTILE)
+@example(before="'", after="")
+@example(before='x"', after="<")
+def test_import_shows_no_secret_of_an_address(workspace: Workspace, before: str, after: str) -> None:
+    for name, text in files_with(f"{before}Hunter2{after}").items():
+        (workspace.root / name).write_text(text, encoding="utf-8")
+        for language in ("en", "zh"):
+            run = workspace.run("import", name, "--lang", language)
+            assert "Hunter2" not in run.stdout + run.stderr, name
+            assert run.status in (0, 2), run
 
 
 def outside(workspace: Workspace) -> None:
