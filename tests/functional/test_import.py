@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -497,6 +500,44 @@ def test_import_reads_no_file_outside_of_its_folder(workspace: Workspace, line: 
     (workspace.root / "project" / "environment.yml").write_text(environment)
     run = workspace.run("import", "project/environment.yml")
     assert (run.status, "environment.yml:4\n" in run.stderr) == (2, True), run
+
+
+@pytest.mark.parametrize(
+    ("line", "swapped"), [("-r keep", "keep"), ("-r sub/keep", "sub"), ("-r sub/keep", "keep"), ("-c link", "keep")]
+)
+def test_import_reads_what_it_judged(workspace: Workspace, line: str, swapped: str) -> None:
+    """Somebody puts a link in the place of a file, or of its folder, at the moment when it is opened."""
+    write(workspace, home__keep="hunter2\n", project__keep="six\n", project__requirements_txt=f"six\n{line}\n")
+    project = workspace.root / "project"
+    (project / "sub").mkdir()
+    (project / "sub" / "keep").write_text("six\n")
+    (project / "link").symlink_to("keep")
+
+    def swap() -> None:
+        for path in (project / swapped, project / "sub" / swapped):
+            if path.exists():
+                path.rename(workspace.root / f"{path.parent.name} {swapped}")
+                path.symlink_to(workspace.root / "home" / ("keep" if swapped == "keep" else ""))
+
+    with at_opening(swapped, swap):
+        run = workspace.run("import", "project/requirements.txt")
+    assert "hunter2" not in run.stdout + run.stderr
+    assert (run.status, "is a link, which is not followed" in run.stderr) == (2, True), run
+
+
+@contextmanager
+def at_opening(name: str, action: Callable[[], None]) -> Iterator[None]:
+    """Do something once, right before this process opens a path with a part of this name."""
+    pending = [action]
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open" and pending and name in str(arguments[0]).split("/"):
+            pending.pop()()
+
+    sys.addaudithook(hook)  # which cannot be removed
+    yield
+    assert not pending
+    pending.clear()
 
 
 def test_import_follows_no_link_of_a_project_that_leads_out(workspace: Workspace) -> None:
