@@ -9,12 +9,21 @@ from typing import ClassVar, Final
 CHANGED_UPSTREAM: Final = 5  # the exit status if indexes no longer agree with a lock or a fact
 
 _USER = re.compile(r"://[^\s/?#\"']*@")
-# What closes a sentence or a bracket after an address is no part of it.
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'`<>]*[^\s\"'`<>,.;:)]")
-_QUERY = re.compile(r"[?#]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_KNOWN_SCHEME = re.compile(r"(https?|ssh|file)://", re.IGNORECASE)
+# What begins what is no part of the path: a query, a fragment, parameters.
+_QUERY = re.compile(r"[?#;]")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 # A host with a port, or none, as in file:///path. What is not written so may be part of a password.
-_HOST = re.compile(r"(?P<name>[^\s@:\\]*|\[[0-9A-Za-z:.%]+\])(?P<port>:[0-9]+)?")
+_HOST = re.compile(r"(?P<name>[\w.-]*|\[[0-9A-Za-z:.%]+\])(?P<port>:[0-9]+)?")
+_PATH = re.compile(r"[^\"'`<>\\@]*")
+_REVISION = re.compile(r"[\w.+-]*")
+# A text is cut at no other white space: a password may have it.
+_WORD = re.compile(r"[^ \t\n]+")
+_ADDRESS_MARK = re.compile(r"//.*\w|[A-Za-z]:/|[^@]@+[^@]")
+_WORD_PARTS = re.compile(r"(?P<opening>[(\[{<\"'`]*)(?P<inner>.*?)(?P<closing>[)\]}>\"'`,.;:]*)", re.DOTALL)
+_LOOSE_MARK = re.compile(r"@\w|[^\W…]@")
+_BEFORE_ADDRESS = re.compile(r"[\w.-]*[=(\[<\"'`]*")
 _SIMILAR: Final = 0.6  # from 0 to 1, as difflib measures it
 _LONGEST = 1000  # characters of one part of a message; longer ones are from a malicious index
 
@@ -36,25 +45,68 @@ def shown_address(address: str) -> str:
     """Return what may be shown of an address: scheme, host and path.
 
     User and password, query and fragment may be secrets, also where they are not escaped. If it is not certain where
-    the host begins, only the scheme is left. Text without a scheme is shown only up to its query.
+    the host begins, or whether the path is one, only the scheme is left.
     """
-    scheme, mark, location = _QUERY.split(address, maxsplit=1)[0].partition("://")
-    if not mark:
-        return scheme
-    # such a mark is all that is left of a user and password
-    hidden = "…@" if location.startswith("…@") else ""
+    scheme = match[0] if (match := _SCHEME.match(address)) else ""
+    location = _QUERY.split(address[len(scheme) :], maxsplit=1)[0]
+    after_path = address[len(scheme) + len(location) :]
     authority, slash, path = location.partition("/")
-    host = _HOST.fullmatch(authority.rpartition("@")[2])
+    user, mark, host_port = authority.rpartition("@")
+    host = _HOST.fullmatch(host_port)
     before_revision, at, revision = path.partition("@")
-    is_revision = _COMMIT.fullmatch(revision) or (scheme.startswith("git+") and "@" not in revision)
-    if host is None or (at and (host["port"] or not is_revision)):
-        return f"{scheme}://…"
-    return f"{scheme}://{hidden}{host[0]}{slash}{before_revision}{at}{revision}"
+    is_path = _PATH.fullmatch(before_revision) is not None
+    if at:
+        is_name = scheme.startswith("git+") and _REVISION.fullmatch(revision)
+        is_path = is_path and host is not None and not host["port"] and bool(_COMMIT.fullmatch(revision) or is_name)
+    if host is None or not is_path or "@" in after_path:
+        return f"{scheme}…"
+    # such a mark is all that is left of a user and password
+    hidden = "…@" if user == "…" or (mark and not scheme) else ""
+    return f"{scheme}{hidden}{host[0]}{slash}{before_revision}{at}{revision}"
 
 
 def without_secrets(text: str) -> str:
-    """Return the text with each address in it as `shown_address` has it."""
-    return _ADDRESS.sub(lambda match: shown_address(match[0]), text)
+    """Return the text with each address in it as `shown_address` has it.
+
+    An address goes on to the next white space, whatever quotes are in it, since a password may have any character; and
+    to the last `@` of its line that is in no other address, since it may have spaces.
+    """
+    return "\n".join(map(_line_without_secrets, text.split("\n")))
+
+
+def _line_without_secrets(line: str) -> str:
+    shown, end = "", 0
+    words = [*_WORD.finditer(line)]
+    # the ends of words that may be the last part of an address whose password has spaces
+    ends = [match.end() for match in words if _LOOSE_MARK.search(match[0]) and not _KNOWN_SCHEME.search(match[0])]
+    for match in words:
+        word = match[0]
+        if match.start() < end or not _ADDRESS_MARK.search(word):
+            continue
+        scheme = _SCHEME.search(word)
+        last = ends[-1] if scheme is not None and ends else 0
+        is_whole = last <= match.end()
+        shown += line[end : match.start()] + (_shown_word(word) if is_whole or scheme is None else f"{scheme[0]}…")
+        end = max(match.end(), last)
+    return shown + line[end:]
+
+
+def _shown_word(word: str) -> str:
+    """Return what may be shown of a word that may have an address in it."""
+    parts = _WORD_PARTS.fullmatch(word)
+    assert parts is not None  # noqa: S101
+    inner = parts["inner"]
+    before_mark = inner.rpartition("@")[0]
+    is_path = inner.startswith("/") and not inner.startswith("//") and ":" not in before_mark
+    # `@` by itself, or before a revision
+    is_plain = not before_mark and "/" not in inner
+    if is_path or is_plain:
+        return word
+    scheme = _SCHEME.search(inner)
+    start = scheme.start() if scheme is not None else 0
+    before = inner[:start]
+    address = shown_address(inner[start:]) if _BEFORE_ADDRESS.fullmatch(before) else ""
+    return f"{parts['opening']}{before}{address}{parts['closing']}" if address else "…"
 
 
 def without_users(text: str) -> str:

@@ -25,6 +25,7 @@ _ADVICE: Final = {
     errno.EACCES: "check the permissions there",
     errno.EPERM: "check the permissions there",
     errno.ELOOP: "put a folder in the place of the link",
+    errno.EBUSY: "unmount it",
 }
 
 

@@ -12,6 +12,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import re
 import stat
 from collections.abc import Iterator
 from enum import Enum
@@ -26,6 +27,7 @@ _FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_FLAGS: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # without O_NONBLOCK a pipe waits for its other end
 _PERMISSIONS: Final = 0o777
 _RENAME_EXCHANGE: Final = 2
+_MOUNT: Final = re.compile(r"^mnt_id:\s*(\d+)$", re.MULTILINE)
 
 
 class Kind(Enum):
@@ -112,11 +114,14 @@ class OwnedFolder:
         return sorted(os.listdir(self._descriptor))  # noqa: PTH208 -- of a descriptor, not of a path
 
     def walk(self, name: str) -> Iterator[tuple[str, Kind]]:
-        """Yield every path below a folder with its kind, sorted; nothing if the name is not that of a folder."""
+        """Yield every path below a folder with its kind, sorted; nothing if the name is not that of a folder.
+
+        What is below a mount point is left out.
+        """
         if self.kind(name) is not Kind.FOLDER:
             return
         with self.folder(name) as folder:
-            names = folder.names()
+            names = [] if _is_mounted(folder._descriptor, self._descriptor) else folder.names()
         for inner in names:
             path = f"{name}/{inner}"
             kind = self.kind(path)
@@ -165,8 +170,9 @@ class OwnedFolder:
         """Yield a file that takes the place of `name` when the context ends without an exception.
 
         It has the permissions `mode`; without one, those of the file before, or what the umask gives. Until its end it
-        has a temporary name in the same folder. What a killed run left there is overwritten, another writer waits, and
-        a link there is not followed. Missing folders are made.
+        has a temporary name in the same folder, and is always a new file: what a killed run or anybody else left of
+        that name is removed, not written to, since it may have other names too. Another writer waits. Missing folders
+        are made.
         """
         with self._parent(name, make=True) as (parent, last):
             partial = f".{last}.partial"
@@ -195,19 +201,19 @@ class OwnedFolder:
                 os.fchmod(file.fileno(), mode)
 
     def open_growing(self, name: str) -> IO[bytes]:
-        """Open a regular file for reading and appending; make it if nothing else than a folder has its name.
+        """Open a file for reading and appending; make it if nothing else than a folder has its name.
 
-        A link, pipe or device of that name is removed.
+        Whatever else has that name is removed: a link, a pipe, a device, a file with other names (hard links), one of
+        another user.
         """
         with self._parent(name, make=True) as (parent, last):
-            descriptor = _opened_or_made(last, parent, os.O_RDWR | os.O_APPEND)
-            return os.fdopen(descriptor, "a+b")
+            return os.fdopen(_opened_or_made(last, parent), "a+b")
 
     def open_alone(self, name: str) -> IO[bytes] | None:
         """Do what `open_growing` does, for one process at a time: return None if another one has the file open so."""
         with self._parent(name, make=True) as (parent, last):
             while True:
-                file = os.fdopen(_opened_or_made(last, parent, os.O_RDWR | os.O_APPEND), "a+b")
+                file = os.fdopen(_opened_or_made(last, parent), "a+b")
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
@@ -243,16 +249,23 @@ class OwnedFolder:
     def set_aside(self, name: str, expected: Kind) -> str:
         """Rename what has a name and is not of the expected kind; return the new name, "" if there is no such thing.
 
-        The new name ends in `.damaged`; what was set aside before is replaced.
+        A file with other names (hard links) is of no expected kind. The new name ends in `.damaged`; what was set aside
+        before is replaced.
         """
         kind = self.kind(name)
-        if kind in (None, expected):
+        if kind is None or (kind is expected and not self._has_other_names(name)):
             return ""
         aside = f"{name}.damaged"
         if self.kind(aside) not in (None, Kind.FOLDER):
             self.remove(aside)
         self.replace(name, aside)
         return aside
+
+    def _has_other_names(self, name: str) -> bool:
+        """Return whether a name is that of a file with hard links elsewhere."""
+        with self._parent(name) as (parent, last):
+            status = os.lstat(last, dir_fd=parent)
+        return stat.S_ISREG(status.st_mode) and not _is_alone(status)
 
     def copy_from(self, other: OwnedFolder, name: str) -> None:
         """Copy a file, a folder with what is in it, or a link as a link, with permissions and times.
@@ -287,26 +300,37 @@ class OwnedFolder:
 
     # --- removing
 
+    def require_unmounted(self, name: str) -> None:
+        """Raise MountInTheWay if a name, or anything below it, is a mount point; nothing if there is no such name."""
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), self._parent_here(name) as (parent, last):
+            _require_unmounted(last, parent, self.path / name)
+
     def remove(self, name: str) -> None:
-        """Remove a file; of a link, the link alone. Nothing happens if there is none."""
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError), self._parent(name) as (parent, last):
+        """Remove a file; of a link, the link alone. Nothing happens if there is none.
+
+        Raises MountInTheWay if it is below a mount point.
+        """
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), self._parent_here(name) as (parent, last):
             os.unlink(last, dir_fd=parent)
 
     def remove_tree(self, name: str) -> None:
-        """Remove a folder with what is in it, or a file, or a link, as far as the system lets."""
-        if self.kind(name) is Kind.FOLDER:
-            with self._parent(name) as (parent, last), contextlib.suppress(OSError):
-                _remove_below(last, parent)
-                os.rmdir(last, dir_fd=parent)
-        else:
-            with contextlib.suppress(OSError):
+        """Remove a folder with what is in it, or a file, or a link, as far as the system lets.
+
+        Raises MountInTheWay, before anything is removed, if something is mounted there: it is of somebody else.
+        """
+        self.require_unmounted(name)
+        with contextlib.suppress(OSError):
+            if self.kind(name) is Kind.FOLDER:
+                with self._parent_here(name) as (parent, last):
+                    _remove_folder(last, parent, self.path / name)
+            else:
                 self.remove(name)
 
     def remove_empty_parents(self, name: str) -> None:
         """Remove the folders that a name is in, from the inside, as far as they are empty."""
         for folder in PurePosixPath(name).parents:
             if folder.name:
-                with contextlib.suppress(OSError), self._parent(str(folder)) as (parent, last):
+                with contextlib.suppress(OSError), self._parent_here(str(folder)) as (parent, last):
                     os.rmdir(last, dir_fd=parent)
 
     # --- the disk
@@ -339,12 +363,28 @@ class OwnedFolder:
         with self.folder("/".join(outer), make=make) as folder:
             yield folder._descriptor, last
 
+    @contextlib.contextmanager
+    def _parent_here(self, name: str) -> Iterator[tuple[int, str]]:
+        """Do what `_parent` does, but raise MountInTheWay if the name is below a mount point."""
+        with self._parent(name) as (parent, last):
+            if parent != self._descriptor and _is_mounted(parent, self._descriptor):
+                raise MountInTheWay((self.path / name).parent)
+            yield parent, last
+
 
 class LinkInTheWay(OSError):
     """A folder or a file of ours would be behind a link."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(errno.ELOOP, f"`{path.name}` is a link, which is not followed", str(path))
+
+
+class MountInTheWay(OSError):
+    """Something would be removed from what is mounted in a folder of ours."""
+
+    def __init__(self, path: Path) -> None:
+        why = f"`{path.name}` is a mount point, from which nothing is removed"
+        super().__init__(errno.EBUSY, why, str(path))
 
 
 def make_folder(path: Path) -> None:
@@ -421,35 +461,82 @@ def _named(error: OSError, name: str, parent: int, path: Path) -> OSError:
     return type(error)(error.errno, error.strerror, str(path))
 
 
-def _opened_or_made(name: str, parent: int, flags: int) -> int:
-    """Return the descriptor of a regular file, which is made; a link, pipe or device of its name is removed."""
+def _opened_or_made(name: str, parent: int) -> int:
+    """Return the descriptor of a file of our own for reading and appending; remove what else has its name."""
     while True:
+        with contextlib.suppress(FileExistsError):
+            return _made(name, parent, os.O_RDWR | os.O_APPEND)
         try:
-            descriptor = os.open(name, flags | os.O_CREAT | _FILE_FLAGS, 0o666, dir_fd=parent)
+            descriptor = os.open(name, os.O_RDWR | os.O_APPEND | _FILE_FLAGS, dir_fd=parent)
+        except FileNotFoundError:
+            continue
         except OSError as error:
-            # a link, or a pipe without a reader
-            if error.errno not in (errno.ELOOP, errno.ENXIO):
+            # a link, a pipe without a reader, a file of somebody else
+            if error.errno not in (errno.ELOOP, errno.ENXIO, errno.EACCES):
                 raise
-        else:
-            if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return descriptor
-            os.close(descriptor)
-        _unlink(name, parent)
+            _unlink(name, parent)
+            continue
+        status = os.fstat(descriptor)
+        if _is_alone(status) and status.st_uid == os.geteuid():
+            return descriptor
+        os.close(descriptor)
+        # another process removed it meanwhile if it has no name
+        if status.st_nlink:
+            _unlink(name, parent)
+
+
+def _is_alone(status: os.stat_result) -> bool:
+    """Return whether it is a regular file with one name. What is written to one with several has all of them."""
+    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+
+
+def _made(name: str, parent: int, flags: int) -> int:
+    """Return the descriptor of a new file. Raises FileExistsError if the name is taken, also by a link."""
+    return os.open(name, flags | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, 0o666, dir_fd=parent)
 
 
 @contextlib.contextmanager
 def _own_partial(name: str, parent: int) -> Iterator[IO[bytes]]:
-    """Yield the temporary file, empty and locked: ours or that of a killed run. Waits for a concurrent one."""
+    """Yield a new temporary file, which is locked until its end. Waits for the one of a concurrent run."""
     while True:
-        with os.fdopen(_opened_or_made(name, parent, os.O_WRONLY), "wb") as file:
-            # not every file system can
-            with contextlib.suppress(OSError):
-                fcntl.flock(file, fcntl.LOCK_EX)
-            # another run has put it in place meanwhile if it is there no more
-            if _is_at(name, parent, file.fileno()):
-                file.truncate(0)
+        _remove_partial(name, parent)
+        try:
+            descriptor = _made(name, parent, os.O_WRONLY)
+        except FileExistsError:
+            # another run was faster
+            continue
+        with os.fdopen(descriptor, "wb") as file:
+            _lock(descriptor)
+            # another run took it for that of a killed one, before it was locked, if it is there no more
+            if _is_at(name, parent, descriptor):
                 yield file
                 return
+
+
+def _remove_partial(name: str, parent: int) -> None:
+    """Remove what has the name of a temporary file, once no other run writes it."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | _FILE_FLAGS, dir_fd=parent)
+    except FileNotFoundError:
+        return
+    except OSError:
+        # a link, or a file that may not be read
+        _unlink(name, parent)
+        return
+    try:
+        # of a file with another name, somebody else may hold the lock for ever
+        if _is_alone(os.fstat(descriptor)):
+            _lock(descriptor)
+        if _is_at(name, parent, descriptor):
+            _unlink(name, parent)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    """Wait for the lock of a file, which the kernel releases with the descriptor. Not every file system has locks."""
+    with contextlib.suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def _is_at(name: str, parent: int, descriptor: int) -> bool:
@@ -483,13 +570,66 @@ def _unlink(name: str, parent: int) -> None:
         os.unlink(name, dir_fd=parent)
 
 
-def _remove_below(name: str, parent: int) -> None:
-    """Remove what is in a folder; a link in it is removed, and not what it leads to."""
-    for _, folders, names, descriptor in os.fwalk(name, topdown=False, dir_fd=parent):
-        for inner in names:
-            os.unlink(inner, dir_fd=descriptor)
-        for inner in folders:
-            if stat.S_ISLNK(os.lstat(inner, dir_fd=descriptor).st_mode):
-                os.unlink(inner, dir_fd=descriptor)
+def _remove_folder(name: str, parent: int, path: Path) -> None:
+    """Remove a folder and what is in it; of a link in it, the link alone. Raises MountInTheWay where one is mounted."""
+    with _opened_below(name, parent, path) as descriptor:
+        for inner in os.listdir(descriptor):  # noqa: PTH208 -- of a descriptor, not of a path
+            if stat.S_ISDIR(os.lstat(inner, dir_fd=descriptor).st_mode):
+                _remove_folder(inner, descriptor, path / inner)
             else:
-                os.rmdir(inner, dir_fd=descriptor)
+                os.unlink(inner, dir_fd=descriptor)
+    os.rmdir(name, dir_fd=parent)
+
+
+def _require_unmounted(name: str, parent: int, path: Path) -> None:
+    """Raise MountInTheWay if a name in an open folder, or anything below it, is a mount point."""
+    if not stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode):
+        _require_plain(name, parent, path)
+        return
+    with _opened_below(name, parent, path) as descriptor:
+        for inner in os.listdir(descriptor):  # noqa: PTH208 -- of a descriptor, not of a path
+            _require_unmounted(inner, descriptor, path / inner)
+
+
+def _require_plain(name: str, parent: int, path: Path) -> None:
+    """Raise MountInTheWay if something is mounted on what is no folder."""
+    if not hasattr(os, "O_PATH"):
+        # not Linux: the system refuses to remove it
+        return
+    # a descriptor without access: opening a pipe would wait
+    descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        if _mount(descriptor) != _mount(parent):
+            raise MountInTheWay(path)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _opened_below(name: str, parent: int, path: Path) -> Iterator[int]:
+    """Yield the descriptor of a folder in an open one. Raises MountInTheWay if something is mounted there."""
+    descriptor = os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=parent)
+    try:
+        if _is_mounted(descriptor, parent):
+            raise MountInTheWay(path)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _is_mounted(folder: int, outer: int) -> bool:
+    """Return whether something is mounted between an open folder and the one that it is in."""
+    device, outer_device = os.fstat(folder).st_dev, os.fstat(outer).st_dev
+    return device != outer_device or _mount(folder) != _mount(outer)
+
+
+def _mount(descriptor: int) -> str:
+    """Return the kernel's number of the mount that a descriptor is on; "" where it is not told.
+
+    A folder may be mounted on another one of the same device, which the number of the device does not tell.
+    """
+    try:
+        match = _MOUNT.search(Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii"))
+    except OSError:
+        return ""
+    return match[1] if match else ""

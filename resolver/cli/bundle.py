@@ -71,6 +71,8 @@ def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool
         run.progress.label("cli.bundling", folder=folder)  # another run may have to end first
         with owned.exclusive():
             old = bundle.read(owned)
+            if prune:
+                bundle.require_prunable(owned, old)
             content = _gather(parts, old, owned, run, prune=prune)
             leftover = bundle.left_over(owned, old, {*(row.path for row in content.entries), *content.texts})
             manifest = bundle.write(owned, content.locks, content.entries, content.texts, leftover)

@@ -94,7 +94,10 @@ def command(
 def _pylock(problem: Problem, lock: Lock, run: Settings) -> str:
     run.progress.label("cli.asking", stack=lock.stack)
     with closing(Catalogs(run)) as catalogs, closing(catalogs.live(problem)) as live:
-        text = pylocks.pylock(lock, offered(by_hash(lock), live))
+        offers = offered(by_hash(lock), live)
+    text = pylocks.pylock(lock, offers)
+    if names := pylocks.with_query(lock, offers):
+        run.progress.warn(message("cli.left-out-query", names=names))
     for code, pins in (
         ("cli.left-out-built", [pin for pin in by_script(lock) if pin.git is None]),
         ("cli.left-out-git", [pin for pin in by_script(lock) if pin.git is not None]),

@@ -100,8 +100,7 @@ def command(
         files.write(data, matrix_json(matrix).encode())
         files.write(page, matrix_page(matrix).encode())
         if recording is not None:
-            path = run.snapshot_path(NAME)
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path = run.own_snapshot(NAME)
             snapshot.write(recording.snapshot(NAME, today()), path)
         journal.end()
     run.progress.clear()

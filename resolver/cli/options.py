@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from resolver.cli.console import Progress, print_line
 from resolver.config.load import stack_names
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 ALL: Final = "all"  # every stack
 _LOCKS: Final = Path("locks")
+_LOCAL: Final = Path("matrices")
+_MATRICES: Final = "ASCEND_LOCK_MATRICES"
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 Command = Callable[..., int]
@@ -73,8 +76,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return ("--offline", *self.folder_options) if self.offline else self.folder_options
 
     def snapshot_path(self, stack: str) -> Path:
-        """The path of a stack's snapshot, beside `matrices` or, if they ship, here, whether it exists or not."""
-        return output_folder(self.matrices) / "snapshots" / f"{stack}.snapshot"
+        """The path of the snapshot of a stack to read, whether it exists or not: that of `own_snapshot` first."""
+        own = self.own_snapshot(stack)
+        return own if own.exists() else output_folder(self.matrices) / "snapshots" / own.name
+
+    def own_snapshot(self, stack: str) -> Path:
+        """The path of the snapshot of a stack to write: beside `matrices` if the user has them, otherwise here.
+
+        Those that are in use because there are no others are not the user's, even if they are those of a checkout.
+        """
+        has_own = self.own_matrices is not None or bool(os.environ.get(_MATRICES)) or _LOCAL.is_dir()
+        folder = output_folder(self.matrices) if has_own else Path()
+        return folder / "snapshots" / f"{stack}.snapshot"
 
     def command(self, *words: str) -> str:
         """A command about the same folders as it is written in a message, quoted for a shell."""
@@ -123,10 +136,22 @@ def today() -> dt.date:
 
 def _default_matrices() -> Path:
     """`./matrices`, otherwise the folder that ships: the package's own, which in a checkout is a link."""
-    if folder := os.environ.get("ASCEND_LOCK_MATRICES"):
+    if folder := os.environ.get(_MATRICES):
         return Path(folder)
-    local = Path("matrices")
-    return local if local.is_dir() else (_PACKAGE / "matrices").resolve()
+    return _LOCAL if _LOCAL.is_dir() else (_PACKAGE / "matrices").resolve()
+
+
+def _require_no_link(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
+    """Return the folder of locks. Raise InputError if nobody named it and it is a link.
+
+    Whoever proposes a change to a repository can make it one, and locks would be written where it leads.
+    """
+    is_named = context.get_parameter_source(parameter.name or "") is not ParameterSource.DEFAULT
+    if not is_named and value.is_symlink():
+        why = f"It leads to {value.readlink()}."
+        hint = "if that is meant, name it: --locks DIR"
+        raise InputError("the folder of locks is a link, which is not followed", where=str(value), why=why, hint=hint)
+    return value
 
 
 def _language(option: str | None) -> Language:
@@ -213,6 +238,7 @@ _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
         "--locks",
         type=click.Path(path_type=Path, file_okay=False),
         default=_LOCKS,
+        callback=_require_no_link,
         help="Folder of locks (default: ./locks).",
     ),
     "as_json": click.option(

@@ -62,8 +62,7 @@ def _record(stack: str, run: Settings) -> None:
                         explanation_of_refutation(answer, job.inputs, session)
                         break
     progress.clear()
-    path = run.snapshot_path(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = run.own_snapshot(name)
     recorded = recording.snapshot(name, today())
     snapshot.write(recorded, path)
     print_line(f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(recorded.projects)} projects")

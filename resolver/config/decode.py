@@ -6,6 +6,7 @@ a field's key nor one of its own types, and its errors have no place.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, timezone
 from enum import Enum
@@ -43,6 +44,8 @@ from resolver.model.text import (
     printable,
 )
 
+# What a line may be that is no requirement: an address, and so a password.
+_MAYBE_ADDRESS: Final = re.compile(r"[@?#]|//|:/")
 _TYPES: Final = {
     str: "a string in quotes",
     int: "a number",
@@ -95,8 +98,7 @@ def parse_requirement(line: str, *, direct: bool = False) -> Requirement:
     try:
         need = texts.requirement(line)
     except InvalidRequirement as error:
-        secret = "://" in line and "@" in line.partition("://")[2]
-        shown = "a line that may contain a password" if secret else f"`{line}`"
+        shown = "a line that may contain a password" if _MAYBE_ADDRESS.search(line) else f"`{line}`"
         raise InputError(f"{shown} is not a requirement", why=str(error).partition("\n")[0]) from None
     if need.url and not direct:
         raise ValueError("only a stack's own `requires` may take a project from an address")

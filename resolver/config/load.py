@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -31,8 +32,7 @@ from resolver.model.target import Image
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 
 GENERATED: Final = "generated"
-
-_LARGEST = 8 * 1024 * 1024
+LARGEST = 8 * 1024 * 1024
 _UTF_8 = "save it as UTF-8, or convert it: iconv -f GB18030 -t UTF-8 OLD > NEW"
 
 
@@ -57,8 +57,13 @@ def read(path: Path, shape: type[Shape], name: str) -> Document[Shape]:
 
 def file_text(path: Path, name: str) -> str:
     """The text of a file, with the line ends that Python writes. Raises InputError that calls it by this name."""
+    return read_as_text(lambda: files.read(path, LARGEST), name)
+
+
+def read_as_text(read: Callable[[], bytes], name: str) -> str:
+    """Do the same for what a function reads, which may raise OSError."""
     try:
-        content = files.read(path, _LARGEST)
+        content = read()
         return content.decode("utf-8-sig").replace("\r\n", "\n")  # editors on Windows write a byte order mark
     except OSError as error:
         raise files.input_error(error, f"`{name}` cannot be read", name) from None

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs
 
@@ -19,11 +20,12 @@ from packaging.pylock import Package, Pylock, PylockValidationError, is_valid_py
 from packaging.requirements import InvalidRequirement
 
 from resolver.config.lines import TomlText
-from resolver.config.load import file_text, toml_tables
+from resolver.config.load import LARGEST, read_as_text, toml_tables
 from resolver.errors import InputError, did_you_mean, shown_address, without_secrets
 from resolver.model import text as texts
 from resolver.model.message import Message, message
 from resolver.model.target import Platform, Target
+from resolver.owned_folder import OwnedFolder
 
 _PYTHONS: Final = ("3.11", "3.12", "3.10", "3.13", "3.14", "3.9")  # the first that a file admits is assumed
 _LAST_PATCH: Final = 99
@@ -84,10 +86,15 @@ def shown_requirement(text: str) -> str:
     if _WHOLE_ADDRESS.fullmatch(text):
         return shown_address(text)
     try:
-        texts.requirement(text)
+        requirement = texts.requirement(text)
     except InvalidRequirement:
         return ""
-    return without_secrets(text)
+    if not requirement.url:
+        return without_secrets(text)
+    # no name of a project or an extra has an `@`
+    project = text.partition("@")[0].rstrip()
+    marker = f" ; {without_secrets(str(requirement.marker))}" if requirement.marker is not None else ""
+    return f"{project} @ {shown_address(requirement.url)}{marker}"
 
 
 class FileRequirements(msgspec.Struct):
@@ -132,10 +139,9 @@ def read_requirements(
     """
     result, name = FileRequirements(python), str(path)
     bounds = FolderBounds(path, root)
-    bounds.require_inside(path, name)
     if path.suffix == ".toml":
         read = _read_pylock if is_valid_pylock_path(path) else _read_pyproject
-        read(TomlText(name, file_text(path, name)), result, platform, extras, groups)
+        read(TomlText(name, bounds.text(bounds.inside(path, name), name)), result, platform, extras, groups)
     elif path.suffix in _NOT_READ:
         hint = "export it as requirements, by `uv export`, `poetry export` or `pip freeze`, and import those"
         raise InputError(f"a file such as `{path.name}` cannot be imported", where=name, hint=hint)
@@ -154,7 +160,7 @@ def _require_known(kind: str, names: Iterable[str], known: Collection[str], wher
     for name in names:
         if texts.name(name) not in known:
             hint = did_you_mean(name, known, f"known are {', '.join(known) or 'none'}")
-            raise InputError(f"there is no {kind} `{name}`", where=where, hint=hint)
+            raise InputError(f"there is no {kind} `{name}`", where=where, hint=without_secrets(hint))
 
 
 # --- requirements files
@@ -164,7 +170,8 @@ class FolderBounds:
     """The folder that the files of an import must be in: the first file's own, unless another one is given.
 
     A requirements file of somebody else may include any file of this machine, by its path or through a link. What is
-    read is judged by where it really is.
+    read is judged by where it really is, and is then opened from the folder's descriptor without following any link, so
+    that nobody can put another file in its place meanwhile.
     """
 
     def __init__(self, file: Path, root: Path | None) -> None:
@@ -172,11 +179,24 @@ class FolderBounds:
         self._root = Path(os.path.realpath(file.parent if root is None else root))
         self._file = self._root / file.name  # which was named by the user
 
-    def require_inside(self, path: Path, where: str) -> None:
-        """Raise InputError, which does not name the file, if it is elsewhere or hidden in the folder."""
+    def text(self, inside: PurePath, name: str) -> str:
+        """Return the text of a file in the folder. Raises InputError, which calls it by this name."""
+        return read_as_text(partial(self._read, inside), name)
+
+    def _read(self, inside: PurePath) -> bytes:
+        if not inside.parts:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        with OwnedFolder.open(self._root) as folder:
+            return folder.read(inside.as_posix(), LARGEST)
+
+    def inside(self, path: Path, where: str) -> PurePath:
+        """Return where a file really is in the folder.
+
+        Raises InputError, which does not name the file but where it is named, if it is elsewhere or hidden.
+        """
         real = Path(os.path.realpath(path))
         if self._is_given and real.is_relative_to(self._root):
-            return
+            return real.relative_to(self._root)
         hint = "look at what that line names; if it is meant, allow a folder: --root DIR"
         # without a folder of its own, as in a container, only what lies beside the file
         is_inside = real.parent == self._root if self._root == self._root.parent else real.is_relative_to(self._root)
@@ -187,6 +207,7 @@ class FolderBounds:
         if is_hidden and real != self._file:
             why = "It or its folder has a name that begins with a dot, like many files with passwords."
             raise InputError("a hidden file is not read", where=where, why=why, hint=hint)
+        return real.relative_to(self._root)
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -208,7 +229,7 @@ class _RequirementsFiles:
     def __init__(self, result: FileRequirements, bounds: FolderBounds) -> None:
         self._result = result
         self._bounds = bounds
-        self._seen: set[tuple[str, bool]] = set()
+        self._seen: set[tuple[PurePath, bool]] = set()
 
     def read(self, path: Path, into: list[FileLine]) -> None:
         """Add the lines of a file, if they are not there. Raises InputError."""
@@ -230,12 +251,12 @@ class _RequirementsFiles:
 
     def _rows(self, path: Path, where: str, into: list[FileLine]) -> Iterator[_Row]:
         """Return the rows of a file that is named at `where`; none if they have been read."""
-        self._bounds.require_inside(path, where)
-        key = os.path.realpath(path), into is self._result.constraints
+        inside = self._bounds.inside(path, where)
+        key = inside, into is self._result.constraints
         if key in self._seen:
             return iter(())
         self._seen.add(key)
-        lines = texts.file_lines(file_text(path, str(path)))
+        lines = texts.file_lines(self._bounds.text(inside, str(path)))
         return (_Row(text, f"{path}:{number}", path.parent, into) for number, text in lines)
 
     def _take(self, row: _Row) -> Iterator[_Row] | None:
@@ -286,7 +307,8 @@ def _in_pep_508(text: str) -> str:
 def _read_environment(path: Path, result: FileRequirements, bounds: FolderBounds) -> None:
     """Add what pip installs into a conda environment: `- pip:` with one item a line, as conda itself writes it."""
     reader, pip_indent, section = _RequirementsFiles(result, bounds), -1, ""
-    for number, row in enumerate(file_text(path, str(path)).splitlines(), 1):
+    text = bounds.text(bounds.inside(path, str(path)), str(path))
+    for number, row in enumerate(text.splitlines(), 1):
         line = FileLine(row.strip(), f"{path}:{number}")
         if key := _KEY.match(row):
             section, pip_indent = key[1], -1
@@ -434,7 +456,7 @@ def _read_pylock(
     }
     for number, package in enumerate(lock.packages):
         pinned, marker = _pinned(package), package.marker
-        line = FileLine(pinned, document.line("packages", number), without_secrets(pinned))
+        line = FileLine(pinned, document.line("packages", number), shown_requirement(pinned))
         if package.directory or package.archive:
             result.leave_out(line, "import.folder")
         elif marker is None or not re.search(r"\b(?:extras|dependency_groups)\b", str(marker)):

@@ -95,7 +95,12 @@ def _usable(
             line = _as_shown(line)
             # the reason that something is no requirement quotes it
             is_read = line.shown and not isinstance(error, InputError)
-            messages.append(_left_out(line, verbatim(str(error)) if is_read else message("import.unread")))
+            messages.append(
+                _left_out(line, verbatim(without_secrets(str(error))) if is_read else message("import.unread"))
+            )
+            continue
+        if isinstance(need, Requirement) and _has_secret(need):
+            messages.append(_left_out(_as_shown(line), message("import.unread")))
             continue
         if isinstance(need, Requirement) and not need.url:
             why = excluded.get(need.name) or (_CUDA.search(need.name) and message("import.cuda"))
@@ -103,8 +108,22 @@ def _usable(
                 messages.append(_left_out(_as_shown(line), why))
                 continue
         if plain != line.text:
-            messages.append(message("import.label", where=line.where, line=plain))
+            messages.append(message("import.label", where=line.where, line=shown_requirement(plain)))
         yield FileLine(plain if "'" in plain else plain.replace('"', "'"), line.where), need
+
+
+def _has_secret(need: Requirement) -> bool:
+    """Return whether a requirement may hold a password, although it can be read.
+
+    An address in a marker or a version may have one. So may one of git whose host has a port, which may be its
+    beginning, if what looks like a revision has a `/`, as in `https://user:12/rest@host/path`.
+    """
+    text = str(replace(need, url=""))
+    if without_secrets(text) != text:
+        return True
+    repository, _, revision = need.url.partition("#")[0].rpartition("@")
+    authority = repository.partition("://")[2].partition("/")[0]
+    return ":" in authority and "/" in revision
 
 
 def _bounded(line: FileLine, need: Need, bounds: Mapping[NormalizedName, SpecifierSet]) -> str:

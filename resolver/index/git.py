@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import IO
 
 from resolver import address
-from resolver.errors import InputError
+from resolver.errors import InputError, without_secrets
 from resolver.index.store.cache import set_aside
 from resolver.model.message import Message, message
 from resolver.owned_folder import Kind, OwnedFolder
@@ -47,6 +47,7 @@ _SETTINGS = {
 # In messages of git, curl and ssh if no server was reached
 _NO_NETWORK = re.compile("resolve host|connect|timed out|no answer within|SSL|TLS|reset by peer|too slow", re.I)
 _OF_SERVER = "remote error:"  # begins what a server said
+_QUOTED_ADDRESS = re.compile(r" *'[^']*(//|@).*'")
 _NO_REASON = "fatal: Could not read from remote repository."
 # Variables that would make git use another repository than the given one.
 _IGNORED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_COMMON_DIR")
@@ -315,7 +316,9 @@ class GitError(RepositoryUnreadable):
         last = (fatal or lines or ["git printed no message"])[-1]
         if last == _NO_REASON and lines.index(last):  # the message of ssh, or of git on the server, is before it
             last = lines[lines.index(last) - 1]
-        super().__init__(re.sub(r"^(fatal|error): (unable to access '[^']*': )?| *'[a-z+]+://[^']*'", "", last).strip())
+        last = re.sub(r"^(fatal|error): (unable to access '.*': )?", "", last)
+        # git quotes an address as it is, with the password and the quotes in it
+        super().__init__(without_secrets(_QUOTED_ADDRESS.sub("", last)).strip())
         self.output = output
 
 

@@ -31,6 +31,7 @@ from resolver.model.patterns import SHA256
 from resolver.model.release import Archive, CoreMetadata, File, Page, Rejection, RejectionReason
 from resolver.model.target import PLATFORMS, Target
 from resolver.model.variant import VariantTable
+from resolver.owned_folder import OwnedFolder
 
 _MAGIC: Final = b"ascend-lock snapshot "
 _FORMAT: Final = b"2\n"
@@ -142,8 +143,16 @@ def to_bytes(snapshot: Snapshot) -> bytes:
 
 
 def write(snapshot: Snapshot, path: Path) -> None:
-    """Write the snapshot's file atomically."""
-    files.write(path, to_bytes(snapshot))
+    """Write the snapshot's file atomically, in a folder that is made if it is missing and must not be a link.
+
+    Raises InputError if the disk refuses.
+    """
+    folder, name = path.absolute().parts[-2:]
+    try:
+        with OwnedFolder.open(path.absolute().parent.parent, make=True) as outer:
+            outer.write(f"{folder}/{name}", to_bytes(snapshot))
+    except OSError as error:
+        raise files.input_error(error, "the snapshot could not be written", error.filename or path) from None
 
 
 class SnapshotCatalog(Catalog):

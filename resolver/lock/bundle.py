@@ -190,8 +190,8 @@ def _sums(manifest: Manifest, of_manifest: str) -> str:
 def left_over(folder: OwnedFolder, old: Manifest | None, needed: Iterable[str]) -> list[str]:
     """The paths of leftovers of earlier locks: from the old manifest, partial downloads, everything below `locks`.
 
-    Links are among them, and nothing that is behind one. Anything else in the folder belongs to somebody else. The
-    temporary files of `write` are overwritten by the next run.
+    Links are among them, and nothing that is behind one or below a mount point. Anything else in the folder belongs to
+    somebody else. The temporary files of `write` are removed by the next run.
     """
     paths = {*(row.path for row in rows_of(old)), *old.leftover} if old else set()
     paths |= {name for name in folder.names() if _PART.search(name)}
@@ -199,6 +199,17 @@ def left_over(folder: OwnedFolder, old: Manifest | None, needed: Iterable[str]) 
     for needed_path in map(PurePosixPath, (*needed, MANIFEST, SUMS)):
         paths -= {str(needed_path), str(needed_path.with_name(f".{needed_path.name}.partial"))}
     return sorted(path for path in paths if folder.kind(path) in (Kind.FILE, Kind.LINK))
+
+
+def require_prunable(folder: OwnedFolder, old: Manifest | None) -> None:
+    """Raise InputError if something is mounted where leftovers could be: what is in it is of somebody else."""
+    paths = {*(row.path for row in rows_of(old)), *old.leftover} if old else set()
+    try:
+        for name in sorted({"locks", *(path.split("/")[0] for path in paths)}):
+            folder.require_unmounted(name)
+    except OSError as error:
+        where = error.filename or folder.path
+        raise files.input_error(error, "the bundle cannot be pruned", where, "leave out --prune") from None
 
 
 def remove(folder: OwnedFolder, paths: Iterable[str]) -> None:

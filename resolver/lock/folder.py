@@ -79,7 +79,9 @@ def replace(
             for folder, contents in folders.items():
                 parent = parents[folder.parent]
                 require(folder)
-                stack.callback(parent.remove_tree, _new(folder.name))
+                # it would go with the folder before
+                parent.require_unmounted(folder.name)
+                stack.callback(_tidy, parent, _new(folder.name))
                 with parent.folder(_new(folder.name), make=True) as new:
                     _fill(new, contents)
                     _copy_others(parent, folder.name, new, contents)
@@ -339,4 +341,10 @@ def _settle(parent: OwnedFolder) -> None:
         parent.sync()
     for name in parent.names():
         if name.startswith(".") and name.endswith(".old"):
-            parent.remove_tree(name)
+            _tidy(parent, name)
+
+
+def _tidy(parent: OwnedFolder, name: str) -> None:
+    """Remove what is no longer needed. What cannot be removed is left to the next run, which says why."""
+    with contextlib.suppress(OSError):
+        parent.remove_tree(name)

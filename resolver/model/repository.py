@@ -68,7 +68,9 @@ def repository(url: str) -> str:
     if parts.password is not None or (parts.user is not None and parts.scheme != "ssh"):
         raise ValueError("the address contains credentials, which do not belong in a file; use a git credential helper")
     if parts.scheme not in _SCHEMES:
-        raise ValueError(f"only {', '.join(_SCHEMES)} are supported, not `{parts.scheme}`")
+        # what else ends in a colon may be a user
+        found = f", not `{parts.scheme}`" if "://" in url else ""
+        raise ValueError(f"only {', '.join(_SCHEMES)} are supported{found}")
     if not _ADDRESS.match(url) or (parts.scheme != "file") != bool(parts.host) or "/-" in url or "@-" in url:
         raise ValueError("the address has characters that a repository address must not contain")
     return url

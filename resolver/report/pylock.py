@@ -14,6 +14,7 @@ from typing import Any
 import tomli_w
 from packaging.pylock import Pylock
 
+from resolver import address
 from resolver.model.lock import Lock, LockedFile, LockedPin
 from resolver.model.release import File
 from resolver.report.document import one_line
@@ -30,7 +31,10 @@ _HEADER = """\
 
 
 def pylock(lock: Lock, files: Mapping[str, File]) -> str:
-    """The text of pylock.toml; `files` has the address of each file by its name."""
+    """The text of pylock.toml; `files` has the address of each file by its name.
+
+    Queries of addresses are left out: they may be secrets.
+    """
     line = lock.target.python_line
     machine = lock.target.platform.partition("-")[2]
     marker = (
@@ -64,6 +68,12 @@ def pylock(lock: Lock, files: Mapping[str, File]) -> str:
     return header + tomli_w.dumps(Pylock.from_dict(document).to_dict())
 
 
+def with_query(lock: Lock, files: Mapping[str, File]) -> tuple[str, ...]:
+    """Return the names of the files in pylock.toml whose addresses have a query, which is left out."""
+    names = [file.name for pin in by_hash(lock) for file in pin.file if file.name in files]
+    return tuple(name for name in names if address.split(files[name].url).query)
+
+
 def _package(pin: LockedPin, files: Mapping[str, File], names: set[str]) -> dict[str, Any]:
     rows = [(file, files[file.name]) for file in pin.file if file.name in files]
     package = {
@@ -78,4 +88,5 @@ def _package(pin: LockedPin, files: Mapping[str, File], names: set[str]) -> dict
 
 def _file(locked: LockedFile, offered: File) -> dict[str, Any]:
     size = {} if offered.size is None else {"size": offered.size}
-    return {"name": locked.name, "url": offered.url, **size, "hashes": {"sha256": locked.sha256}}
+    url = address.split(offered.url).without_query()
+    return {"name": locked.name, "url": url, **size, "hashes": {"sha256": locked.sha256}}

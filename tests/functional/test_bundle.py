@@ -31,6 +31,7 @@ def base(workspace: Workspace, index: LoopbackIndex) -> Built:
     return built
 
 
+BUNDLED = ("bundle.json", "SHA256SUMS", "install.sh")
 FILES = {"apart-1.0.tar.gz", "base-1.0-py3-none-any.whl", "tinybuild-1.0-py3-none-any.whl"}
 
 
@@ -308,6 +309,19 @@ def test_a_bundle_writes_nothing_through_a_linked_folder(workspace: Workspace, b
     assert tree(elsewhere).keys() == {"theirs.txt"}
     assert (run.status, run.error) == (2, "the bundle could not be written")
     assert f"\n  at out/{name}\n" in run.stderr
+
+
+def test_bundle_writes_through_no_hard_link(workspace: Workspace, base: Built) -> None:
+    names = [f"{base.filename}.{base.sha256[:16]}.part", *(f".{name}.partial" for name in BUNDLED)]
+    theirs = [workspace.root / f"theirs{number}" for number in range(len(names))]
+    (workspace.root / "out").mkdir()
+    for name, other in zip(names, theirs, strict=True):
+        other.write_text("of somebody else")
+        other.chmod(0o640)
+        (workspace.root / "out" / name).hardlink_to(other)
+    assert bundle(workspace).status == 0
+    assert {(other.read_text(), other.stat().st_mode & 0o777) for other in theirs} == {("of somebody else", 0o640)}
+    assert not {path.name for path in (workspace.root / "out").iterdir()} & {*names}
 
 
 def test_prune_removes_links_and_not_what_they_lead_to(workspace: Workspace, base: Built) -> None:

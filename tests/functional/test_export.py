@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 import tomli
 
+from resolver.index.store.cache import FILE
+from tests.cached import unpacked
 from tests.faults.room import limited
 from tests.functional.machine import execute, installed, make_environment
 from tests.functional.sources import add_backend, add_source
 from tests.functional.sources import tree as tree_of
 from tests.functional.workspace import COMMAND, HERE, PLATFORM, PYTHON_LINE, REPOSITORY, Run, Workspace, targets, tree
-from tests.loopback import LoopbackIndex
+from tests.loopback import LoopbackIndex, altered
 from tests.repositories import Repository
 
 TOOLS = Path(sys.executable).parent
@@ -137,6 +139,22 @@ def test_a_pylock_is_for_its_target_alone_and_holds_no_credentials(locked: Works
     done = execute(locked, [sys.executable, "-m", "pip", "install", "--dry-run", "-r", "pylock.toml"])
     assert done.status != 0
     assert "environment does not satisfy any of the environments specified in the lock file" in done.stderr
+
+
+def test_pylock_has_no_query_of_an_address(locked: Workspace, index: LoopbackIndex) -> None:
+    """Where an index signs the address of a file, the query is as good as a password."""
+    signed = altered(lambda page: re.sub(rb'("url": ?"[^"]*)"', rb'\1?token=hunter2#hunter2"', page))
+    index.fault("/simple/*/base/", signed)
+    run = export(locked, "pylock", "--output", "pylock.toml")
+    assert (run.status, "hunter2" in run.stdout + run.stderr) == (0, False)
+    assert "of these files without the query that they have on their index" in run.stderr
+    assert "base-1.0-py3-none-any.whl. If their server" in run.stderr
+    text = (locked.root / "pylock.toml").read_text()
+    assert ('/base-1.0-py3-none-any.whl"' in text, "hunter2" in text) == (True, False)
+    # it is needed to download the file
+    stored = b"".join(unpacked(locked.cache))
+    assert b"base-1.0-py3-none-any.whl?token=hunter2" in stored
+    assert (locked.cache / FILE).stat().st_mode & 0o777 == 0o600
 
 
 @pytest.fixture

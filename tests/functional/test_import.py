@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 import tomli
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from tests.functional.workspace import REPOSITORY, Run, Workspace
 
@@ -416,6 +422,57 @@ def test_import_shows_addresses_without_secrets(workspace: Workspace, line: str,
         assert "hunter2" not in run.stdout + run.stderr
 
 
+# What ends an address or a quotation, or makes a line another one.
+HOSTILE = st.text("'\"`<>()[]{};:,.?#@/\\%&=+-_$!~^|* \tà aZ9", max_size=5)
+USERS = [
+    *("demo @ https://u:{}@h.example/x.whl", "https://u:{}@h.example/x.whl", "demo===https://u:{}@h.example/x"),
+    *("demo @ https:/u:{}@h.example/x.whl", "demo @ https:u:{}@h.example/x", "demo @ //u:{}@h.example/x.whl"),
+    *("demo @ u:{}@h.example/x.whl", "demo @ git+https://u:{}@h.example/x.git@v1", "git+https://{}@h.example/x#egg=x"),
+    *(
+        "git+git:{}@h.example:o/n.git@v1#egg=x",
+        "demo @ svn+https://u:{}@h.example/x",
+        "x ; os_name == 'https://u:{}@h/'",
+    ),
+]
+QUERIES = ["demo @ https://h.example/x.whl?x={}", "demo @ https://h.example/x.whl#{}", "https://h.example/x.whl?{}"]
+OPTIONS = [
+    "-i https://u:{}@h.example/",
+    "--extra-index-url=https://h.example/?{}",
+    "-e git+https://u:{}@h.example/x.git#egg=x",
+]
+
+
+def files_with(secret: str) -> dict[str, str]:
+    """Return a file of each kind with a secret at each place of an address."""
+    lines = [line.format(secret) for line in (*USERS, *QUERIES)]
+    options = [line.format(secret) for line in OPTIONS]
+    quoted = [json.dumps(line, ensure_ascii=False) for line in lines]
+    items = "".join(f"  - {line}\n" for line in [*lines, *options, *quoted])
+    vcs = json.dumps(f"https://u:{secret}@h.example/x.git", ensure_ascii=False)
+    archive = json.dumps(f"https://h.example/x.tar.gz?{secret}", ensure_ascii=False)
+    return {
+        "requirements.txt": "\n".join(["six", *lines, *options]),
+        "environment.yml": f"dependencies:\n  - pip:\n    - six\n{items.replace('  - ', '    - ')}",
+        "pyproject.toml": f"[project]\nname = 'x'\ndependencies = ['six', {', '.join(quoted)}]\n",
+        "pylock.toml": "lock-version = '1.0'\ncreated-by = 'x'\n[[packages]]\nname = 'six'\nversion = '1'\n"
+        f"[[packages]]\nname = 'a'\nvcs = {{ type = 'git', url = {vcs}, commit-id = '{COMMIT}' }}\n"
+        f"[[packages]]\nname = 'b'\narchive = {{ url = {archive}, hashes = {{ sha256 = 'aa' }} }}\n",
+    }
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(before=HOSTILE, after=HOSTILE)
+@example(before="'", after="")
+@example(before='x"', after="<")
+def test_import_shows_no_secret_of_an_address(workspace: Workspace, before: str, after: str) -> None:
+    for name, text in files_with(f"{before}Hunter2{after}").items():
+        (workspace.root / name).write_text(text, encoding="utf-8")
+        for language in ("en", "zh"):
+            run = workspace.run("import", name, "--lang", language)
+            assert "Hunter2" not in run.stdout + run.stderr, name
+            assert run.status in (0, 2), run
+
+
 def outside(workspace: Workspace) -> None:
     """Write a file that has nothing to do with a project, and files of the project that lead to it."""
     write(workspace, home__secret="bob\nhunter2\n", project__requirements_txt="six\n", project__keep="six\n")
@@ -443,6 +500,44 @@ def test_import_reads_no_file_outside_of_its_folder(workspace: Workspace, line: 
     (workspace.root / "project" / "environment.yml").write_text(environment)
     run = workspace.run("import", "project/environment.yml")
     assert (run.status, "environment.yml:4\n" in run.stderr) == (2, True), run
+
+
+@pytest.mark.parametrize(
+    ("line", "swapped"), [("-r keep", "keep"), ("-r sub/keep", "sub"), ("-r sub/keep", "keep"), ("-c link", "keep")]
+)
+def test_import_reads_what_it_judged(workspace: Workspace, line: str, swapped: str) -> None:
+    """Somebody puts a link in the place of a file, or of its folder, at the moment when it is opened."""
+    write(workspace, home__keep="hunter2\n", project__keep="six\n", project__requirements_txt=f"six\n{line}\n")
+    project = workspace.root / "project"
+    (project / "sub").mkdir()
+    (project / "sub" / "keep").write_text("six\n")
+    (project / "link").symlink_to("keep")
+
+    def swap() -> None:
+        for path in (project / swapped, project / "sub" / swapped):
+            if path.exists():
+                path.rename(workspace.root / f"{path.parent.name} {swapped}")
+                path.symlink_to(workspace.root / "home" / ("keep" if swapped == "keep" else ""))
+
+    with at_opening(swapped, swap):
+        run = workspace.run("import", "project/requirements.txt")
+    assert "hunter2" not in run.stdout + run.stderr
+    assert (run.status, "is a link, which is not followed" in run.stderr) == (2, True), run
+
+
+@contextmanager
+def at_opening(name: str, action: Callable[[], None]) -> Iterator[None]:
+    """Do something once, right before this process opens a path with a part of this name."""
+    pending = [action]
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open" and pending and name in str(arguments[0]).split("/"):
+            pending.pop()()
+
+    sys.addaudithook(hook)  # which cannot be removed
+    yield
+    assert not pending
+    pending.clear()
 
 
 def test_import_follows_no_link_of_a_project_that_leads_out(workspace: Workspace) -> None:

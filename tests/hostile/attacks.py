@@ -208,7 +208,7 @@ REDIRECTS = [
         unreachable("Its certificate is not trusted: IP address mismatch, certificate is not valid for '10.0.0.1'", 1),
     ),
     Attack("a redirect to an invalid address", redirect("https://[/"), "It cannot be read."),
-    Attack("a redirect to a script", redirect("javascript:alert(1)"), "`javascript:alert(1)` has no host"),
+    Attack("a redirect to a script", redirect("javascript:alert(1)"), "`…` has no host"),
     Attack("a redirect to a port that is none", redirect("https://index.example:99999/"), "It cannot be read."),
     Attack("a redirect to a host in brackets", redirect("//[v1.x]/"), "It cannot be read."),
     Attack("a redirect to another host", redirect("https://vendor.example/simple/pypi/demo/")),

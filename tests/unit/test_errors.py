@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from resolver.errors import ResolverError, shown_address, without_secrets, without_users
 
@@ -24,6 +26,18 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
         (f"https://host.example/a@{COMMIT}", f"https://host.example/a@{COMMIT}"),
         ("file:///home/me/a.whl", "file:///home/me/a.whl"),
         ("proxy.example:3128?token=hunter2", "proxy.example:3128"),
+        ("https://me:'hunter2@host.example/a", "https://host.example/a"),
+        ("https://me:12?hunter2@host.example/a", "https://…"),
+        ("https://me:12;hunter2@host.example/a", "https://…"),
+        ("https://host.example/a;sig=hunter2", "https://host.example/a"),
+        ("https://host.example/<hunter2>/a", "https://…"),
+        ("https://'hunter2", "https://…"),
+        ("git+https://host.example/hunter2@host.example/a", "git+https://…"),
+        ("https:/me:hunter2@host.example/a", "…"),
+        ("https:me:hunter2@host.example/a", "…@host.example/a"),
+        ("//me:hunter2@host.example/a", "…"),
+        ("me:hunter2@host.example/a", "…@host.example/a"),
+        ("git+git:hunter2@host.example:o/n", "…"),
     ],
 )
 def test_address_is_shown_without_secrets(address: str, shown: str) -> None:
@@ -36,6 +50,53 @@ def test_text_is_shown_without_secrets() -> None:
     assert (
         without_secrets(text) == "It failed (through the proxy http://p.example:1, 4 tries); see `https://h.example/`."
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("see `https://me:it'shunter2@h.example/a`.", "see `https://h.example/a`."),
+        ("(https://h.example/a?x=`hunter2`)", "(https://h.example/a`)"),
+        ("https://me:1 hunter2 x@h.example/a failed", "https://… failed"),
+        ("https://me:1/a hunter2 @h.example/a failed", "https://… failed"),
+        ("https://me:1\xa0hunter2@h.example/a failed", "https://h.example/a failed"),
+        ("x@https://me:hunter2@h.example/a", "…"),
+        ("git+git:hunter2@h.example/a is none", "…@h.example/a is none"),
+        ("url.https://MIRROR/.insteadOf https://h.example/", "url.https://MIRROR/.insteadOf https://h.example/"),
+        ("what follows @ is none; write `@` as %40", "what follows @ is none; write `@` as %40"),
+        ("/home/me@work/stack.toml:3", "/home/me@work/stack.toml:3"),
+        ("/home/me/a:/b", "/home/me/a:/b"),
+    ],
+)
+def test_text_shows_only_parsed_addresses(text: str, shown: str) -> None:
+    assert without_secrets(text) == shown
+    assert without_secrets(shown) == shown
+
+
+# What passwords have, and what ends an address or a quotation.
+HOSTILE = st.text("'\"`<>()[]{};:,.?#@/\\%&=+-_$!~^|* \t\xa0\u2028aZ9é密", max_size=6)
+SECRET = "Hunter2"
+
+
+@given(
+    before=HOSTILE,
+    after=HOSTILE,
+    scheme=st.sampled_from(["https://", "git+https://", "git+ssh://", "http:/", "https:", "//", "", "x @ https://"]),
+    quote=st.sampled_from(["", "'", '"', "`", "<", "("]),
+)
+def test_text_holds_no_password(before: str, after: str, scheme: str, quote: str) -> None:
+    """Whatever a password has. Without `://`, one with spaces is no address."""
+    if "://" not in scheme:
+        before, after = ("".join(text.split()) for text in (before, after))
+    text = f"fatal: {quote}{scheme}u:{before}{SECRET}{after}@h.example/a{quote}: it failed"
+    assert SECRET not in without_secrets(text)
+    error = ResolverError(text, where=text, why=text)
+    assert SECRET not in str(error) + repr(error.args) + str(error.parts())
+
+
+@given(before=HOSTILE.map(lambda text: "".join(text.split())), after=HOSTILE, mark=st.sampled_from("?#"))
+def test_text_holds_no_query(before: str, after: str, mark: str) -> None:
+    assert SECRET not in without_secrets(f"see 'https://h.example/a{mark}{before}{SECRET}{after}': it failed")
 
 
 def test_error_holds_no_secret_of_an_address() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -116,6 +119,62 @@ def test_a_pipe_is_not_waited_for(folder: OwnedFolder) -> None:
     with folder.open_growing("grown") as file:
         file.write(b"x")
     assert (folder.read("new", 100), folder.read("grown", 100)) == (b"x", b"x")
+
+
+WRITERS: dict[str, tuple[str, Callable[[OwnedFolder], object]]] = {
+    "write": (".new.partial", lambda folder: folder.write("new", b"ours", 0o755)),
+    "grow": ("grown", lambda folder: append(folder.open_growing("grown"))),
+    "grow alone": ("grown", lambda folder: append(folder.open_alone("grown"))),
+}
+
+
+def append(file: IO[bytes] | None) -> None:
+    assert file is not None
+    with file:
+        file.write(b"ours")
+
+
+@pytest.mark.parametrize(("name", "writer"), WRITERS.values(), ids=WRITERS)
+@pytest.mark.parametrize("locked", [False, True], ids=["free", "locked"])
+def test_writer_changes_no_hard_linked_file(
+    folder: OwnedFolder, tmp_path: Path, name: str, writer: Callable[[OwnedFolder], object], locked: bool
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.write_bytes(b"of somebody else")
+    theirs.chmod(0o640)
+    (folder.path / name).hardlink_to(theirs)
+    with theirs.open("rb") as handle:
+        if locked:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        writer(folder)
+    assert (theirs.read_bytes(), stat.S_IMODE(theirs.stat().st_mode)) == (b"of somebody else", 0o640)
+    assert theirs.stat().st_nlink == 1
+    assert [folder.read(name, 100) for name in folder.names()] == [b"ours"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+def test_growing_file_of_another_user_is_not_continued(folder: OwnedFolder) -> None:
+    path = folder.path / "grown"
+    path.write_bytes(b"theirs")
+    os.chown(path, 65534, 65534)
+    append(folder.open_growing("grown"))
+    assert (path.read_bytes(), path.stat().st_uid) == (b"ours", 0)
+
+
+def test_writers_of_one_name_take_turns(folder: OwnedFolder) -> None:
+    """Each writes a file of its own under the one temporary name, and none puts that of another in place."""
+
+    def write(number: int) -> None:
+        for _ in range(4):
+            with OwnedFolder.open(folder.path) as own, own.writing("a") as file:
+                file.write(b"%d" % number * 5000)
+                file.flush()
+                file.write(b"%d" % number * 5000)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(write, range(4)))
+    content = folder.read("a", 10_000)
+    assert (len(content), len(set(content)), folder.names()) == (10_000, 1, ["a"])
 
 
 def test_permissions_are_kept_unless_given(folder: OwnedFolder) -> None:

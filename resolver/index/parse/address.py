@@ -17,6 +17,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PLAIN = re.compile(r"https://([a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+)(?:/[A-Za-z0-9_+%~-][A-Za-z0-9_+%~.-]*)+")
 _CREDENTIALS = re.compile(r"\A(.*?://|//|)[^/?#]*@", re.DOTALL)  # after what begins an address
 _AUTHORITY_ENDS = re.compile(r"[/?#]")
+_QUERY_BEGINS = re.compile(r"[?#]")
 
 NOWHERE: Final = "\0"  # in place of an invalid address; never requested, as it does not print
 
@@ -118,7 +119,9 @@ def split_written(written: str) -> tuple[str, str]:
     if _AUTHORITY_ENDS.search(secret):
         why = "There is an `@` after the first `/`, `?` or `#`, so what comes before it may be a password."
         hint = "in a user or password write `/` as %2F, `?` as %3F, `#` as %23, `@` as %40, `%` as %25; "
-        raise WrittenError(why, f"{begin}…@{shown}", f"{hint}an `@` in a path as %40")
+        # it may as well be a query that has the `@`
+        is_path = _QUERY_BEGINS.search(secret) is None
+        raise WrittenError(why, f"{begin}…@{shown}" if is_path else f"{begin}…", f"{hint}an `@` in a path as %40")
     try:
         written.encode()
     except UnicodeEncodeError:

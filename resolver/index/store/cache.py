@@ -185,7 +185,8 @@ class Cache:
 def set_aside(folder: OwnedFolder, name: str, expected: Kind, warn: Callable[[Message], None]) -> None:
     """Rename what stands in the place of something of the cache and is of another kind, with a warning.
 
-    A pipe would be waited for, and a link leads elsewhere. Raises OSError.
+    A pipe would be waited for, a link leads elsewhere, and a file with another name (a hard link) is somebody else's,
+    too: sqlite would write to it. Raises OSError.
     """
     aside = folder.set_aside(name, expected)
     if aside:

@@ -68,8 +68,8 @@ def test_a_step_with_wheels_builds_the_wheel(tmp_path: Path) -> None:
     ("path", "git", "commit", "why"),
     [
         *((path, "", "", _OUTSIDE) for path in ("../x", "-x", ".git/modules/x")),
-        ("a", "ext::sh -c id", "", "only https, ssh, file are supported, not `ext`"),
-        ("a", "-upload-pack=id", "", "only https, ssh, file are supported, not ``"),
+        ("a", "ext::sh -c id", "", "only https, ssh, file are supported"),
+        ("a", "-upload-pack=id", "", "only https, ssh, file are supported"),
         ("a", "ssh://-oProxyCommand=x/a", "", _CHARACTERS),
         ("a", "", "v1.0", "a commit is 40 hexadecimal digits, in lower case"),
         ("b/", "", "", "two submodules are at `b`"),
@@ -127,7 +127,7 @@ _PLACE = "  at matrices/stacks/s.toml:4: stack.requires[0]\n"
         *((f"git+https://{secret}@h/verl.git@v1", _CREDENTIALS) for secret in ("me:s3cret", "s3cret")),
         ("git+ssh://git:s3cret@h/verl.git@v1", _CREDENTIALS),
         ("git+http://h/verl.git@v1", "only https, ssh, file are supported, not `http`"),
-        ("git+ext::sh@h/x@v1", "only https, ssh, file are supported, not `ext`"),
+        ("git+ext::sh@h/x@v1", "only https, ssh, file are supported"),
         *((f"git+https://{odd}@v1", _CHARACTERS) for odd in ("h/$(touch${IFS}x)", "h/a;b", "/a")),
         ("git+ssh://-oProxyCommand=x/a@v1", _CHARACTERS),
         *(

@@ -95,6 +95,27 @@ def test_what_is_no_plain_file_is_set_aside(
     assert [(warning.code, warning.values) for warning in warnings] == [("cache.set-aside", told)]
 
 
+@pytest.mark.parametrize("name", [FILE, f"{FILE}-journal", f"{FILE}-wal", f"{FILE}-shm"])
+def test_hard_linked_file_is_set_aside(tmp_path: Path, warnings: list[Message], name: str) -> None:
+    """sqlite would write to a database of somebody else, or take it for a journal of its own and remove it."""
+    foreign = tmp_path / "foreign.db"
+    connection = sqlite3.connect(foreign)
+    connection.execute("CREATE TABLE theirs (x)")
+    connection.commit()
+    connection.close()
+    foreign.chmod(0o640)
+    before = foreign.read_bytes()
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    if name != FILE:
+        require_it_works(folder, warnings)
+    (folder / name).hardlink_to(foreign)
+    require_it_works(folder, warnings)
+    assert (foreign.read_bytes(), stat.S_IMODE(foreign.stat().st_mode)) == (before, 0o640)
+    assert sorted(path.name for path in folder.iterdir()) == [FILE, f"{name}.damaged"]
+    assert [warning.code for warning in warnings] == ["cache.set-aside"]
+
+
 def test_nobody_learns_a_key_from_it(cache: Cache, tmp_path: Path) -> None:
     cache.save("page", "https://a.example/secret", b"1")
     cache.close()

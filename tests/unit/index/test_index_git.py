@@ -92,3 +92,24 @@ def test_refused_commit_leaves_its_repository(tmp_path: Path, log: Path, reposit
     with pytest.raises(RepositoryUnreadable, match="unadvertised object"):
         repositories.read(url, "0" * 40, "a")
     assert repositories.read(url, commit, "a") == b"x"
+
+
+@pytest.mark.parametrize(
+    "password",
+    ["Hunter2", "it'sHunter2", "'Hunter2", 'x"Hunter2<', "a b Hunter2 c", "x@Hunter2", "1'/Hunter2", "'?Hunter2#"],
+)
+@pytest.mark.parametrize("scheme", ["https", "nosuch"])
+def test_message_of_git_holds_no_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, password: str, scheme: str
+) -> None:
+    """Git puts the password of `insteadOf` into an address, and that into its messages, quotes and all."""
+    config = tmp_path / "config"
+    base = f"{scheme}://u:{password}@127.0.0.1:9/".replace("\\", "\\\\").replace('"', '\\"')
+    config.write_text(f'[url "{base}"]\n\tinsteadOf = https://git.example/\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    warned: list[Message] = []
+    repositories = Repositories(tmp_path / "cache", warn=warned.append)
+    with pytest.raises(RepositoryUnreadable) as caught:
+        repositories.resolve_ref("https://git.example/o/n", "v1")
+    assert str(caught.value)
+    assert "Hunter2" not in f"{caught.value} {warned}"
