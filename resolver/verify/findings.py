@@ -21,7 +21,7 @@ SECONDS_TO_START = 300
 class LockedDistribution(NamedTuple):
     """A pin. `stage` says when it is installed; `sha256` are its files, none for a build.
 
-    `commit` and `editable` are those of a pin from git.
+    `commit` and `editable` are those of a pin from git. `source` is what install.sh marks an editable checkout with.
     """
 
     name: str
@@ -31,6 +31,7 @@ class LockedDistribution(NamedTuple):
     sha256: Sequence[str] = ()
     commit: str = ""
     editable: bool = False
+    source: str = ""
 
 
 class DriverNeed(NamedTuple):

@@ -157,7 +157,11 @@ def test_editable_installations_and_git_commits(site: Site) -> None:
     info = site.add("one", {"one.pth": "/src/one\n"}, direct_url_json=EDITABLE)
     assert site.codes() == ["distribution-editable one"]
     site.pins["one"] = LockedDistribution("one", "1.0", 1, built=True, editable=True)
-    assert site.codes() == []
+    assert site.codes() == ["distribution-elsewhere one"]
+    for part, code in (("", []), ("/python", []), ("-2", ["distribution-elsewhere one"])):
+        url = Path(f"{sys.prefix}/src/one{part}").as_uri()
+        (info / "direct_url.json").write_text(EDITABLE.replace("file:///src/one", url))
+        assert site.codes() == code
     (info / "direct_url.json").write_text(GIT)
     site.pins["one"] = LockedDistribution("one", "1.0", 1, built=True, commit=COMMIT)
     assert site.codes() == []
