@@ -57,6 +57,7 @@ WARNINGS = (
     "soc-unknown",
     "soc-unnamed",
     "start-untried",
+    "startup-extra",
 )
 
 

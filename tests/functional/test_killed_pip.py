@@ -6,13 +6,16 @@ tests/faults kills pip itself, at any moment.
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from tests.functional.machine import environment as environ
 from tests.functional.machine import execute, install, site_packages
 from tests.functional.workspace import HERE, Tree, Workspace, tree
 
@@ -189,6 +192,43 @@ def test_modules_of_an_unfinished_release_without_a_record_are_told(environment:
     (environment.site / "alone_2.py").unlink()
     (environment.site / "demo" / "sub_2").rmdir()
     environment.install("1")
+
+
+def test_files_of_a_killed_pip_are_told(workspace: Workspace, python: Path) -> None:
+    """pip is killed before it writes a record, and the lock goes on to a release that lacks the files."""
+    site = site_packages(python)
+    old = ("old.pth", "usercustomize.py", "boot/old.pyc", "old.pyc", "old.abi3.so", "tool/_old.py")
+    workspace.index.add_wheel("tool", "1", files={"tool/__init__.py": ""})
+    workspace.index.add_wheel("boot", "1", files={"boot/__init__.py": "", **dict.fromkeys(old, "")})
+    workspace.index.add_wheel("boot", "2", files={"boot/__init__.py": ""})
+    workspace.locked_stack("boot==1", target=HERE)
+    killer = site / "killer.pth"
+    killer.write_text(
+        "import os, sys; sys.addaudithook(lambda event, values: "
+        "event == 'open' and '/boot-1.dist-info/METADATA' in str(values[0]) and os.killpg(0, 9))\n"
+    )
+    script = str(workspace.folder() / "install.sh")
+    run = workspace.begin([script, "--python", str(python)], env=environ(workspace), start_new_session=True)
+    run.communicate()
+    assert run.returncode == -signal.SIGKILL
+    killer.unlink()
+    assert [name for name in old if not (site / name).exists()] == []
+    pip = [str(python), "-m", "pip", "install", "-q", "--no-deps", "tool"]
+    assert execute(workspace, pip).status == 0
+
+    workspace.locked_stack("boot==2", target=HERE)
+    run = install(workspace, python)
+    for name in old:
+        assert name in run.stdout, name
+    assert run.status == 1
+    codes = re.findall(r"(?m)^(error|warning): .*  \[([a-z-]+)\]$", run.stdout)
+    assert codes == [
+        ("error", "file-stale"),
+        ("warning", "distribution-extra"),
+        ("warning", "file-added"),
+        ("warning", "startup-extra"),
+        ("warning", "module-extra"),
+    ]
 
 
 def test_what_another_distribution_owns_stays(environment: Environment) -> None:
