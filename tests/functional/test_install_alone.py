@@ -112,13 +112,20 @@ def test_builds_without_an_index_know_no_address(builds: Workspace, python: Path
     assert "hunter2" not in json.dumps(apart)
 
 
-def test_install_calls_no_function_of_the_shell(workspace: Workspace, python: Path) -> None:
+@pytest.mark.parametrize("where", ["lock", "bundle"])
+def test_install_calls_no_function_of_the_shell(workspace: Workspace, python: Path, where: str) -> None:
     workspace.serve("base 1.0")
     workspace.locked_before("base", target=HERE)
+    script = workspace.folder() / "install.sh"
+    if where == "bundle":
+        assert workspace.run("bundle", "demo", "files").status == 0
+        script = workspace.root / "files" / "install.sh"
     marker = workspace.root / "ran"
     functions = {f"BASH_FUNC_{name}%%": f"() {{ echo {name} >>{marker}; }}" for name in _FUNCTIONS}
     with LoopbackIndex() as rogue:
-        run = install(workspace, python, PIP_EXTRA_INDEX_URL=rogue.url_of("extra"), **functions)
+        extra = rogue.url_of("extra")
+        command = [str(script), "--python", str(python)]
+        run = execute(workspace, command, PIP_EXTRA_INDEX_URL=extra, **functions)
         assert [request.path for request in rogue.requests] == []
     assert (run.status, run.stderr) == (0, ""), run
     assert installed(python) == {"base": "1.0"}
