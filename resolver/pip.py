@@ -37,6 +37,8 @@ _PIP_PREFIX = "PIP_"
 _NO_FILES = {"PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
 # What would change the list, or the file that it is made from, if a configuration file says so.
 _PLAIN_LIST = {f"PIP_{name}": "0" for name in ("QUIET", "VERBOSE", "USER", "GLOBAL", "SITE")}
+# pip would write every setting into its log, and the password of an address is in clear text there.
+_NO_LOG = {"PIP_LOG": os.devnull}
 # pip then does not start again as the interpreter that its `python` setting names.
 _AS_STARTED = {"_PIP_RUNNING_IN_SUBPROCESS": "1"}
 _LISTED_SETTING = re.compile(r"(global|install|:env:)\.([a-z0-9-]+)=(['\"].*)")
@@ -78,7 +80,7 @@ def pip_variables(python: str, environ: Mapping[str, str]) -> dict[str, str]:
     Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read a file of its configuration;
     it has then written why to stderr.
     """
-    asking = {**environ, **_PLAIN_LIST, **_AS_STARTED, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    asking = {**environ, **_PLAIN_LIST, **_NO_LOG, **_AS_STARTED, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     command = [python, "-I", "-m", "pip", "config", "list"]
     done = subprocess.run(command, env=asking, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)  # noqa: S603
     settings = allowed_settings(listed_settings(done.stdout.decode("utf-8", "surrogateescape")))

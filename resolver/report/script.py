@@ -77,6 +77,7 @@ def script(lock: Lock) -> str:
         ),
         builds=any(stage.mode != "wheels" for stage in lock.stage),
         git=any(pin.git is not None for pin in lock.pin),
+        editable=any(pin.git is not None and pin.git.editable for pin in lock.pin),
         external=list(_external(lock)),
         submodules=any(pin.git is not None and pin.git.submodules for pin in lock.pin),
         variants=bool(variants(lock)),

@@ -21,6 +21,7 @@ from resolver.model.lock import Lock, LockedDriver, LockedOptional, LockedPin
 from resolver.model.message import message, verbatim
 from resolver.model.requirement import Comparison, ComponentRequirement
 from resolver.report.document import one_line
+from resolver.report.script import source_key
 
 FILE = "verify.py"
 
@@ -34,6 +35,7 @@ MODULES = (
     "verify/ascend",
     "verify/record",
     "verify/strays",
+    "verify/checkouts",
     "verify/modules",
     "verify/starter",
     "verify/starts",
@@ -146,6 +148,8 @@ def _pin(pin: LockedPin, stage: int) -> dict[str, Any]:
         row["built"] = True
     if pin.git is not None:
         row |= {"commit": pin.git.commit, "editable": pin.git.editable}
+        if pin.git.editable:
+            row["source"] = source_key(pin)
     if pin.variant is not None:
         row["variant"] = pin.variant.label
     row["sha256"] = [file.sha256 for file in pin.file]

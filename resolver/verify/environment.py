@@ -15,6 +15,7 @@ import sysconfig
 from collections.abc import Container, Iterable, Mapping
 from email.parser import HeaderParser
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from resolver.pip import without_pip_settings
 from resolver.verify.findings import (
@@ -130,7 +131,7 @@ class Installed(NamedTuple):
         """The folder that an editable installation points to; nothing for any other."""
         folder = self.direct_url.get("dir_info")
         if isinstance(folder, dict) and folder.get("editable") is True:
-            return re.sub("^file://", "", str(self.direct_url.get("url", "")))
+            return unquote(re.sub("^file://", "", str(self.direct_url.get("url", ""))))
         is_listed = not os.path.isdir(self.info) or os.path.isfile(os.path.join(self.info, "installed-files.txt"))
         return "" if is_listed or self.info.endswith(".dist-info") else self.root  # setup.py develop
 
@@ -262,8 +263,12 @@ def _difference(pin: LockedDistribution, installed: Installed) -> Finding | None
         return Finding("distribution-differs", {"name": pin.name, "wanted": wanted, "found": found})
     if installed.installer == "conda":
         return finding("distribution-conda")
+    if installed.editable_folder and not pin.editable:
+        return finding("distribution-editable", installed.editable_folder)
     if installed.editable_folder:
-        return None if pin.editable else finding("distribution-editable", installed.editable_folder)
+        checkout = os.path.realpath(checkout_folder(pin.name))
+        is_there = f"{os.path.realpath(installed.editable_folder)}/".startswith(f"{checkout}/")
+        return None if is_there else finding("distribution-elsewhere", installed.editable_folder)
     url = installed.direct_url.get("url", "")
     vcs, archive = installed.direct_url.get("vcs_info"), installed.direct_url.get("archive_info")
     commit = str(vcs.get("commit_id", "")) if isinstance(vcs, dict) else ""
@@ -276,6 +281,11 @@ def _difference(pin: LockedDistribution, installed: Installed) -> Finding | None
         if sha256 and sha256 not in pin.sha256:
             return finding("distribution-elsewhere", f"{url} (sha256 {sha256[:12]}…)")
     return None
+
+
+def checkout_folder(name: str) -> str:
+    """Return the folder in which install.sh has the editable checkout of a distribution."""
+    return os.path.join(sys.prefix, "src", name)
 
 
 _SECONDS_OF_PIP = 300

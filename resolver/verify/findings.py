@@ -21,7 +21,8 @@ SECONDS_TO_START = 300
 class LockedDistribution(NamedTuple):
     """A pin. `stage` says when it is installed; `sha256` are its files, none for a build.
 
-    `commit` and `editable` are those of a pin from git. `variant` is the label of a wheel variant (PEP 825).
+    `commit` and `editable` are those of a pin from git. `source` is what install.sh marks an editable checkout with.
+    `variant` is the label of a wheel variant (PEP 825).
     """
 
     name: str
@@ -32,6 +33,7 @@ class LockedDistribution(NamedTuple):
     commit: str = ""
     editable: bool = False
     variant: str = ""
+    source: str = ""
 
 
 class DriverNeed(NamedTuple):

@@ -14,6 +14,7 @@ from typing import Any
 
 from resolver.pip import print_pip_variables
 from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_npu, check_soc
+from resolver.verify.checkouts import check_checkouts, print_changed_files
 from resolver.verify.environment import (
     check_distributions,
     check_lock,
@@ -39,6 +40,7 @@ _SYSTEM = ("machine", "cann", "hdk", "soc")
 WARNINGS = (
     "cann-file-unreadable",
     "cann-half-active",
+    "checkout-uncompared",
     "distribution-conda",
     "distribution-extra",
     "distribution-leftover",
@@ -55,6 +57,7 @@ WARNINGS = (
     "soc-unknown",
     "soc-unnamed",
     "start-untried",
+    "startup-extra",
 )
 
 
@@ -74,6 +77,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         return _become(options.python or sys.executable, file, arguments)
     if options.pip_settings:
         return print_pip_variables()
+    if options.changed_files:
+        return print_changed_files(lock.pins[options.changed_files])
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # what was begun here ends, too
     folder = os.path.dirname(os.path.abspath(file))
@@ -136,6 +141,8 @@ def checks(context: CheckContext) -> Iterator[Group]:
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(context, installed, broken, colliding)
     yield check_files(context, installed, records, unreadable, overwritten)
+    if any(pin.editable for pin in context.lock.pins.values()):
+        yield check_checkouts(context, installed)
     yield collisions
     yield check_strays(context, installed, records)
     yield check_requirements(context)
@@ -198,6 +205,9 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         "--machine", action="store_true", help="print what is wrong with the machine, CANN, driver and SoC, a line each"
     )
     parser.add_argument("--pip-settings", action="store_true", help="print the variables that pip gets from install.sh")
+    parser.add_argument(
+        "--changed-files", metavar="NAME", help="print what install.sh notes of an editable checkout that it has built"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--lang", choices=languages, help="the language (default: by locale)")
     parser.add_argument(

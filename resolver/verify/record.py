@@ -52,7 +52,7 @@ def read_records(
 
 
 def _read_record(distribution: Installed) -> list[RecordRow] | None:
-    """The rows of RECORD with absolute paths, without compiled files."""
+    """The rows of RECORD with absolute paths, without what Python compiles."""
     path = os.path.join(distribution.info, "RECORD")
     text = read_text(path)
     if text is None:
@@ -61,8 +61,8 @@ def _read_record(distribution: Installed) -> list[RecordRow] | None:
     table = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         for name, digest, size in table:
-            if not name.endswith(".pyc"):  # Python writes these anew as it likes
-                file = os.path.normpath(os.path.join(distribution.root, name))
+            file = os.path.normpath(os.path.join(distribution.root, name))
+            if not (name.endswith(".pyc") and "/__pycache__/" in file):  # Python writes these anew as it likes
                 rows.append(RecordRow(file, digest.rstrip("="), int(size or -1)))
     except csv.Error as error:
         raise UnreadableError(path, str(error)) from None

@@ -14,6 +14,8 @@ from tests.functional.workspace import PYTHON_LINE, Run, Workspace
 _OURS = Path(sysconfig.get_path("purelib"))
 _PIP = [str(path) for path in (_OURS / "pip", *_OURS.glob("pip-*.dist-info"))]
 
+# A tool that any environment may have, to which the file below belongs.
+_OWNER = "wheel"
 # Environments made by an environment get pip through links, too.
 _SITECUSTOMIZE = f"""
 import sys
@@ -45,6 +47,7 @@ def make_environment(folder: Path, *, ensurepip: bool = False) -> Path:
     (theirs / "stays.txt").touch()
     if not ensurepip:
         (theirs / "sitecustomize.py").write_text(_SITECUSTOMIZE)
+        put(python, {_OWNER: "0"}, "sitecustomize.py")
     return python
 
 
@@ -91,21 +94,23 @@ def site_packages(python: Path) -> Path:
     return python.parents[1] / "lib" / f"python{PYTHON_LINE}" / "site-packages"
 
 
-def put(python: Path, pins: dict[str, str]) -> None:
-    """Records of distributions as if they were installed."""
+def put(python: Path, pins: dict[str, str], *files: str) -> None:
+    """Records of distributions as if they were installed, each with these files."""
     for name, version in pins.items():
         folder = site_packages(python) / f"{name.replace('-', '_')}-{version}.dist-info"
         folder.mkdir()
         (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
         (folder / "INSTALLER").write_text("pip\n")
         names = ("METADATA", "INSTALLER", "RECORD")
-        (folder / "RECORD").write_text("".join(f"{folder.name}/{part},,\n" for part in names))
+        paths = [*files, *(f"{folder.name}/{part}" for part in names)]
+        (folder / "RECORD").write_text("".join(f"{path},,\n" for path in paths))
 
 
 def installed(python: Path) -> Mapping[str, str]:
     """Every distribution of an environment except pip, with its version."""
     found = {one.name: one.version for one in metadata.distributions(path=[str(site_packages(python))])}
     assert found.pop("pip"), "an environment has pip"
+    found.pop(_OWNER, None)
     return found
 
 

@@ -6,13 +6,16 @@ tests/faults kills pip itself, at any moment.
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from tests.functional.machine import environment as environ
 from tests.functional.machine import execute, install, site_packages
 from tests.functional.workspace import HERE, Tree, Workspace, tree
 
@@ -98,9 +101,69 @@ def test_a_package_put_aside_after_the_new_release_is_removed(environment: Envir
     steady = environment.content()
     for aside in ("demo/~ub_1", "~emo", "~emo-1.dist-info"):
         (environment.site / aside).mkdir()
-    (environment.site / "~emo-1.dist-info" / "RECORD").write_text("demo/__init__.py,,\ndemo-1.dist-info/RECORD,,\n")
+    rows = ("demo/__init__.py", "demo/sub_1/__init__.py", "demo-1.dist-info/RECORD")
+    (environment.site / "~emo-1.dist-info" / "RECORD").write_text("".join(f"{row},,\n" for row in rows))
     environment.install("2")
     assert environment.content() == steady, "files of the new release, which the old one had too, stay"
+
+
+def test_sweep_follows_no_link(environment: Environment) -> None:
+    """Neither to folders that are called as pip would call them, nor to files that a record has."""
+    site = environment.site
+    environment.move("demo-1.dist-info", "kept-1.dist-info")
+    record = (site / "kept-1.dist-info" / "RECORD").read_text() + "demo/mine.py,,\n"
+    shutil.rmtree(site / "kept-1.dist-info")
+    shutil.rmtree(site / "demo")
+    environment.choose("1")
+    for target in (environment.workspace.root / "outside", environment.python.parents[1] / "src" / "demo"):
+        theirs = ("mine.py", "~ub_1/work.txt", "sub_1/~/work.txt")
+        for name in theirs:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            (target / name).write_text("")
+        for name in ("demo", "~emo"):
+            (site / name).unlink(missing_ok=True)
+            (site / name).symlink_to(target)
+        shutil.rmtree(site / "demo-1.dist-info", ignore_errors=True)
+        (site / "~emo-1.dist-info").mkdir()
+        (site / "~emo-1.dist-info" / "RECORD").write_text(record)
+        install(environment.workspace, environment.python)
+        assert not (site / "~emo-1.dist-info").exists()
+        assert (site / "~emo").is_symlink()
+        assert [name for name in theirs if not (target / name).exists()] == []
+
+
+def test_sweep_leaves_what_pip_did_not_name(environment: Environment) -> None:
+    """A folder of the user's, and names that are nearly those which pip gives."""
+    site = environment.site
+    names = ("~work", "~mo", "~emo2", "demo/~work", "demo/~ub_2", "demo/sub_1/~", "~ork-1.dist-info")
+    for name in names:
+        (site / name).mkdir()
+        (site / name / "file.txt").write_text("")
+    install(environment.workspace, environment.python)
+    assert [name for name in names if not (site / name / "file.txt").exists()] == []
+
+
+def test_sweep_leaves_owned_files(workspace: Workspace, python: Path) -> None:
+    """A wheel can have folders that are called like those which pip puts aside."""
+    names = ("demo/~eep/data.txt", "demo/keep/data.txt", "demo/~\x1b]0;x\x07/x.txt", "~emo/data.txt")
+    workspace.index.add_wheel("demo", "1", files={"demo/__init__.py": "", **dict.fromkeys(names, "")})
+    workspace.locked_stack("demo", target=HERE)
+    for _ in range(2):
+        run = install(workspace, python)
+        assert (run.status, run.stderr) == (0, "")
+        assert "\x1b" not in run.stdout
+    assert [name for name in names if not (site_packages(python) / name).exists()] == []
+
+
+def test_sweep_shows_names_harmlessly(environment: Environment) -> None:
+    record = environment.site / "demo-1.dist-info" / "RECORD"
+    record.write_text(record.read_text() + "demo/x\x1b[31m\u202e/x.txt,,\n")
+    environment.move("demo-1.dist-info", "~emo-1.dist-info")
+    (environment.site / "demo" / "~\x1b[31m\u202e").mkdir()
+    environment.choose("1")
+    run = install(environment.workspace, environment.python)
+    assert "demo/~\\x1b[31m\\u202e, left behind" in run.stdout
+    assert not {"\x1b", "\u202e"} & set(run.stdout)
 
 
 def test_an_unfinished_release_is_removed_by_its_record(environment: Environment) -> None:
@@ -129,6 +192,43 @@ def test_modules_of_an_unfinished_release_without_a_record_are_told(environment:
     (environment.site / "alone_2.py").unlink()
     (environment.site / "demo" / "sub_2").rmdir()
     environment.install("1")
+
+
+def test_files_of_a_killed_pip_are_told(workspace: Workspace, python: Path) -> None:
+    """pip is killed before it writes a record, and the lock goes on to a release that lacks the files."""
+    site = site_packages(python)
+    old = ("old.pth", "usercustomize.py", "boot/old.pyc", "old.pyc", "old.abi3.so", "tool/_old.py")
+    workspace.index.add_wheel("tool", "1", files={"tool/__init__.py": ""})
+    workspace.index.add_wheel("boot", "1", files={"boot/__init__.py": "", **dict.fromkeys(old, "")})
+    workspace.index.add_wheel("boot", "2", files={"boot/__init__.py": ""})
+    workspace.locked_stack("boot==1", target=HERE)
+    killer = site / "killer.pth"
+    killer.write_text(
+        "import os, sys; sys.addaudithook(lambda event, values: "
+        "event == 'open' and '/boot-1.dist-info/METADATA' in str(values[0]) and os.killpg(0, 9))\n"
+    )
+    script = str(workspace.folder() / "install.sh")
+    run = workspace.begin([script, "--python", str(python)], env=environ(workspace), start_new_session=True)
+    run.communicate()
+    assert run.returncode == -signal.SIGKILL
+    killer.unlink()
+    assert [name for name in old if not (site / name).exists()] == []
+    pip = [str(python), "-m", "pip", "install", "-q", "--no-deps", "tool"]
+    assert execute(workspace, pip).status == 0
+
+    workspace.locked_stack("boot==2", target=HERE)
+    run = install(workspace, python)
+    for name in old:
+        assert name in run.stdout, name
+    assert run.status == 1
+    codes = re.findall(r"(?m)^(error|warning): .*  \[([a-z-]+)\]$", run.stdout)
+    assert codes == [
+        ("error", "file-stale"),
+        ("warning", "distribution-extra"),
+        ("warning", "file-added"),
+        ("warning", "startup-extra"),
+        ("warning", "module-extra"),
+    ]
 
 
 def test_what_another_distribution_owns_stays(environment: Environment) -> None:

@@ -70,7 +70,8 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
-    return Site(tmp_path)
+    (tmp_path / "site").mkdir()
+    return Site(tmp_path / "site")
 
 
 # --- RECORD
@@ -157,7 +158,11 @@ def test_editable_installations_and_git_commits(site: Site) -> None:
     info = site.add("one", {"one.pth": "/src/one\n"}, direct_url_json=EDITABLE)
     assert site.codes() == ["distribution-editable one"]
     site.pins["one"] = LockedDistribution("one", "1.0", 1, built=True, editable=True)
-    assert site.codes() == []
+    assert site.codes() == ["distribution-elsewhere one"]
+    for part, code in (("", []), ("/python", []), ("-2", ["distribution-elsewhere one"])):
+        url = Path(f"{sys.prefix}/src/one{part}").as_uri()
+        (info / "direct_url.json").write_text(EDITABLE.replace("file:///src/one", url))
+        assert site.codes() == code
     (info / "direct_url.json").write_text(GIT)
     site.pins["one"] = LockedDistribution("one", "1.0", 1, built=True, commit=COMMIT)
     assert site.codes() == []
@@ -350,9 +355,82 @@ def test_what_cannot_be_imported_is_no_stray(stray: Site) -> None:
 
 def test_modules_of_nobody_are_told_in_an_environment(stray: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
-    for name in ("alone.py", "package/inner/a.py", "sitecustomize.py", "_virtualenv.py", "data/a.txt", "not-one/a.py"):
+    for name in ("alone.py", "package/inner/a.py", "_virtualenv.py", "data/a.txt", "not-one/a.py"):
         dated(stray.root / name, -60)
+    assert stray.codes() == ["module-extra _virtualenv.py, alone.py, package"]
+    (stray.root.parent / "pyvenv.cfg").write_text("home = /usr/bin\nuv = 0.9.1\n")
     assert stray.codes() == ["module-extra alone.py, package"]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("one/old.pyc", "file-stale one one/old.pyc"),
+        ("one/old.abi3.so", "file-stale one one/old.abi3.so"),
+        ("old.pyc", "module-extra old.pyc"),
+        ("old.pth", "startup-extra old.pth"),
+        ("sitecustomize.py", "startup-extra sitecustomize.py"),
+        ("sitecustomize.pyc", "startup-extra sitecustomize.pyc"),
+        ("usercustomize/__init__.py", "startup-extra usercustomize"),
+        ("other/old.py", "file-added other other/old.py"),
+    ],
+)
+def test_strays_are_of_every_kind(stray: Site, monkeypatch: pytest.MonkeyPatch, name: str, code: str) -> None:
+    """Also in a package of a distribution that is not in the lock; files of a wheel are owned whatever they are."""
+    monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
+    owned = {"other/__init__.py": "", "other/own.pyc": "", "own.pth": "", "own.pyc": ""}
+    stray.add("other", owned, locked=False)
+    dated(stray.root / name, -60)
+    assert stray.codes() == ["distribution-extra other", code]
+    (stray.root / name).unlink()
+    assert stray.codes() == ["distribution-extra other"]
+
+
+def test_strays_behind_a_link_are_told(stray: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
+    (stray.root / "linked").symlink_to(stray.root / "one")
+    (stray.root / "sitecustomize").symlink_to(stray.root / "one")
+    assert stray.codes() == ["startup-extra sitecustomize", "module-extra linked"]
+
+
+def test_strays_beside_conda_are_judged(stray: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
+    meta = stray.root.parent / "conda-meta"
+    meta.mkdir()
+    owned = [f"{stray.root.name}/{name}" for name in ("of_conda.py", "own/__init__.py", "own.pth")]
+    (meta / "own-1.0-0.json").write_text(json.dumps({"files": owned}))
+    for name in ("of_conda.py", "own/__init__.py", "own.pth", "old.py", "old.pth"):
+        dated(stray.root / name, -60)
+    assert stray.codes() == ["startup-extra old.pth", "module-extra old.py"]
+    (meta / "broken-1.0-0.json").write_text("{")
+    monkeypatch.setattr(sys, "path", [str(stray.root)])
+    group = stray.groups()["strays"]
+    assert [finding.code for finding in group.findings] == ["startup-extra"]
+    assert (group.note, group.counted, group.values["list"]) == ("strays-but", True, "broken-1.0-0.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "codes", "unjudged"),
+    [
+        ("installed-files.txt", "../bare/a.py\n../bare.py\n", ["module-extra: old.py"], ""),
+        ("top_level.txt", "bare\n", ["module-extra: old.py"], "bare"),
+        ("PKG-INFO", "", [], "bare"),
+    ],
+)
+def test_strays_beside_a_legacy_distribution(
+    stray: Site, monkeypatch: pytest.MonkeyPatch, name: str, text: str, codes: list[str], unjudged: str
+) -> None:
+    """As pip before 25 and `setup.py install` made them."""
+    monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
+    info = stray.root / "bare-1.0-py3.11.egg-info"
+    info.mkdir()
+    (info / name).write_text(text)
+    (info / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: bare\nVersion: 1.0\n")
+    for path in ("bare.py", "bare/a.py", "old.py"):
+        dated(stray.root / path, -60)
+    group = stray.groups()["strays"]
+    assert [f"{finding.code}: {finding.values['list']}" for finding in group.findings] == codes
+    assert (group.note, group.values.get("list", "")) == ("strays-but" if unjudged else "", unjudged)
 
 
 def test_beside_a_distribution_without_a_record_only_packages_of_the_lock_are_judged(
@@ -362,12 +440,13 @@ def test_beside_a_distribution_without_a_record_only_packages_of_the_lock_are_ju
     (stray.add("bare", {"bare/a.py": ""}, locked=False) / "RECORD").unlink()
     for name in ("bare.py", "shared/bare/a.py", "one/old.py"):
         dated(stray.root / name, -60)
-    assert [code for code in stray.codes() if "stray" in code or "stale" in code or "module" in code] == [
-        "file-stale one one/old.py"
-    ]
+    group = stray.groups()["strays"]
+    assert [finding.values["list"] for finding in group.findings] == ["one/old.py"]
+    assert group.values["list"] == "bare"
 
 
 def test_packages_that_the_stack_rewrites_are_not_judged(stray: Site) -> None:
     stray.rewritten = frozenset({"one"})
     dated(stray.root / "one" / "patched.py", -60)
     assert stray.codes() == []
+    assert stray.groups()["strays"].values["list"] == "one"

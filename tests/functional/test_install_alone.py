@@ -1,0 +1,155 @@
+"""install.sh takes no code, settings or passwords from the shell, the home or the folder that it is started in."""
+
+from __future__ import annotations
+
+import json
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tests.functional.machine import execute, install, installed, site_packages
+from tests.functional.sources import built_here
+from tests.functional.workspace import HERE, PYTHON_LINE, Workspace
+from tests.loopback import LoopbackIndex
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
+
+# A backend that is setuptools' own, and notes the variables that it was started with.
+_BACKEND = """
+import json, os, sys
+
+import setuptools.build_meta as own
+
+def build_wheel(*arguments):
+    with open(os.path.join(os.environ["NOTES"], f"{os.getpid()}.json"), "w") as file:
+        json.dump(dict(os.environ), file)
+    return own.build_wheel(*arguments)
+
+prepare_metadata_for_build_wheel = own.prepare_metadata_for_build_wheel
+"""
+_SETUP = "import setuptools\nsetuptools.setup()\n"
+_PYPROJECT = """
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+[project]
+name = "{0}"
+version = "1.0"
+[tool.setuptools]
+py-modules = ["{0}_own"]
+"""
+# Each is a command that install.sh uses before it does anything else.
+_FUNCTIONS = ("unset", "exec", "env", "set", "export", "read", "printf", "[", "builtin", "command", "readlink", "say")
+
+
+@pytest.fixture
+def builds(workspace: Workspace, python: Path) -> Workspace:
+    """A lock of an archive that is built apart and one that is built in the environment, which has setuptools."""
+    for name in ("apart", "here"):
+        members = {"pyproject.toml": _PYPROJECT.format(name), "setup.py": _SETUP, "backend.py": _BACKEND}
+        members |= {f"{name}_own.py": "", "requirements/run.txt": "# nothing\n"}
+        workspace.index.add_archive(name, "1.0", members=members)
+    workspace.facts("apart", built_here(isolation=True))
+    workspace.facts("here", built_here())
+    workspace.locked_before("apart", "here", target=HERE)
+    own = Path(sysconfig.get_path("purelib"))
+    for path in (own / "setuptools", own / "_distutils_hack", *own.glob("setuptools-*.dist-info")):
+        (site_packages(python) / path.name).symlink_to(path)
+    (workspace.root / "notes").mkdir()
+    (workspace.root / "home").mkdir(exist_ok=True)
+    return workspace
+
+
+def require_built(workspace: Workspace, python: Path, **variables: str) -> list[dict[str, str]]:
+    """Install, and return the variables of both builds."""
+    notes = workspace.root / "notes"
+    run = install(workspace, python, NOTES=str(notes), **variables)
+    assert run.status == 0, run.stderr
+    assert installed(python).keys() >= {"apart", "here"}
+    found = [json.loads(path.read_text()) for path in notes.iterdir()]
+    assert len(found) == 2
+    return found
+
+
+@pytest.mark.parametrize("way", ["home", "variable"])
+def test_builds_follow_no_settings_of_distutils(builds: Workspace, python: Path, way: str) -> None:
+    """Such settings can name a folder whose files all go into the wheel."""
+    base = builds.root / "base"
+    (base / "lib").mkdir(parents=True)
+    (base / "lib" / "planted.py").write_text("")
+    settings = builds.root / "home" / (".pydistutils.cfg" if way == "home" else "extra.cfg")
+    settings.write_text(f"[build]\nbuild_base = {base}\nbuild_lib = {base / 'lib'}\n")
+    (builds.root / "home" / "other").write_text("")
+    variables = {"DIST_EXTRA_CONFIG": str(settings)} if way == "variable" else {}
+    require_built(builds, python, **variables)
+    assert sorted(path.name for path in site_packages(python).glob("planted*")) == []
+    assert (builds.root / "home" / "other").exists()
+
+
+def test_builds_load_nothing_of_the_users(builds: Workspace, python: Path) -> None:
+    config = python.parents[1] / "pyvenv.cfg"
+    config.write_text(config.read_text().replace("packages = false", "packages = true"))
+    marker = builds.root / "ran"
+    theirs = builds.root / "home" / ".local" / "lib" / f"python{PYTHON_LINE}" / "site-packages"
+    theirs.mkdir(parents=True)
+    code = f"import sys\nif 'json' not in sys.argv[0]: open({str(marker)!r}, 'a').write(repr(sys.orig_argv) + '\\n')\n"
+    (theirs / "usercustomize.py").write_text(code)
+    for variables in require_built(builds, python, PYTHONUSERBASE=str(builds.root / "home" / ".local")):
+        assert {name for name in variables if name.startswith("PYTHON")} == {"PYTHONNOUSERSITE"}
+    started = marker.read_text() if marker.exists() else ""
+    assert "_in_process" not in started
+    assert "pip" not in started
+
+
+def test_builds_without_an_index_know_no_address(builds: Workspace, python: Path) -> None:
+    secret = builds.index.url.replace("://", "://reader:hunter2@")
+    found = require_built(builds, python, PIP_INDEX_URL=secret)
+    apart = [variables for variables in found if variables.get("PIP_NO_INDEX") == "1"]
+    assert len(apart) == 1, "the other is downloaded and built by one pip"
+    assert "hunter2" not in json.dumps(apart)
+
+
+@pytest.mark.parametrize("where", ["lock", "bundle"])
+def test_install_calls_no_function_of_the_shell(workspace: Workspace, python: Path, where: str) -> None:
+    workspace.serve("base 1.0")
+    workspace.locked_before("base", target=HERE)
+    script = workspace.folder() / "install.sh"
+    if where == "bundle":
+        assert workspace.run("bundle", "demo", "files").status == 0
+        script = workspace.root / "files" / "install.sh"
+    marker = workspace.root / "ran"
+    functions = {f"BASH_FUNC_{name}%%": f"() {{ echo {name} >>{marker}; }}" for name in _FUNCTIONS}
+    with LoopbackIndex() as rogue:
+        extra = rogue.url_of("extra")
+        command = [str(script), "--python", str(python)]
+        run = execute(workspace, command, PIP_EXTRA_INDEX_URL=extra, **functions)
+        assert [request.path for request in rogue.requests] == []
+    assert (run.status, run.stderr) == (0, ""), run
+    assert installed(python) == {"base": "1.0"}
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("command", [["bash"], ["bash", "--posix"], ["sh"]])
+def test_install_loads_no_module_of_the_folder(workspace: Workspace, python: Path, command: list[str]) -> None:
+    workspace.serve("base 1.0")
+    workspace.locked_before("base", target=HERE)
+    marker = workspace.root / "ran"
+    theirs = workspace.root / "theirs"
+    theirs.mkdir()
+    (theirs / "sitecustomize.py").write_text(f"open({str(marker)!r}, 'w')\n")
+    script = [str(workspace.folder() / "install.sh"), "--python", str(python), "--dry-run"]
+    run = execute(workspace, [*command, *script], PYTHONPATH=str(theirs), POSIXLY_CORRECT="1")
+    assert (run.status, run.stderr) == (0, ""), run
+    assert not marker.exists()
+
+
+def test_install_shows_no_control_characters(workspace: Workspace, python: Path) -> None:
+    workspace.serve("base 1.0")
+    workspace.locked_before("base", target=HERE)
+    run = install(workspace, python, "--wheelhouse", "no\x1b[31m\x07such")
+    assert run.status == 1
+    assert "\\E[31m\\asuch" in run.stderr
+    assert "\x1b" not in run.stderr
