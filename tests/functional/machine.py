@@ -16,6 +16,7 @@ _PIP = [str(path) for path in (_OURS / "pip", *_OURS.glob("pip-*.dist-info"))]
 
 # A tool that any environment may have, to which the file below belongs.
 _OWNER = "wheel"
+_OWNER_VERSION = "0"
 # Environments made by an environment get pip through links, too.
 _SITECUSTOMIZE = f"""
 import sys
@@ -47,7 +48,7 @@ def make_environment(folder: Path, *, ensurepip: bool = False) -> Path:
     (theirs / "stays.txt").touch()
     if not ensurepip:
         (theirs / "sitecustomize.py").write_text(_SITECUSTOMIZE)
-        put(python, {_OWNER: "0"}, "sitecustomize.py")
+        put(python, {_OWNER: _OWNER_VERSION}, "sitecustomize.py")
     return python
 
 
@@ -110,7 +111,8 @@ def installed(python: Path) -> Mapping[str, str]:
     """Every distribution of an environment except pip, with its version."""
     found = {one.name: one.version for one in metadata.distributions(path=[str(site_packages(python))])}
     assert found.pop("pip"), "an environment has pip"
-    found.pop(_OWNER, None)
+    if found.get(_OWNER) == _OWNER_VERSION:
+        found.pop(_OWNER)
     return found
 
 
