@@ -39,14 +39,19 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     values: Mapping[str, Value]
     # The entries of other files at the same place, by the names that the table has for the files.
     others: Mapping[str, tuple[Entry, ...]] = {}
-    # Where it is, as sources of facts have it.
-    source: str
+    # Where it is, as sources of facts have it: the row first, then the other files that are cited.
+    source: tuple[str, ...]
     # The day for `checked`: that of the branch's commit, or the one stated for an archive.
     day: date
     # The day of the commit that has the row; None for an archive.
     committed: date | None = None
     # The commit; "" for an archive.
     commit: str = ""
+
+    @property
+    def where(self) -> str:
+        """The place of the row."""
+        return self.source[0]
 
 
 class _Location(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,7 +224,7 @@ def _read_rows(
         yield Row(
             values=values,
             others=others,
-            source="; ".join([file.at(entry.first, entry.last), *sources]),
+            source=(file.at(entry.first, entry.last), *sources),
             day=location.day,
             committed=location.committed,
             commit=location.commit,

@@ -88,9 +88,9 @@ def _image_order(row: MadeRow) -> tuple[Any, ...]:
 def _add(made: dict[tuple[bool, str], tuple[MadeRow, str]], row: MadeRow, of: Row) -> None:
     key = bool(row.kind), row.name
     if key not in made:
-        made[key] = row, of.source
+        made[key] = row, of.where
     elif row.kind:  # several tables may know the same image
-        raise InputError(f"two rows make the fact `{row.name}`", where=of.source, why=f"the other is {made[key][1]}")
+        raise InputError(f"two rows make the fact `{row.name}`", where=of.where, why=f"the other is {made[key][1]}")
 
 
 def _fact(template: Mapping[str, Any], values: _Values, row: Row) -> MadeRow:
@@ -99,13 +99,13 @@ def _fact(template: Mapping[str, Any], values: _Values, row: Row) -> MadeRow:
         kind=template["kind"],
         project=str(values.fill(template.get("project", ""), row)),
         name=str(keys.get("id", "")),
-        keys={**keys, "source": row.source, "checked": row.day},
+        keys={**keys, "source": list(row.source), "checked": row.day},
     )
 
 
 def _image(template: Mapping[str, Any], values: _Values, row: Row) -> MadeRow:
     keys = _filled(template, values, row)
-    return MadeRow(name=str(keys.get("name", "")), keys={**keys, "source": row.source})
+    return MadeRow(name=str(keys.get("name", "")), keys={**keys, "source": list(row.source)})
 
 
 def _filled(template: Mapping[str, Any], values: _Values, row: Row) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class _Values:
             return self._fill(value)
         except _MissingError as error:
             what = f"a template of the table `{self._table.name}` needs a value that a row does not have"
-            raise InputError(what, where=row.source, why=f"the column is `{error.args[0]}`") from None
+            raise InputError(what, where=row.where, why=f"the column is `{error.args[0]}`") from None
 
     def _fill(self, value: Any) -> Any:
         if isinstance(value, str):
