@@ -84,6 +84,7 @@ strength = "documented"
 [[table.fact]]
 kind = "sources"
 project = "app"
+cited = ["owner/notes#7"]
 id = "app-{release}-a3"
 git = "https://host.test/app.git"
 commit = "{commit}"
@@ -278,8 +279,9 @@ version = "2.0rc1"
 reason = "The image of 2.0rc1 builds it."
 strength = "documented"
 source = [
-    "owner/app Dockerfile.a3 @{commit} #L1-L2",
-    "owner/app requirements.txt @{commit} #L1-L2",
+    "owner/app Dockerfile.a3 @{commit} (v2.0rc1) #L1-L2",
+    "owner/app requirements.txt @{commit} (v2.0rc1) #L1-L2",
+    "owner/notes#7",
 ]
 checked = 2026-01-01
 """
@@ -294,8 +296,8 @@ glibc = "2.35"
 python = "3.12"
 soc = "A3"
 source = [
-    "owner/app Dockerfile.a3 @{commit} #L1-L2",
-    "owner/app requirements.txt @{commit} #L1-L2",
+    "owner/app Dockerfile.a3 @{commit} (v2.0rc1) #L1-L2",
+    "owner/app requirements.txt @{commit} (v2.0rc1) #L1-L2",
 ]
 """
     )

@@ -62,6 +62,11 @@ class _Location(msgspec.Struct, frozen=True, kw_only=True):
     committed: date | None = None
     commit: str = ""
 
+    @property
+    def tag(self) -> str:
+        """The tag; empty for a branch or an archive."""
+        return self.values.get("tag", "")
+
 
 class Collector:
     """Reads tables. `at` has commits to take in the place of branches' newest ones, by repositories' names."""
@@ -115,11 +120,13 @@ class Collector:
             ]
             content = references.read(places)
 
-            def file_at(commit: str, path: str) -> TextFile | None:
+            def file_at(location: _Location, path: str) -> TextFile | None:
+                commit = location.commit
                 raw = content.get(Place(commit, path))
                 if raw is None:
                     return None
-                where = f"{_shown(repository.git)} {path} @{commit}"
+                tag = f" ({location.tag})" if location.tag else ""
+                where = f"{_shown(repository.git)} {path} @{commit}{tag}"
                 submodules = references.submodules(commit)
                 return TextFile(where=where, path=path, text=_decoded(raw, where), submodules=submodules)
 
@@ -135,14 +142,14 @@ class Collector:
                 yield table, rows
 
     def _rows_at(
-        self, table: Table, location: _Location, path: str, file_at: Callable[[str, str], TextFile | None]
+        self, table: Table, location: _Location, path: str, file_at: Callable[[_Location, str], TextFile | None]
     ) -> list[Row]:
-        file = file_at(location.commit, path)
+        file = file_at(location, path)
         if file is None:
             if table.tags:
                 return []  # not every release has it
             raise RepositoryUnreadable(f"it has no file `{path}` at {location.commit[:12]}")
-        return list(_read_rows(table, location, file, lambda other: file_at(location.commit, other)))
+        return list(_read_rows(table, location, file, lambda other: file_at(location, other)))
 
     # --- archives
 

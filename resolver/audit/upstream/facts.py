@@ -8,6 +8,7 @@ A template is a table of the keys that a fact has, and:
     if-lacks    columns with which none is made
     if-differs  two columns; none is made unless both have values, and these differ
     if-same     two columns; none is made if both have values, and these differ
+    cited       references beside the row, for what the template says that no column has
 
 In its texts `{column}` stands for a value, `{name.column}` for that of another file or of a joined table; `{day}` is
 the day of the commit and `{commit}` its hash. A text in a list or a table that names a column without a value is left
@@ -40,7 +41,7 @@ from resolver.model.system import SystemVersion
 _NAME: Final = re.compile(r"\{([a-z0-9_.-]+)\}")
 _CONDITIONS: Final = ("if-has", "if-lacks", "if-differs", "if-same")
 _DATES: Final = ("committed", "checked")
-_NOT_WRITTEN: Final = ("kind", "project", *_CONDITIONS)
+_NOT_WRITTEN: Final = ("kind", "project", "cited", *_CONDITIONS)
 
 
 class MadeRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +100,7 @@ def _fact(template: Mapping[str, Any], values: _Values, row: Row) -> MadeRow:
         kind=template["kind"],
         project=str(values.fill(template.get("project", ""), row)),
         name=str(keys.get("id", "")),
-        keys={**keys, "source": list(row.source), "checked": row.day},
+        keys={**keys, "source": [*row.source, *template.get("cited", ())], "checked": row.day},
     )
 
 
