@@ -19,7 +19,7 @@ _ALIASES: Final = {
     "torch": ("pytorch",),
     "torch-npu": ("torchnpu",),
     "megatron-core": ("megatron-lm", "megatron", "mcore"),
-    "hdk": ("driver", "firmware", "驱动", "固件"),
+    "hdk": ("driver", "firmware", "software version", "驱动", "固件"),
     "python": ("py",),
     "glibc": ("manylinux", "libc"),
 }

@@ -84,7 +84,7 @@ strength = "documented"
 [[table.fact]]
 kind = "sources"
 project = "app"
-cited = ["owner/notes#7"]
+cited = ["owner/notes tag {tag}", "{absent}"]
 id = "app-{release}-a3"
 git = "https://host.test/app.git"
 commit = "{commit}"
@@ -281,7 +281,7 @@ strength = "documented"
 source = [
     "owner/app Dockerfile.a3 @{commit} (v2.0rc1) #L1-L2",
     "owner/app requirements.txt @{commit} (v2.0rc1) #L1-L2",
-    "owner/notes#7",
+    "owner/notes tag v2.0rc1",
 ]
 checked = 2026-01-01
 """

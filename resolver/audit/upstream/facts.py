@@ -100,7 +100,7 @@ def _fact(template: Mapping[str, Any], values: _Values, row: Row) -> MadeRow:
         kind=template["kind"],
         project=str(values.fill(template.get("project", ""), row)),
         name=str(keys.get("id", "")),
-        keys={**keys, "source": [*row.source, *template.get("cited", ())], "checked": row.day},
+        keys={**keys, "source": [*row.source, *values.fill(template.get("cited", []), row)], "checked": row.day},
     )
 
 
