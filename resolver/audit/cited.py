@@ -24,7 +24,6 @@ from resolver.model.source import (
     Listing,
     Page,
     Passage,
-    Prose,
     Reference,
     Repository,
     RepositoryCommit,
@@ -43,7 +42,6 @@ class Unread(Enum):
     ISSUE = "issue"
     TRIAL = "trial"
     DOCUMENT = "document"
-    PROSE = "prose"
     # A repository that git cannot fetch now.
     REPOSITORY = "repository"
     # A file or a listing that no index gives now.
@@ -128,8 +126,6 @@ class Library:
                 return NotOpened(Unread.TRIAL)
             case Document():
                 return NotOpened(Unread.DOCUMENT)
-            case Prose():
-                return NotOpened(Unread.PROSE)
 
     # --- repositories
 

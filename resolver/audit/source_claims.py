@@ -18,10 +18,14 @@ from resolver.model.requirement import Comparison, ComponentRequirement, Require
 _ALIASES: Final = {
     "torch": ("pytorch",),
     "torch-npu": ("torchnpu",),
-    "hdk": ("driver", "firmware", "驱动", "固件"),
+    "megatron-core": ("megatron-lm", "megatron", "mcore"),
+    "hdk": ("driver", "firmware", "software version", "驱动", "固件"),
     "python": ("py",),
     "glibc": ("manylinux", "libc"),
 }
+# What keeps a build from asking the machine, and is of no file: the version that it would take from git, and the
+# plugins that `import torch` would load.
+_OF_NO_FILE: Final = ("SETUPTOOLS_SCM_PRETEND_VERSION", "TORCH_DEVICE_BACKEND_AUTOLOAD")
 # The tools that build a wheel when an archive names none (PEP 517).
 _DEFAULT_TOOLS: Final = ("setuptools", "wheel")
 
@@ -103,7 +107,7 @@ def _claims(fact: Fact) -> Iterator[Claim]:
             yield from _of_tools(fact.build_requires or ())
         case model.Builds():
             yield from _of_needs(fact.when)
-            yield from _mentions(name for name, _ in fact.env)
+            yield from _mentions(name for name, _ in fact.env if name not in _OF_NO_FILE)
             yield from _mentions(fact.build_drop)
             yield from _of_tools(fact.build_add)
         case model.Collides() | model.Absent():
@@ -127,6 +131,7 @@ def _claims(fact: Fact) -> Iterator[Claim]:
             yield from _of_needs(fact.others)
         case model.Sources():
             yield from _of_needs(map(texts.requirement, fact.recipe.requires))
+            yield from _mentions(submodule.path for submodule in fact.recipe.submodules)
         case model.Excludes() | model.Names() | model.External():
             return
 

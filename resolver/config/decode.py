@@ -22,7 +22,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from resolver.config.lines import Path, TomlText, last_key
-from resolver.config.source_text import read_source_or_prose
+from resolver.config.source_text import read_reference
 from resolver.errors import InputError
 from resolver.model import patterns
 from resolver.model import text as texts
@@ -237,16 +237,18 @@ def _choice(options: Sequence[Any], value: Any, text: TomlText, path: Path) -> A
 
 
 def _source(value: Any, text: TomlText, path: Path) -> Source:
-    """Return the references of a source, which is a text or a list of them. Raise InputError."""
+    """Return the references of a source: one text, or a list. Raise InputError at the text that is none."""
     if not isinstance(value, list):
-        return text.parse(read_source_or_prose, _checked(str, value, text, path), *path)
+        return Source((text.parse(read_reference, _checked(str, value, text, path), *path),))
     if not value:
         raise _unusable(text, path, "it is empty")
-    parts = [
-        text.parse(read_source_or_prose, _checked(str, item, text, (*path, at)), *path, at)
-        for at, item in enumerate(value)
-    ]
-    return Source(tuple(reference for part in parts for reference in part.references))
+    places = ((*path, at) for at in range(len(value)))
+    return Source(
+        tuple(
+            text.parse(read_reference, _checked(str, item, text, place), *place)
+            for place, item in zip(places, value, strict=True)
+        )
+    )
 
 
 def _variables(table: dict[str, Any], text: TomlText, path: Path) -> tuple[tuple[str, str], ...]:

@@ -1,4 +1,4 @@
-"""The source of a fact from its text: references, several of them joined by `; `.
+"""The references of a source, each from its text.
 
 ```
 OWNER/REPO PATH @COMMIT (TAG) #L12-L20 `QUOTE`   a file of a repository; the parts after the commit are optional
@@ -18,7 +18,7 @@ A repository of another forge than GitHub has its host before it. A quote may be
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date
 from typing import Final
 
@@ -32,7 +32,6 @@ from resolver.model.source import (
     Listing,
     Page,
     Passage,
-    Prose,
     Quote,
     Reference,
     Repository,
@@ -68,42 +67,26 @@ _PAGE: Final = re.compile(rf"(?P<address>{_HOST}/[A-Za-z0-9._~/%+=&?:@!$,#-]*) {
 _LINES: Final = re.compile(r"#L([1-9][0-9]{0,6})(?:-L([1-9][0-9]{0,6}))?")
 _QUOTE: Final = re.compile(r" (without )?`([^`]+)`")
 _HEX: Final = re.compile(r"[0-9a-f]+")
-# References are joined by `; `, which may also be within a quote.
-_PART: Final = re.compile(r"(?:`[^`]*`|;(?! )|[^;])+")
 
 _FORMS: Final = (
     "write for instance `OWNER/REPO PATH @COMMIT #L12` with all 40 digits, `NAME-1.0.tar.gz MEMBER #L12`, "
     "`OWNER/REPO tag v1.2`, `OWNER/REPO#123`, `HOST/PATH (2026-11-28)`, `index pypi NAME (2026-11-28)`, "
-    "`tried on linux-aarch64 (2026-11-28): WHAT` or `'\"TITLE\" (2026-11-28)'`; several joined by `; ` or in a list"
+    "`tried on linux-aarch64 (2026-11-28): WHAT` or `'\"TITLE\" (2026-11-28)'`; several are a list of such texts"
 )
 
 
 def read_source(*texts: str) -> Source:
-    """Return the references in these texts. Raise InputError with a hint for one in no known form."""
-    return Source(tuple(reference for text in texts for reference in _references(text)))
+    """Return the source that has these references. Raise InputError with a hint for one in no known form."""
+    return Source(tuple(map(read_reference, texts)))
 
 
-def read_source_or_prose(*texts: str) -> Source:
-    """Return the references in these texts, as prose where one is in no known form. Raise InputError if it is empty."""
-    found: list[Reference] = []
-    for text in texts:
-        try:
-            found += list(_references(text))
-        except InputError:
-            if not text.strip():
-                raise
-            found.append(Prose(text=text))
-    return Source(tuple(found))
-
-
-def _references(text: str) -> Iterator[Reference]:
+def read_reference(text: str) -> Reference:
+    """Return a reference. Raise InputError with a hint for a text in no known form, such as prose or several joined."""
     if len(text) > _LONGEST:
         raise InputError("a source is too long to be read", why=f"it has {len(text)} characters", hint=_FORMS)
-    parts = [part.strip() for part in _PART.findall(text)]
-    if not parts or not all(parts):
+    if not text.strip():
         raise InputError("a source is empty", hint=_FORMS)
-    for part in parts:
-        yield _reference(part)
+    return _reference(text.strip())
 
 
 def _reference(text: str) -> Reference:
@@ -122,6 +105,8 @@ def _unreadable(text: str, why: str) -> InputError:
 
 def _likely_mistake(text: str) -> str:
     """Return what is probably wrong with a text that has no known form; empty if that is unknown."""
+    if "; " in _QUOTE.sub("", text):
+        return "several references are a list, with a text for each"
     if " branch " in text or re.search(r"@[A-Za-z]*[g-zG-Z/]", text):
         return "a branch moves: name the commit that was read"
     if re.search(r"https?://", text):

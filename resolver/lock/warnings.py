@@ -351,7 +351,7 @@ def on_trust(pin: Pin, resolution: Resolution, catalog: Catalog) -> Iterator[Mes
                 package=f"{pin.name} {pin.version}",
                 index=row.index,
                 where=row.where,
-                source=row.source,
+                source=str(row.source),
                 checked=row.checked.isoformat(),
             )
 

@@ -19,6 +19,7 @@ from resolver.model.fact import Fact, Need, Practice
 from resolver.model.release import CoreMetadata, Source
 from resolver.model.repository import specifier
 from resolver.model.requirement import Requirement, Value
+from resolver.model.source import Source as References
 from resolver.model.target import Platform, Target
 from resolver.model.text import NOT_EMPTY, AsOfText, Cutoff, RequirementLine, Sentence, Text, Variables, Where, matching
 
@@ -111,7 +112,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     requires: tuple[RequirementLine, ...]
     requires_python: Annotated[str, specifier] = ""
     # where the hash and the requirements are from
-    source: Sentence
+    source: References
     checked: date
     where: Where
 

@@ -255,26 +255,8 @@ class Document(_Row, frozen=True):
         return f'"{self.title}" ({self.day.isoformat()})'
 
 
-class Prose(_Row, frozen=True):
-    """A source that is written in no form that a program reads."""
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
 Reference = (
-    RepositoryFile
-    | RepositoryCommit
-    | RepositoryTag
-    | Issue
-    | ArchiveMember
-    | Listing
-    | Page
-    | Trial
-    | Document
-    | Prose
+    RepositoryFile | RepositoryCommit | RepositoryTag | Issue | ArchiveMember | Listing | Page | Trial | Document
 )
 
 
@@ -306,5 +288,5 @@ def link_of(reference: Reference) -> str:
     match reference:
         case RepositoryFile() | RepositoryCommit() | RepositoryTag() | Issue() | Page():
             return reference.link
-        case ArchiveMember() | Listing() | Trial() | Document() | Prose():
+        case ArchiveMember() | Listing() | Trial() | Document():
             return ""

@@ -295,7 +295,7 @@ def tell(workspace: Workspace, cpu: str, sha256: str, *, platform: str = "linux-
         file = "torch-2.8.0+cpu-py3-none-any.whl"
         sha256 = "{sha256}"
         requires = ["sympy>=1.13.3"]
-        source = "a public file"
+        source = "vendor/public#1"
         checked = 2026-11-22
         """,
     )
@@ -311,7 +311,7 @@ def test_what_is_recorded_stands_in_for_an_index_that_does_not_answer(workspace:
     assert (torch["index"], torch["file"]) == ("cpu", [file])
     (warning,) = workspace.warnings()
     assert warning.startswith("torch 2.8.0+cpu was taken on trust: index `cpu` could not be reached")
-    assert "Source: a public file (checked 2026-11-22)" in warning
+    assert "Source: vendor/public#1 (checked 2026-11-22)" in warning
     assert f"torch==2.8.0+cpu \\\n    --hash=sha256:{'a' * 64}\n" in workspace.read("requirements.txt")
     before = tree(workspace.locks)
     assert workspace.run("snapshot", "demo").status == 0
@@ -347,7 +347,7 @@ def test_an_explanation_sees_what_is_recorded(workspace: Workspace) -> None:
     workspace.serve("torch-npu 2.7.1", "numpy 2.1.0 1.26.4")
     bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE)
     row = f'[[recorded]]\nindex = "vendor"\nfile = "torch_npu-2.8.0-py3-none-any.whl"\nsha256 = "{"a" * 64}"\n'
-    row += 'requires = ["numpy<2"]\nsource = "a public file"\nchecked = 2026-11-22\n'
+    row += 'requires = ["numpy<2"]\nsource = "vendor/public#1"\nchecked = 2026-11-22\n'
     workspace.stack("torch-npu==2.8.0", "numpy>=2", more=row)
     run = workspace.run("explain", "demo", "--json")
     assert run.status == 1
@@ -363,7 +363,7 @@ def recorded_row(version: str, sha256: str, requires: str) -> str:
     hashed = f'sha256 = "{sha256}"\n' if sha256 else ""
     return (
         f'[[recorded]]\nfile = "torch_npu-{version}-py3-none-any.whl"\n{hashed}requires = [{requires}]\n'
-        'source = "a public file"\nchecked = 2026-11-22\n'
+        'source = "vendor/public#1"\nchecked = 2026-11-22\n'
     )
 
 
@@ -398,7 +398,7 @@ def test_a_row_without_a_hash_makes_no_lock_but_an_expectation(workspace: Worksp
     assert run.json["status"] == "undecided"
     assert run.json["expected"] == {
         "pins": {"numpy": "1.26.4", "torch-npu": "2.8.0"},
-        "unhashed": [{"file": "torch_npu-2.8.0-py3-none-any.whl", "index": "vendor", "source": "a public file"}],
+        "unhashed": [{"file": "torch_npu-2.8.0-py3-none-any.whl", "index": "vendor", "source": "vendor/public#1"}],
     }
     assert "It is expected to lock where index `vendor` can be reached." in workspace.lock().stderr
     assert list(workspace.locks.rglob("lock.toml")) == []

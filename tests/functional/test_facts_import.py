@@ -84,6 +84,7 @@ strength = "documented"
 [[table.fact]]
 kind = "sources"
 project = "app"
+cited = ["owner/notes tag {tag}", "{absent}"]
 id = "app-{release}-a3"
 git = "https://host.test/app.git"
 commit = "{commit}"
@@ -116,7 +117,7 @@ needs = ["cann in 9.0.0", "python >= 3.10, < 3.12"]
 reason = "The table has 1.0 with CANN 9.0.0."
 reason-zh = "表中 1.0 对应 CANN 9.0.0。"
 strength = "vendor"
-source = "{repository} docs/table.md @{commit} #L3"
+source = ["{repository} docs/table.md @{commit} #L3"]
 checked = 2026-01-01
 """
 
@@ -238,7 +239,7 @@ def test_import_through_a_mirror(workspace: Workspace, upstream: Repository, tmp
     settings.write_text(f'[url "{upstream.url}"]\n\tinsteadOf = https://git.nowhere.test/owner/app.git\n')
     run = workspace.run("facts", "import", GIT_CONFIG_GLOBAL=str(settings))
     assert run.status == 0, run.stderr
-    assert 'source = "git.nowhere.test/owner/app docs/table.md @' in generated(workspace)
+    assert 'source = ["git.nowhere.test/owner/app docs/table.md @' in generated(workspace)
     unreachable = workspace.run("facts", "import", GIT_CONFIG_GLOBAL="/dev/null", GIT_ALLOW_PROTOCOL="file")
     assert unreachable.status == 3
     assert "hint: a mirror will do" in unreachable.stderr
@@ -277,7 +278,11 @@ submodules = [
 version = "2.0rc1"
 reason = "The image of 2.0rc1 builds it."
 strength = "documented"
-source = "owner/app Dockerfile.a3 @{commit} #L1-L2; owner/app requirements.txt @{commit} #L1-L2"
+source = [
+    "owner/app Dockerfile.a3 @{commit} (v2.0rc1) #L1-L2",
+    "owner/app requirements.txt @{commit} (v2.0rc1) #L1-L2",
+    "owner/notes tag v2.0rc1",
+]
 checked = 2026-01-01
 """
     )
@@ -290,7 +295,10 @@ cann = "9.0.1"
 glibc = "2.35"
 python = "3.12"
 soc = "A3"
-source = "owner/app Dockerfile.a3 @{commit} #L1-L2; owner/app requirements.txt @{commit} #L1-L2"
+source = [
+    "owner/app Dockerfile.a3 @{commit} (v2.0rc1) #L1-L2",
+    "owner/app requirements.txt @{commit} (v2.0rc1) #L1-L2",
+]
 """
     )
 
@@ -303,9 +311,9 @@ def test_import_of_archives(workspace: Workspace, upstream: Repository, index: L
     both = UPSTREAM.format(url=upstream.url).replace('repository = "app"\n', 'repository = "app"\narchives = "app"\n')
     tables(workspace, archive.format(page.sha256) + both)
     assert imported(workspace)[-1] == "2 generated facts and 0 images; changes: 2"
-    assert f'source = "{page.filename} sha256:{page.sha256} docs/table.md #L3"\nchecked = 2026-02-02' in generated(
-        workspace
-    )
+    reference = f"{page.filename} sha256:{page.sha256} docs/table.md #L3"
+    text = generated(workspace)
+    assert f'source = [\n    "{reference}",\n]\nchecked = 2026-02-02' in text
     tables(workspace, archive.format("0" * 64) + both)
     workspace.refused(f"no index has {page.filename} with the stated sha256", "facts", "import")
 

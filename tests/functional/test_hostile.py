@@ -18,6 +18,9 @@ from tests.loopback import LoopbackIndex
 # A title for the window, a cleared screen, writing turned round, a tag, commands, C1, the end of a table's cell.
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe\u2066<script>alert(1)</script>$(touch pwned)`touch pwned`\x9b31m|"
 
+# A source has no control characters, but any other text that something was tried with.
+EVIL_SOURCE = "tried on linux-x86_64 (2026-11-20): <script>alert(1)</script>$(touch pwned)`touch pwned`|"
+
 Setup = Callable[[Workspace], None]
 
 
@@ -34,8 +37,9 @@ def of_stack(**tables: Any) -> Setup:
 
 
 def of_fact(rows: str) -> Setup:
-    """Facts about demo in which EVIL stands for the text."""
-    return lambda workspace: workspace.facts("demo", rows.replace("EVIL", json.dumps(EVIL)))
+    """Facts about demo in which EVIL and EVIL_SOURCE stand for the texts."""
+    rows = rows.replace("EVIL_SOURCE", json.dumps(EVIL_SOURCE)).replace("EVIL", json.dumps(EVIL))
+    return lambda workspace: workspace.facts("demo", rows)
 
 
 @pytest.mark.parametrize(
@@ -45,10 +49,15 @@ def of_fact(rows: str) -> Setup:
         pytest.param(of_stack(requires=[EVIL]), 2, id="requirement of a stack"),
         pytest.param(of_stack(**{EVIL: 1}), 2, id="key of a stack"),
         pytest.param(of_stack(name="demo\n"), 2, id="name of a stack that ends its line"),
-        pytest.param(of_fact("[[warns]]\ntext = EVIL\nreason = EVIL\nid = EVIL\nsource = EVIL\n"), 0, id="warning"),
+        pytest.param(
+            of_fact("[[warns]]\ntext = EVIL\nreason = EVIL\nid = EVIL\nsource = EVIL_SOURCE\n"), 0, id="warning"
+        ),
+        pytest.param(of_fact("[[warns]]\ntext = 'w'\nreason = 'r'\nsource = [EVIL]\n"), 2, id="source of a fact"),
         pytest.param(of_fact("[[excludes]]\nversions = '==9'\nid = EVIL\nreason = EVIL\n"), 2, id="id of a fact"),
         pytest.param(
-            of_fact("[[requires]]\nneeds = ['absent']\nid = EVIL\nreason = EVIL\nsource = EVIL\n"), 1, id="conflict"
+            of_fact("[[requires]]\nneeds = ['absent']\nid = EVIL\nreason = EVIL\nsource = EVIL_SOURCE\n"),
+            1,
+            id="conflict",
         ),
     ],
 )
@@ -121,7 +130,7 @@ def test_data_for_other_programs_is_harmless_on_a_terminal(workspace: Workspace,
     """JSON allows C1 and marks that turn the writing."""
     index.add_wheel("demo", "1.0", yanked=EVIL)
     of_stack(summary=EVIL, source=EVIL, requires=["demo==1.0"])(workspace)
-    of_fact("[[warns]]\ntext = EVIL\nreason = EVIL\nid = EVIL\nsource = EVIL\n")(workspace)
+    of_fact("[[warns]]\ntext = EVIL\nreason = EVIL\nid = EVIL\nsource = EVIL_SOURCE\n")(workspace)
     commands = ["stacks", "lock demo --json", "check demo --json", "explain demo --package demo --json"]
     commands += ["verify demo --json", "bundle demo out", "export demo --format sbom", "export demo --format pylock"]
     for command in commands:

@@ -320,11 +320,11 @@ def test_a_link_to_it_is_followed_and_without_the_rest_of_its_folder_it_does_not
 
 
 def asking(kind: str, **said: object) -> str:
-    return row(kind, id="base-driver", reason="the notes say so", source="notes of 8.5.0", **said)
+    return row(kind, id="base-driver", reason="the notes say so", source="demo/notes#850", **said)
 
 
 AT_LEAST = ["hdk >= 25.2.0"]
-OLDER = "the driver (HDK) is 25.0.rc1, and base 1.0 {} hdk >= 25.2.0 (npu-smi): the notes say so ({}: notes of 8.5.0)"
+OLDER = "the driver (HDK) is 25.0.rc1, and base 1.0 {} hdk >= 25.2.0 (npu-smi): the notes say so ({}: demo/notes#850)"
 OF_THE_STACK = (
     "the driver (HDK) is 26.1.0, and demo needs hdk < 26.0.rc1 (npu-smi): "
     "the stack asks for hdk < 26.0.rc1 (matrices/stacks/demo.toml:4)"

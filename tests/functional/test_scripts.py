@@ -23,6 +23,8 @@ from tests.loopback import LoopbackIndex
 # SC2016 is the remark that nothing expands between single quotes, which is what they are there for.
 SHELLCHECK = [str(Path(sys.executable).with_name("shellcheck")), "--exclude=SC2016"]
 COMMANDS = 'it\'s \\"quoted\\" $(touch pwned) `touch pwned` ${HOME} \\\\ ; touch pwned # \\n touch pwned'
+# No source goes over several lines.
+SOURCE = f'source = "tried on linux-x86_64 (2026-11-20): {COMMANDS.replace(chr(92) + "n", "")}"'
 BUILDS = f"""
 [[builds]]
 requires-from = "requirements/run.txt"
@@ -59,7 +61,7 @@ def everything(workspace: Workspace) -> None:
     workspace.facts("top", f'[[after]]\nothers = ["base"]\nid = "{COMMANDS}"\nreason = "{COMMANDS}"\n')
     workspace.facts(
         "base",
-        f'[[warns]]\nunless = ["hdk >= 26.0.rc1"]\ntext = "{COMMANDS}"\nreason = "{COMMANDS}"\nsource = "{COMMANDS}"\n'
+        f'[[warns]]\nunless = ["hdk >= 26.0.rc1"]\ntext = "{COMMANDS}"\nreason = "{COMMANDS}"\n{SOURCE}\n'
         '[[replaces]]\ndrop = ["absent"]\nreason = "it is never imported"\n',
     )
     words = f"""

@@ -147,7 +147,9 @@ class World:
 
     def inputs(self) -> Inputs:
         """The stack file of this world's problem, including all facts, every third of which is enforced."""
-        rows = {name: {"summary": "-", "known": list(known), "source": "-"} for name, known in self.known.items()}
+        rows = {
+            name: {"summary": "-", "known": list(known), "source": "demo/tests#1"} for name, known in self.known.items()
+        }
         systems = read_text(tomli_w.dumps({"component": rows}), schema.SystemsFile, "systems.toml")
         return msgspec.structs.replace(stack_inputs(tomli_w.dumps(self._stack())), systems=systems)
 

@@ -39,14 +39,19 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     values: Mapping[str, Value]
     # The entries of other files at the same place, by the names that the table has for the files.
     others: Mapping[str, tuple[Entry, ...]] = {}
-    # Where it is, as sources of facts have it.
-    source: str
+    # Where it is, as sources of facts have it: the row first, then the other files that are cited.
+    source: tuple[str, ...]
     # The day for `checked`: that of the branch's commit, or the one stated for an archive.
     day: date
     # The day of the commit that has the row; None for an archive.
     committed: date | None = None
     # The commit; "" for an archive.
     commit: str = ""
+
+    @property
+    def where(self) -> str:
+        """The place of the row."""
+        return self.source[0]
 
 
 class _Location(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +61,11 @@ class _Location(msgspec.Struct, frozen=True, kw_only=True):
     day: date
     committed: date | None = None
     commit: str = ""
+
+    @property
+    def tag(self) -> str:
+        """The tag; empty for a branch or an archive."""
+        return self.values.get("tag", "")
 
 
 class Collector:
@@ -110,11 +120,13 @@ class Collector:
             ]
             content = references.read(places)
 
-            def file_at(commit: str, path: str) -> TextFile | None:
+            def file_at(location: _Location, path: str) -> TextFile | None:
+                commit = location.commit
                 raw = content.get(Place(commit, path))
                 if raw is None:
                     return None
-                where = f"{_shown(repository.git)} {path} @{commit}"
+                tag = f" ({location.tag})" if location.tag else ""
+                where = f"{_shown(repository.git)} {path} @{commit}{tag}"
                 submodules = references.submodules(commit)
                 return TextFile(where=where, path=path, text=_decoded(raw, where), submodules=submodules)
 
@@ -130,14 +142,14 @@ class Collector:
                 yield table, rows
 
     def _rows_at(
-        self, table: Table, location: _Location, path: str, file_at: Callable[[str, str], TextFile | None]
+        self, table: Table, location: _Location, path: str, file_at: Callable[[_Location, str], TextFile | None]
     ) -> list[Row]:
-        file = file_at(location.commit, path)
+        file = file_at(location, path)
         if file is None:
             if table.tags:
                 return []  # not every release has it
             raise RepositoryUnreadable(f"it has no file `{path}` at {location.commit[:12]}")
-        return list(_read_rows(table, location, file, lambda other: file_at(location.commit, other)))
+        return list(_read_rows(table, location, file, lambda other: file_at(location, other)))
 
     # --- archives
 
@@ -219,7 +231,7 @@ def _read_rows(
         yield Row(
             values=values,
             others=others,
-            source="; ".join([file.at(entry.first, entry.last), *sources]),
+            source=(file.at(entry.first, entry.last), *sources),
             day=location.day,
             committed=location.committed,
             commit=location.commit,

@@ -8,6 +8,7 @@ A template is a table of the keys that a fact has, and:
     if-lacks    columns with which none is made
     if-differs  two columns; none is made unless both have values, and these differ
     if-same     two columns; none is made if both have values, and these differ
+    cited       references beside the row, for what the template says that no column has
 
 In its texts `{column}` stands for a value, `{name.column}` for that of another file or of a joined table; `{day}` is
 the day of the commit and `{commit}` its hash. A text in a list or a table that names a column without a value is left
@@ -40,7 +41,7 @@ from resolver.model.system import SystemVersion
 _NAME: Final = re.compile(r"\{([a-z0-9_.-]+)\}")
 _CONDITIONS: Final = ("if-has", "if-lacks", "if-differs", "if-same")
 _DATES: Final = ("committed", "checked")
-_NOT_WRITTEN: Final = ("kind", "project", *_CONDITIONS)
+_NOT_WRITTEN: Final = ("kind", "project", "cited", *_CONDITIONS)
 
 
 class MadeRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,9 +89,9 @@ def _image_order(row: MadeRow) -> tuple[Any, ...]:
 def _add(made: dict[tuple[bool, str], tuple[MadeRow, str]], row: MadeRow, of: Row) -> None:
     key = bool(row.kind), row.name
     if key not in made:
-        made[key] = row, of.source
+        made[key] = row, of.where
     elif row.kind:  # several tables may know the same image
-        raise InputError(f"two rows make the fact `{row.name}`", where=of.source, why=f"the other is {made[key][1]}")
+        raise InputError(f"two rows make the fact `{row.name}`", where=of.where, why=f"the other is {made[key][1]}")
 
 
 def _fact(template: Mapping[str, Any], values: _Values, row: Row) -> MadeRow:
@@ -99,13 +100,13 @@ def _fact(template: Mapping[str, Any], values: _Values, row: Row) -> MadeRow:
         kind=template["kind"],
         project=str(values.fill(template.get("project", ""), row)),
         name=str(keys.get("id", "")),
-        keys={**keys, "source": row.source, "checked": row.day},
+        keys={**keys, "source": [*row.source, *values.fill(template.get("cited", []), row)], "checked": row.day},
     )
 
 
 def _image(template: Mapping[str, Any], values: _Values, row: Row) -> MadeRow:
     keys = _filled(template, values, row)
-    return MadeRow(name=str(keys.get("name", "")), keys={**keys, "source": row.source})
+    return MadeRow(name=str(keys.get("name", "")), keys={**keys, "source": list(row.source)})
 
 
 def _filled(template: Mapping[str, Any], values: _Values, row: Row) -> dict[str, Any]:
@@ -160,7 +161,7 @@ class _Values:
             return self._fill(value)
         except _MissingError as error:
             what = f"a template of the table `{self._table.name}` needs a value that a row does not have"
-            raise InputError(what, where=row.source, why=f"the column is `{error.args[0]}`") from None
+            raise InputError(what, where=row.where, why=f"the column is `{error.args[0]}`") from None
 
     def _fill(self, value: Any) -> Any:
         if isinstance(value, str):

@@ -63,7 +63,7 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
 def _expected(expected: Expected | None) -> dict[str, Any] | None:
     if expected is None:
         return None
-    files = [{"file": row.filename, "index": row.index, "source": row.source} for row in expected.unhashed]
+    files = [{"file": row.filename, "index": row.index, "source": str(row.source)} for row in expected.unhashed]
     return {"pins": dict(sorted(expected.pins.items())), "unhashed": files}
 
 

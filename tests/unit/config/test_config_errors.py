@@ -86,7 +86,7 @@ def test_the_time_for_what_is_no_requirement_grows_with_its_length_alone(line: s
     assert "\n  at matrices/stacks/s.toml:5: stack.requires[0]\n" in told
 
 
-DEFAULTS = '[fact.defaults]\nstrength = "observed"\nsource = "s"\nchecked = 2026-01-01\n'
+DEFAULTS = '[fact.defaults]\nstrength = "observed"\nsource = "a/b#1"\nchecked = 2026-01-01\n'
 BUILDS = '[[fact.builds]]\npackage = "a"\nreason = "r"\nrequires-from = "r.txt"\nwhen = ["torch"]\n'
 
 

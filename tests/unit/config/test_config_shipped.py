@@ -11,10 +11,9 @@ import networkx
 import pytest
 
 from resolver.config.load import read
-from resolver.config.schema import FactFile, StackFile
+from resolver.config.schema import StackFile
 from resolver.lock.build import applied_facts
 from resolver.model.fact import Fact, Requires, Warns
-from resolver.model.source import Prose
 from tests.datacatalog import DataCatalog
 from tests.problems import pins, problem, solved, target
 from tests.unit.config.folders import MATRICES, SHIPPED, SHIPPED_FILES
@@ -94,21 +93,6 @@ def test_they_have_their_evidence_and_form_no_cycles() -> None:
         stated = fact.needs if isinstance(fact, Requires) else ()
         needs.add_edges_from((fact.package, need.name) for need in stated if hasattr(need, "name"))
     assert list(networkx.simple_cycles(needs)) == []
-
-
-# Files whose sources are still in prose.
-STILL_PROSE = {
-    *("mindspeed", "mindspeed-llm", "mindspeed-rl", "torch-npu", "triton-ascend", "verl", "verl-npu", "vllm-ascend"),
-}
-
-
-def test_their_sources_can_be_looked_up() -> None:
-    prose = {fact.package for fact in SHIPPED if any(isinstance(one, Prose) for one in fact.source.references)}
-    assert prose <= STILL_PROSE
-    for path in STACKS:
-        facts = read(path, StackFile, path.name).content.fact
-        rows = [row for kind in FactFile.__struct_fields__[1:] for row in getattr(facts, kind)]
-        assert not [row.where for row in rows if any(isinstance(one, Prose) for one in row.source.references)]
 
 
 # --- what they say in English and in Chinese

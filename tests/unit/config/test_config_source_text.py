@@ -8,7 +8,7 @@ import pytest
 
 from resolver.config.load import read_text
 from resolver.config.schema import FactFile
-from resolver.config.source_text import read_source, read_source_or_prose
+from resolver.config.source_text import read_source
 from resolver.errors import InputError
 from resolver.model.source import (
     ArchiveMember,
@@ -16,7 +16,6 @@ from resolver.model.source import (
     Lines,
     Page,
     Passage,
-    Prose,
     Quote,
     Repository,
     RepositoryFile,
@@ -30,7 +29,8 @@ VERL = Repository("github.com", "verl-project/verl")
 
 def test_source_of_every_form_has_its_parts() -> None:
     source = read_source(
-        f"verl-project/verl setup.py @{COMMIT} (v0.8.0) #L3-L9 `torch; numpy` without `cuda`; verl-project/verl#12",
+        f"verl-project/verl setup.py @{COMMIT} (v0.8.0) #L3-L9 `torch; numpy` without `cuda`",
+        "verl-project/verl#12",
         "verl-project/verl tag v0.8.0",
         f"a_b-1.0-py3-none-any.whl sha256:{'0f' * 32} a_b/x.py #L7",
         "hiascend.com/document/a.html (2026-11-28)",
@@ -58,6 +58,8 @@ def test_source_of_every_form_has_its_parts() -> None:
     [
         ("", ""),
         ("a/b#1; ", ""),
+        ("a/b#1; a/b#2", "a list, with a text for each"),
+        ("a/b#1; the README", "a list, with a text for each"),
         ("the vendor's table", ""),
         ("a/b setup.py @c0ffee", "40 hexadecimal digits"),
         (f"a/b setup.py @{COMMIT.upper()}", "40 hexadecimal digits"),
@@ -85,10 +87,10 @@ def test_source_in_no_known_form_is_refused(text: str, why: str) -> None:
 def test_source_may_be_a_list_of_texts() -> None:
     table = (
         '[[excludes]]\nversions = "==1"\nreason = "r"\nstrength = "vendor"\nchecked = 2026-11-20\n'
-        'source = ["a/b#1; a/b#2", "a/b tag v1"]\n'
+        'source = ["a/b#1", "a/b tag v1"]\n'
     )
     fact = read_text(table, FactFile, "matrices/facts/demo.toml").content.excludes[0]
-    assert str(fact.source) == "a/b#1; a/b#2; a/b tag v1"
+    assert str(fact.source) == "a/b#1; a/b tag v1"
 
 
 def test_empty_source_is_refused_with_its_place() -> None:
@@ -101,5 +103,11 @@ def test_empty_source_is_refused_with_its_place() -> None:
     assert refused.value.where == "matrices/facts/demo.toml:6: excludes[0].source[1]"
 
 
-def test_prose_is_kept_as_it_is() -> None:
-    assert read_source_or_prose("the README; a/b#1").references == (Prose(text="the README; a/b#1"),)
+@pytest.mark.parametrize("text", ["the README", "a/b#1; a/b#2"])
+def test_prose_and_joined_references_are_refused(text: str) -> None:
+    table = f'[[excludes]]\nversions = "==1"\nreason = "r"\nsource = ["a/b#1", "{text}"]\n'
+    with pytest.raises(InputError) as refused:
+        read_text(table, FactFile, "matrices/facts/demo.toml")
+    assert refused.value.where == "matrices/facts/demo.toml:4: excludes[0].source[1]"
+    assert f"`{text}` is not a source that can be looked up" in refused.value.message
+    assert "OWNER/REPO PATH @COMMIT" in refused.value.hint

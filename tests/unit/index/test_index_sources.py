@@ -35,7 +35,7 @@ class Desk:
             (root / "matrices" / name).mkdir(parents=True)
 
     def source(self, commit: str, more: str = "", requires: str = '["numpy<2"]') -> str:
-        evidence = f'strength = "documented"\nsource = "a guide"\nchecked = 2026-11-20\n{more}\n'
+        evidence = f'strength = "documented"\nsource = "demo/guide#1"\nchecked = 2026-11-20\n{more}\n'
         return self.repository.fact(commit, evidence, version="0.6", requires=requires, build='["tool"]')
 
     def settle(self, *revisions: str, facts: str = "", more: str = "") -> dict[str, Source]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from resolver.config.source_text import read_source, read_source_or_prose
+from resolver.config.source_text import read_source
 from resolver.model import fact as facts
 from resolver.model.dependency import NeedSource, StackLine
 from resolver.model.explanation import (
@@ -27,6 +28,7 @@ from resolver.model.explanation import (
 from resolver.model.problem import Policy, Problem, RootRequirement, Stack
 from resolver.model.release import Rejection, RejectionReason
 from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, RejectedRelease, ReleaseRange, Shares
+from resolver.model.source import Document, Source
 from tests.problems import PYPI_ONLY, common, need, target
 
 MATRIX = read_source(
@@ -83,7 +85,7 @@ SLEEP = fact(
     extra="",
     unless=(),
     source=read_source(
-        "vllm-project/vllm-ascend#7359; vllm-project/vllm-ascend#7497; example.test/guide?x=1 (2026-11-20)"
+        "vllm-project/vllm-ascend#7359", "vllm-project/vllm-ascend#7497", "example.test/guide?x=1 (2026-11-20)"
     ),
 )
 
@@ -267,7 +269,7 @@ def several() -> Explanation:
         "triton-ascend",
         other=canonicalize_name("triton"),
         module="triton",
-        source=read_source("triton-lang/triton-ascend#306; triton-3.5.0-cp311-cp311-linux_aarch64.whl RECORD"),
+        source=read_source("triton-lang/triton-ascend#306", "triton-3.5.0-cp311-cp311-linux_aarch64.whl RECORD"),
     )
     stack = "./several.toml"
     return Explanation(
@@ -353,7 +355,7 @@ HOSTILE = "a\u202e\x1b[31m<script>alert(1)</script>`|*[x](javascript:alert(1))\n
 
 def hostile() -> Explanation:
     """Texts of somebody who means harm, wherever a text can come from outside."""
-    source = read_source_or_prose(HOSTILE)
+    source = Source((Document(title=HOSTILE, day=date(2026, 11, 28)),))
     said = dict.fromkeys(("reason", "reason_zh"), HOSTILE)
     bad = fact(facts.Excludes, "numpy", **said, source=source, where=f"matrices/facts/{HOSTILE}.toml:1")
     warns = fact(facts.Warns, "numpy", text=HOSTILE, text_zh=HOSTILE, extra="", unless=(), source=source)

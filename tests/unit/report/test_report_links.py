@@ -66,7 +66,7 @@ def test_reference_has_a_short_text_and_its_address(source: str, text: str, href
 
 
 def test_references_are_separate_pieces() -> None:
-    pieces = cited(read_source("a/b#1; a/b#2"))
+    pieces = cited(read_source("a/b#1", "a/b#2"))
     assert [piece.text for piece in pieces] == ["a/b#1", "; ", "a/b#2"]
 
 
