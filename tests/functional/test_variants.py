@@ -157,7 +157,10 @@ def test_shipped_facts_admit_variants_for_other_socs(
     workspace: Workspace, index: LoopbackIndex, soc: str, label: str
 ) -> None:
     """The wheels on PyPI are for A2, and facts build 0.23.0 from its archive for others: a variant needs neither."""
-    shutil.copy(REPOSITORY / "matrices" / "facts" / "vllm-ascend.toml", workspace.matrices / "facts")
+    facts = REPOSITORY / "matrices" / "facts"
+    shutil.copy(facts / "vllm-ascend.toml", workspace.matrices / "facts")
+    (workspace.matrices / "facts" / "generated").mkdir()
+    shutil.copy(facts / "generated" / "vllm-ascend.toml", workspace.matrices / "facts" / "generated")
     workspace.serve("vllm-ascend 0.23.0", "vllm 0.23.0")
     serve(index, "vllm-ascend", "0.23.0", "910b", label, served_by="variant")
     workspace.indexes(f"""
