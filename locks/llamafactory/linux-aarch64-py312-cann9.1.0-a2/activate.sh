@@ -112,8 +112,9 @@ _ascend_lock_nnal() {
 
 _ascend_lock_exports() {
     # optional: Turns off LLaMA-Factory's own comparison of versions, which refuses vllm above 0.11.0 for
-    #   `infer_backend: vllm`. (llamafactory-version-check: llamafactory/extras/misc.py L76-92 in the
-    #   wheel 0.9.5)
+    #   `infer_backend: vllm`. (llamafactory-version-check: llamafactory-0.9.4-py3-none-any.whl
+    #   llamafactory/extras/misc.py #L76-L92; llamafactory-0.9.5-py3-none-any.whl
+    #   llamafactory/extras/misc.py #L76-L92)
     # export DISABLE_VERSION_CHECK=1
     return 0
 }

@@ -36,6 +36,7 @@ import stat
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import time
 import traceback
 import unicodedata
@@ -45,9 +46,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from email.parser import HeaderParser
 from functools import total_ordering
-from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES
+from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 from itertools import combinations
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 if sys.version_info < (3, 8):
     sys.stderr.write("error: this is Python %d.%d, but the lock is for 3.10\n" % sys.version_info[:2])
@@ -86,6 +88,8 @@ _PIP_PREFIX = "PIP_"
 _NO_FILES = {"PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
 # What would change the list, or the file that it is made from, if a configuration file says so.
 _PLAIN_LIST = {f"PIP_{name}": "0" for name in ("QUIET", "VERBOSE", "USER", "GLOBAL", "SITE")}
+# pip would write every setting into its log, and the password of an address is in clear text there.
+_NO_LOG = {"PIP_LOG": os.devnull}
 # pip then does not start again as the interpreter that its `python` setting names.
 _AS_STARTED = {"_PIP_RUNNING_IN_SUBPROCESS": "1"}
 _LISTED_SETTING = re.compile(r"(global|install|:env:)\.([a-z0-9-]+)=(['\"].*)")
@@ -127,7 +131,7 @@ def pip_variables(python: str, environ: Mapping[str, str]) -> dict[str, str]:
     Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read a file of its configuration;
     it has then written why to stderr.
     """
-    asking = {**environ, **_PLAIN_LIST, **_AS_STARTED, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    asking = {**environ, **_PLAIN_LIST, **_NO_LOG, **_AS_STARTED, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     command = [python, "-I", "-m", "pip", "config", "list"]
     done = subprocess.run(command, env=asking, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)  # noqa: S603
     settings = allowed_settings(listed_settings(done.stdout.decode("utf-8", "surrogateescape")))
@@ -277,7 +281,8 @@ SECONDS_TO_START = 300
 class LockedDistribution(NamedTuple):
     """A pin. `stage` says when it is installed; `sha256` are its files, none for a build.
 
-    `commit` and `editable` are those of a pin from git.
+    `commit` and `editable` are those of a pin from git. `source` is what install.sh marks an editable checkout with.
+    `variant` is the label of a wheel variant (PEP 825).
     """
 
     name: str
@@ -287,6 +292,8 @@ class LockedDistribution(NamedTuple):
     sha256: Sequence[str] = ()
     commit: str = ""
     editable: bool = False
+    variant: str = ""
+    source: str = ""
 
 
 class DriverNeed(NamedTuple):
@@ -616,9 +623,17 @@ class Installed(NamedTuple):
         """The folder that an editable installation points to; nothing for any other."""
         folder = self.direct_url.get("dir_info")
         if isinstance(folder, dict) and folder.get("editable") is True:
-            return re.sub("^file://", "", str(self.direct_url.get("url", "")))
+            return unquote(re.sub("^file://", "", str(self.direct_url.get("url", ""))))
         is_listed = not os.path.isdir(self.info) or os.path.isfile(os.path.join(self.info, "installed-files.txt"))
         return "" if is_listed or self.info.endswith(".dist-info") else self.root  # setup.py develop
+
+    def variant_labels(self) -> list[str]:
+        """Return the label of the wheel variant that was installed; none for a plain wheel, or if it cannot be read."""
+        try:
+            table = json.loads(read_text(os.path.join(self.info, "variant.json")) or "{}")
+            return [str(label) for label in table["variants"]]
+        except (UnreadableError, ValueError, KeyError, TypeError, RecursionError):
+            return []
 
     @property
     def is_ours(self) -> bool:
@@ -733,10 +748,19 @@ def _difference(pin: LockedDistribution, installed: Installed) -> Finding | None
 
     if installed.version and not same_version(installed.version, pin.version):
         return finding("distribution-differs", installed.version)
+    labels = installed.variant_labels() if pin.variant else []
+    if pin.variant and pin.variant not in labels:
+        found = f"{installed.version} [{'variant ' + labels[0] if labels else 'no variant'}]"
+        wanted = f"{pin.version} [variant {pin.variant}]"
+        return Finding("distribution-differs", {"name": pin.name, "wanted": wanted, "found": found})
     if installed.installer == "conda":
         return finding("distribution-conda")
+    if installed.editable_folder and not pin.editable:
+        return finding("distribution-editable", installed.editable_folder)
     if installed.editable_folder:
-        return None if pin.editable else finding("distribution-editable", installed.editable_folder)
+        checkout = os.path.realpath(checkout_folder(pin.name))
+        is_there = f"{os.path.realpath(installed.editable_folder)}/".startswith(f"{checkout}/")
+        return None if is_there else finding("distribution-elsewhere", installed.editable_folder)
     url = installed.direct_url.get("url", "")
     vcs, archive = installed.direct_url.get("vcs_info"), installed.direct_url.get("archive_info")
     commit = str(vcs.get("commit_id", "")) if isinstance(vcs, dict) else ""
@@ -749,6 +773,11 @@ def _difference(pin: LockedDistribution, installed: Installed) -> Finding | None
         if sha256 and sha256 not in pin.sha256:
             return finding("distribution-elsewhere", f"{url} (sha256 {sha256[:12]}…)")
     return None
+
+
+def checkout_folder(name: str) -> str:
+    """Return the folder in which install.sh has the editable checkout of a distribution."""
+    return os.path.join(sys.prefix, "src", name)
 
 
 _SECONDS_OF_PIP = 300
@@ -1187,7 +1216,7 @@ def read_records(
 
 
 def _read_record(distribution: Installed) -> list[RecordRow] | None:
-    """The rows of RECORD with absolute paths, without compiled files."""
+    """The rows of RECORD with absolute paths, without what Python compiles."""
     path = os.path.join(distribution.info, "RECORD")
     text = read_text(path)
     if text is None:
@@ -1196,8 +1225,8 @@ def _read_record(distribution: Installed) -> list[RecordRow] | None:
     table = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         for name, digest, size in table:
-            if not name.endswith(".pyc"):  # Python writes these anew as it likes
-                file = os.path.normpath(os.path.join(distribution.root, name))
+            file = os.path.normpath(os.path.join(distribution.root, name))
+            if not (name.endswith(".pyc") and "/__pycache__/" in file):  # Python writes these anew as it likes
                 rows.append(RecordRow(file, digest.rstrip("="), int(size or -1)))
     except csv.Error as error:
         raise UnreadableError(path, str(error)) from None
@@ -1341,66 +1370,130 @@ def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
 
 # --- strays
 #
-# Importable files that no distribution owns: of a release before, or put there since.
+# Files that Python imports or runs and no distribution owns: of a release before, or put there since.
 #
 # pip removes what a RECORD names. What a killed installation left, or somebody copied, has no RECORD: it stays when its
-# distribution is replaced, and can be imported although the lock does not have it.
+# distribution is replaced, and can be imported, or runs at each start of Python, although the lock does not have it.
+#
+# Who owns a file is known from RECORD, from conda's own lists, and from `installed-files.txt`. Of a distribution without
+# any of these, `top_level.txt` may name the modules; what may belong to it is not judged, and that is told.
 
-_IMPORTABLE = (*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES)
-# What a machine, virtualenv or uv has beside the distributions.
-_OF_ENVIRONMENT = ("sitecustomize.py", "usercustomize.py", "_virtualenv.py")
+# Without source beside it a `.pyc` is imported, unless it is in __pycache__.
+_IMPORTABLE = (*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES, *BYTECODE_SUFFIXES)
+# Modules that Python imports when it starts, and the ending of files in site-packages of which it then runs lines.
+_STARTUP_MODULES = ("sitecustomize", "usercustomize")
+_STARTUP_SUFFIX = ".pth"
+# What virtualenv and uv put into the environments that they make.
+_OF_MAKERS = ("_virtualenv.py", "_virtualenv.pth")
+_MAKERS = ("virtualenv", "uv")
 _REMOVED_BY_NAME = 20
+_UNJUDGED = 8
 
 
 class _Package(NamedTuple):
-    """A folder of modules in site-packages, with the locked distributions that have files in it, sorted."""
+    """A folder of modules in site-packages."""
 
     path: str
+    # The distributions that have files in it, sorted: those of the lock, or else the others.
     owners: Sequence[str]
-    # Seconds since 1970 when the last of them was installed.
+    # Seconds since 1970 when the last of them was installed, if they are of the lock; else 0.
     installed: float
+
+
+class _Ownership:
+    """Who owns which files, and what cannot be told of that."""
+
+    def __init__(self, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]) -> None:
+        self.files = {row.path for rows in records.values() for row in rows}
+        self._folders = {installed[name].root for name in records}
+        # Names of which no list of files is known.
+        self.unlisted: list[str] = []
+        # The paths of modules and packages that may be theirs, and the folders in which any may be.
+        self.unlisted_modules: set[str] = set()
+        self.unlisted_folders: set[str] = set()
+        for name, distribution in sorted(installed.items()):
+            if name not in records:
+                self._add_without_record(name, distribution)
+        folder = os.path.join(sys.prefix, "conda-meta")
+        if os.path.isdir(folder):
+            for entry in sorted(os.listdir(folder)):
+                if entry.endswith(".json"):
+                    self._add_of_conda(os.path.join(folder, entry))
+
+    def _add_without_record(self, name: str, distribution: Installed) -> None:
+        """Add what another list than RECORD says."""
+        lines = _listed(os.path.join(distribution.info, "installed-files.txt"))
+        tops = _listed(os.path.join(distribution.info, "top_level.txt"))
+        if lines:
+            self.files.update(os.path.normpath(os.path.join(distribution.info, line)) for line in lines)
+        elif distribution.root in self._folders:  # `setup.py develop` has one of its own
+            self.unlisted.append(name)
+            self.unlisted_modules.update(os.path.join(distribution.root, top) for top in tops)
+            if not tops:
+                self.unlisted_folders.add(distribution.root)
+
+    def _add_of_conda(self, path: str) -> None:
+        """Add the files of a package of conda, by its list of them."""
+        try:
+            content = json.loads(read_text(path) or "")
+            self.files.update(os.path.normpath(os.path.join(sys.prefix, name)) for name in content["files"])
+        except (UnreadableError, ValueError, TypeError, KeyError, RecursionError):
+            self.unlisted.append(os.path.basename(path))
+            self.unlisted_folders.update(os.path.realpath(path) for path in sys.path if path.startswith(sys.prefix))
+
+    def is_known(self, path: str) -> bool:
+        """Return whether it can be told who owns a module or package of site-packages."""
+        module = os.path.join(os.path.dirname(path), os.path.basename(path).partition(".")[0])
+        if f"{path}/__init__.py" in self.files:
+            return True
+        return os.path.dirname(path) not in self.unlisted_folders and module not in self.unlisted_modules
+
+
+def _listed(path: str) -> list[str]:
+    """Return the lines of a file that are not empty; none if it cannot be read."""
+    try:
+        text = read_text(path) or ""
+    except UnreadableError:
+        return []
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def check_strays(
     context: CheckContext, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
 ) -> Group:
-    """Return what can be imported and belongs to no distribution.
+    """Return what is imported or run and belongs to no distribution, and what could not be judged.
 
-    In a package of a locked distribution, a file from before it was installed is of another release, and wrong; one
-    from later is what a program wrote or somebody added, and only worth a warning, as are modules of their own.
+    In a package of a locked distribution, a file from before it was installed is of another release, and wrong. One
+    from later is what a program wrote or somebody added, and only worth a warning; so are files in packages of other
+    distributions, modules of their own and what runs when Python starts.
     """
-    owned = {row.path for rows in records.values() for row in rows}
-    # of these, nobody knows which files they have
-    unknown = {distribution.root for name, distribution in installed.items() if name not in records}
+    ownership = _Ownership(installed, records)
     findings: list[Finding] = []
     for package in _packages(context, installed, records):
-        if os.path.dirname(package.path) in unknown and f"{package.path}/__init__.py" not in owned:
-            continue
-        older: list[str] = []
-        newer: list[str] = []
-        for path in _unowned(package.path, owned):
-            (older if _changed(path) < package.installed else newer).append(path)
-        for code, paths in (("file-stale", older), ("file-added", newer)):
-            if paths:
-                findings.append(_finding(context, code, package, paths))
+        if ownership.is_known(package.path):
+            findings += _findings_of_package(context, package, ownership)
     roots = {installed[name].root for name in context.lock.pins if name in installed and installed[name].is_ours}
-    if not os.path.isdir(os.path.join(sys.prefix, "conda-meta")):
-        for root in sorted(roots - unknown):
-            modules = sorted(_modules(root, owned))
-            if modules:
-                findings.append(Finding("module-extra", {**list_and_count(modules), "folder": root}))
-    return Group("strays", findings)
+    for root in sorted(roots):
+        startup, modules = _alone(root, ownership)
+        for code, names in (("startup-extra", startup), ("module-extra", modules)):
+            if names:
+                findings.append(Finding(code, {**list_and_count(names), "folder": root}))
+    rewritten = [name for name in context.lock.rewritten if name in installed]
+    unjudged = sorted({*ownership.unlisted, *rewritten})
+    if not unjudged:
+        return Group("strays", findings)
+    return Group("strays", findings, list_and_count(unjudged, _UNJUDGED), note="strays-but", counted=True)
 
 
 def _packages(
     context: CheckContext, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
 ) -> Iterator[_Package]:
-    """Yield the packages of locked distributions, without those that the stack rewrites or conda installed."""
+    """Yield the packages of the lock's distributions and this environment's, without those that the stack rewrites."""
     owners: dict[str, set[str]] = {}
     left_out: set[str] = set()
     for name, rows in records.items():
         distribution = installed[name]
-        is_judged = name in context.lock.pins and distribution.installer != "conda"
+        is_judged = name in context.lock.pins or distribution.is_ours
         for package in _top_folders(distribution, rows):
             owners.setdefault(package, set())
             if is_judged:
@@ -1409,8 +1502,10 @@ def _packages(
                 left_out.add(package)
     for path, names in sorted(owners.items()):
         if names and path not in left_out and not os.path.islink(path):
-            times = [_changed(os.path.join(installed[name].info, "RECORD")) for name in names]
-            yield _Package(path, sorted(names), max(times))
+            # conda keeps the times that files had where it built them
+            locked = [name for name in names if name in context.lock.pins and installed[name].installer != "conda"]
+            times = [_changed(os.path.join(installed[name].info, "RECORD")) for name in locked]
+            yield _Package(path, sorted(locked or names), max(times, default=0.0))
 
 
 def _top_folders(distribution: Installed, rows: Sequence[RecordRow]) -> set[str]:
@@ -1425,7 +1520,18 @@ def _top_folders(distribution: Installed, rows: Sequence[RecordRow]) -> set[str]
     return folders
 
 
-def _unowned(package: str, owned: Set[str]) -> Iterator[str]:
+def _findings_of_package(context: CheckContext, package: _Package, ownership: _Ownership) -> Iterator[Finding]:
+    """Yield what is wrong with the files of a package that nobody owns."""
+    older: list[str] = []
+    newer: list[str] = []
+    for path in _unowned(package.path, ownership.files):
+        (older if _changed(path) < package.installed else newer).append(path)
+    for code, paths in (("file-stale", older), ("file-added", newer)):
+        if paths:
+            yield _finding(context, code, package, paths)
+
+
+def _unowned(package: str, owned: Collection[str]) -> Iterator[str]:
     """Yield the importable files of a package that nobody owns, sorted."""
     for folder, inner, names in os.walk(package):
         inner[:] = sorted(name for name in inner if name != "__pycache__" and not name.startswith("~"))
@@ -1435,17 +1541,33 @@ def _unowned(package: str, owned: Set[str]) -> Iterator[str]:
                 yield path
 
 
-def _modules(root: str, owned: Set[str]) -> Iterator[str]:
-    """Yield the names in site-packages of modules and packages that nobody owns."""
+def _alone(root: str, ownership: _Ownership) -> tuple[list[str], list[str]]:
+    """Return what in site-packages itself nobody owns, sorted: what runs when Python starts, and other modules."""
     start = root + "/"
-    tops = {path[len(start) :].partition("/")[0] for path in owned if path.startswith(start)}
-    for name in os.listdir(root):
+    tops = {path[len(start) :].partition("/")[0] for path in ownership.files if path.startswith(start)}
+    of_maker = _OF_MAKERS if _is_of_maker() else ()
+    startup: list[str] = []
+    modules: list[str] = []
+    for name in sorted(set(os.listdir(root)) - tops - {"__pycache__", *of_maker}):
         path = start + name
-        if name in tops or name in _OF_ENVIRONMENT or os.path.islink(path) or name == "__pycache__":
-            continue
-        is_package = name.isidentifier() and any(_unowned(path, owned))
-        if name.endswith(_IMPORTABLE) or is_package:
-            yield name
+        if name.endswith(_STARTUP_SUFFIX):
+            startup.append(name)
+        elif ownership.is_known(path) and _is_module(path, ownership.files):
+            (startup if name.partition(".")[0] in _STARTUP_MODULES else modules).append(name)
+    return startup, modules
+
+
+def _is_module(path: str, owned: Collection[str]) -> bool:
+    """Return whether a file or folder in site-packages can be imported."""
+    if not os.path.isdir(path):
+        return path.endswith(_IMPORTABLE)
+    return os.path.basename(path).isidentifier() and (os.path.islink(path) or any(_unowned(path, owned)))
+
+
+def _is_of_maker() -> bool:
+    """Return whether virtualenv or uv made this environment."""
+    keys = [line.partition("=")[0].strip() for line in _listed(os.path.join(sys.prefix, "pyvenv.cfg"))]
+    return any(maker in keys for maker in _MAKERS)
 
 
 def _changed(path: str) -> float:
@@ -1465,6 +1587,195 @@ def _finding(context: CheckContext, code: str, package: _Package, paths: Sequenc
     }
     removal = f"rm {' '.join(map(shlex.quote, paths))}"
     return Finding(code, values, removal if len(paths) <= _REMOVED_BY_NAME else context.venv_command)
+
+
+# --- checkouts
+#
+# The checkouts of editable distributions: whether each is at the commit of the lock and has its files.
+#
+# A checkout is somebody's to work in, so nothing of it is run: HEAD is read as a file, and git lists what the commit has
+# by the checkout's objects alone, from a folder without any setting, hook or filter. The files are then hashed here.
+# install.sh notes which files the lock's own steps and builds have changed.
+
+# What install.sh writes into .git: the digest of all that a finished checkout was made of, and the changed files.
+_MARK = "ascend-lock"
+_CHANGED = "ascend-lock-changed"
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_REFERENCE = re.compile(r"refs(/[A-Za-z0-9_+=@-][A-Za-z0-9_.+=@-]*)+")
+_SUBMODULE = "160000"
+_GIT_SECONDS = 300
+
+
+class _Entry(NamedTuple):
+    """What a commit has at a path of the checkout: the kind and rights, and the name of the content."""
+
+    mode: str
+    digest: str
+    path: str
+
+
+class _UncomparedError(Exception):
+    """The files of a checkout cannot be compared with its commit; the text says why."""
+
+
+def check_checkouts(context: CheckContext, installed: Mapping[str, Installed]) -> Group:
+    """Return how the checkout of each editable distribution differs from its commit."""
+    findings: list[Finding] = []
+    names = sorted(name for name, pin in context.lock.pins.items() if pin.editable and name in installed)
+    for name in names:
+        pin, folder = context.lock.pins[name], checkout_folder(name)
+        remedy = context.then_install(f"mv {shlex.quote(folder)} {shlex.quote(folder)}.mine")
+        for code, values in _differences(context, pin):
+            described = {"name": name, "folder": folder, "wanted": pin.commit, **values}
+            findings.append(Finding(code, described, "" if code == "checkout-uncompared" else remedy))
+    return Group("checkouts", findings, {"list": ", ".join(names)})
+
+
+def _differences(context: CheckContext, pin: LockedDistribution) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the code and values of each finding about a checkout."""
+    git = os.path.join(checkout_folder(pin.name), ".git")
+    try:
+        head = _head(git)
+        mark = read_text(os.path.join(git, _MARK)) or ""
+        noted = read_text(os.path.join(git, _CHANGED), errors="surrogateescape") or ""
+    except UnreadableError as error:
+        yield "checkout-unreadable", error.values
+        return
+    if head != pin.commit:
+        yield "checkout-other", {"found": head or "-"}
+        return
+    if mark.strip() != pin.source:
+        yield "checkout-unmarked", {}
+    if pin.name in context.lock.rewritten:
+        return
+    try:
+        changed = set(_changes(checkout_folder(pin.name), pin.commit)) - set(noted.split("\0"))
+    except _UncomparedError as error:
+        yield "checkout-uncompared", {"why": str(error)}
+        return
+    if changed:
+        yield "checkout-changed", list_and_count(sorted(row.partition(" ")[2] for row in changed))
+
+
+def print_changed_files(pin: LockedDistribution) -> int:
+    """Write the changed files of a checkout, each ended by a zero byte, for install.sh; return the exit status."""
+    try:
+        rows = list(_changes(checkout_folder(pin.name), pin.commit))
+    except _UncomparedError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.buffer.write(b"".join(os.fsencode(f"{row}\0") for row in rows))
+    sys.stdout.buffer.flush()
+    return 0
+
+
+def _head(git: str) -> str:
+    """Return the commit that is checked out; nothing if there is none. Raises UnreadableError."""
+    text = (read_text(os.path.join(git, "HEAD")) or "").strip()
+    reference = text[len("ref: ") :] if text.startswith("ref: ") else ""
+    if _REFERENCE.fullmatch(reference):
+        packed = read_text(os.path.join(git, "packed-refs")) or ""
+        lines = [line.split(" ") for line in packed.splitlines()]
+        commits = [words[0] for words in lines if words[1:] == [reference]]
+        text = (read_text(os.path.join(git, reference)) or "".join(commits[:1])).strip()
+    return text if _COMMIT.fullmatch(text) else ""
+
+
+def _changes(folder: str, commit: str, inside: str = "") -> Iterator[str]:
+    """Yield `DIGEST PATH` for each file that is not the commit's, with `-` for one that cannot be read.
+
+    A submodule that is checked out is compared in the same way; its paths begin with its own, `inside`. Raises
+    _UncomparedError.
+    """
+    for entry in _entries(folder, commit):
+        path = os.path.join(folder, entry.path)
+        if entry.mode == _SUBMODULE:
+            yield from _changes_of_submodule(path, entry.digest, f"{inside}{entry.path}")
+            continue
+        digest = _blob(path)
+        if digest != entry.digest:
+            yield f"{digest} {inside}{entry.path}"
+
+
+def _changes_of_submodule(folder: str, commit: str, shown: str) -> Iterator[str]:
+    """Yield the same of a submodule, which need not be checked out."""
+    git = os.path.join(folder, ".git")
+    if not os.path.isdir(git):
+        return
+    try:
+        head = _head(git)
+    except UnreadableError as error:
+        raise _UncomparedError(error.values["why"]) from None
+    if head == commit:
+        yield from _changes(folder, commit, f"{shown}/")
+    else:
+        yield f"{head or '-'} {shown}"
+
+
+def _entries(folder: str, commit: str) -> list[_Entry]:
+    """Return what a commit has. Raises _UncomparedError."""
+    with tempfile.TemporaryDirectory() as empty:
+        for name in ("objects", "refs"):
+            os.mkdir(os.path.join(empty, name))
+        with open(os.path.join(empty, "HEAD"), "w", encoding="ascii") as file:
+            file.write("ref: refs/heads/none\n")
+        others = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        environ = {
+            **others,
+            "HOME": empty,
+            "LC_ALL": "C",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_DIR": empty,
+            "GIT_OBJECT_DIRECTORY": os.path.join(folder, ".git", "objects"),
+        }
+        listed = _run_git(["ls-tree", "-r", "-z", "--full-tree", commit], environ, empty)
+    entries = []
+    for line in os.fsdecode(listed).split("\0"):
+        head, _, path = line.partition("\t")
+        if path:
+            mode, _, digest = head.split(" ")
+            entries.append(_Entry(mode, digest, path))
+    return entries
+
+
+def _run_git(arguments: list[str], environ: Mapping[str, str], folder: str) -> bytes:
+    """Return the output of git. Raises _UncomparedError."""
+    try:
+        done = subprocess.run(  # noqa: S603
+            ["git", *arguments],  # noqa: S607  the git on PATH
+            cwd=folder,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_GIT_SECONDS,
+            check=False,
+        )
+    except OSError as error:
+        raise _UncomparedError(f"git: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise _UncomparedError(f"git took more than {_GIT_SECONDS} s") from None
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise _UncomparedError(lines[-1] if lines else f"git: exit status {done.returncode}")
+    return done.stdout
+
+
+def _blob(path: str) -> str:
+    """Return the name that git gives to the content of a file or link; `-` if it cannot be read."""
+    try:
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode):
+            content = os.fsencode(os.readlink(path))
+        elif stat.S_ISREG(mode):
+            with open(path, "rb") as file:
+                content = file.read()
+        else:
+            return "-"
+    except OSError:
+        return "-"
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()  # noqa: S324  git's own name
 
 
 # --- modules
@@ -2166,6 +2477,7 @@ _SYSTEM = ("machine", "cann", "hdk", "soc")
 WARNINGS = (
     "cann-file-unreadable",
     "cann-half-active",
+    "checkout-uncompared",
     "distribution-conda",
     "distribution-extra",
     "distribution-leftover",
@@ -2182,6 +2494,7 @@ WARNINGS = (
     "soc-unknown",
     "soc-unnamed",
     "start-untried",
+    "startup-extra",
 )
 
 
@@ -2201,6 +2514,8 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         return _become(options.python or sys.executable, file, arguments)
     if options.pip_settings:
         return print_pip_variables()
+    if options.changed_files:
+        return print_changed_files(lock.pins[options.changed_files])
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # what was begun here ends, too
     folder = os.path.dirname(os.path.abspath(file))
@@ -2263,6 +2578,8 @@ def checks(context: CheckContext) -> Iterator[Group]:
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(context, installed, broken, colliding)
     yield check_files(context, installed, records, unreadable, overwritten)
+    if any(pin.editable for pin in context.lock.pins.values()):
+        yield check_checkouts(context, installed)
     yield collisions
     yield check_strays(context, installed, records)
     yield check_requirements(context)
@@ -2325,6 +2642,9 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         "--machine", action="store_true", help="print what is wrong with the machine, CANN, driver and SoC, a line each"
     )
     parser.add_argument("--pip-settings", action="store_true", help="print the variables that pip gets from install.sh")
+    parser.add_argument(
+        "--changed-files", metavar="NAME", help="print what install.sh notes of an editable checkout that it has built"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--lang", choices=languages, help="the language (default: by locale)")
     parser.add_argument(
@@ -2503,10 +2823,10 @@ LOCK = r"""
 "import_env": {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
 "rewritten": [],
 "absent": {},
-"driver": [{"by": "CANN 9.1.0", "wanted": "hdk >= 25.2.0", "ranges": [[[">=", "25.2.0"]]], "binding": false, "reason": {"en": "CANN 9.1.X needs HDK (driver and firmware) 25.2.X or newer; 25.0.X does not work. Huawei pairs 9.1.0 with 26.0.RC1 and 9.1.1 with 26.1.1. (vendor: gitcode.com/cann/release-management 9.1.0/release-notes.md; hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md)", "zh": "CANN 9.1.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.2.X \u6216\u66f4\u65b0\u7684\u7248\u672c\uff0c25.0.X \u4e0d\u884c\u3002\u534e\u4e3a\u7ed9 9.1.0 \u7684\u914d\u5957\u7248\u672c\u662f 26.0.RC1\uff0c\u7ed9 9.1.1 \u7684\u662f 26.1.1\u3002\uff08\u5382\u5546\uff1agitcode.com/cann/release-management 9.1.0/release-notes.md; hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md\uff09"}}],
+"driver": [{"by": "CANN 9.1.0", "wanted": "hdk >= 25.2.0", "ranges": [[[">=", "25.2.0"]]], "binding": false, "reason": {"en": "CANN 9.1.X needs HDK (driver and firmware) 25.2.X or newer; 25.0.X does not work. Huawei pairs 9.1.0 with 26.0.RC1 and 9.1.1 with 26.1.1. The boards of A5 have driver lines of their own. (vendor: hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.0/release-notes.md (2026-11-28); hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md (2026-11-28); hiascend.com/document/detail/en/mindcluster/2610/patchnote/mxreleasenote_006.html (2026-11-28))", "zh": "CANN 9.1.X \u9700\u8981 HDK\uff08\u9a71\u52a8\u548c\u56fa\u4ef6\uff0925.2.X \u6216\u66f4\u65b0\u7684\u7248\u672c\uff0c25.0.X \u4e0d\u884c\u3002\u534e\u4e3a\u7ed9 9.1.0 \u7684\u914d\u5957\u7248\u672c\u662f 26.0.RC1\uff0c\u7ed9 9.1.1 \u7684\u662f 26.1.1\u3002A5 \u7684\u5404\u79cd\u677f\u5361\u53e6\u6709\u81ea\u5df1\u7684\u9a71\u52a8\u7248\u672c\u7cfb\u5217\u3002\uff08\u5382\u5546\uff1ahiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.0/release-notes.md (2026-11-28); hiascend.com/document/detail/en/CANNCommunityEdition/910/softwareinst/releasenote/9.1.1/release-notes_en.md (2026-11-28); hiascend.com/document/detail/en/mindcluster/2610/patchnote/mxreleasenote_006.html (2026-11-28)\uff09"}}],
 "requested": ["megatron-core", "mindspeed", "mindspeed-llm", "torch", "torch-npu"],
-"excuses": [{"project": "mistral-common", "modules": [], "scripts": ["mistral_common"], "npu": false, "reason": {"en": "The command `mistral_common` is a server, which is the extra `server` of the project.", "zh": "\u547d\u4ee4 `mistral_common` \u662f\u4e00\u4e2a\u670d\u52a1\u7aef\uff0c\u5c5e\u4e8e\u8be5\u9879\u76ee\u7684\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`server`\u3002"}}, {"project": "ray", "modules": [], "scripts": ["rllib"], "npu": false, "reason": {"en": "The command `rllib` belongs to the extra `rllib` (`rllib = ray.rllib.scripts:cli [rllib]`), whose projects ray itself does not require.", "zh": "\u547d\u4ee4 `rllib` \u5c5e\u4e8e\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`rllib`\uff08`rllib = ray.rllib.scripts:cli [rllib]`\uff09\uff0c\u5176\u4e2d\u7684\u9879\u76ee ray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u3002"}}, {"project": "ray", "modules": [], "scripts": ["serve"], "npu": false, "reason": {"en": "The command `serve` needs projects of the extra `serve`, which ray itself does not require.", "zh": "\u547d\u4ee4 `serve` \u9700\u8981\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`serve` \u4e2d\u7684\u9879\u76ee\uff0cray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u5b83\u4eec\u3002"}}, {"project": "ray", "modules": [], "scripts": ["serve"], "npu": false, "reason": {"en": "The command `serve` needs projects of the extra `serve`, in newer releases gRPC's reflection as well, which ray itself does not require.", "zh": "\u547d\u4ee4 `serve` \u9700\u8981\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`serve` \u4e2d\u7684\u9879\u76ee\uff0c\u8f83\u65b0\u7684\u7248\u672c\u8fd8\u9700\u8981 gRPC reflection\uff0cray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u5b83\u4eec\u3002"}}, {"project": "torch", "modules": [], "scripts": ["torchfrtrace"], "npu": false, "reason": {"en": "The command `torchfrtrace` of these releases is in the module tools.flight_recorder, which their wheels do not have. From 2.10.0 on it is in torch.distributed.flight_recorder.", "zh": "\u8fd9\u4e9b\u7248\u672c\u7684\u547d\u4ee4 `torchfrtrace` \u4f4d\u4e8e\u6a21\u5757 tools.flight_recorder\uff0c\u800c\u5176 wheel \u4e2d\u6ca1\u6709\u8be5\u6a21\u5757\u3002\u4ece 2.10.0 \u8d77\u4f4d\u4e8e torch.distributed.flight_recorder\u3002"}}, {"project": "transformers", "modules": [], "scripts": ["transformers"], "npu": false, "reason": {"en": "The command `transformers` has the server in it, whose annotations name classes of pydantic that are imported only with all of the extra `serving`. Release 5.3.0 no longer evaluates them.", "zh": "\u547d\u4ee4 `transformers` \u5305\u542b\u670d\u52a1\u7aef\u4ee3\u7801\uff0c\u5176\u6ce8\u89e3\u7528\u5230 pydantic \u7684\u7c7b\uff0c\u800c\u8fd9\u4e9b\u7c7b\u53ea\u6709\u5728\u88c5\u9f50\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`serving` \u65f6\u624d\u4f1a\u5bfc\u5165\u30025.3.0 \u8d77\u4e0d\u518d\u5bf9\u6ce8\u89e3\u6c42\u503c\u3002"}}],
-"digest": "a3a2e7ef901863f8474f9f452215e80999c913e287f953bdcd4eda4daabb8c5d",
+"excuses": [{"project": "mistral-common", "modules": [], "scripts": ["mistral_common"], "npu": false, "reason": {"en": "The command `mistral_common` is a server, which is the extra `server` of the project.", "zh": "\u547d\u4ee4 `mistral_common` \u662f\u4e00\u4e2a\u670d\u52a1\u7aef\uff0c\u5c5e\u4e8e\u8be5\u9879\u76ee\u7684\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`server`\u3002"}}, {"project": "ray", "modules": [], "scripts": ["rllib"], "npu": false, "reason": {"en": "The command `rllib` belongs to the extra `rllib` (`rllib = ray.rllib.scripts:cli [rllib]`), whose projects ray itself does not require. 2.46.0 and 2.60.0 do not have it any more.", "zh": "\u547d\u4ee4 `rllib` \u5c5e\u4e8e\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`rllib`\uff08`rllib = ray.rllib.scripts:cli [rllib]`\uff09\uff0c\u5176\u4e2d\u7684\u9879\u76ee ray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u30022.46.0 \u548c 2.60.0 \u4e0d\u518d\u6709\u8be5\u547d\u4ee4\u3002"}}, {"project": "ray", "modules": [], "scripts": ["serve"], "npu": false, "reason": {"en": "The command `serve` needs projects of the extra `serve`, which ray itself does not require.", "zh": "\u547d\u4ee4 `serve` \u9700\u8981\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`serve` \u4e2d\u7684\u9879\u76ee\uff0cray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u5b83\u4eec\u3002"}}, {"project": "ray", "modules": [], "scripts": ["serve"], "npu": false, "reason": {"en": "The command `serve` needs projects of the extra `serve`, in newer releases gRPC's reflection as well, which ray itself does not require.", "zh": "\u547d\u4ee4 `serve` \u9700\u8981\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`serve` \u4e2d\u7684\u9879\u76ee\uff0c\u8f83\u65b0\u7684\u7248\u672c\u8fd8\u9700\u8981 gRPC reflection\uff0cray \u672c\u8eab\u5e76\u4e0d\u8981\u6c42\u5b83\u4eec\u3002"}}, {"project": "torch", "modules": [], "scripts": ["torchfrtrace"], "npu": false, "reason": {"en": "The command `torchfrtrace` of these releases is in the module tools.flight_recorder, which their wheels do not have. From 2.10.0 on it is in torch.distributed.flight_recorder.", "zh": "\u8fd9\u4e9b\u7248\u672c\u7684\u547d\u4ee4 `torchfrtrace` \u4f4d\u4e8e\u6a21\u5757 tools.flight_recorder\uff0c\u800c\u5176 wheel \u4e2d\u6ca1\u6709\u8be5\u6a21\u5757\u3002\u4ece 2.10.0 \u8d77\u4f4d\u4e8e torch.distributed.flight_recorder\u3002"}}, {"project": "transformers", "modules": [], "scripts": ["transformers"], "npu": false, "reason": {"en": "The command `transformers` has the server in it, whose annotations name classes of pydantic that are imported only with all of the extra `serving`. Release 5.3.0 no longer evaluates them.", "zh": "\u547d\u4ee4 `transformers` \u5305\u542b\u670d\u52a1\u7aef\u4ee3\u7801\uff0c\u5176\u6ce8\u89e3\u7528\u5230 pydantic \u7684\u7c7b\uff0c\u800c\u8fd9\u4e9b\u7c7b\u53ea\u6709\u5728\u88c5\u9f50\u9644\u52a0\u4f9d\u8d56\u7ec4\uff08extra\uff09`serving` \u65f6\u624d\u4f1a\u5bfc\u5165\u30025.3.0 \u8d77\u4e0d\u518d\u5bf9\u6ce8\u89e3\u6c42\u503c\u3002"}}],
+"digest": "aed2195ec1226f9d74f542ad94d6664e988eb8a92aa7bb57f8d83b98fea7d4eb",
 "pins": [
 {"name": "accelerate", "version": "1.14.0", "stage": 5, "sha256": ["e94390c2863b873be18f623f9df48a0d8fe5eff13ea7f1a00092b0a7904888c6"]},
 {"name": "aiohappyeyeballs", "version": "2.7.1", "stage": 5, "sha256": ["9243213661e29250eb41368e5daa826fc017156c3b8a11440826b2e3ed376472"]},
@@ -2559,8 +2879,8 @@ LOCK = r"""
 {"name": "markupsafe", "version": "3.0.3", "stage": 5, "sha256": ["1ba88449deb3de88bd40044603fafffb7bc2b055d626a330323a9ed736661695"]},
 {"name": "mdurl", "version": "0.1.2", "stage": 5, "sha256": ["84008a41e51615a49fc9966191ff91509e3c40b939176e643fd50a5c2196b8f8"]},
 {"name": "megatron-core", "version": "0.12.1", "stage": 3, "built": true, "commit": "a845aa7e12b3a117e24c2352b9e3e60bad2e3a17", "editable": false, "sha256": []},
-{"name": "mindspeed", "version": "0.12.1", "stage": 6, "built": true, "commit": "57a33053c4eccd5b14aa58e3ca595ab414e65b94", "editable": true, "sha256": []},
-{"name": "mindspeed-llm", "version": "26.0.0.dev0", "stage": 7, "built": true, "commit": "ad615b3b343f6305e9a0ce8bcc3ec42052322860", "editable": true, "sha256": []},
+{"name": "mindspeed", "version": "0.12.1", "stage": 6, "built": true, "commit": "57a33053c4eccd5b14aa58e3ca595ab414e65b94", "editable": true, "source": "1f9e4ee3d68796e7b7b73a859c7bd53f", "sha256": []},
+{"name": "mindspeed-llm", "version": "26.0.0.dev0", "stage": 7, "built": true, "commit": "ad615b3b343f6305e9a0ce8bcc3ec42052322860", "editable": true, "source": "01c41cfbe1795cab21c973e9f6a490bf", "sha256": []},
 {"name": "mistral-common", "version": "1.11.7", "stage": 5, "sha256": ["a9511b88eacacbe7dacddd9d3498c1739f56847b7fdddbd5a22e7844fd9def95"]},
 {"name": "ml-dtypes", "version": "0.5.4", "stage": 5, "sha256": ["b4b801ebe0b477be666696bda493a9be8356f1f0057a57f1e35cd26928823e5a"]},
 {"name": "mpmath", "version": "1.3.0", "stage": 5, "sha256": ["a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c"]},
@@ -2775,9 +3095,23 @@ LOCK = r"""
 "file-stale-why": "they were there before the locked release and no distribution has them, so they can be imported although the lock does not have them",
 "file-added-what": "files were added to the packages of {owners}: {list} ({count} in all)",
 "file-added-why": "no distribution has them; a program wrote them after the installation, or somebody did",
+"startup-extra-what": "files in {folder} that run at each start of Python belong to no distribution: {list} ({count} in all)",
+"startup-extra-why": "the lock says nothing about them, and their code runs in every program of this environment",
+"startup-extra-mend": "remove them unless you have put them there: an interrupted installation leaves such files, too",
 "module-extra-what": "modules in {folder} belong to no distribution: {list} ({count} in all)",
 "module-extra-why": "the lock says nothing about them, and they can be imported",
 "module-extra-mend": "remove them unless you have put them there: an interrupted installation leaves such files, too",
+"checkout-other-what": "{name} is at commit {found} in {folder}, the lock has {wanted}",
+"checkout-other-why": "it is installed as this folder, so Python runs what is in there",
+"checkout-unmarked-what": "{folder} is not marked as what install.sh made of {name} at commit {wanted}",
+"checkout-unmarked-why": "the mark .git/ascend-lock tells that it was built with the steps and variables of this lock",
+"checkout-changed-what": "files of {name} in {folder} were changed after installation: {list} ({count} in all)",
+"checkout-changed-why": "they are neither those of commit {wanted} nor those that the lock's own steps made of them",
+"checkout-unreadable-what": "the checkout of {name} cannot be read: {path}: {why}",
+"checkout-unreadable-why": "without it nothing tells which commit is installed",
+"checkout-uncompared-what": "files of {name} in {folder} were not compared with commit {wanted}: {why}",
+"checkout-uncompared-why": "git lists what a commit has; the commit itself is that of the lock",
+"checkout-uncompared-mend": "install git, then run this again",
 "collision-what": "{other}, which is not in the lock, installs the same module `{module}` as {owner}: of {count} files that differ, {theirs} are now from {other} and {ours} from {owner}",
 "collision-why": "the one installed last takes effect, and uninstalling either breaks both",
 "collision-order-what": "{other} and {owner} both install the module `{module}`, and {owner} must be installed last: of {count} files that differ, {theirs} are now from {other} and {ours} from {owner}",
@@ -2826,6 +3160,8 @@ LOCK = r"""
 "group-soc": "SoC",
 "group-distributions": "distributions",
 "group-files": "files",
+"group-checkouts": "checkouts",
+"note-checkouts": "at the commits of the lock: {list}",
 "group-collisions": "collisions",
 "group-strays": "unowned",
 "group-requirements": "requirements",
@@ -2846,6 +3182,7 @@ LOCK = r"""
 "note-files": "{files} present with the right size, {compared} compared by hash",
 "note-files-kept": "{files} present with the right size, {compared} compared by hash; not checked: {kept}, which the stack rewrites",
 "note-collisions": "none",
+"note-strays-but": "not judged: what may belong to {list} ({count} in all), as nothing lists their files as they are",
 "note-strays": "every module belongs to a distribution",
 "note-requirements": "pip check reports no problem",
 "note-requirements-but": "pip check reports only problems that the lock expects ({count})",
@@ -3000,9 +3337,23 @@ LOCK = r"""
 "file-stale-why": "它们早于锁定的版本，且不属于任何发行包，因此锁文件中没有的内容仍可被导入",
 "file-added-what": "{owners} 的包中新增了文件：{list}（共 {count} 个）",
 "file-added-why": "它们不属于任何发行包，是安装之后由程序或人写入的",
+"startup-extra-what": "{folder} 中每次启动 Python 都会运行的文件不属于任何发行包：{list}（共 {count} 个）",
+"startup-extra-why": "锁中没有它们，而它们的代码会在此环境的每个程序中运行",
+"startup-extra-mend": "除非是您放入的，否则请删除：被中断的安装也会留下这样的文件",
 "module-extra-what": "{folder} 中有不属于任何发行包的模块：{list}（共 {count} 个）",
 "module-extra-why": "锁文件没有涉及它们，而它们可以被导入",
 "module-extra-mend": "如果不是您放置的，请删除：中断的安装也会留下这样的文件",
+"checkout-other-what": "{folder} 中的 {name} 位于提交 {found}，锁为 {wanted}",
+"checkout-other-why": "它以此目录的形式安装，Python 运行的就是其中的内容",
+"checkout-unmarked-what": "{folder} 没有标记为 install.sh 由 {name} 的提交 {wanted} 生成",
+"checkout-unmarked-why": "标记 .git/ascend-lock 说明它是按本锁的步骤和变量构建的",
+"checkout-changed-what": "{folder} 中 {name} 的文件在安装后被改动：{list}（共 {count} 个）",
+"checkout-changed-why": "它们既不是提交 {wanted} 的文件，也不是锁自身的步骤改成的",
+"checkout-unreadable-what": "无法读取 {name} 的检出：{path}：{why}",
+"checkout-unreadable-why": "没有它就无从得知安装的是哪个提交",
+"checkout-uncompared-what": "没有将 {folder} 中 {name} 的文件与提交 {wanted} 比较：{why}",
+"checkout-uncompared-why": "提交中有哪些文件要由 git 列出；提交本身与锁一致",
+"checkout-uncompared-mend": "安装 git，然后重新运行",
 "collision-what": "锁文件之外的 {other} 与 {owner} 都提供模块 `{module}`：在 {count} 个不同的文件中，{theirs} 个现在来自 {other}，{ours} 个来自 {owner}",
 "collision-why": "后安装的一方生效，卸载任何一方都会破坏双方",
 "collision-order-what": "{other} 与 {owner} 都提供模块 `{module}`，且 {owner} 必须最后安装：在 {count} 个不同的文件中，{theirs} 个现在来自 {other}，{ours} 个来自 {owner}",
@@ -3051,6 +3402,8 @@ LOCK = r"""
 "group-soc": "SoC",
 "group-distributions": "软件包",
 "group-files": "文件",
+"group-checkouts": "检出",
+"note-checkouts": "位于锁的提交：{list}",
 "group-collisions": "冲突",
 "group-strays": "无主文件",
 "group-requirements": "依赖",
@@ -3071,6 +3424,7 @@ LOCK = r"""
 "note-files": "{files} 个文件大小一致，其中 {compared} 个比较了哈希",
 "note-files-kept": "{files} 个文件大小一致，其中 {compared} 个比较了哈希；未检查 {kept}（软件栈会改写它们）",
 "note-collisions": "无",
+"note-strays-but": "未判断：可能属于 {list} 的文件（共 {count} 项），因为没有它们现有文件的清单",
 "note-strays": "每个模块都属于某个发行包",
 "note-requirements": "pip check 没有报告问题",
 "note-requirements-but": "pip check 只报告了锁文件预期之内的问题（{count} 个）",

@@ -113,11 +113,13 @@ _ascend_lock_nnal() {
 _ascend_lock_exports() {
     # optional: With this, verl_npu turns virtual memory of the NPU on for training and off for rollouts,
     #   whose sleep mode does not work with it. That reduces fragmentation and out-of-memory failures.
-    #   (mindspeed-rl-expandable-segments: Ascend/MindSpeed-RL verl_npu/README.MD @258a679d)
+    #   (mindspeed-rl-expandable-segments: Ascend/MindSpeed-RL verl_npu/README.MD
+    #   @258a679dab8b42ad5fa20766fbfa8edc1c9a9f96)
     # export EXPANDABLE_SEGMENTS=True
     # optional: This preloads jemalloc as the allocator for memory outside the NPU, if it was built and
     #   installed at this path. If the path does not exist, every command prints an error.
-    #   (mindspeed-rl-jemalloc: Ascend/MindSpeed-RL verl_npu/README.MD @258a679d)
+    #   (mindspeed-rl-jemalloc: Ascend/MindSpeed-RL verl_npu/README.MD
+    #   @258a679dab8b42ad5fa20766fbfa8edc1c9a9f96)
     # export LD_PRELOAD=/usr/local/lib/libjemalloc.so.2
     return 0
 }

@@ -114,24 +114,31 @@ _ascend_lock_exports() {
     # How many seconds HCCL waits for other devices: 7200 until they are connected and 60000 until a
     #   collective operation ends, while CANN's defaults are 120 and about 1800. That this is because
     #   trainers wait for rollouts of up to 32768 tokens is an inference. (one-step-off-hccl-timeouts:
-    #   grpo_qwen3_8b_gsm8k_fsdp2_8_8_npu.sh as the guide shows it; HCCL's own messages of both time-outs
-    #   in CANN's documentation)
+    #   "verl one_step_off_policy on NPU, guide for v0.5.0-716-gccd7d934" (2026-11-22); "CANN
+    #   documentation, messages of HCCL time-outs" (2026-11-22))
     export HCCL_CONNECT_TIMEOUT=7200
     # How many seconds HCCL waits for other devices: 7200 until they are connected and 60000 until a
     #   collective operation ends, while CANN's defaults are 120 and about 1800. That this is because
     #   trainers wait for rollouts of up to 32768 tokens is an inference. (one-step-off-hccl-timeouts:
-    #   grpo_qwen3_8b_gsm8k_fsdp2_8_8_npu.sh as the guide shows it; HCCL's own messages of both time-outs
-    #   in CANN's documentation)
+    #   "verl one_step_off_policy on NPU, guide for v0.5.0-716-gccd7d934" (2026-11-22); "CANN
+    #   documentation, messages of HCCL time-outs" (2026-11-22))
     export HCCL_EXEC_TIMEOUT=60000
     # Reinforcement learning needs this if it lets the rollout engine sleep: Worker.wake_up stops with an
     #   error unless the variable is 0 (the default is 1), because weights that were cast to FRACTAL_NZ
     #   may lose precision when they are updated. verl 0.7.1 sets the variable itself if it is unset.
-    #   Inference does not need it. (vllm-ascend-nz-off-in-training: vllm_ascend/envs.py and
-    #   worker/worker.py (worker_v1.py) of the wheels 0.11.0rc1, 0.13.0 and 0.18.0;
-    #   verl/workers/rollout/vllm_rollout/utils.py of the wheel 0.7.1)
+    #   Inference does not need it. (vllm-ascend-nz-off-in-training:
+    #   vllm_ascend-0.11.0rc1-cp311-cp311-manylinux_2_24_aarch64.whl vllm_ascend/envs.py #L173-L174;
+    #   vllm_ascend-0.13.0-cp311-cp311-manylinux_2_24_aarch64.whl vllm_ascend/envs.py #L122-L123;
+    #   vllm_ascend-0.18.0-cp311-cp311-manylinux_2_24_aarch64.whl vllm_ascend/envs.py #L91;
+    #   vllm_ascend-0.11.0rc1-cp311-cp311-manylinux_2_24_aarch64.whl vllm_ascend/worker/worker_v1.py #L186
+    #   `Please set VLLM_ASCEND_ENABLE_NZ=0`; vllm_ascend-0.13.0-cp311-cp311-manylinux_2_24_aarch64.whl
+    #   vllm_ascend/worker/worker.py #L181-L184 `Please set VLLM_ASCEND_ENABLE_NZ=0`;
+    #   vllm_ascend-0.18.0-cp311-cp311-manylinux_2_24_aarch64.whl vllm_ascend/worker/worker.py #L209-L212
+    #   `Please set VLLM_ASCEND_ENABLE_NZ=0`; verl-0.7.1-py3-none-any.whl
+    #   verl/workers/rollout/vllm_rollout/utils.py #L39 `"VLLM_ASCEND_ENABLE_NZ": "0"`)
     # The training script of this recipe exports it. The weights of the rollout engine are updated at each
     #   step, and those that were cast to FRACTAL_NZ may lose precision when they are updated.
-    #   (one-step-off-nz: grpo_qwen3_8b_gsm8k_fsdp2_8_8_npu.sh as the guide shows it)
+    #   (one-step-off-nz: "verl one_step_off_policy on NPU, guide for v0.5.0-716-gccd7d934" (2026-11-22))
     export VLLM_ASCEND_ENABLE_NZ=0
     return 0
 }

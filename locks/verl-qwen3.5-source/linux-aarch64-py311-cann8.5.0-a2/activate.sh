@@ -114,9 +114,16 @@ _ascend_lock_exports() {
     # optional: Reinforcement learning needs this if it lets the rollout engine sleep: Worker.wake_up
     #   stops with an error unless the variable is 0 (the default is 1), because weights that were cast to
     #   FRACTAL_NZ may lose precision when they are updated. verl 0.7.1 sets the variable itself if it is
-    #   unset. Inference does not need it. (vllm-ascend-nz-off-in-training: vllm_ascend/envs.py and
-    #   worker/worker.py (worker_v1.py) of the wheels 0.11.0rc1, 0.13.0 and 0.18.0;
-    #   verl/workers/rollout/vllm_rollout/utils.py of the wheel 0.7.1)
+    #   unset. Inference does not need it. (vllm-ascend-nz-off-in-training:
+    #   vllm_ascend-0.11.0rc1-cp311-cp311-manylinux_2_24_aarch64.whl vllm_ascend/envs.py #L173-L174;
+    #   vllm_ascend-0.13.0-cp311-cp311-manylinux_2_24_aarch64.whl vllm_ascend/envs.py #L122-L123;
+    #   vllm_ascend-0.18.0-cp311-cp311-manylinux_2_24_aarch64.whl vllm_ascend/envs.py #L91;
+    #   vllm_ascend-0.11.0rc1-cp311-cp311-manylinux_2_24_aarch64.whl vllm_ascend/worker/worker_v1.py #L186
+    #   `Please set VLLM_ASCEND_ENABLE_NZ=0`; vllm_ascend-0.13.0-cp311-cp311-manylinux_2_24_aarch64.whl
+    #   vllm_ascend/worker/worker.py #L181-L184 `Please set VLLM_ASCEND_ENABLE_NZ=0`;
+    #   vllm_ascend-0.18.0-cp311-cp311-manylinux_2_24_aarch64.whl vllm_ascend/worker/worker.py #L209-L212
+    #   `Please set VLLM_ASCEND_ENABLE_NZ=0`; verl-0.7.1-py3-none-any.whl
+    #   verl/workers/rollout/vllm_rollout/utils.py #L39 `"VLLM_ASCEND_ENABLE_NZ": "0"`)
     # export VLLM_ASCEND_ENABLE_NZ=0
     return 0
 }

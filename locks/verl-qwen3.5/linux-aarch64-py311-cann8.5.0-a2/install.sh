@@ -8,17 +8,32 @@
 # It can be run again after a failure: a stage whose distributions are all
 # installed is skipped.
 # Every message is in several languages: the locale (UTF-8) or --lang selects one.
-[ -n "${BASH_VERSION-}" ] || exec bash "$0" "$@"  # called as `sh install.sh`
-set +o posix  # where sh is bash; before 5.1 it would not read what follows
+case ${BASH_VERSION-} in '') exec bash "$0" "$@" ;; esac  # called as `sh install.sh`
+# The environment can hold functions, which bash would call in place of any command. With -p it takes none, and no option.
+# Until then it is in its POSIX mode, in which nothing can stand for `exec`; a file on standard input is refused below.
+POSIXLY_CORRECT=1
+case ${BASH_SOURCE[0]-}:$- in
+    :* | *:*p*) ;;
+    *:*x*) exec "$BASH" -px "${BASH_SOURCE[0]}" "$@" ;;
+    *) exec "$BASH" -p "${BASH_SOURCE[0]}" "$@" ;;
+esac
+unset POSIXLY_CORRECT
+set +o posix  # also where sh is bash; before 5.1 it would not read what follows
 set -euo pipefail
 
-# pip reads PIP_EXTRA-INDEX-URL, too, which bash passes on and cannot unset
-unnameable=()
+# What would have an effect on every bash, pip or Python that is started, and what only env can remove: pip reads
+# PIP_EXTRA-INDEX-URL, too
+unwanted=()
 while IFS= read -r -d '' variable; do
-    case ${variable%%=*} in PIP_*[!A-Za-z0-9_]*) unnameable+=(-u "${variable%%=*}") ;; esac
+    case ${variable%%=*} in
+        BASH_FUNC_* | BASH_ENV | ENV | SHELLOPTS | BASHOPTS | CDPATH | GLOBIGNORE | PIP_*[!A-Za-z0-9_]* | _PYTHON_* | DIST_EXTRA_CONFIG)
+            unwanted+=(-u "${variable%%=*}")
+            ;;
+    esac
 done < <(env -0)
-if [ -n "${unnameable[*]-}" ] && [ -n "${BASH_SOURCE[0]-}" ]; then
-    exec env "${unnameable[@]}" bash "${BASH_SOURCE[0]}" "$@"
+if [ -n "${unwanted[*]-}" ] && [ -n "${BASH_SOURCE[0]-}" ]; then
+    case $- in *x*) set -- -x "${BASH_SOURCE[0]}" "$@" ;; *) set -- "${BASH_SOURCE[0]}" "$@" ;; esac
+    exec env "${unwanted[@]}" "$BASH" -p "$@"
 fi
 
 at=0; case ${LC_ALL:-${LC_MESSAGES:-${LANG-}}} in [zZ][hH]*[uU][tT][fF]*8*) at=1 ;; esac
@@ -26,7 +41,7 @@ languages=(en zh)
 lang=${languages[at]}
 
 usage() {
-    say "usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks] [--lang LANGUAGE]
+    set -- "usage: install.sh [--dry-run] [--wheelhouse DIR] [--python PATH] [--system] [--skip-system-checks] [--lang LANGUAGE]
 
   --dry-run             check the machine and print what would be done; change nothing
   --wheelhouse DIR      take all files from DIR, without network access
@@ -41,18 +56,27 @@ usage() {
   --system              安装到不在虚拟环境中的 Python
   --skip-system-checks  处理器、glibc、CANN、驱动、SoC 或构建工具与锁文件不符时只警告，不停止
   --lang 语言           消息的语言，en 或 zh（默认取决于系统语言环境）"
+    shift "$at"
+    printf '%s\n' "$1"
 }
 
+# Writes a line, and what a terminal would act on as escapes: the name of a file can have any character
+show() { # label, text
+    case $2 in
+        *[[:cntrl:]]*) printf '%s%q\n' "$1" "$2" ;;
+        *) printf '%s%s\n' "$1" "$2" ;;
+    esac
+}
 # Texts are given in each language, one after the other, and with each its hint, which may be empty
 say() {
     shift "$at"
-    printf '%s\n' "$1"
+    show '' "$1"
 }
 tell() { # label, texts
     local label=$1
     shift $((2 * at + 1))
-    printf '%s%s\n' "$label" "$1" >&2
-    if [ -n "$2" ]; then printf '%s%s\n' "$(say "hint: " "提示：")" "$2" >&2; fi
+    show "$label" "$1" >&2
+    if [ -n "$2" ]; then show "$(say "hint: " "提示：")" "$2" >&2; fi
 }
 error=$(say "error: " "错误：")
 warning=$(say "warning: " "警告：")
@@ -115,19 +139,19 @@ if [ -z "$python" ]; then
     elif [ -n "${CONDA_PREFIX-}" ]; then python=$CONDA_PREFIX/bin/python
     else python=$(command -v python3 || true); fi
 fi
-if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
+if [ -z "$python" ] || ! "$python" -I -c '' 2>/dev/null; then
     fail "no working Python was found: ${python:-python3}" "activate an environment, or pass --python PATH" \
         "没有找到可用的 Python：${python:-python3}" "请激活一个环境，或用 --python 指定"
 fi
-found=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
+found=$("$python" -I -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true)
 [[ $found =~ ^[0-9]+\.[0-9]+$ ]] ||
     fail "${python} is not a Python interpreter" "activate an environment, or pass the path of its Python with --python" \
         "${python} 不是 Python" "请激活一个环境，或用 --python 指定该环境的 Python"
-python=$("$python" -c 'import sys; print(sys.executable)')  # absolute, as builds need it
+python=$("$python" -I -c 'import sys; print(sys.executable)')  # absolute, as builds need it
 [ "$found" = 3.11 ] ||
     refuse "${python} is Python ${found}, but the lock is for 3.11" "create one: python3.11 -m venv env && . env/bin/activate" \
         "${python} 是 Python ${found}，而锁文件面向 3.11" "请建立环境：python3.11 -m venv env && . env/bin/activate"
-if [ "$system" = no ] && ! "$python" -c '
+if [ "$system" = no ] && ! "$python" -I -c '
 import os, sys
 sys.exit(sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta")))
 '; then
@@ -235,7 +259,7 @@ if [ -n "$wheelhouse" ]; then
     fi
 fi
 if [ "$wrong" -gt 0 ] && [ "$dry_run" = no ]; then exit 1; fi
-printf '%s\n' ${machine[@]+"${machine[@]}"} "Python: $found ($python)"
+for line in ${machine[@]+"${machine[@]}"} "Python: $found ($python)"; do show '' "$line"; done
 
 # --- 2. the stages
 
@@ -317,11 +341,41 @@ run_at() { # folder, command
     if [ "$dry_run" = yes ]; then run cd "$1"; "${@:2}"; else (cd "$1" && "${@:2}"); fi
 }
 
-# CMake and other build tools use these variables to find Python before they look on PATH
+if [ "$dry_run" = yes ]; then
+    scratch='$scratch' # no such folder is made, and no files are found in it
+else
+    scratch=$(mktemp -d) ||
+        fail "there is no folder for temporary files" "set TMPDIR to a folder with free space that you can write to" \
+        "没有可以存放临时文件的目录" "请将 TMPDIR 设为有剩余空间且可写的目录"
+    trap 'rm -rf "$scratch"' EXIT
+fi
+
+# Builds get a home with what the user's has, but without the files in which distutils (a part of setuptools) and numpy
+# look for options of every build: these can name folders whose files would go into what is built
+make_home() {
+    local theirs
+    mkdir "$scratch/home"
+    theirs=$(readlink -f -- "${HOME:-~}") || return 0
+    [ ! -d "$theirs" ] || find "$theirs/" -mindepth 1 -maxdepth 1 ! -name .pydistutils.cfg ! -name .numpy-site.cfg \
+        -exec ln -s -t "$scratch/home" -- {} + || true
+}
+[ "$dry_run" = yes ] || make_home
+
+# Runs a command of a build. It gets no modules of the user's (PYTHONPATH, ~/.local) and, if pip may ask no index, no
+# address or password of one. CMake and other build tools find Python by VIRTUAL_ENV before they look on PATH.
 build_in() { # environment, variables and command
-    local environment=$1
+    local environment=$1 name hidden=(-u CONDA_PREFIX -u PYTHONPATH)
     shift
-    run env -u CONDA_PREFIX -u PYTHONPATH VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
+    for name in "${!PYTHON@}"; do
+        if [ "$name" != PYTHONPATH ]; then hidden+=(-u "$name"); fi
+    done
+    case " $* " in *' PIP_NO_INDEX=1 '*)
+        for name in "${!PIP_@}"; do
+            case $name in PIP_CONFIG_FILE | PIP_DISABLE_PIP_VERSION_CHECK | PIP_NO_INPUT) ;; *) hidden+=(-u "$name") ;; esac
+        done
+    esac
+    run env "${hidden[@]}" HOME="$scratch/home" PYTHONNOUSERSITE=1 \
+        VIRTUAL_ENV="$environment" PATH="$environment/bin:$PATH" "$@"
 }
 
 # What the backend of a source archive requires beyond its pyproject.toml (PEP 517, get_requires_for_build_wheel)
@@ -371,15 +425,6 @@ with tempfile.TemporaryDirectory() as folder:
 print(", ".join(missing), end="")
 '
 
-if [ "$dry_run" = yes ]; then
-    scratch='$scratch' # no such folder is made, and no files are found in it
-else
-    scratch=$(mktemp -d) ||
-        fail "there is no folder for temporary files" "set TMPDIR to a folder with free space that you can write to" \
-        "没有可以存放临时文件的目录" "请将 TMPDIR 设为有剩余空间且可写的目录"
-    trap 'rm -rf "$scratch"' EXIT
-fi
-
 # Where source builds find their tools. pip does not check hashes of what an isolated build downloads, so the tools
 # are installed by hash into a separate environment, and nothing is downloaded during the build.
 prepare_builder() { # requirements files of the tools; empty where the lock has none: those of this environment are used
@@ -422,6 +467,8 @@ EOF
 # writes RECORD last of what it installs, with INSTALLER in it. Killed in between, it leaves files that no record has:
 # new ones would be installed over them, and modules that the new release lacks would stay importable. So first every
 # file goes that a record put aside, or an unfinished one, names, as pip would have removed it; then the record itself.
+# Of what is called `~…`, only folders go whose name pip makes of a name in such a record or an installed one. Nothing
+# goes that a record of something installed has, or that is behind a link.
 sweep() { # names of what must not be installed, requirements files
     local told
     told=$(say "removing %s, left behind by an interrupted pip" "删除 %s，它是中断的 pip 留下的")
@@ -434,81 +481,103 @@ for path in paths:
     with open(path, encoding="utf-8") as file:
         ours.update(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==", file.read()))
 prefix = os.path.realpath(sys.prefix) + os.sep
-real_paths = {}
+LEADING = frozenset("-~.=%0123456789")
+real_folders = {}
+
+
+def real(folder):
+    """The path of a folder without links."""
+    if folder not in real_folders:
+        real_folders[folder] = os.path.realpath(folder)
+    return real_folders[folder]
+
+
+def is_real(folder):
+    """Whether no part of a folder's path is a link."""
+    return real(folder) == folder
+
+
+def is_aside_of(entry, name):
+    """Whether pip makes `entry` of the name of a folder that it puts aside (AdjacentTempDirectory)."""
+    if len(name) == 1:
+        return entry == "~" + name
+    if len(entry) != len(name) or not entry.startswith("~"):
+        return False
+    differing = [at for at in range(len(name)) if entry[at] != name[at]]
+    # it replaces characters from the first one on, but not the last one
+    return bool(differing) and differing[-1] < len(name) - 1 and set(entry[: differing[-1] + 1]) <= LEADING
 
 
 class Record:
     """The record of a distribution, or what is left of it, in a folder whose name may begin with `~`."""
 
-    def __init__(self, folder, entry):
-        self.folder, self.path, self.name = folder, os.path.join(folder, entry), entry
-        self.rows = None
+    def __init__(self, root, entry):
+        self.root, self.path, self.name = root, os.path.join(root, entry), entry
+        self.is_aside = entry.startswith("~")
+        rows = None
         try:
             with open(os.path.join(self.path, "RECORD"), encoding="utf-8", errors="replace", newline="") as file:
-                self.rows = [row[0] for row in csv.reader(file) if row]
+                rows = [row[0] for row in csv.reader(file) if row]
         except (OSError, csv.Error):
             pass
-        for row in self.rows or ():
+        for row in rows or ():
             if row.endswith(".dist-info/RECORD") and row.count("/") == 1:
                 self.name = row.partition("/")[0]  # from before it was put aside
-        project = self.name[: -len(".dist-info")].rpartition("-")[0]
-        self.is_ours = re.sub(r"[-_.]+", "-", project).lower() in ours
-        self.is_aside = entry.startswith("~")
-        if self.is_aside and self.rows is None:  # pip had done with it, and was removing it
-            self.is_ours = True
-        if self.rows is None:  # another installer's way
+        self.paths = {os.path.normpath(os.path.join(root, row)) for row in rows or ()}
+        project = self.name[: -len(".dist-info")].rpartition("-")[0].lower()
+        self.is_ours = re.sub(r"[-_.]+", "-", project) in ours
+        self.may_be = set()
+        if self.is_aside and rows is None:  # pip had done with it, and was removing it
+            project = re.sub(r"[_.]", "-", project)
+            self.may_be = {name for name in ours if is_aside_of(project, name)}
+            self.is_ours = bool(self.may_be)
+        if rows is None:  # another installer's way
             self.is_whole = os.path.exists(os.path.join(self.path, "INSTALLER"))
         else:
-            self.is_whole = any(row.endswith(".dist-info/INSTALLER") for row in self.rows)
+            self.is_whole = any(row.endswith(".dist-info/INSTALLER") for row in rows)
+        self.is_whole = self.is_whole and not self.is_aside
 
     def files(self):
-        for row in self.rows or ():
-            path = os.path.normpath(os.path.join(self.folder, row))
-            parent = os.path.dirname(path)
-            if parent not in real_paths:
-                real_paths[parent] = os.path.realpath(parent)
-            real = os.path.join(real_paths[parent], os.path.basename(path))
-            if real.startswith(prefix):  # pip removes nothing outside of the environment
-                yield real
+        """What pip would remove of it: nothing outside of the environment, and here nothing behind a link."""
+        return {path for path in self.paths if path.startswith(prefix) and is_real(os.path.dirname(path))}
 
-    def packages(self):
-        """The folders beside its own that it has files in."""
-        names = {row.partition("/")[0] for row in self.rows or () if "/" in row}
-        return {name for name in names if name not in ("..", "", self.name)}
+    def folders(self):
+        """The folders in site-packages that it has files in, and its own; those called like it if it is not known."""
+        found = {os.path.join(self.root, self.name)}
+        found.update(os.path.join(self.root, name.replace("-", "_")) for name in self.may_be)
+        for path in self.paths:
+            folder = os.path.dirname(path)
+            while folder.startswith(self.root + os.sep) and folder not in found:
+                found.add(folder)
+                folder = os.path.dirname(folder)
+        return found
 
 
-def of(entry):
-    """Whether a record that pip put aside is this entry, or has files in what was put aside as this entry."""
-    ending = entry.lstrip("-~.=%0123456789")  # what pip begins such a name with
-
-    def is_of(record):
-        if not record.is_aside:
-            return False
-        names = record.packages()
-        return record.path.endswith(os.sep + entry) or any(len(n) == len(entry) and n.endswith(ending) for n in names)
-
-    return is_of
+def printable(text):
+    """The text with escapes for what a terminal would act on."""
+    return "".join(ch if ch.isprintable() else ascii(ch)[1:-1] for ch in text)
 
 
 def remove(path):
-    print(told % path)
-    if os.path.isdir(path) and not os.path.islink(path):
-        shutil.rmtree(path)
-    else:
+    print(told % printable(path))
+    if os.path.islink(path) or not os.path.isdir(path):
         os.remove(path)
+    else:
+        shutil.rmtree(path)
 
 
 def remove_file(path):
     """Remove a file with what Python compiled of it, and the folders that are empty then."""
     stem, ending = os.path.splitext(path)
-    compiled = os.path.join(os.path.dirname(path), "__pycache__", glob.escape(os.path.basename(stem)) + ".*.pyc")
-    for name in [path, *(glob.glob(compiled) if ending == ".py" else ())]:
+    cache = os.path.join(os.path.dirname(path), "__pycache__")
+    compiled = glob.glob(os.path.join(glob.escape(cache), glob.escape(os.path.basename(stem)) + ".*.pyc"))
+    for name in [path, *(compiled if ending == ".py" and is_real(cache) else ())]:
         try:
             os.remove(name)
         except OSError:  # pip has removed it, or a folder is in its place
             pass
-    for folder in (os.path.join(os.path.dirname(path), "__pycache__"), os.path.dirname(path)):
-        while folder.startswith(prefix) and folder not in folders:
+    for folder in (cache, os.path.dirname(path)):
+        while folder.startswith(prefix) and folder not in lasting:
             try:
                 os.rmdir(folder)
             except FileNotFoundError:
@@ -518,37 +587,61 @@ def remove_file(path):
             folder = os.path.dirname(folder)
 
 
-folders = {os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib", "scripts")}
-for folder in sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}):
-    entries = sorted(os.listdir(folder))
-    records = [Record(folder, entry) for entry in entries if entry.endswith(".dist-info")]
-    whole = [record for record in records if record.is_whole and not record.is_aside]
-    unfinished = [record for record in records if record.is_ours and record not in whole]
+def put_aside(folders, others):
+    """The folders that pip put aside, beside those of ours that they were, unless they may be of others."""
+    names = {}
+    for folder in folders:
+        names.setdefault(os.path.dirname(folder), set()).add(os.path.basename(folder))
+    for parent in sorted(names):
+        if not is_real(parent) or not os.path.isdir(parent):
+            continue
+        theirs = {os.path.basename(folder) for folder in others if os.path.dirname(folder) == parent}
+        for entry in sorted(os.listdir(parent)):
+            path = os.path.join(parent, entry)
+            if not entry.startswith("~") or entry.endswith(".dist-info") or os.path.islink(path):
+                continue
+            is_of_ours = any(is_aside_of(entry, name) for name in names[parent])
+            is_of_others = any(is_aside_of(entry, name) for name in theirs)
+            if is_of_ours and not is_of_others and os.path.isdir(path):
+                yield path
+
+
+lasting = {os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib", "scripts")}
+for root in sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib")}):
+    entries = sorted(entry for entry in os.listdir(root) if entry.endswith(".dist-info"))
+    records = [Record(root, entry) for entry in entries]
+    whole = [record for record in records if record.is_whole]
+    kept = {path for record in whole for path in record.paths}
+    kept |= {os.path.join(real(os.path.dirname(path)), os.path.basename(path)) for path in kept}
+    # the folders called `~…` that something installed has files in
+    occupied = {path[: at.end()] for path in kept for at in re.finditer(r"/~[^/]*(?=/)", path)}
+    left = [record for record in records if record not in whole and record.path not in occupied]
+    left = [record for record in left if not record.is_aside or not os.path.islink(record.path)]
+    unfinished = [record for record in left if record.is_ours]
     # a new release that is there in whole was installed after all of the old one had been put aside
     names = {record.name[: -len(".dist-info")].rpartition("-")[0] for record in whole}
     gone = [record for record in unfinished if record.name[: -len(".dist-info")].rpartition("-")[0] not in names]
-    kept = {path for record in whole for path in record.files()} if gone else set()
     for record in gone:
-        for path in sorted(set(record.files()) - kept):
-            if os.path.dirname(path) != os.path.realpath(record.path):
+        for path in sorted(record.files() - kept):
+            if os.path.dirname(path) != record.path:
                 remove_file(path)
-    # what pip put aside inside of packages, such as `demo/~ub`, and what Python was compiling when it was killed
-    packages = {name for record in whole + gone if record.is_ours for name in record.packages()}
-    for package in sorted(packages):
-        for parent, inner, names in os.walk(os.path.join(folder, package)):
-            for name in sorted(name for name in inner if name.startswith("~")):
-                inner.remove(name)
-                remove(os.path.join(parent, name))
-            if os.path.basename(parent) == "__pycache__":
-                for name in names:
-                    if re.search(r"\.pyc\.[0-9]+$", name):
-                        os.remove(os.path.join(parent, name))
-    # the records last: with them, this can be done again
-    strangers = [record for record in records if not record.is_ours]
-    aside = [entry for entry in entries if entry.startswith("~") and not any(map(of(entry), strangers))]
-    for path in sorted({os.path.join(folder, entry) for entry in aside} | {record.path for record in unfinished}):
-        if os.path.lexists(path):
+    folders = {folder for record in whole + unfinished if record.is_ours for folder in record.folders()}
+    others = {folder for record in left if record.is_aside and not record.is_ours for folder in record.folders()}
+    for path in put_aside(folders, others):
+        if path not in occupied:
             remove(path)
+    # what Python was compiling when it was killed
+    for folder in sorted(folders):
+        cache = os.path.join(folder, "__pycache__")
+        if is_real(cache) and os.path.isdir(cache):
+            for name in os.listdir(cache):
+                path = os.path.join(cache, name)
+                if re.search(r"\.pyc\.[0-9]+$", name) and path not in kept:
+                    os.remove(path)
+    # the records last: with them, this can be done again
+    for record in unfinished:
+        if os.path.lexists(record.path):
+            remove(record.path)
 PYTHON
 }
 
@@ -568,7 +661,7 @@ stage() { # number, title in each language, requirements files: true where somet
 # its install.sh was killed is not disturbed. The kernel releases it when the last of them has ended; no file is left.
 reserve() {
     local environment others
-    environment=$("$python" -c 'import sys; print(sys.prefix)')
+    environment=$("$python" -I -c 'import sys; print(sys.prefix)')
     exec 9<"$environment"
     others=$("$python" -I - $$ <<'EOF'
 import fcntl, glob, os, sys
@@ -601,7 +694,7 @@ if [ "$dry_run" = no ]; then
     sweep triton "$here/stages/1.txt" "$here/stages/2.txt" "$here/stages/3.txt" "$here/stages/4.txt" "$here/stages/5.txt" "$here/stages/6.txt" "$here/stages/7.txt" "$here/stages/8.txt"
 fi
 
-# triton must not be installed: triton and triton-ascend both install a package named `triton`. triton's file triton/_C/libtriton.cpython-*.so hides triton-ascend's package of that name, and uninstalling either one deletes files of both. Up to triton-ascend 3.2.0 they must therefore not be in the same environment. On x86_64, torch from PyPI and xgrammar require triton; the guides uninstall it by hand. (triton-ascend-owns-triton)
+# triton must not be installed: triton and triton-ascend both install a package named `triton`. Files such as triton/__init__.py and triton/_C/libtriton.so are in both: the one installed last overwrites those of the other, and uninstalling either one deletes files of both. Up to triton-ascend 3.2.0 they must therefore not be in the same environment. On x86_64, torch from PyPI and xgrammar require triton; the guides uninstall it by hand. (triton-ascend-owns-triton)
 remove triton
 
 # pip comes first: it installs everything else, and must not replace itself halfway
@@ -639,21 +732,21 @@ if stage 3 torch torch "$here/stages/3.txt"; then
     install_wheels "$python" stages/3.txt
 fi
 
-# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:428)
+# torch-npu after torch: From torch 2.5 on, `import torch` also loads torch_npu. If torch_npu is installed before the torch it needs (or CANN is not active), every `import torch` fails until then. (matrices/facts/torch-npu.toml:495)
 if stage 4 torch-npu torch-npu "$here/stages/4.txt"; then
     install_wheels "$python" stages/4.txt
 fi
 
-# triton-ascend after torch-npu: vllm-ascend's images and the guides install triton-ascend after torch and torch-npu; nothing that is installed before it uses the module. (matrices/facts/triton-ascend.toml:83)
+# triton-ascend after torch-npu: vllm-ascend's image installs triton-ascend 3.2.2 after all else. That this order does for the releases up to 3.2.0 is an inference: nothing that is installed before it uses the module. (matrices/facts/triton-ascend.toml:118)
 if stage 5 triton-ascend triton-ascend "$here/stages/5.txt"; then
     install_wheels "$python" stages/5.txt
 fi
 
-if stage 6 '194 distributions' '194 个软件包' "$here/stages/6.txt"; then
+if stage 6 '198 distributions' '198 个软件包' "$here/stages/6.txt"; then
     install_wheels "$python" stages/6.txt
 fi
 
-# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:110)
+# vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:151)
 if stage 7 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/7.txt"; then
     sources_of stages/7.txt
     build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 PIP_REQUIRE_HASHES=1 \
@@ -661,7 +754,7 @@ if stage 7 'vllm, built from source in this environment' 'vllm，在此环境中
         --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/7.txt"
 fi
 
-# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:503)
+# vllm-ascend after torch, torch-npu and vllm: vllm-ascend's images install vllm (built for no device) first and then vllm-ascend, so that the versions pinned by vllm-ascend are the ones that stay. It patches vllm and torch-npu at run time and needs both. (matrices/facts/vllm-ascend.toml:383)
 if stage 8 vllm-ascend vllm-ascend "$here/stages/8.txt"; then
     install_wheels "$python" stages/8.txt
 fi
@@ -676,10 +769,11 @@ if [ "$dry_run" = yes ]; then
     exit 0
 fi
 
+unset "${!PIP_@}" # what is imported needs no index
 checks=(--lang "$lang")
 if [ "$strict" = no ]; then checks+=(--skip-system-checks); fi
 if [ -n "$wheelhouse" ]; then checks+=(--wheelhouse "$wheelhouse"); fi
 "$python" -I "$here/verify.py" "${checks[@]}" ||
     fail "this machine and environment do not match the lock" "see above for what differs and how to fix it" \
         "本机和环境与锁文件不一致" "哪里不一致、如何修复，见上文"
-say "verl-qwen3.5 is installed: 204 distributions, as locked" "verl-qwen3.5 已安装：204 个软件包，与锁文件一致"
+say "verl-qwen3.5 is installed: 208 distributions, as locked" "verl-qwen3.5 已安装：208 个软件包，与锁文件一致"
