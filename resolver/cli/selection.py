@@ -92,7 +92,8 @@ def named_locks(name: str, run: Settings) -> list[NamedLock]:
         otherwise = f"{run.command('lock', location)}; or name STACK/TARGET, or the folder of a lock"
         hint = did_you_mean(location, stacks, otherwise)
         hint = f"see `git log -- {folder}`" if revision and location in stacks else hint
-        raise InputError(f"there is no lock of `{name}`", where=str(folder), hint=hint)
+        at = f" at `{revision}`" if revision else ""
+        raise InputError(f"there is no lock of `{location}`{at}", where=str(folder), hint=hint)
     locks = [(lock, path) for lock, path in found if not run.targets or lock.target.name in run.targets]
     if not locks:
         hint = f"there are {', '.join(lock.target.name for lock, _ in found)}"

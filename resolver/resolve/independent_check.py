@@ -320,7 +320,8 @@ class _Check:
 
     def _should_be_commit(self, fact: facts.Sources, pin: Pin) -> bool:
         """Return whether a fact takes a pin's release from a commit, and the pin is a file for other targets."""
-        if not fact.makes_release(pin.version) or not self._is_file(pin):
+        sources = self._reading.release_sources(pin.name, pin.version)
+        if fact not in [source.fact for source in sources] or not self._is_file(pin):
             return False
         return not self._reading.is_for_machines_of(fact, pin.name, pin.release)
 

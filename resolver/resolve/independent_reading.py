@@ -118,7 +118,12 @@ class IndependentReading:
         """Return what a release is built from according to facts that take it from a commit: one, or none."""
         if self.problem.wheels_only:
             return []
-        known = [fact for fact in self.facts_of_kind(name, version, facts.Sources) if fact.makes_release(version)]
+        known: list[facts.Sources] = []
+        for fact in self.facts_about(name, version):
+            if isinstance(fact, facts.Sources) and fact.makes_release(version):
+                known = [fact]
+            elif isinstance(fact, facts.Builds):
+                known = []  # the later fact counts
         return [Source.of_fact(fact, message("trust.not-read", fact=fact.id)) for fact in known[-1:]]
 
     def offers(self, name: NormalizedName, version: Version, index: str = "") -> list[File]:

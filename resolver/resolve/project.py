@@ -304,12 +304,14 @@ class Project:
         return variant_of(label, table, self._compatibility.features) if label else None
 
     def _source_of(self, version: Version) -> Sources | None:
-        """Return the fact that takes a release from a commit; None if that is from an index."""
+        """Return the fact that takes a release from a commit, unless a later one builds it from its archive."""
         if self._wheels_only:
             return None
         for fact, _ in reversed(self._facts):
             if isinstance(fact, Sources) and fact.makes_release(version):
                 return fact
+            if isinstance(fact, Builds) and fact.applies_to(version):
+                return None
         return None
 
 

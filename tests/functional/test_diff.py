@@ -80,7 +80,7 @@ def test_two_targets_and_stacks_of_several(workspace: Workspace) -> None:
         (["demi"], "there is no lock of `demi`", "did you mean `demo`?"),
         (["demo@nowhere"], "there is no `nowhere` of locks/demo", "see `git log -- locks/demo`"),
         (["demo@--all"], "there is no `--all` of locks/demo", "see `git log -- locks/demo`"),
-        (["demo@empty"], "there is no lock of `demo@empty`", "see `git log -- locks/demo`"),
+        (["demo@empty"], "there is no lock of `demo` at `empty`", "see `git log -- locks/demo`"),
         (["demo", "--target", "x"], "`demo` has no lock for x", "there are there"),
     ],
 )

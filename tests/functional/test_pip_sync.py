@@ -34,11 +34,21 @@ def test_of_a_shipped_lock_it_knows_what_is_lacking(workspace: Workspace, tmp_pa
     pins = {pin.name: pin.version for pin in lock.pin if pin.git is None}
     python = make_environment(tmp_path / "env")
     (first, _), (second, _), *rest = sorted(pins.items())
-    put(python, {name: version for name, version in rest if name != "pip"} | {second: "0.0.1", "something-else": "1.0"})
+    put(
+        python,
+        {name: version for name, version in rest if name not in ("pip", "wheel")}
+        | {second: "0.0.1", "something-else": "1.0"},
+    )
     files = [str(path) for path in (folder / "requirements.txt", folder / "requirements-no-deps.txt") if path.exists()]
     run = pip_sync(workspace, python, "--dry-run", *files)
     assert run.stderr == ""
-    lacking = [first, second, *(["pip"] if pins.get("pip", PIP) != PIP else [])]
+    # the environment of these tests has a wheel 0
+    lacking = [
+        first,
+        second,
+        *(["pip"] if pins.get("pip", PIP) != PIP else []),
+        *(["wheel"] if "wheel" in pins else []),
+    ]
     told = ["Would uninstall:", "  something-else", "Would install:", *(f"  {name}=={pins[name]}" for name in lacking)]
     assert run.stdout.splitlines() == told
     assert run.status == 1

@@ -184,7 +184,7 @@ def test_release_from_commit_in_a_conflict() -> None:
     assert told(problem("app==2", "b==1", facts=[made("app", "2", "b>=2")]), catalog) == [
         "the stack asks for app==2 @ stack.toml:5",
         "the stack asks for b==1 @ stack.toml:6",
-        "app 2 needs b>=2 @ facts/app.toml:7 (a table of the vendor, vendor)",
+        "app 2 needs b>=2 @ facts/app.toml:7 (vendor/table#1, vendor)",
     ]
 
 
