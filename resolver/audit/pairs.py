@@ -311,9 +311,9 @@ def _releases(fact: Fact) -> Iterator[Version | str]:
 
 
 def _exact_versions(specifiers: SpecifierSet) -> Iterator[Version]:
-    """The releases that specifiers name, other than in ranges and series."""
+    """Yield the releases that specifiers name, other than in ranges and series."""
     for specifier in specifiers:
-        if specifier.operator == "==" and not specifier.version.endswith(".*"):
+        if text.is_exact(specifier):
             yield Version(specifier.version)
 
 

@@ -23,7 +23,7 @@ from resolver.audit.version_words import same_version, versions_in
 from resolver.model import text as texts
 from resolver.model.fact import Fact
 from resolver.model.message import Message, message
-from resolver.model.source import Reference, Source
+from resolver.model.source import Reference, References
 
 # A version that only one series has: two references that share it are about the same.
 _DISTINCT: Final = 2
@@ -67,7 +67,7 @@ def check_source(fact: Fact, library: Library) -> CheckedSource:
 
 
 def check_statement(
-    source: Source, releases: Sequence[Release], claims: Sequence[Claim], library: Library
+    source: References, releases: Sequence[Release], claims: Sequence[Claim], library: Library
 ) -> CheckedSource:
     """Return whether a source says that these claims hold for these releases."""
     outcomes = [(reference, library.open(reference)) for reference in source.references]

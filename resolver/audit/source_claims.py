@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
-from packaging.specifiers import Specifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 
 from resolver.audit.version_words import Wanted
 from resolver.model import fact as model
@@ -78,14 +78,10 @@ def releases_of(fact: Fact) -> tuple[Release, ...]:
 
 def _wanted_release(specifiers: SpecifierSet) -> Wanted:
     clauses = list(specifiers)
-    if len(clauses) == 1 and _is_exact(clauses[0]):
+    if len(clauses) == 1 and texts.is_exact(clauses[0]):
         return Wanted(clauses[0].version)
     bounds = tuple(sorted(clause.version.removesuffix(".*") for clause in clauses))
     return Wanted(str(specifiers), admitted=specifiers, bounds=bounds)
-
-
-def _is_exact(clause: Specifier) -> bool:
-    return clause.operator in ("==", "===") and not clause.version.endswith(".*")
 
 
 def claims_of(fact: Fact) -> tuple[Claim, ...]:

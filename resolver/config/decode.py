@@ -30,7 +30,7 @@ from resolver.model.as_of import read_as_of
 from resolver.model.fact import Need
 from resolver.model.repository import Direct
 from resolver.model.requirement import COMPONENTS, ComponentRequirement, Requirement, Value
-from resolver.model.source import Source
+from resolver.model.source import References
 from resolver.model.text import (
     ALONE,
     NOT_EMPTY,
@@ -149,7 +149,7 @@ def decode(kind: Any, value: Any, text: TomlText, path: Path = ()) -> Any:
         return text.parse(read_as_of, checked, *path)
     if kind == Variables:
         return _variables(_checked(dict, value, text, path), text, path)
-    if kind == Source:
+    if kind == References:
         return _source(value, text, path)
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
@@ -236,14 +236,14 @@ def _choice(options: Sequence[Any], value: Any, text: TomlText, path: Path) -> A
     return value
 
 
-def _source(value: Any, text: TomlText, path: Path) -> Source:
+def _source(value: Any, text: TomlText, path: Path) -> References:
     """Return the references of a source: one text, or a list. Raise InputError at the text that is none."""
     if not isinstance(value, list):
-        return Source((text.parse(read_reference, _checked(str, value, text, path), *path),))
+        return References((text.parse(read_reference, _checked(str, value, text, path), *path),))
     if not value:
         raise _unusable(text, path, "it is empty")
     places = ((*path, at) for at in range(len(value)))
-    return Source(
+    return References(
         tuple(
             text.parse(read_reference, _checked(str, item, text, place), *place)
             for place, item in zip(places, value, strict=True)

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from msgspec.structs import asdict, replace
-from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from resolver.config.decode import ComponentValues, require_known_socs
@@ -19,6 +18,7 @@ from resolver.errors import InputError, did_you_mean
 from resolver.model import fact as model
 from resolver.model.repository import Recipe
 from resolver.model.requirement import Requirement
+from resolver.model.text import is_exact
 
 # What bash does not allow to be set, and what set_env.sh and activation extend, but a fact would replace.
 _SET_ALREADY = frozenset(["BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"]) | frozenset(
@@ -159,20 +159,13 @@ def _check_pairing(fact: model.Pairs, known: ComponentValues, place: Place) -> N
     """Raise InputError for a pairing that names no release, or a SoC that is not known."""
     for at, need in enumerate(fact.others):
         require_known_socs(need, known, place("with", at))
-    if not fact.release and not all(map(_is_exact, fact.versions)):
+    is_by_name = all(len(versions) == 1 and all(map(is_exact, versions)) for versions in fact.versions)
+    if not fact.release and not is_by_name:
         raise InputError(
             "a pairing is about releases by name",
             where=place("versions"),
             hint='write "==1.2.0", or release = "…" for a branch or tag',
         )
-
-
-def _is_exact(versions: SpecifierSet) -> bool:
-    """Return whether specifiers name one release."""
-    specifiers = tuple(versions)
-    if len(specifiers) != 1:
-        return False
-    return specifiers[0].operator == "==" and not specifiers[0].version.endswith(".*")
 
 
 def _check_bound(fact: model.Constrains, bound: Requirement, where: str) -> None:

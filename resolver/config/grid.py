@@ -19,6 +19,7 @@ from resolver.config.load import Document, Inputs, load, load_with, read, read_t
 from resolver.config.schema import GridFile, StackFile
 from resolver.errors import InputError
 from resolver.files import digest
+from resolver.model import text
 from resolver.model.fact import Requires, Sources, Strength, component_requirements
 from resolver.model.matrix import Cell, Practices, Use, stack_text
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
@@ -194,7 +195,7 @@ def _release(problem: Problem, package: NormalizedName) -> str:
         described = next((fact.recipe.version for fact in commits if need.url and fact.commit in need.url), None)
         if described is not None:
             return str(described)
-        pinned = [specifier.version for specifier in need.specifier if specifier.operator == "=="]
+        pinned = [specifier.version for specifier in need.specifier if text.is_exact(specifier)]
         if pinned:
             return pinned[0]
     raise InputError(

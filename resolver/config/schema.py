@@ -12,7 +12,7 @@ from packaging.utils import NormalizedName
 from resolver.model import fact, patterns
 from resolver.model.matrix import Machines, Use
 from resolver.model.problem import Absence, Binding, Bound, Checks, Departure, Index, Policy, Recorded
-from resolver.model.source import Source
+from resolver.model.source import References
 from resolver.model.target import Glibc, Image, Platform, component_text
 from resolver.model.text import NOT_EMPTY, Text, matching
 from resolver.model.variant import PropertyRow
@@ -29,7 +29,7 @@ class Defaults(_Table, kw_only=True, frozen=True):
     """Values that the rows of the file need not repeat."""
 
     strength: fact.Strength | None = None
-    source: Source | None = None
+    source: References | None = None
     checked: date | None = None
 
 
@@ -78,7 +78,7 @@ class ComponentRow(_Table, kw_only=True, frozen=True):
     libraries: tuple[Text, ...] = ()
     # What people call machines with one of the values, such as an operating system with its glibc.
     names: dict[Text, Text] = {}
-    source: Source | None = None
+    source: References | None = None
 
 
 class SystemsFile(_Table, kw_only=True, frozen=True):

@@ -34,11 +34,11 @@ from resolver.model.source import (
     Passage,
     Quote,
     Reference,
+    References,
     Repository,
     RepositoryCommit,
     RepositoryFile,
     RepositoryTag,
-    Source,
     Trial,
 )
 
@@ -75,9 +75,9 @@ _FORMS: Final = (
 )
 
 
-def read_source(*texts: str) -> Source:
+def read_source(*texts: str) -> References:
     """Return the source that has these references. Raise InputError with a hint for one in no known form."""
-    return Source(tuple(map(read_reference, texts)))
+    return References(tuple(map(read_reference, texts)))
 
 
 def read_reference(text: str) -> Reference:

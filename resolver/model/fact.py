@@ -21,7 +21,7 @@ from packaging.version import Version
 from resolver.model import patterns
 from resolver.model.repository import Address, Commit, Inside, Recipe
 from resolver.model.requirement import Component, ComponentRequirement, Requirement, Value, named_values
-from resolver.model.source import Source
+from resolver.model.source import References
 from resolver.model.system import SystemVersion
 from resolver.model.text import (
     ALONE,
@@ -74,7 +74,7 @@ class _Common(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     reason: Sentence
     reason_zh: Sentence = ""
     strength: Strength
-    source: Source
+    source: References
     checked: date
     # The generated facts, by their ids, that this one takes the place of; `reason` says why.
     over: Annotated[tuple[Text, ...], ALONE] = ()

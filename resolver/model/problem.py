@@ -19,7 +19,7 @@ from resolver.model.fact import Fact, Need, Practice
 from resolver.model.release import CoreMetadata, Source
 from resolver.model.repository import specifier
 from resolver.model.requirement import Requirement, Value
-from resolver.model.source import Source as References
+from resolver.model.source import References
 from resolver.model.target import Platform, Target
 from resolver.model.text import NOT_EMPTY, AsOfText, Cutoff, RequirementLine, Sentence, Text, Variables, Where, matching
 

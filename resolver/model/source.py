@@ -260,7 +260,7 @@ Reference = (
 )
 
 
-class Source(msgspec.Struct, frozen=True):
+class References(msgspec.Struct, frozen=True):
     """The references of a fact, in their order; at least one."""
 
     references: tuple[Reference, ...]

@@ -17,7 +17,7 @@ from packaging.version import Version
 
 from resolver.model import patterns
 from resolver.model.requirement import Value, parse_value
-from resolver.model.source import Source
+from resolver.model.source import References
 from resolver.model.text import matching
 from resolver.model.variant import TargetFeature
 
@@ -141,7 +141,7 @@ class Image(msgspec.Struct, frozen=True, kw_only=True):
     soc: Annotated[str, partial(component_text, "soc")]
     python: Annotated[str, matching(patterns.PYTHON_LINE)]
     glibc: Glibc
-    source: Source
+    source: References
 
 
 @lru_cache

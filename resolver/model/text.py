@@ -15,7 +15,7 @@ from typing import Annotated, Final
 
 from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as _PackagingRequirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
@@ -57,6 +57,11 @@ def version(text: str) -> Version | None:
         return Version(text)
     except InvalidVersion:
         return None
+
+
+def is_exact(specifier: Specifier) -> bool:
+    """Return whether a specifier names one release and no other: `===`, or `==` without a wildcard (PEP 440)."""
+    return specifier.operator == "===" or (specifier.operator == "==" and not specifier.version.endswith(".*"))
 
 
 def specifier_set(text: str) -> SpecifierSet:

@@ -14,7 +14,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from resolver.model.source import Source
+from resolver.model.source import References
 from resolver.model.text import NOT_EMPTY, Sentence, Text
 
 NULL: Final = "null"
@@ -77,7 +77,7 @@ class PropertyRow(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", for
     values: dict[str, Annotated[tuple[Text, ...], NOT_EMPTY]]
     reason: Sentence
     reason_zh: Sentence = ""
-    source: Source
+    source: References
     checked: date
 
     def fault(self) -> str:

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from packaging.utils import NormalizedName
 
 from resolver.model import fact as facts
+from resolver.model import text
 from resolver.model.as_of import AUTO, NEWEST, AsOf, DatedRelease
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
-from resolver.resolve.project import Project, is_pin
+from resolver.resolve.project import Project
 
 GRACE = dt.timedelta(days=14)  # after the last of what a stack pins: for the fixes that follow a release
 
@@ -94,7 +95,7 @@ def _applies(need: Requirement, problem: Problem) -> bool:
 
 
 def _is_pinned(need: Requirement) -> bool:
-    return any(map(is_pin, need.specifier))
+    return any(map(text.is_exact, need.specifier))
 
 
 def _is_bounded(need: Requirement) -> bool:

@@ -38,7 +38,7 @@ from resolver.model.problem import Problem
 from resolver.model.release import Release, Source
 from resolver.model.requirement import Requirement, Value
 from resolver.resolve.as_of import day_of, decisive_lines
-from resolver.resolve.project import OrderedReleases, Project, is_pin, is_put_last, of_source
+from resolver.resolve.project import OrderedReleases, Project, is_put_last, of_source
 
 
 class Demand(NamedTuple):
@@ -78,7 +78,7 @@ def names_prerelease(allows: Allows) -> bool:
 def pins(allows: Allows) -> bool:
     """Whether a requirement names one release and no other."""
     if isinstance(allows, SpecifierSet):
-        return any(map(is_pin, allows))
+        return any(map(text.is_exact, allows))
     return isinstance(allows, ReleaseMask) and allows.positions.bit_count() == 1
 
 

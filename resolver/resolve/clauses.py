@@ -32,7 +32,7 @@ from resolver.resolve.grounds import (
     LineGround,
     grounds,
 )
-from resolver.resolve.project import Project, is_pin
+from resolver.resolve.project import Project
 from resolver.resolve.provider import Prefetch
 from resolver.resolve.universe import Universe
 
@@ -363,7 +363,7 @@ def _why_absent(project: Project, position: int) -> Ground:
 
 def _are_disjoint(first: SpecifierSet, second: SpecifierSet) -> bool:
     """Whether no version can meet both pins. `===` compares texts, and a release has only one."""
-    versions = [specifier.version for specifier in (*first, *second) if is_pin(specifier)]
+    versions = [specifier.version for specifier in (*first, *second) if text.is_exact(specifier)]
     return all(text.version(version) is not None for version in versions) and not any(
         first.contains(version, prereleases=True) and second.contains(version, prereleases=True) for version in versions
     )

@@ -364,11 +364,6 @@ def _not_yanked(files: tuple[File, ...]) -> tuple[File, ...]:
     return tuple(file for file in files if file.yanked is None)
 
 
-def is_pin(specifier: Specifier) -> bool:
-    """Whether a specifier names one release and no other (PEP 440 `==` without a wildcard, `===`)."""
-    return specifier.operator == "===" or (specifier.operator == "==" and not specifier.version.endswith(".*"))
-
-
 def highest_bound(specifiers: SpecifierSet) -> Version | None:
     """The highest version that a set of specifiers names."""
     versions = (text.version(specifier.version.removesuffix(".*")) for specifier in specifiers)

@@ -51,7 +51,7 @@ from resolver.resolve.needs import (
     is_built_here,
     requirement_lines,
 )
-from resolver.resolve.project import Project, is_pin
+from resolver.resolve.project import Project
 
 # How many of a project's archives without static metadata are opened before older ones are given up.
 _IN_VAIN = 3
@@ -239,11 +239,7 @@ class Universe(Candidates):
         if lines is None or self._is_spoken_of(name, release.version, extra):
             return []
         needs = self._markers.requirements(release.file.filename, lines.requires, extra)
-        return [
-            need
-            for need in needs
-            if need.name == extra and not need.url and str(need.specifier) and not any(map(is_pin, need.specifier))
-        ]
+        return [need for need in needs if need.name == extra and not need.url and _is_range(need.specifier)]
 
     def _is_spoken_of(self, name: NormalizedName, version: Version, other: NormalizedName) -> bool:
         """Return whether a fact about a release names another project, or one about that project names this one."""
@@ -451,6 +447,11 @@ class Universe(Candidates):
 
     def _facts_about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
         return self.project(text.name(candidate.package.name)).facts_about(candidate.release.position, kind)
+
+
+def _is_range(specifiers: SpecifierSet) -> bool:
+    """Return whether specifiers bound a version, and none of them names one release."""
+    return bool(str(specifiers)) and not any(map(text.is_exact, specifiers))
 
 
 def _split(requirement: Requirement, origin: RequirementOrigin) -> Iterator[Edge]:

@@ -15,7 +15,7 @@ from resolver.model.explanation import Branch, Closing, Contradiction
 from resolver.model.fact import Fact
 from resolver.model.message import Message, joined, message
 from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, ReleaseRange, Shares, Statement
-from resolver.model.source import Source, brief_text, link_of
+from resolver.model.source import References, brief_text, link_of
 from resolver.report import document
 
 _SCREEN = 10  # statements that are shown one by one
@@ -176,7 +176,7 @@ def source_line(where: str) -> str:
     return f"{quote(match['path'])}#L{match['line']}" if match else ""
 
 
-def cited(source: Source) -> document.Line:
+def cited(source: References) -> document.Line:
     """Return the references of a fact, with short commits, each with the address of what it cites if a page has it."""
     spans: list[document.Span] = []
     for reference in source.references:

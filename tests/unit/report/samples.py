@@ -28,7 +28,7 @@ from resolver.model.explanation import (
 from resolver.model.problem import Policy, Problem, RootRequirement, Stack
 from resolver.model.release import Rejection, RejectionReason
 from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, RejectedRelease, ReleaseRange, Shares
-from resolver.model.source import Document, Source
+from resolver.model.source import Document, References
 from tests.problems import PYPI_ONLY, common, need, target
 
 MATRIX = read_source(
@@ -355,7 +355,7 @@ HOSTILE = "a\u202e\x1b[31m<script>alert(1)</script>`|*[x](javascript:alert(1))\n
 
 def hostile() -> Explanation:
     """Texts of somebody who means harm, wherever a text can come from outside."""
-    source = Source((Document(title=HOSTILE, day=date(2026, 11, 28)),))
+    source = References((Document(title=HOSTILE, day=date(2026, 11, 28)),))
     said = dict.fromkeys(("reason", "reason_zh"), HOSTILE)
     bad = fact(facts.Excludes, "numpy", **said, source=source, where=f"matrices/facts/{HOSTILE}.toml:1")
     warns = fact(facts.Warns, "numpy", text=HOSTILE, text_zh=HOSTILE, extra="", unless=(), source=source)
