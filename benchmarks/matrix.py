@@ -16,7 +16,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from resolver.cli.sweep import CellSolver, Sweep
+from resolver.cli.cells import CellSolver, Sweep
 from resolver.config.grid import load_grid
 from resolver.model.matrix import LOCKED, Cell, CellOutcome
 from resolver.report.matrix import read_matrix
