@@ -56,7 +56,7 @@ class Opened(msgspec.Struct, frozen=True):
     passage: Passage = Passage()
     # The project whose release it is, and its version; None if the reference does not say so.
     release: tuple[str, Version] | None = None
-    # What it is part of: the commit or the archive; empty if it is a whole.
+    # The commit or archive that the text was read from; "" if the reference cites all of one.
     origin: str = ""
     # The releases of a project that an index has.
     listed: tuple[str, tuple[Version, ...]] | None = None
@@ -161,7 +161,7 @@ class Library:
         return _opened(content.decode("utf-8", "replace"), reference.passage, release, origin)
 
     def _wrong_tag(self, reference: RepositoryFile | RepositoryCommit) -> Wrong | None:
-        """Return that a commit is not that of its tag; None if it is, or has none."""
+        """Return an error if the reference names a tag and the tag is at another commit, or does not exist."""
         if not reference.tag:
             return None
         commit = self._commit_of(reference.repository, reference.tag)

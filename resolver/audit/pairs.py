@@ -122,7 +122,7 @@ def projects_with_pairs(facts: Iterable[Fact]) -> list[NormalizedName]:
 
 
 def projects_paired_with(name: NormalizedName, facts: Iterable[Fact]) -> list[NormalizedName]:
-    """Return the projects of which facts pair releases with those of another one, sorted."""
+    """Return the projects whose releases facts pair with releases of the project `name`, sorted."""
     naming: set[NormalizedName] = set()
     for fact in facts:
         if _is_pairing(fact) and any(need.name == name for need in _pins(fact)):
@@ -158,8 +158,8 @@ def pairings(
 ) -> list[Pairing]:
     """Return the releases of a project that facts pair by name, newest first.
 
-    After them come those that have a name of their own, such as branches. `canns` are the known releases of CANN. Facts
-    count that are there for a target with the components of `system`.
+    Releases known by a name, such as branches, come last. `canns` are the known releases of CANN. Facts about other
+    targets than one with the components of `system` are left out.
     """
     facts = [fact for fact in facts if not isinstance(fact, (Requires, Replaces)) or fact.applies_on(system)]
     of_project = [fact for fact in facts if fact.package == project and _is_pairing(fact)]

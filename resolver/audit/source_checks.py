@@ -1,11 +1,13 @@
 """Whether the sources of a fact say what the fact states.
 
 A fact is about releases, and claims values that go with them. Each value must be found near each release: in the same
-row of a table, in the same section, or within a few lines of those that the source cites. A reference that is itself of
-the release (its archive, or a file at its tag) needs only the value. Two references may share the work if they are of
-one commit or archive, or if a version that both have leads from one to the other, as that of a series does.
+row of a table, in the same section, or a few lines away. A file of the release itself (in its archive, or at its tag)
+needs to have only the value.
 
-What no version can show may be quoted; a fact whose values are not found but whose quotes are is told apart.
+Two references may share the work if they cite the same commit or archive, or if one version links them: it stands
+beside the release in one, and beside the value in the other.
+
+What no version can show may be quoted. A fact of which only the quotes are found gets an outcome of its own.
 """
 
 from __future__ import annotations
@@ -43,21 +45,22 @@ class Said(Enum):
 
 
 class CheckedReference(msgspec.Struct, frozen=True):
-    """A reference, what it is worth, and why if it is false or was not opened."""
+    """How far one reference bears out a fact."""
 
     reference: Reference
     said: Said
+    # Why it is false, or could not be opened; None otherwise.
     why: Message | None = None
-    # Why it was not opened.
+    # What kept it from being opened; None if it was.
     unread: Unread | None = None
 
 
 class CheckedSource(msgspec.Struct, frozen=True):
-    """The source of a fact, what it is worth as a whole, and what it lacks."""
+    """How far all references of a fact together bear it out."""
 
     references: tuple[CheckedReference, ...]
     said: Said
-    # What no reference has, in sentences.
+    # The statements of the fact that no reference has.
     missing: tuple[Message, ...] = ()
 
 

@@ -41,7 +41,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     others: Mapping[str, tuple[Entry, ...]] = {}
     # Where it is, as sources of facts have it: the row first, then the other files that are cited.
     source: tuple[str, ...]
-    # The day for `checked`: that of the branch's commit, or the one stated for an archive.
+    # When the row was checked: the date of the branch's last commit, or the one that upstream.toml states for an archive.
     day: date
     # The day of the commit that has the row; None for an archive.
     committed: date | None = None
@@ -213,7 +213,7 @@ def _paths(table: Table, references: References, commit: str) -> Iterator[str]:
 def _read_rows(
     table: Table, location: _Location, file: TextFile, file_at: Callable[[str], TextFile | None]
 ) -> Iterator[Row]:
-    """Yield the rows of a table in one place, without those that are left out."""
+    """Yield the rows that a table takes from one file, and skip the others."""
     entries = PARSERS[table.parser](file, table.columns)
     others: dict[str, tuple[Entry, ...]] | None = None
     sources: list[str] = []

@@ -10,9 +10,15 @@ A template is a table of the keys that a fact has, and:
     if-same     two columns; none is made if both have values, and these differ
     cited       references beside the row, for what the template says that no column has
 
-In its texts `{column}` stands for a value, `{name.column}` for that of another file or of a joined table; `{day}` is
-the day of the commit and `{commit}` its hash. A text in a list or a table that names a column without a value is left
-out. A text that is nothing but such a name can stand for a list. A list may also be one of these:
+Its texts may have placeholders:
+
+    {column}       the value of a column of the row
+    {name.column}  the value of a column in another file, or in a joined table
+    {day}          the date of the commit that the row was read at
+    {commit}       the hash of that commit
+
+A text in a list or a table is left out if a column that it names has no value. A text that is a single placeholder may
+stand for a list. A list may also be one of these:
 
     { lines = "{…}", without = "{…}" }     requirements, without those on the projects of another list
     { lines = "{…}", loosened-by = "{…}" } requirements; of projects that another list has as well, any version will do
