@@ -41,7 +41,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     others: Mapping[str, tuple[Entry, ...]] = {}
     # Where it is, as sources of facts have it: the row first, then the other files that are cited.
     source: tuple[str, ...]
-    # When the row was checked: the date of the branch's last commit, or the one that upstream.toml states for an archive.
+    # When it was checked: on the day of the branch's last commit, or as upstream.toml states for an archive.
     day: date
     # The day of the commit that has the row; None for an archive.
     committed: date | None = None
