@@ -12,32 +12,31 @@ import ctypes
 import errno
 import fcntl
 import os
-import re
 import stat
 from collections.abc import Iterator
-from enum import Enum
 from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
-# Errors of `fsync` where a file system, or a folder that may be written but not read, knows no syncing.
-_NO_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EACCES})
+from resolver.mounts import MountInTheWay, is_mounted, remove_folder, require_unmounted
+from resolver.openat import (
+    FOLDER_FLAGS,
+    Kind,
+    LinkInTheWay,
+    copy_status,
+    is_alone,
+    is_at,
+    kind_of,
+    opened_file,
+    opened_folder,
+    opened_or_made,
+    own_partial,
+    set_mode,
+    sync_descriptor,
+    unlink,
+)
 
 _MIB: Final = 1 << 20
-_FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_FILE_FLAGS: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # without O_NONBLOCK a pipe waits for its other end
-_PERMISSIONS: Final = 0o777
 _RENAME_EXCHANGE: Final = 2
-_MOUNT: Final = re.compile(r"^mnt_id:\s*(\d+)$", re.MULTILINE)
-
-
-class Kind(Enum):
-    """What a name stands for, a link not followed."""
-
-    FILE = "file"
-    FOLDER = "folder"
-    LINK = "link"
-    # a pipe, a socket or a device
-    SPECIAL = "special"
 
 
 class OwnedFolder:
@@ -58,10 +57,10 @@ class OwnedFolder:
         if make:
             make_folder(path)
         try:
-            descriptor = os.open(path, _FOLDER_FLAGS)
+            descriptor = os.open(path, FOLDER_FLAGS)
         except PermissionError:
             # a folder that may be written but not read
-            descriptor = os.open(path, _FOLDER_FLAGS | getattr(os, "O_PATH", 0))
+            descriptor = os.open(path, FOLDER_FLAGS | getattr(os, "O_PATH", 0))
         return cls(descriptor, path)
 
     def __enter__(self) -> OwnedFolder:
@@ -94,7 +93,7 @@ class OwnedFolder:
         """Return what a name stands for; None if there is nothing, or only behind a link."""
         try:
             with self._parent(name) as (parent, last):
-                return _kind(os.lstat(last, dir_fd=parent).st_mode)
+                return kind_of(os.lstat(last, dir_fd=parent).st_mode)
         except (FileNotFoundError, NotADirectoryError, LinkInTheWay):
             return None
 
@@ -121,7 +120,7 @@ class OwnedFolder:
         if self.kind(name) is not Kind.FOLDER:
             return
         with self.folder(name) as folder:
-            names = [] if _is_mounted(folder._descriptor, self._descriptor) else folder.names()
+            names = [] if is_mounted(folder._descriptor, self._descriptor) else folder.names()
         for inner in names:
             path = f"{name}/{inner}"
             kind = self.kind(path)
@@ -140,7 +139,7 @@ class OwnedFolder:
             path = path / part
             outer = descriptor
             try:
-                descriptor = _opened_folder(part, outer, path, make=make)
+                descriptor = opened_folder(part, outer, path, make=make)
             finally:
                 os.close(outer)
         return OwnedFolder(descriptor, path)
@@ -148,7 +147,7 @@ class OwnedFolder:
     def open_file(self, name: str) -> IO[bytes]:
         """Open a regular file for reading."""
         with self._parent(name) as (parent, last):
-            return os.fdopen(_opened_file(last, parent, self.path / name, os.O_RDONLY), "rb")
+            return os.fdopen(opened_file(last, parent, self.path / name, os.O_RDONLY), "rb")
 
     def read(self, name: str, limit: int) -> bytes:
         """Return the content of a regular file of at most `limit` bytes."""
@@ -178,15 +177,15 @@ class OwnedFolder:
             partial = f".{last}.partial"
             place = self.path / name
             try:
-                with _own_partial(partial, parent) as file:
+                with own_partial(partial, parent) as file:
                     try:
                         yield file
                         file.flush()
-                        _set_mode(file.fileno(), mode, last, parent)
+                        set_mode(file.fileno(), mode, last, parent)
                         os.fsync(file.fileno())
                         os.replace(partial, last, src_dir_fd=parent, dst_dir_fd=parent)
                     except BaseException:
-                        _unlink(partial, parent)
+                        unlink(partial, parent)
                         raise
                 sync_descriptor(parent)
             except OSError as error:
@@ -196,7 +195,7 @@ class OwnedFolder:
         """Write a new file, not synced. Raises FileExistsError if the name is taken."""
         with self._parent(name, make=True) as (parent, last):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            with os.fdopen(_opened_file(last, parent, self.path / name, flags), "wb") as file:
+            with os.fdopen(opened_file(last, parent, self.path / name, flags), "wb") as file:
                 file.write(content)
                 os.fchmod(file.fileno(), mode)
 
@@ -207,13 +206,13 @@ class OwnedFolder:
         another user.
         """
         with self._parent(name, make=True) as (parent, last):
-            return os.fdopen(_opened_or_made(last, parent), "a+b")
+            return os.fdopen(opened_or_made(last, parent), "a+b")
 
     def open_alone(self, name: str) -> IO[bytes] | None:
         """Do what `open_growing` does, for one process at a time: return None if another one has the file open so."""
         with self._parent(name, make=True) as (parent, last):
             while True:
-                file = os.fdopen(_opened_or_made(last, parent), "a+b")
+                file = os.fdopen(opened_or_made(last, parent), "a+b")
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
@@ -223,7 +222,7 @@ class OwnedFolder:
                     # a file system without locks
                     return file
                 # another process removed it meanwhile if it is there no more
-                if _is_at(last, parent, file.fileno()):
+                if is_at(last, parent, file.fileno()):
                     return file
                 file.close()
 
@@ -265,7 +264,7 @@ class OwnedFolder:
         """Return whether a name is that of a file with hard links elsewhere."""
         with self._parent(name) as (parent, last):
             status = os.lstat(last, dir_fd=parent)
-        return stat.S_ISREG(status.st_mode) and not _is_alone(status)
+        return stat.S_ISREG(status.st_mode) and not is_alone(status)
 
     def copy_from(self, other: OwnedFolder, name: str) -> None:
         """Copy a file, a folder with what is in it, or a link as a link, with permissions and times.
@@ -283,18 +282,18 @@ class OwnedFolder:
             else:
                 with other.open_file(name) as content:
                     self._create_copy(name, content)
-            _copy_status(status, last, target)
+            copy_status(status, last, target)
         if kind is Kind.FOLDER:
             with other.folder(name) as inner, self.folder(name) as copy:
                 for inner_name in inner.names():
                     copy.copy_from(inner, inner_name)
             with self._parent(name) as (target, last):
-                _copy_status(status, last, target)
+                copy_status(status, last, target)
 
     def _create_copy(self, name: str, content: IO[bytes]) -> None:
         with self._parent(name) as (parent, last):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            with os.fdopen(_opened_file(last, parent, self.path / name, flags), "wb") as file:
+            with os.fdopen(opened_file(last, parent, self.path / name, flags), "wb") as file:
                 while chunk := content.read(_MIB):
                     file.write(chunk)
 
@@ -303,7 +302,7 @@ class OwnedFolder:
     def require_unmounted(self, name: str) -> None:
         """Raise MountInTheWay if a name, or anything below it, is a mount point; nothing if there is no such name."""
         with contextlib.suppress(FileNotFoundError, NotADirectoryError), self._parent_here(name) as (parent, last):
-            _require_unmounted(last, parent, self.path / name)
+            require_unmounted(last, parent, self.path / name)
 
     def remove(self, name: str) -> None:
         """Remove a file; of a link, the link alone. Nothing happens if there is none.
@@ -322,7 +321,7 @@ class OwnedFolder:
         with contextlib.suppress(OSError):
             if self.kind(name) is Kind.FOLDER:
                 with self._parent_here(name) as (parent, last):
-                    _remove_folder(last, parent, self.path / name)
+                    remove_folder(last, parent, self.path / name)
             else:
                 self.remove(name)
 
@@ -367,24 +366,9 @@ class OwnedFolder:
     def _parent_here(self, name: str) -> Iterator[tuple[int, str]]:
         """Do what `_parent` does, but raise MountInTheWay if the name is below a mount point."""
         with self._parent(name) as (parent, last):
-            if parent != self._descriptor and _is_mounted(parent, self._descriptor):
+            if parent != self._descriptor and is_mounted(parent, self._descriptor):
                 raise MountInTheWay((self.path / name).parent)
             yield parent, last
-
-
-class LinkInTheWay(OSError):
-    """A folder or a file of ours would be behind a link."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(errno.ELOOP, f"`{path.name}` is a link, which is not followed", str(path))
-
-
-class MountInTheWay(OSError):
-    """Something would be removed from what is mounted in a folder of ours."""
-
-    def __init__(self, path: Path) -> None:
-        why = f"`{path.name}` is a mount point, from which nothing is removed"
-        super().__init__(errno.EBUSY, why, str(path))
 
 
 def make_folder(path: Path) -> None:
@@ -396,240 +380,8 @@ def make_folder(path: Path) -> None:
             parent.sync()
 
 
-def sync_descriptor(descriptor: int) -> None:
-    """Sync an open folder; raises OSError if the disk fails."""
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in _NO_SYNC:
-            raise
-
-
 def _parts(name: str) -> list[str]:
     parts = name.split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         raise ValueError(f"{name!r} is no name in a folder")
     return parts
-
-
-def _kind(mode: int) -> Kind:
-    if stat.S_ISREG(mode):
-        return Kind.FILE
-    if stat.S_ISDIR(mode):
-        return Kind.FOLDER
-    if stat.S_ISLNK(mode):
-        return Kind.LINK
-    return Kind.SPECIAL
-
-
-def _opened_folder(name: str, parent: int, path: Path, *, make: bool) -> int:
-    """Return the descriptor of a folder in an open one, which is made if it is missing and is to be made."""
-    flags = _FOLDER_FLAGS | os.O_NOFOLLOW
-    try:
-        return os.open(name, flags, dir_fd=parent)
-    except FileNotFoundError:
-        if not make:
-            raise
-    except OSError as error:
-        raise _named(error, name, parent, path) from None
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(name, dir_fd=parent)
-        sync_descriptor(parent)
-    try:
-        return os.open(name, flags, dir_fd=parent)
-    except OSError as error:
-        raise _named(error, name, parent, path) from None
-
-
-def _opened_file(name: str, parent: int, path: Path, flags: int) -> int:
-    """Return the descriptor of a regular file in an open folder. Raises OSError for anything else."""
-    try:
-        descriptor = os.open(name, flags | _FILE_FLAGS, 0o666, dir_fd=parent)
-    except OSError as error:
-        raise _named(error, name, parent, path) from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-    return descriptor
-
-
-def _named(error: OSError, name: str, parent: int, path: Path) -> OSError:
-    """Return the error with the full path; of what is a link, the one that says so."""
-    with contextlib.suppress(OSError):
-        if stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
-            return LinkInTheWay(path)
-    return type(error)(error.errno, error.strerror, str(path))
-
-
-def _opened_or_made(name: str, parent: int) -> int:
-    """Return the descriptor of a file of our own for reading and appending; remove what else has its name."""
-    while True:
-        with contextlib.suppress(FileExistsError):
-            return _made(name, parent, os.O_RDWR | os.O_APPEND)
-        try:
-            descriptor = os.open(name, os.O_RDWR | os.O_APPEND | _FILE_FLAGS, dir_fd=parent)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            # a link, a pipe without a reader, a file of somebody else
-            if error.errno not in (errno.ELOOP, errno.ENXIO, errno.EACCES):
-                raise
-            _unlink(name, parent)
-            continue
-        status = os.fstat(descriptor)
-        if _is_alone(status) and status.st_uid == os.geteuid():
-            return descriptor
-        os.close(descriptor)
-        # another process removed it meanwhile if it has no name
-        if status.st_nlink:
-            _unlink(name, parent)
-
-
-def _is_alone(status: os.stat_result) -> bool:
-    """Return whether it is a regular file with one name. What is written to one with several has all of them."""
-    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
-
-
-def _made(name: str, parent: int, flags: int) -> int:
-    """Return the descriptor of a new file. Raises FileExistsError if the name is taken, also by a link."""
-    return os.open(name, flags | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, 0o666, dir_fd=parent)
-
-
-@contextlib.contextmanager
-def _own_partial(name: str, parent: int) -> Iterator[IO[bytes]]:
-    """Yield a new temporary file, which is locked until its end. Waits for the one of a concurrent run."""
-    while True:
-        _remove_partial(name, parent)
-        try:
-            descriptor = _made(name, parent, os.O_WRONLY)
-        except FileExistsError:
-            # another run was faster
-            continue
-        with os.fdopen(descriptor, "wb") as file:
-            _lock(descriptor)
-            # another run took it for that of a killed one, before it was locked, if it is there no more
-            if _is_at(name, parent, descriptor):
-                yield file
-                return
-
-
-def _remove_partial(name: str, parent: int) -> None:
-    """Remove what has the name of a temporary file, once no other run writes it."""
-    try:
-        descriptor = os.open(name, os.O_RDONLY | _FILE_FLAGS, dir_fd=parent)
-    except FileNotFoundError:
-        return
-    except OSError:
-        # a link, or a file that may not be read
-        _unlink(name, parent)
-        return
-    try:
-        # of a file with another name, somebody else may hold the lock for ever
-        if _is_alone(os.fstat(descriptor)):
-            _lock(descriptor)
-        if _is_at(name, parent, descriptor):
-            _unlink(name, parent)
-    finally:
-        os.close(descriptor)
-
-
-def _lock(descriptor: int) -> None:
-    """Wait for the lock of a file, which the kernel releases with the descriptor. Not every file system has locks."""
-    with contextlib.suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-
-
-def _is_at(name: str, parent: int, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(os.lstat(name, dir_fd=parent), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
-
-
-def _set_mode(descriptor: int, mode: int | None, name: str, parent: int) -> None:
-    """Give a new file its permissions: `mode`, or those of the regular file whose name it takes."""
-    if mode is None:
-        try:
-            before = os.lstat(name, dir_fd=parent).st_mode
-        except FileNotFoundError:
-            return
-        if not stat.S_ISREG(before):
-            return
-        mode = before & _PERMISSIONS
-    os.fchmod(descriptor, mode)
-
-
-def _copy_status(status: os.stat_result, name: str, parent: int) -> None:
-    """Give a copied file or folder the permissions and times of the original."""
-    os.chmod(name, stat.S_IMODE(status.st_mode), dir_fd=parent)
-    os.utime(name, ns=(status.st_atime_ns, status.st_mtime_ns), dir_fd=parent)
-
-
-def _unlink(name: str, parent: int) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(name, dir_fd=parent)
-
-
-def _remove_folder(name: str, parent: int, path: Path) -> None:
-    """Remove a folder and what is in it; of a link in it, the link alone. Raises MountInTheWay where one is mounted."""
-    with _opened_below(name, parent, path) as descriptor:
-        for inner in os.listdir(descriptor):  # noqa: PTH208 -- of a descriptor, not of a path
-            if stat.S_ISDIR(os.lstat(inner, dir_fd=descriptor).st_mode):
-                _remove_folder(inner, descriptor, path / inner)
-            else:
-                os.unlink(inner, dir_fd=descriptor)
-    os.rmdir(name, dir_fd=parent)
-
-
-def _require_unmounted(name: str, parent: int, path: Path) -> None:
-    """Raise MountInTheWay if a name in an open folder, or anything below it, is a mount point."""
-    if not stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode):
-        _require_plain(name, parent, path)
-        return
-    with _opened_below(name, parent, path) as descriptor:
-        for inner in os.listdir(descriptor):  # noqa: PTH208 -- of a descriptor, not of a path
-            _require_unmounted(inner, descriptor, path / inner)
-
-
-def _require_plain(name: str, parent: int, path: Path) -> None:
-    """Raise MountInTheWay if something is mounted on what is no folder."""
-    if not hasattr(os, "O_PATH"):
-        # not Linux: the system refuses to remove it
-        return
-    # a descriptor without access: opening a pipe would wait
-    descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-    try:
-        if _mount(descriptor) != _mount(parent):
-            raise MountInTheWay(path)
-    finally:
-        os.close(descriptor)
-
-
-@contextlib.contextmanager
-def _opened_below(name: str, parent: int, path: Path) -> Iterator[int]:
-    """Yield the descriptor of a folder in an open one. Raises MountInTheWay if something is mounted there."""
-    descriptor = os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=parent)
-    try:
-        if _is_mounted(descriptor, parent):
-            raise MountInTheWay(path)
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _is_mounted(folder: int, outer: int) -> bool:
-    """Return whether something is mounted between an open folder and the one that it is in."""
-    device, outer_device = os.fstat(folder).st_dev, os.fstat(outer).st_dev
-    return device != outer_device or _mount(folder) != _mount(outer)
-
-
-def _mount(descriptor: int) -> str:
-    """Return the kernel's number of the mount that a descriptor is on; "" where it is not told.
-
-    A folder may be mounted on another one of the same device, which the number of the device does not tell.
-    """
-    try:
-        match = _MOUNT.search(Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii"))
-    except OSError:
-        return ""
-    return match[1] if match else ""

@@ -25,7 +25,8 @@ from resolver import address
 from resolver.errors import InputError, without_secrets
 from resolver.index.store.cache import set_aside
 from resolver.model.message import Message, message
-from resolver.owned_folder import Kind, OwnedFolder
+from resolver.openat import Kind
+from resolver.owned_folder import OwnedFolder
 
 _FOLDER = "git"
 _REPOSITORY = re.compile(r"[0-9a-f]{32}-[0-9a-f]{40}(?:\.blobless)?\.git")

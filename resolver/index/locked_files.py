@@ -15,7 +15,8 @@ from resolver.index.git import Repositories, RepositoryUnreadable
 from resolver.index.protocol import Catalog
 from resolver.model.lock import Lock, LockedPin, bundle_name
 from resolver.model.release import File, Page
-from resolver.owned_folder import Kind, OwnedFolder
+from resolver.openat import Kind
+from resolver.owned_folder import OwnedFolder
 
 
 def prefetch_pins(pins: Iterable[LockedPin], catalog: Catalog) -> None:

@@ -22,7 +22,8 @@ from resolver.files import json_text
 from resolver.model.lock import FolderName, Lock, PythonVersion
 from resolver.model.message import Message, message
 from resolver.model.target import Platform
-from resolver.owned_folder import Kind, OwnedFolder
+from resolver.openat import Kind
+from resolver.owned_folder import OwnedFolder
 
 MANIFEST = "bundle.json"
 SUMS = "SHA256SUMS"

@@ -26,7 +26,8 @@ from resolver.errors import InputError
 from resolver.lock.file import NAME, parse_cutoff
 from resolver.model.as_of import AUTO, NEWEST, read_as_of
 from resolver.model.lock import FolderName, Lock
-from resolver.owned_folder import Kind, LinkInTheWay, OwnedFolder
+from resolver.openat import Kind, LinkInTheWay
+from resolver.owned_folder import OwnedFolder
 
 _EDIT = ".edit.json"  # in the folder of a stack, while its file is edited together with its locks
 _HINT = "choose another folder with --locks DIR"

@@ -12,7 +12,8 @@ from typing import IO
 
 import pytest
 
-from resolver.owned_folder import Kind, LinkInTheWay, OwnedFolder
+from resolver.openat import Kind, LinkInTheWay
+from resolver.owned_folder import OwnedFolder
 
 
 @pytest.fixture

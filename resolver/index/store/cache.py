@@ -20,7 +20,8 @@ from typing import Final, TypeVar
 import msgspec
 
 from resolver.model.message import Message, message
-from resolver.owned_folder import Kind, OwnedFolder
+from resolver.openat import Kind
+from resolver.owned_folder import OwnedFolder
 
 VARIABLE: Final = "ASCEND_LOCK_CACHE"
 FILE: Final = "cache-3.sqlite3"  # another schema needs another number
