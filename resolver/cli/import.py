@@ -13,7 +13,7 @@ from resolver.cli.console import print_data
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import compile_problems
 from resolver.config.load import load_with, read_text
-from resolver.config.requirement_files import read_requirements
+from resolver.config.requirement_files.read import read_requirements
 from resolver.config.schema import PYTHON, StackFile
 from resolver.config.stack_draft import draft
 from resolver.errors import InputError

@@ -16,7 +16,7 @@ from packaging.utils import NormalizedName
 
 from resolver.config.decode import parse_need
 from resolver.config.load import load_facts
-from resolver.config.requirement_files import FileLine, FileRequirements, shown_requirement
+from resolver.config.requirement_files.file_requirements import FileLine, FileRequirements, shown_requirement
 from resolver.errors import InputError, escaped, without_secrets
 from resolver.model.fact import Need
 from resolver.model.message import Message, message, verbatim

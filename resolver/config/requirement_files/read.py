@@ -1,0 +1,58 @@
+"""Read a file in the format that its name tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from packaging.pylock import is_valid_pylock_path
+
+from resolver.config.lines import TomlText
+from resolver.config.requirement_files.environment_yml import read_environment
+from resolver.config.requirement_files.file_requirements import PYTHONS, FileRequirements, require_known
+from resolver.config.requirement_files.folder_bounds import FolderBounds
+from resolver.config.requirement_files.pylock import read_pylock
+from resolver.config.requirement_files.pyproject import read_pyproject
+from resolver.config.requirement_files.requirements_txt import RequirementsFiles
+from resolver.errors import InputError
+from resolver.model.target import Platform
+
+_NOT_READ: Final = (".lock", ".py", ".cfg")
+
+
+def read_requirements(
+    path: Path,
+    *,
+    python: str = "",
+    platform: Platform,
+    extras: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    root: Path | None = None,
+) -> FileRequirements:
+    """Read a file, whose format its name tells; any other name is that of a requirements file.
+
+    Of a pyproject.toml, that is what the project itself and these extras and groups require; of a pylock.toml, what is
+    installed with them on this Python and platform. Nothing outside of the folder `root` is read, by default that of
+    the file. Raises InputError.
+    """
+    result, name = FileRequirements(python), str(path)
+    bounds = FolderBounds(path, root)
+    if path.suffix == ".toml":
+        document = TomlText(name, bounds.text(bounds.inside(path, name), name))
+        if is_valid_pylock_path(path):
+            read_pylock(document, result, platform, extras, groups)
+        else:
+            read_pyproject(document, result, extras, groups)
+    elif path.suffix in _NOT_READ:
+        hint = "export it as requirements, by `uv export`, `poetry export` or `pip freeze`, and import those"
+        raise InputError(f"a file such as `{path.name}` cannot be imported", where=name, hint=hint)
+    else:
+        require_known("extra", extras, (), name)
+        require_known("dependency group", groups, (), name)
+        if path.suffix in (".yml", ".yaml"):
+            read_environment(path, result, bounds)
+        else:
+            RequirementsFiles(result, bounds).read(path, result.lines)
+    result.python = result.python or PYTHONS[0]
+    return result

@@ -1,0 +1,115 @@
+"""Requirements files of pip (requirements.txt), and what they include."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from urllib.parse import parse_qs
+
+import msgspec
+
+from resolver.config.requirement_files.file_requirements import (
+    INDEX_OPTIONS,
+    FileLine,
+    FileRequirements,
+    shown_option,
+)
+from resolver.config.requirement_files.folder_bounds import FolderBounds
+from resolver.errors import InputError
+from resolver.model import text as texts
+
+_OPTIONS_AFTER = re.compile(r"\s(--?[A-Za-z].*)")
+_HASH = re.compile(r"--hash[= ]\S+")
+_GIT = re.compile(r"(?:(?P<name>[^@;]+?)\s*@\s*)?(?P<address>git\+[^#\s]+)#(?P<fragment>\S+)(?P<rest>.*)")
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """A line of a requirements file that is to be taken."""
+
+    # The line, continuations joined and without comments.
+    text: str
+    # Its place, as file:line.
+    where: str
+    # The folder of its file, to which the paths in it are relative.
+    folder: Path
+    # Where its requirement goes: the lines or the constraints.
+    into: list[FileLine]
+
+
+class RequirementsFiles:
+    """A requirements file and those that it includes, each of which is read once."""
+
+    def __init__(self, result: FileRequirements, bounds: FolderBounds) -> None:
+        self._result = result
+        self._bounds = bounds
+        self._seen: set[tuple[PurePath, bool]] = set()
+
+    def read(self, path: Path, into: list[FileLine]) -> None:
+        """Add the lines of a file, if they are not there. Raises InputError."""
+        self._take_all(self._rows(path, str(path), into))
+
+    def take(self, text: str, where: str, folder: Path, into: list[FileLine]) -> None:
+        """Add a line of a file in this folder, and what it includes. Raises InputError."""
+        self._take_all(iter([_Row(text, where, folder, into)]))
+
+    def _take_all(self, rows: Iterator[_Row]) -> None:
+        """Take rows, and those of each included file in its place, however deep files include each other."""
+        pending = [rows]
+        while pending:
+            row = next(pending[-1], None)
+            if row is None:
+                pending.pop()
+            elif (included := self._take(row)) is not None:
+                pending.append(included)
+
+    def _rows(self, path: Path, where: str, into: list[FileLine]) -> Iterator[_Row]:
+        """Return the rows of a file that is named at `where`; none if they have been read."""
+        inside = self._bounds.inside(path, where)
+        key = inside, into is self._result.constraints
+        if key in self._seen:
+            return iter(())
+        self._seen.add(key)
+        lines = texts.file_lines(self._bounds.text(inside, str(path)))
+        return (_Row(text, f"{path}:{number}", path.parent, into) for number, text in lines)
+
+    def _take(self, row: _Row) -> Iterator[_Row] | None:
+        """Add what a row says; return the rows of the file that it includes, if it does."""
+        text = " ".join(row.text.split())
+        option, name = texts.file_option(text)
+        if option in ("r", "c") and "://" not in name:
+            if not name.isprintable():
+                raise InputError("a file with such a name is not read", where=row.where)
+            return self._rows(row.folder / name, row.where, self._result.constraints if option == "c" else row.into)
+        if option == "e" and "git+" in (reference := _in_pep_508(name)):
+            row.into.append(FileLine(reference, row.where))
+        elif option:
+            line = FileLine(text, row.where, shown_option(text))
+            self._result.leave_out(line, "import.folder" if option == "e" else "import.elsewhere")
+        elif text.startswith("-"):
+            self._leave_out_option(text, row.where)
+        else:
+            requirement, *options = _OPTIONS_AFTER.split(text, maxsplit=1)
+            row.into.append(FileLine(_in_pep_508(requirement), row.where))
+            other_options, hashes = _HASH.subn("", "".join(options))
+            self._result.hashes += hashes
+            if other_options.strip():
+                self._leave_out_option(other_options.strip(), row.where)
+        return None
+
+    def _leave_out_option(self, text: str, where: str) -> None:
+        """Leave out a line that begins with `-`, which need not be an option of pip."""
+        line = FileLine(text, where, shown_option(text))
+        is_index = line.shown.partition(" ")[0] in INDEX_OPTIONS
+        self._result.leave_out(line, "import.index" if is_index else "import.option" if line.shown else "import.unread")
+
+
+def _in_pep_508(text: str) -> str:
+    """The text, but `git+URL#egg=NAME` as `NAME @ git+URL`, as in PEP 508."""
+    match = _GIT.fullmatch(text)
+    if match is None:
+        return text
+    options = parse_qs(match["fragment"])
+    name = match["name"] or next(iter(options.get("egg", ())), "")
+    folder = f"#subdirectory={options['subdirectory'][0]}" if "subdirectory" in options else ""
+    return f"{name} @ {match['address']}{folder}{match['rest']}" if name else text
