@@ -352,14 +352,14 @@ fi
 
 # Builds get a home with what the user's has, but without the files in which distutils (a part of setuptools) and numpy
 # look for options of every build: these can name folders whose files would go into what is built
-make_home() {
+make_home() { # folder
     local theirs
-    mkdir "$scratch/home"
+    mkdir "$1"
     theirs=$(readlink -f -- "${HOME:-~}") || return 0
     [ ! -d "$theirs" ] || find "$theirs/" -mindepth 1 -maxdepth 1 ! -name .pydistutils.cfg ! -name .numpy-site.cfg \
-        -exec ln -s -t "$scratch/home" -- {} + || true
+        -exec ln -s -t "$1" -- {} + || true
 }
-[ "$dry_run" = yes ] || make_home
+run make_home "$scratch/home"
 
 # Runs a command of a build. It gets no modules of the user's (PYTHONPATH, ~/.local) and, if pip may ask no index, no
 # address or password of one. CMake and other build tools find Python by VIRTUAL_ENV before they look on PATH.
