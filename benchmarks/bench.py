@@ -2,10 +2,10 @@
 
     .venv/bin/python benchmarks/bench.py [--rounds 5] [--only CASE] [--set NAME]
 
-Runs alternate (ours, uv, ours, uv, ...), after a warm-up of both that does not
-count, so that whatever slows the machine or the mirror down slows both. Each
-ratio is that of a pair of neighbours. See README.md for what makes the sets equal.
-Figures go to results.json, and from there to RESULTS.md; what was not measured this time stays.
+Runs alternate (ours, uv, ours, uv, ...), after a warm-up of both that does not count, so that
+whatever slows the machine or the mirror down slows both. Each ratio is that of a pair of
+neighbours. See README.md for what makes the sets equal. Figures go to results.json, and from there
+to RESULTS.md; what was not measured this time stays.
 """
 
 from __future__ import annotations
@@ -69,11 +69,20 @@ SETS = (
 )
 
 EMPTY = Case("empty", "a new cache folder for each run", cold=True, wall=0.6, peak=1.0)
-SECOND = Case("second", "warm cache, every page revalidated, no lock from before", wall=0.2, peak=1.0)
-OFFLINE = Case("offline", "warm cache, --offline, no lock from before", offline=True, wall=2.0, peak=1.0)
+SECOND = Case(
+    "second", "warm cache, every page revalidated, no lock from before", wall=0.2, peak=1.0
+)
+OFFLINE = Case(
+    "offline", "warm cache, --offline, no lock from before", offline=True, wall=2.0, peak=1.0
+)
 CASES = (
     EMPTY,
-    Case("clone", "like empty, but with the lock (uv: the output) of before, as after a clone", cold=True, keep=True),
+    Case(
+        "clone",
+        "like empty, but with the lock (uv: the output) of before, as after a clone",
+        cold=True,
+        keep=True,
+    ),
     SECOND,
     replace(
         SECOND,
@@ -84,14 +93,30 @@ CASES = (
     ),
     OFFLINE,
     replace(
-        OFFLINE, name="offline-anew", what="like offline; ours solves although it is remembered", anew=True, wall=5.0
+        OFFLINE,
+        name="offline-anew",
+        what="like offline; ours solves although it is remembered",
+        anew=True,
+        wall=5.0,
     ),
     Case("again", "like second, but with the lock (uv: the output) of the run before", keep=True),
-    Case("unchanged", "nothing changed: `ascend-lock check`; uv with --offline", keep=True, check=True),
-    Case("changed", f"like again, but with `{SWAP[1]}` where `{SWAP[0]}` was", keep=True, changed=True),
+    Case(
+        "unchanged",
+        "nothing changed: `ascend-lock check`; uv with --offline",
+        keep=True,
+        check=True,
+    ),
+    Case(
+        "changed",
+        f"like again, but with `{SWAP[1]}` where `{SWAP[0]}` was",
+        keep=True,
+        changed=True,
+    ),
 )
 ALL = Case("all", "`lock all`, every page revalidated, beside the sum of `lock STACK` for each")
-NATIVE = Case("native", "on this machine's own platform: pip-tools, pip and uv, with a warm cache", keep=False)
+NATIVE = Case(
+    "native", "on this machine's own platform: pip-tools, pip and uv, with a warm cache", keep=False
+)
 
 
 def show(line: str) -> None:
@@ -106,7 +131,9 @@ def check_equal(which: Set) -> None:
     rows = (which.folder / "requirements.in").read_text("utf-8").splitlines()
     theirs = {str(Requirement(row)) for row in rows if row and not row.startswith("#")}
     if ours != theirs:
-        raise SystemExit(f"set {which.name}: the stack and requirements.in differ in {sorted(ours ^ theirs)}")
+        raise SystemExit(
+            f"set {which.name}: the stack and requirements.in differ in {sorted(ours ^ theirs)}"
+        )
 
 
 def _is_requirement(line: str) -> bool:
@@ -154,7 +181,11 @@ def print_rows(name: str, rows: dict[str, Row]) -> None:
     for measured, row in rows.items():
         unit, form = ("MiB", "8.0f") if measured == "peak" else ("s", "8.2f")
         spread = f"{row['least']:.2f}..{row['most']:.2f}"
-        goal = "" if row["target"] is None else f"<={row['target']:.2f}  {'met' if row['met'] else 'NOT met'}"
+        goal = (
+            ""
+            if row["target"] is None
+            else f"<={row['target']:.2f}  {'met' if row['met'] else 'NOT met'}"
+        )
         show(
             f"{name if measured == 'wall' else '':22} {measured:5}{row['ours']:{form}} {unit:3}"
             f"{row['theirs']:{form}} {unit:3}{row['ratio']:8.2f}   {spread:14}{goal:>6}"
@@ -165,7 +196,9 @@ def load() -> str:
     return " ".join(f"{one:.2f}" for one in os.getloadavg())
 
 
-def row_of(which: str, case: Case, other: str, rounds: int, pairs: tuple[list[Run], list[Run]], before: str) -> Row:
+def row_of(
+    which: str, case: Case, other: str, rounds: int, pairs: tuple[list[Run], list[Run]], before: str
+) -> Row:
     """All that is told of a case with one other program."""
     rows = ratios(case, *pairs)
     print_rows(f"{case.name} {other}", rows)
@@ -178,7 +211,10 @@ def row_of(which: str, case: Case, other: str, rounds: int, pairs: tuple[list[Ru
         "date": datetime.now(timezone.utc).date().isoformat(),
         "load": {"before": before, "after": load()},
         "ratios": rows,
-        "runs": {"ours": [asdict(run) for run in pairs[0]], "theirs": [asdict(run) for run in pairs[1]]},
+        "runs": {
+            "ours": [asdict(run) for run in pairs[0]],
+            "theirs": [asdict(run) for run in pairs[1]],
+        },
     }
 
 
@@ -187,7 +223,10 @@ def bench_set(which: Set, cases: Sequence[Case], rounds: int, work: Path) -> lis
     check_equal(which)
     ours, uv = (kind(which, work / which.name / kind.name, environment()) for kind in (Ours, Uv))
     show(f"{which.name}: {which.what}")
-    for side in (ours, uv):  # the warm-up; it fills the caches, and its output is the lock of before
+    for side in (
+        ours,
+        uv,
+    ):  # the warm-up; it fills the caches, and its output is the lock of before
         side.run(EMPTY)
         side.keep()
     pins = ours.pins(), uv.pins()
@@ -220,7 +259,10 @@ def bench_native(rounds: int, work: Path) -> list[Row]:
     """Ours beside each of the others, which all lock for this machine."""
     which = native_set(work)
     show(f"native: {which.what}; {NATIVE.what}")
-    sides: list[Side] = [kind(which, work / "native" / kind.name, environment()) for kind in (Ours, Uv, PipTools, Pip)]
+    sides: list[Side] = [
+        kind(which, work / "native" / kind.name, environment())
+        for kind in (Ours, Uv, PipTools, Pip)
+    ]
     pins: dict[str, Pins] = {}
     for side in list(sides):
         try:
@@ -240,9 +282,13 @@ def bench_native(rounds: int, work: Path) -> list[Row]:
     told = []
     for side in sides[1:]:
         differ = differences(pins[Ours.name], pins[side.name])
-        row = row_of("native", NATIVE, side.name, rounds, (runs[Ours.name], runs[side.name]), before)
+        row = row_of(
+            "native", NATIVE, side.name, rounds, (runs[Ours.name], runs[side.name]), before
+        )
         told.append(row | {"pins": [len(pins[Ours.name]), len(pins[side.name])], "differ": differ})
-        show(f"  pins: ours {len(pins[Ours.name])}, {side.name} {len(pins[side.name])}, {len(differ)} differ")
+        show(
+            f"  pins: ours {len(pins[Ours.name])}, {side.name} {len(pins[side.name])}, {len(differ)} differ"
+        )
         for line in differ[:5]:
             show(f"    {line}")
     show("")
@@ -250,7 +296,10 @@ def bench_native(rounds: int, work: Path) -> list[Row]:
 
 
 def bench_all(rounds: int, work: Path) -> list[Row]:
-    """`lock all` beside the stacks one by one. A stack that has no solution here, or fails, counts like the others."""
+    """`lock all` beside the stacks one by one.
+
+    A stack that has no solution here, or fails, counts like the others.
+    """
     folder = work / "all"
     folder.mkdir()
     matrices = ["--matrices", str(PROJECT / "matrices"), "--locks", str(folder / "locks"), "--json"]
@@ -286,10 +335,19 @@ def main() -> None:
     names = [case.name for case in (*CASES, ALL, NATIVE)]
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", "--case", action="append", dest="only", choices=names, help="default: all")
-    parser.add_argument("--set", action="append", choices=[one.name for one in SETS], help="default: all")
+    parser.add_argument(
+        "--only", "--case", action="append", dest="only", choices=names, help="default: all"
+    )
+    parser.add_argument(
+        "--set", action="append", choices=[one.name for one in SETS], help="default: all"
+    )
     parser.add_argument("--dry", action="store_true", help="print figures and write no file")
-    parser.add_argument("--ours", type=Path, metavar="PROGRAM", help="another ascend-lock than the one beside Python")
+    parser.add_argument(
+        "--ours",
+        type=Path,
+        metavar="PROGRAM",
+        help="another ascend-lock than the one beside Python",
+    )
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("--rounds must be 1 or more")
@@ -297,7 +355,9 @@ def main() -> None:
         Ours.program = options.ours.resolve()
     only = options.only or names
     cases = [case for case in CASES if case.name in only]
-    uv = subprocess.run([str(Uv.program), "--version"], check=True, capture_output=True, text=True).stdout
+    uv = subprocess.run(
+        [str(Uv.program), "--version"], check=True, capture_output=True, text=True
+    ).stdout
     versions = [uv.partition(" (")[0].strip(), f"Python {platform.python_version()}"]
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
     show(f"{', '.join(versions)}; {machine}; {options.rounds} rounds; load average {load()}")

@@ -2,9 +2,9 @@
 
     .venv/bin/python benchmarks/conflicts.py FOLDER [--only NAME] [--limit SECONDS]
 
-FOLDER gets one folder for each conflict, with what each tool printed, the wishes that all of them got,
-and `results.json` with exit statuses, seconds and load averages. Caches are kept in it, too. See
-conflicts.md for what came of it.
+FOLDER gets one folder for each conflict, with what each tool printed, the wishes that all of them
+got, and `results.json` with exit statuses, seconds and load averages. Caches are kept in it, too.
+See conflicts.md for what came of it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ class Tool(ABC):
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         self.folder = folder
-        kept = {key: value for key, value in environment.items() if not key.startswith(self.forgets)}
+        kept = {
+            key: value for key, value in environment.items() if not key.startswith(self.forgets)
+        }
         self.environment = {**kept, **self.variables()}
 
     def variables(self) -> dict[str, str]:
@@ -95,7 +97,16 @@ class Uv(Tool):
 
     def command(self, wish: Wish, here: Path) -> list[str]:
         return [
-            *(str(BIN / "uv"), "pip", "compile", "--no-header", "--no-annotate", "--no-progress", "--color", "never"),
+            *(
+                str(BIN / "uv"),
+                "pip",
+                "compile",
+                "--no-header",
+                "--no-annotate",
+                "--no-progress",
+                "--color",
+                "never",
+            ),
             *("--python", sys.executable, "--python-version", wish.python),
             *("--python-platform", f"{wish.machine}-manylinux_2_{wish.glibc}"),
             *("--exclude-newer", wish.until, *self.settings, str(here / "requirements.in")),
@@ -136,13 +147,24 @@ class Pip(Tool):
         (self.folder / "machine").mkdir(exist_ok=True)
         patch = f"import platform\n\nplatform.machine = lambda: {wish.machine!r}\n"
         (self.folder / "machine/sitecustomize.py").write_text(patch, "utf-8")
-        # No --uploaded-prior-to: pip ended at once where an index does not tell the times of its files.
-        # pip does not know that one glibc can do what an older one can, so each tag is named.
+        # No --uploaded-prior-to: pip ended at once where an index does not tell the times of its
+        # files. pip does not know that one glibc can do what an older one can, so each tag is
+        # named.
         oldest = 5 if wish.machine == "x86_64" else 17
-        tags = [f"manylinux_2_{minor}_{wish.machine}" for minor in range(wish.glibc, oldest - 1, -1)]
+        tags = [
+            f"manylinux_2_{minor}_{wish.machine}" for minor in range(wish.glibc, oldest - 1, -1)
+        ]
         tags += [f"manylinux2014_{wish.machine}", f"linux_{wish.machine}"]
         return [
-            *(sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--no-input"),
+            *(
+                sys.executable,
+                "-m",
+                "pip",
+                "install",
+                "--dry-run",
+                "--ignore-installed",
+                "--no-input",
+            ),
             *("--progress-bar", "off", "--no-color", "--disable-pip-version-check"),
             *(
                 "--find-links",
@@ -169,7 +191,15 @@ class Ours(Tool):
         stack = (SCENARIOS / wish.name / "stack.toml").relative_to(PROJECT)
         return [
             *(str(BIN / "ascend-lock"), "lock", str(stack)),
-            *("--matrices", "matrices", "--locks", str(self.folder / "locks" / self.name), "--lang", "en", *self.more),
+            *(
+                "--matrices",
+                "matrices",
+                "--locks",
+                str(self.folder / "locks" / self.name),
+                "--lang",
+                "en",
+                *self.more,
+            ),
         ]
 
 
@@ -229,13 +259,17 @@ def run(tool: Tool, wish: Wish, here: Path, limit: float) -> tuple[Run, str]:
         status, said = done.returncode, done.stdout
     except subprocess.TimeoutExpired as stopped:
         status, said = None, stopped.stdout or b""
-    return Run(status, round(time.perf_counter() - begun, 2), before), said.decode("utf-8", "replace")
+    return Run(status, round(time.perf_counter() - begun, 2), before), said.decode(
+        "utf-8", "replace"
+    )
 
 
 def masked(text: str, folder: Path) -> str:
     """The text without the addresses and the folders of this machine, so that it can be shown."""
     text = text.replace(str(folder), "(out)").replace(str(PROJECT), "(project)")
-    hosts = {urlsplit(index_address()).hostname or ""} | set(re.findall(r"https?://([^/\s:]+)", text))
+    hosts = {urlsplit(index_address()).hostname or ""} | set(
+        re.findall(r"https?://([^/\s:]+)", text)
+    )
     hosts.discard("pip.pypa.io")  # pip's manual, where its errors point to
     text = re.sub(r"(?:https?|file)://(?!pip\.pypa\.io)[^\s,;)\]'\"]+", "(index)", text)
     for host in sorted(hosts - {""}, key=len, reverse=True):
@@ -246,8 +280,12 @@ def masked(text: str, folder: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, metavar="FOLDER")
-    parser.add_argument("--only", action="append", choices=NAMES, metavar="NAME", help="default: all ten")
-    parser.add_argument("--limit", type=float, default=300.0, help="seconds for one run (default: 300)")
+    parser.add_argument(
+        "--only", action="append", choices=NAMES, metavar="NAME", help="default: all ten"
+    )
+    parser.add_argument(
+        "--limit", type=float, default=300.0, help="seconds for one run (default: 300)"
+    )
     options = parser.parse_args()
     folder = options.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -277,7 +315,9 @@ def main() -> None:
             results[name][tool.name] = {"first": asdict(first), "second": second and asdict(second)}
             times = f"{first.seconds:7.1f} s{'' if second is None else f'{second.seconds:7.1f} s'}"
             last = second or first
-            sys.stdout.write(f"{name:24}{tool.name:18} status {last.status!s:5}{times:20} load {last.load}\n")
+            sys.stdout.write(
+                f"{name:24}{tool.name:18} status {last.status!s:5}{times:20} load {last.load}\n"
+            )
             sys.stdout.flush()
         record.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
 

@@ -2,10 +2,12 @@
 
     .venv/bin/python benchmarks/explain.py [STACK ...] [--rounds N]
 
-Without a stack: `trl-vllm-train`, and those of benchmarks/stacks, in which newer releases fail for several reasons.
+Without a stack: `trl-vllm-train`, and those of benchmarks/stacks, in which newer releases fail for
+several reasons.
 
-Each run is a process of its own on a pseudo-terminal, as a user starts it; wall seconds count from its start. A round
-is a run with an empty cache, one that asks the indexes again, and one with `--offline`. The last line is CPU seconds.
+Each run is a process of its own on a pseudo-terminal, as a user starts it; wall seconds count from
+its start. A round is a run with an empty cache, one that asks the indexes again, and one with
+`--offline`. The last line is CPU seconds.
 """
 
 from __future__ import annotations
@@ -68,13 +70,21 @@ def print_table(stack: str, rounds: int) -> None:
 
 
 def _cell(values: list[float]) -> str:
-    return f"{statistics.median(values):.1f} ({min(values):.1f}..{max(values):.1f})" if values else "none"
+    return (
+        f"{statistics.median(values):.1f} ({min(values):.1f}..{max(values):.1f})"
+        if values
+        else "none"
+    )
 
 
 def main() -> None:
     """Print a table for each stack."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("stack", nargs="*", default=["trl-vllm-train", *map(str, sorted(STACKS.glob("*.toml")))])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "stack", nargs="*", default=["trl-vllm-train", *map(str, sorted(STACKS.glob("*.toml")))]
+    )
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     for stack in arguments.stack:

@@ -2,8 +2,9 @@
 
     .venv/bin/python benchmarks/load.py [--rounds 3]
 
-The index is that of the stack's snapshot, on 127.0.0.1; the cache is empty but for what source archives say, which
-a snapshot does not hold as files. Every lock is held against the committed one, byte for byte.
+The index is that of the stack's snapshot, on 127.0.0.1; the cache is empty but for what source
+archives say, which a snapshot does not hold as files. Every lock is held against the committed one,
+byte for byte.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ class Errors:
             return self._draw.choice(kinds)(response)
 
 
-def measured(snapshot: Snapshot, archives: Path, folder: Path, seconds: float, errors: Errors) -> tuple[float, int]:
+def measured(
+    snapshot: Snapshot, archives: Path, folder: Path, seconds: float, errors: Errors
+) -> tuple[float, int]:
     """The seconds of a lock, and how many requests it took."""
     with LoopbackIndex(snapshot) as index:
         workspace = Workspace(folder, index.url)
@@ -64,7 +67,9 @@ def measured(snapshot: Snapshot, archives: Path, folder: Path, seconds: float, e
         run = lock(workspace)
         spent = time.monotonic() - began
         assert run.status == 0, run
-        assert without_history(workspace.locks / STACK / COMMITTED.name) == without_history(COMMITTED)
+        assert without_history(workspace.locks / STACK / COMMITTED.name) == without_history(
+            COMMITTED
+        )
         return spent, len(index.requests)
 
 
@@ -78,7 +83,11 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     snapshot = snapshot_file.read(REPOSITORY / "snapshots" / f"{STACK}.snapshot")
-    cases = {"at once": (0.0, 0.0), "after 300 ms": (SECONDS, 0.0), "after 300 ms, 2 % errors": (SECONDS, SHARE)}
+    cases = {
+        "at once": (0.0, 0.0),
+        "after 300 ms": (SECONDS, 0.0),
+        "after 300 ms, 2 % errors": (SECONDS, SHARE),
+    }
     spent: dict[str, list[float]] = {case: [] for case in cases}
     with tempfile.TemporaryDirectory(prefix="ascend-lock-load-") as base:
         archives = Path(base) / "archives"
@@ -86,12 +95,21 @@ def main() -> int:
         for number in range(options.rounds):
             for at, (case, (seconds, share)) in enumerate(cases.items()):
                 errors = Errors(number, share)
-                found, requests = measured(snapshot, archives, Path(base) / f"{number}-{at}", seconds, errors)
+                found, requests = measured(
+                    snapshot, archives, Path(base) / f"{number}-{at}", seconds, errors
+                )
                 spent[case].append(found)
-                print(f"{case:<26} {found:6.2f} s  {requests} requests, {errors.count} errors", flush=True)
+                print(
+                    f"{case:<26} {found:6.2f} s  {requests} requests, {errors.count} errors",
+                    flush=True,
+                )
     for case, times in spent.items():
-        print(f"{case:<26} median {statistics.median(times):6.2f} s ({min(times):.2f} to {max(times):.2f})")
-    ratio = statistics.median(spent["after 300 ms, 2 % errors"]) / statistics.median(spent["after 300 ms"])
+        print(
+            f"{case:<26} median {statistics.median(times):6.2f} s ({min(times):.2f} to {max(times):.2f})"
+        )
+    ratio = statistics.median(spent["after 300 ms, 2 % errors"]) / statistics.median(
+        spent["after 300 ms"]
+    )
     print(f"with errors it takes {ratio:.2f} times as long; at most 3 is wanted")
     return 0 if ratio <= 3 else 1
 

@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/matrix.py
 
-Solves each release of matrices/grid.toml for serving on A2, aarch64, Python 3.11, in this process, offline: once to
-fill memory with pages, which a run reads once, and once more for the figures.
+Solves each release of matrices/grid.toml for serving on A2, aarch64, Python 3.11, in this process,
+offline: once to fill memory with pages, which a run reads once, and once more for the figures.
 """
 
 from __future__ import annotations
@@ -35,7 +35,11 @@ def cells() -> list[Cell]:
 
 def resident() -> float:
     """MiB of memory that this process has now."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
+    return (
+        int(Path("/proc/self/statm").read_text().split()[1])
+        * os.sysconf("SC_PAGE_SIZE")
+        / (1 << 20)
+    )
 
 
 def main() -> None:
@@ -43,7 +47,9 @@ def main() -> None:
     gc.disable()  # as the command does
     wanted = cells()
     seconds: dict[CellOutcome, list[float]] = {outcome: [] for outcome in CellOutcome}
-    with closing(CellSolver(Sweep(GRID, MATRICES, load_grid(GRID, MATRICES).digest, offline=True))) as solver:
+    with closing(
+        CellSolver(Sweep(GRID, MATRICES, load_grid(GRID, MATRICES).digest, offline=True))
+    ) as solver:
         for cell in wanted:
             solver.answer(cell)
         before = resident()

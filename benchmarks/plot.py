@@ -10,7 +10,11 @@ from typing import Any
 _WIDTH, _HEIGHT = 190, 150  # of a panel
 _LEFT, _TOP, _GAP = 62, 58, 26
 _FONT = 'font-family="sans-serif" font-size="11"'
-_MEASURES = (("wall", "wall, s", 1.0), ("requests", "requests", 1.0), ("peak", "peak memory, MiB", 1.0))
+_MEASURES = (
+    ("wall", "wall, s", 1.0),
+    ("requests", "requests", 1.0),
+    ("peak", "peak memory, MiB", 1.0),
+)
 _SIDES = (("ours", "ascend-lock", "#c7000b"), ("uv", "uv", "#30576f"))
 
 
@@ -43,10 +47,14 @@ def svg(cells: Sequence[dict[str, Any]], families: Sequence[str], limit: float) 
                     f'<text x="{panel.left + _WIDTH / 2}" y="{top - 8}" text-anchor="middle" font-weight="bold">'
                     f"{escape(family)}</text>"
                 )
-            mine = sorted((cell for cell in cells if cell["family"] == family), key=lambda cell: cell["size"])
+            mine = sorted(
+                (cell for cell in cells if cell["family"] == family), key=lambda cell: cell["size"]
+            )
             for side, _, colour in _SIDES:
                 points = [(cell["size"], cell[side][key], cell[side]["ended"]) for cell in mine]
-                parts += panel.line([point for point in points if point[1] > 0], colour, guide=key == "wall")
+                parts += panel.line(
+                    [point for point in points if point[1] > 0], colour, guide=key == "wall"
+                )
     x = _LEFT + len(families) * (_WIDTH + _GAP) / 2
     parts.append(f'<text x="{x:.0f}" y="{height - 6}" text-anchor="middle">projects</text></svg>')
     return "\n".join(parts) + "\n"
@@ -84,14 +92,20 @@ class _Panel:
             y = self._y(10.0**power)
             parts.append(f'<path d="M{self.left} {y:.1f}h{_WIDTH}" stroke="#ddd"/>')
             if first:
-                parts.append(f'<text x="{self.left - 5}" y="{y + 4:.1f}" text-anchor="end">{10.0**power:g}</text>')
+                parts.append(
+                    f'<text x="{self.left - 5}" y="{y + 4:.1f}" text-anchor="end">{10.0**power:g}</text>'
+                )
         for size in self._sizes:
             x = self._x(size)
             parts.append(f'<path d="M{x:.1f} {self._top}v{_HEIGHT}" stroke="#eee"/>')
-            parts.append(f'<text x="{x:.1f}" y="{self._top + _HEIGHT + 13}" text-anchor="middle">{size:,}</text>')
+            parts.append(
+                f'<text x="{x:.1f}" y="{self._top + _HEIGHT + 13}" text-anchor="middle">{size:,}</text>'
+            )
         return parts
 
-    def line(self, points: Sequence[tuple[int, float, str]], colour: str, *, guide: bool) -> list[str]:
+    def line(
+        self, points: Sequence[tuple[int, float, str]], colour: str, *, guide: bool
+    ) -> list[str]:
         """A side's points, joined; with the guide what n log n would be from the first on."""
         if not points:
             return []
@@ -103,7 +117,9 @@ class _Panel:
             parts.append(
                 f'<path d="{self._path(inside)}" fill="none" stroke="{colour}" stroke-dasharray="3 3" opacity=".5"/>'
             )
-        parts.append(f'<path d="{self._path([point[:2] for point in points])}" fill="none" stroke="{colour}"/>')
+        parts.append(
+            f'<path d="{self._path([point[:2] for point in points])}" fill="none" stroke="{colour}"/>'
+        )
         for size, value, ended in points:
             fill = colour if ended == "done" else "white"
             parts.append(

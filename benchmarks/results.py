@@ -38,7 +38,9 @@ def report(rows: Sequence[Row]) -> str:
     for name in dict.fromkeys(row["set"] for row in rows):
         mine = [row for row in rows if row["set"] == name]
         parts.append(f"## {name}\n")
-        parts.append("| case | | ours / theirs | ratio (min..max) | target | rounds, date, load before and after |")
+        parts.append(
+            "| case | | ours / theirs | ratio (min..max) | target | rounds, date, load before and after |"
+        )
         parts.append("|---|---|---:|---:|---|---|")
         for row in mine:
             parts += _lines(row)
@@ -60,7 +62,11 @@ def _lines(row: Row) -> list[str]:
     lines = []
     for measured, one in row["ratios"].items():
         form = ".0f" if measured == "peak" else ".2f"
-        target = "" if one["target"] is None else f"{one['target']:g}: {'met' if one['met'] else 'not met'}"
+        target = (
+            ""
+            if one["target"] is None
+            else f"{one['target']:g}: {'met' if one['met'] else 'not met'}"
+        )
         first = f"{row['case']}, {row['other']}" if measured == "wall" else ""
         when = f"{row['rounds']}, {row['date']}, {row['load']['before']}; {row['load']['after']}"
         lines.append(

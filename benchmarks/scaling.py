@@ -2,9 +2,10 @@
 
     .venv/bin/python benchmarks/scaling.py [--rounds 3] [--only FAMILY[:SIZE]] [--limit 300] [--render]
 
-Each cell is a made-up index (worlds.py) that a process of its own serves on loopback (server.py). Both programs lock
-from an empty cache, in turn. Figures go to scaling.json, and from there to SCALING.md and scaling.svg; with `--only`
-the other cells stay as they were. `--render` writes the two anew and measures nothing.
+Each cell is a made-up index (worlds.py) that a process of its own serves on loopback (server.py).
+Both programs lock from an empty cache, in turn. Figures go to scaling.json, and from there to
+SCALING.md and scaling.svg; with `--only` the other cells stay as they were. `--render` writes the
+two anew and measures nothing.
 """
 
 from __future__ import annotations
@@ -66,7 +67,12 @@ def run(command: Sequence[str], environment: dict[str, str], folder: Path, limit
     with tempfile.TemporaryFile() as said:
         begun = time.perf_counter()
         process = subprocess.Popen(
-            command, env=environment, cwd=folder, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True
+            command,
+            env=environment,
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=True,
         )
         previous = signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
         signal.setitimer(signal.ITIMER_REAL, limit)
@@ -79,7 +85,13 @@ def run(command: Sequence[str], environment: dict[str, str], folder: Path, limit
         process.returncode = os.waitstatus_to_exitcode(status)
         said.seek(0)
         told = said.read().decode("utf-8", "replace")
-    ended = "late" if process.returncode == -signal.SIGKILL else "done" if process.returncode == 0 else "failed"
+    ended = (
+        "late"
+        if process.returncode == -signal.SIGKILL
+        else "done"
+        if process.returncode == 0
+        else "failed"
+    )
     cpu = usage.ru_utime + usage.ru_stime
     return {"ended": ended, "wall": wall, "cpu": cpu, "peak": usage.ru_maxrss / 1024, "told": told}
 
@@ -99,16 +111,37 @@ def ours(address: str, folder: Path, limit: float) -> tuple[Cell, Pins]:
     if found["ended"] != "done":
         return found, {}
     (lock,) = locks.glob("*/*/lock.toml")
-    return found, {pin["name"]: pin["version"] for pin in tomli.loads(lock.read_text("utf-8"))["pin"]}
+    return found, {
+        pin["name"]: pin["version"] for pin in tomli.loads(lock.read_text("utf-8"))["pin"]
+    }
 
 
 def uv(address: str, folder: Path, limit: float) -> tuple[Cell, Pins]:
     output = folder / "requirements.txt"
     output.unlink(missing_ok=True)
-    command = [str(BIN / "uv"), "pip", "compile", "--quiet", "--no-config", "--no-header", "--no-annotate"]
+    command = [
+        str(BIN / "uv"),
+        "pip",
+        "compile",
+        "--quiet",
+        "--no-config",
+        "--no-header",
+        "--no-annotate",
+    ]
     command += ["--generate-hashes", "--python", sys.executable, "--python-version", "3.11"]
-    command += ["--python-platform", "aarch64-manylinux_2_28", "--default-index", f"{address}/simple/"]
-    command += ["--cache-dir", str(folder / "cache"), "--output-file", str(output), str(folder / "requirements.in")]
+    command += [
+        "--python-platform",
+        "aarch64-manylinux_2_28",
+        "--default-index",
+        f"{address}/simple/",
+    ]
+    command += [
+        "--cache-dir",
+        str(folder / "cache"),
+        "--output-file",
+        str(output),
+        str(folder / "requirements.in"),
+    ]
     found = run(command, clean(), folder, limit)
     if found["ended"] != "done":
         return found, {}
@@ -133,7 +166,9 @@ def prepare(world: World, folder: Path) -> None:
         '[target]\npython = "3.11"\nplatform = "linux-aarch64"\nglibc = "2.28"\n',
         "utf-8",
     )
-    (folder / "requirements.in").write_text("".join(f"{line}\n" for line in world.requires), "utf-8")
+    (folder / "requirements.in").write_text(
+        "".join(f"{line}\n" for line in world.requires), "utf-8"
+    )
 
 
 def unmet(world: World, pins: Pins) -> list[str]:
@@ -184,11 +219,23 @@ def measure(family: str, size: int, rounds: int, limit: float) -> Cell:
     cell: Cell = {"family": family, "size": size}
     for name, found_all in runs.items():
         last = found_all[-1]
-        middle = {key: statistics.median(one[key] for one in found_all) for key in ("wall", "cpu", "peak")}
-        cell[name] = {"ended": last["ended"], **middle, "requests": last["requests"], "bytes": last["bytes"]}
-    both = [(one["wall"], other["wall"]) for one, other in zip(runs["ours"], runs["uv"], strict=False)]
+        middle = {
+            key: statistics.median(one[key] for one in found_all) for key in ("wall", "cpu", "peak")
+        }
+        cell[name] = {
+            "ended": last["ended"],
+            **middle,
+            "requests": last["requests"],
+            "bytes": last["bytes"],
+        }
+    both = [
+        (one["wall"], other["wall"]) for one, other in zip(runs["ours"], runs["uv"], strict=False)
+    ]
     cell["ratio"] = statistics.median(one / other for one, other in both)
-    cell["spread"] = [min(one / other for one, other in both), max(one / other for one, other in both)]
+    cell["spread"] = [
+        min(one / other for one, other in both),
+        max(one / other for one, other in both),
+    ]
     cell["pins"] = {name: len(got) for name, got in pins.items()}
     if len(pins) == 2:
         cell["differ"] = differences(world, pins["ours"], pins["uv"])
@@ -221,7 +268,9 @@ def growth(cells: Sequence[Cell], name: str) -> str:
     if len(done) < 2:
         return "-"
     small, large = done[-2:]
-    return f"{large[name]['wall'] / small[name]['wall']:.1f} ({small['size']:,} to {large['size']:,})"
+    return (
+        f"{large[name]['wall'] / small[name]['wall']:.1f} ({small['size']:,} to {large['size']:,})"
+    )
 
 
 def shown(side: Cell, key: str, limit: float) -> str:
@@ -231,7 +280,9 @@ def shown(side: Cell, key: str, limit: float) -> str:
     if side["ended"] == "failed":
         return "failed" if key == "wall" else "-"
     value = side.get(key, 0)
-    return {"wall": f"{value:.2f}", "peak": f"{value:.0f}", "bytes": f"{value / 1e6:.1f}"}.get(key, f"{value:,}")
+    return {"wall": f"{value:.2f}", "peak": f"{value:.0f}", "bytes": f"{value / 1e6:.1f}"}.get(
+        key, f"{value:,}"
+    )
 
 
 def said_of_pins(cell: Cell) -> str:
@@ -304,9 +355,13 @@ def write(told: Cell) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", action="append", metavar="FAMILY[:SIZE]", help="these cells; default: all")
+    parser.add_argument(
+        "--only", action="append", metavar="FAMILY[:SIZE]", help="these cells; default: all"
+    )
     parser.add_argument("--limit", type=float, default=300.0, metavar="SECONDS", help="for one run")
-    parser.add_argument("--render", action="store_true", help="write table and plot from scaling.json")
+    parser.add_argument(
+        "--render", action="store_true", help="write table and plot from scaling.json"
+    )
     parser.add_argument("--dry", action="store_true", help="print figures and write no file")
     options = parser.parse_args()
     told = json.loads(DATA.read_text("utf-8")) if DATA.exists() else {"cells": []}
@@ -322,9 +377,13 @@ def main() -> None:
                 continue
             cell = cells[family, size] = measure(family, size, options.rounds, options.limit)
             brief = {name: cell[name] for name in ("ours", "uv")}
-            sys.stdout.write(f"{family} {size}: ratio {cell['ratio']:.2f}, {said_of_pins(cell)}\n  {brief}\n")
+            sys.stdout.write(
+                f"{family} {size}: ratio {cell['ratio']:.2f}, {said_of_pins(cell)}\n  {brief}\n"
+            )
             sys.stdout.flush()
-    version = subprocess.run([str(BIN / "uv"), "--version"], check=True, capture_output=True, text=True).stdout.strip()
+    version = subprocess.run(
+        [str(BIN / "uv"), "--version"], check=True, capture_output=True, text=True
+    ).stdout.strip()
     told = {
         "date": datetime.now(timezone.utc).date().isoformat(),
         "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
@@ -333,7 +392,9 @@ def main() -> None:
         "load": load,
         "rounds": options.rounds,
         "limit": options.limit,
-        "cells": [cells[family, size] for family in FAMILIES for size in SIZES if (family, size) in cells],
+        "cells": [
+            cells[family, size] for family in FAMILIES for size in SIZES if (family, size) in cells
+        ],
     }
     if not options.dry:
         write(told)

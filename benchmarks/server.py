@@ -2,7 +2,8 @@
 
     .venv/bin/python benchmarks/server.py FAMILY SIZE
 
-prints its port. HTTP/1.1, connections stay open; `/count` answers with the requests and bytes since it was last asked.
+prints its port. HTTP/1.1, connections stay open; `/count` answers with the requests and bytes since
+it was last asked.
 """
 
 from __future__ import annotations
@@ -22,8 +23,12 @@ class Content:
     """What there is at each path, as (content type, body, validator)."""
 
     def __init__(self, world: World) -> None:
-        self._pages = {f"/simple/{name}/": project.page() for name, project in world.projects.items()}
-        self._etags = {path: f'"{sha256(body).hexdigest()[:20]}"' for path, body in self._pages.items()}
+        self._pages = {
+            f"/simple/{name}/": project.page() for name, project in world.projects.items()
+        }
+        self._etags = {
+            path: f'"{sha256(body).hexdigest()[:20]}"' for path, body in self._pages.items()
+        }
         self._files = {
             f"{wheel}.metadata": (project, number)
             for project in world.projects.values()
@@ -60,9 +65,14 @@ class Connection(asyncio.Protocol):
             head, self._buffer = self._buffer[:end].decode("latin-1"), self._buffer[end + 4 :]
             first, *rows = head.split("\r\n")
             path = first.split(" ")[1]
-            fields = {name.lower(): value.strip() for name, _, value in (row.partition(":") for row in rows)}
+            fields = {
+                name.lower(): value.strip()
+                for name, _, value in (row.partition(":") for row in rows)
+            }
             if path == "/count":
-                body = json.dumps({"requests": Connection.requests, "bytes": Connection.sent}).encode()
+                body = json.dumps(
+                    {"requests": Connection.requests, "bytes": Connection.sent}
+                ).encode()
                 Connection.requests = Connection.sent = 0
                 self._send(200, "application/json", body)
             else:
@@ -91,7 +101,9 @@ class Connection(asyncio.Protocol):
 
 
 async def serve(content: Content) -> None:
-    server = await asyncio.get_running_loop().create_server(lambda: Connection(content), "127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(
+        lambda: Connection(content), "127.0.0.1", 0
+    )
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     await server.serve_forever()

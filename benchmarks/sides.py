@@ -31,7 +31,9 @@ Pins = dict[str, str]
 
 @dataclass(frozen=True)
 class Set:
-    """Requirements that all sides lock. `matrices` and `stack` are ours, the folder's other files are the others'.
+    """Requirements that all sides lock.
+
+    `matrices` and `stack` are ours, the folder's other files are the others'.
 
     `swap` is a line of it and the line that takes its place in the case `changed`.
     """
@@ -124,9 +126,13 @@ class Side(ABC):
         if case.keep:
             shutil.copytree(self.kept, self.output)
         self.output.mkdir(parents=True, exist_ok=True)
-        found, told = measure(self.command(case), {**self.environment, **self.variables()}, self.folder)
+        found, told = measure(
+            self.command(case), {**self.environment, **self.variables()}, self.folder
+        )
         if found.status:
-            raise Failed(f"{self.name}, {case.name}: exit status {found.status}: {told[-1500:].strip()}")
+            raise Failed(
+                f"{self.name}, {case.name}: exit status {found.status}: {told[-1500:].strip()}"
+            )
         return found
 
     def requirements(self, case: Case) -> Path:
@@ -180,9 +186,15 @@ class Other(Side):
         return self.output / "requirements.txt"
 
     def pins(self) -> Pins:
-        rows = (row for row in self.written.read_text("utf-8").splitlines() if row and row[0] not in " #-")
+        rows = (
+            row
+            for row in self.written.read_text("utf-8").splitlines()
+            if row and row[0] not in " #-"
+        )
         named = (row.split(";")[0].rstrip(" \\").partition("==") for row in rows)
-        return {canonicalize_name(name.partition("[")[0]): version.strip() for name, _, version in named}
+        return {
+            canonicalize_name(name.partition("[")[0]): version.strip() for name, _, version in named
+        }
 
 
 class Uv(Other):
@@ -212,8 +224,23 @@ class Pip(Other):
 
     def command(self, case: Case) -> list[str]:
         return [
-            *(str(self.program / "python"), "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"),
-            *("--only-binary", ":all:", "--cache-dir", str(self.cache), "--report", str(self.output / "report.json")),
+            *(
+                str(self.program / "python"),
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--dry-run",
+                "--ignore-installed",
+            ),
+            *(
+                "--only-binary",
+                ":all:",
+                "--cache-dir",
+                str(self.cache),
+                "--report",
+                str(self.output / "report.json"),
+            ),
             *("--requirement", str(self.requirements(case))),
         ]
 
@@ -222,7 +249,10 @@ class Pip(Other):
 
     def pins(self) -> Pins:
         report = json.loads((self.output / "report.json").read_text("utf-8"))
-        return {canonicalize_name(row["metadata"]["name"]): row["metadata"]["version"] for row in report["install"]}
+        return {
+            canonicalize_name(row["metadata"]["name"]): row["metadata"]["version"]
+            for row in report["install"]
+        }
 
 
 class PipTools(Other):
@@ -232,8 +262,19 @@ class PipTools(Other):
 
     def command(self, case: Case) -> list[str]:
         return [
-            *(str(self.program / "pip-compile"), "--quiet", "--no-header", "--no-annotate", "--strip-extras"),
-            *("--no-emit-index-url", "--no-emit-trusted-host", "--no-emit-find-links", "--no-emit-options"),
+            *(
+                str(self.program / "pip-compile"),
+                "--quiet",
+                "--no-header",
+                "--no-annotate",
+                "--strip-extras",
+            ),
+            *(
+                "--no-emit-index-url",
+                "--no-emit-trusted-host",
+                "--no-emit-find-links",
+                "--no-emit-options",
+            ),
             *("--pip-args=--only-binary :all:", "--cache-dir", str(self.cache)),
             *("--output-file", str(self.written), str(self.requirements(case))),
         ]
@@ -268,16 +309,23 @@ def measure(command: Sequence[str], environment: dict[str, str], folder: Path) -
 def index_address() -> str:
     """The index that pip is configured with, for uv; asked in a process of its own and never shown.
 
-    A process of its own, because ru_maxrss of a child counts from the size of the process that forked it.
+    A process of its own, because ru_maxrss of a child counts from the size of the process that
+    forked it.
     """
     code = "from resolver.index.net.pipconfig import read_pip_config as r; print(r().index_url, end='')"
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout
 
 
 def environment() -> dict[str, str]:
     """This machine's, without settings of either side, or what keeps Python from storing its bytecode."""
     away = ("UV_", "ASCEND_LOCK_", "PYTHONDONTWRITEBYTECODE")
-    return {key: value for key, value in os.environ.items() if not key.startswith(away) and key != "VIRTUAL_ENV"}
+    return {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(away) and key != "VIRTUAL_ENV"
+    }
 
 
 def native_set(work: Path) -> Set:
@@ -294,7 +342,14 @@ def native_set(work: Path) -> Set:
         f'glibc = "{platform.libc_ver()[1]}"\n',
         "utf-8",
     )
-    return Set("native", "common tools, for the machine that this runs on", folder, matrices, "native", native=True)
+    return Set(
+        "native",
+        "common tools, for the machine that this runs on",
+        folder,
+        matrices,
+        "native",
+        native=True,
+    )
 
 
 def install_pip_tools(work: Path) -> str:
@@ -306,4 +361,6 @@ def install_pip_tools(work: Path) -> str:
     subprocess.run([str(python), "-m", "pip", "install", *quiet, "pip-tools"], check=True)
     Pip.program = PipTools.program = folder / "bin"
     code = "from importlib.metadata import version as v; print('pip', v('pip') + ', pip-tools', v('pip-tools'))"
-    return subprocess.run([str(python), "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        [str(python), "-c", code], check=True, capture_output=True, text=True
+    ).stdout.strip()

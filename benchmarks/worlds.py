@@ -1,7 +1,7 @@
 """Package indexes that never were, of any size: the same family and size give the same bytes.
 
-Numbers of releases, files and bytes of metadata are those of real projects (quantiles of the 218 projects that
-`verl-qwen3.5` asks for, and of what is installed to develop this one).
+Numbers of releases, files and bytes of metadata are those of real projects (quantiles of the 218
+projects that `verl-qwen3.5` asks for, and of what is installed to develop this one).
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ _PLATFORMS = (
     "cp311-cp311-win_amd64",
     "cp312-cp312-manylinux_2_17_aarch64",
 )
-_TEXT = b"What this is good for is told in many words, with badges, tables and examples, as everywhere.\n" * 400
+_TEXT = (
+    b"What this is good for is told in many words, with badges, tables and examples, as everywhere.\n"
+    * 400
+)
 
 
 def version(number: int) -> str:
@@ -51,9 +54,7 @@ class Project:
     def metadata(self, number: int) -> bytes:
         """The METADATA of a release's wheels."""
         needs = "".join(f"Requires-Dist: {line}\n" for line in self.requires[number])
-        head = (
-            f"Metadata-Version: 2.1\nName: {self.name}\nVersion: {version(number)}\nRequires-Python: >=3.8\n{needs}\n"
-        )
+        head = f"Metadata-Version: 2.1\nName: {self.name}\nVersion: {version(number)}\nRequires-Python: >=3.8\n{needs}\n"
         return head.encode() + _TEXT[: self.described]
 
     def page(self) -> bytes:
@@ -78,7 +79,12 @@ class Project:
                 )
         versions = [version(number) for number in range(len(self.requires))]
         return json.dumps(
-            {"meta": {"api-version": "1.1"}, "name": self.name, "versions": versions, "files": files}
+            {
+                "meta": {"api-version": "1.1"},
+                "name": self.name,
+                "versions": versions,
+                "files": files,
+            }
         ).encode()
 
 
@@ -121,7 +127,10 @@ class _Maker:
         return f"{name}>={version(low)}{upper}"
 
     def layers(self, size: int, width: int, each: int, last: Sequence[str] = ()) -> list[str]:
-        """Layers of projects that each need some of the next; the last needs `last`. The names of the first."""
+        """Layers of projects that each need some of the next; the last needs `last`.
+
+        The names of the first.
+        """
         below: list[str] = []
         for wide in (size % width, *[width] * (size // width)):
             layer = []
@@ -130,7 +139,10 @@ class _Maker:
                 if below:  # the first of them so that each is needed by some
                     more = self.random.sample(below, min(each - 1, len(below)))
                     among = dict.fromkeys((below[at % len(below)], *more))
-                    rows = [tuple(self.bound(one, number, count) for one in among) for number in range(count)]
+                    rows = [
+                        tuple(self.bound(one, number, count) for one in among)
+                        for number in range(count)
+                    ]
                 else:
                     rows = [tuple(last[at::wide])] * count
                 layer.append(self.add(self.name("p"), rows))
@@ -156,8 +168,8 @@ def diamonds(size: int) -> World:
 def late(size: int) -> World:
     """Diamonds, and below them conflicts that show late: like boto3, botocore, urllib3 and who wants new urllib3.
 
-    The stack asks for boto. boto k needs core k, core k needs old url from 20 on; late needs new url from 5 on, and
-    is met at the bottom.
+    The stack asks for boto. boto k needs core k, core k needs old url from 20 on; late needs new
+    url from 5 on, and is met at the bottom.
     """
     maker = _Maker(f"late {size}")
     asked, bottom = [], []

@@ -1,8 +1,8 @@
 """Addresses (URLs) taken apart, joined, and made ready to be sent.
 
-No other module calls urllib's or httpx's parser, as ruff's rule TID251 sees to: whatever a text holds, a function here
-returns a result or raises AddressError. The libraries have four kinds of exceptions for it, some of them only when a
-part of the result is read.
+No other module calls urllib's or httpx's parser, as ruff's rule TID251 sees to: whatever a text
+holds, a function here returns a result or raises AddressError. The libraries have four kinds of
+exceptions for it, some of them only when a part of the result is read.
 """
 
 from __future__ import annotations
@@ -68,12 +68,19 @@ def join(base: str, reference: str) -> str:
 
 
 def sendable(url: str) -> tuple[httpx.URL, str, str]:
-    """Return an address as httpx sends it, and its host as it is sent and as it is read. Raises AddressError."""
+    """Return an address as httpx sends it, and its host as it is sent and as it is read.
+
+    Raises AddressError.
+    """
     import httpx  # takes 60 ms, which a run without the network saves
 
     split(url)  # httpx accepts ports that no connection has
     try:
         parsed = httpx.URL(url)
-        return parsed, parsed.raw_host.decode("ascii"), parsed.host  # what is no IDNA shows only here
+        return (
+            parsed,
+            parsed.raw_host.decode("ascii"),
+            parsed.host,
+        )  # what is no IDNA shows only here
     except (httpx.InvalidURL, ValueError):
         raise AddressError("it cannot be read") from None

@@ -21,7 +21,9 @@ _REVISION = re.compile(r"[\w.+-]*")
 # A text is cut at no other white space: a password may have it.
 _WORD = re.compile(r"[^ \t\n]+")
 _ADDRESS_MARK = re.compile(r"//.*\w|[A-Za-z]:/|[^@]@+[^@]")
-_WORD_PARTS = re.compile(r"(?P<opening>[(\[{<\"'`]*)(?P<inner>.*?)(?P<closing>[)\]}>\"'`,.;:]*)", re.DOTALL)
+_WORD_PARTS = re.compile(
+    r"(?P<opening>[(\[{<\"'`]*)(?P<inner>.*?)(?P<closing>[)\]}>\"'`,.;:]*)", re.DOTALL
+)
 _LOOSE_MARK = re.compile(r"@\w|[^\W…]@")
 _BEFORE_ADDRESS = re.compile(r"[\w.-]*[=(\[<\"'`]*")
 _SIMILAR: Final = 0.6  # from 0 to 1, as difflib measures it
@@ -38,14 +40,16 @@ def harmless(text: str, kept: str = "\n") -> str:
     """Return the whole text with control characters and bidirectional marks escaped, except for those of `kept`."""
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() or char in kept else _escaped_char(char) for char in text)
+    return "".join(
+        char if char.isprintable() or char in kept else _escaped_char(char) for char in text
+    )
 
 
 def shown_address(address: str) -> str:
     """Return what may be shown of an address: scheme, host and path.
 
-    User and password, query and fragment may be secrets, also where they are not escaped. If it is not certain where
-    the host begins, or whether the path is one, only the scheme is left.
+    User and password, query and fragment may be secrets, also where they are not escaped. If it is
+    not certain where the host begins, or whether the path is one, only the scheme is left.
     """
     scheme = match[0] if (match := _SCHEME.match(address)) else ""
     location = _QUERY.split(address[len(scheme) :], maxsplit=1)[0]
@@ -57,7 +61,12 @@ def shown_address(address: str) -> str:
     is_path = _PATH.fullmatch(before_revision) is not None
     if at:
         is_name = scheme.startswith("git+") and _REVISION.fullmatch(revision)
-        is_path = is_path and host is not None and not host["port"] and bool(_COMMIT.fullmatch(revision) or is_name)
+        is_path = (
+            is_path
+            and host is not None
+            and not host["port"]
+            and bool(_COMMIT.fullmatch(revision) or is_name)
+        )
     if host is None or not is_path or "@" in after_path:
         return f"{scheme}…"
     # such a mark is all that is left of a user and password
@@ -68,8 +77,9 @@ def shown_address(address: str) -> str:
 def without_secrets(text: str) -> str:
     """Return the text with each address in it as `shown_address` has it.
 
-    An address goes on to the next white space, whatever quotes are in it, since a password may have any character; and
-    to the last `@` of its line that is in no other address, since it may have spaces.
+    An address goes on to the next white space, whatever quotes are in it, since a password may have
+    any character; and to the last `@` of its line that is in no other address, since it may have
+    spaces.
     """
     return "\n".join(map(_line_without_secrets, text.split("\n")))
 
@@ -78,7 +88,11 @@ def _line_without_secrets(line: str) -> str:
     shown, end = "", 0
     words = [*_WORD.finditer(line)]
     # the ends of words that may be the last part of an address whose password has spaces
-    ends = [match.end() for match in words if _LOOSE_MARK.search(match[0]) and not _KNOWN_SCHEME.search(match[0])]
+    ends = [
+        match.end()
+        for match in words
+        if _LOOSE_MARK.search(match[0]) and not _KNOWN_SCHEME.search(match[0])
+    ]
     for match in words:
         word = match[0]
         if match.start() < end or not _ADDRESS_MARK.search(word):
@@ -86,7 +100,9 @@ def _line_without_secrets(line: str) -> str:
         scheme = _SCHEME.search(word)
         last = ends[-1] if scheme is not None and ends else 0
         is_whole = last <= match.end()
-        shown += line[end : match.start()] + (_shown_word(word) if is_whole or scheme is None else f"{scheme[0]}…")
+        shown += line[end : match.start()] + (
+            _shown_word(word) if is_whole or scheme is None else f"{scheme[0]}…"
+        )
         end = max(match.end(), last)
     return shown + line[end:]
 
@@ -125,8 +141,9 @@ def _escaped_char(char: str) -> str:
 class ResolverError(Exception):
     """A failure with a message for the user.
 
-    `message` says what happened; `where` is a file with line and key, or an address; `why` is the cause; `hint` says
-    what to do. Of addresses in them only what may be shown is kept, except in the hint, which is our own text.
+    `message` says what happened; `where` is a file with line and key, or an address; `why` is the
+    cause; `hint` says what to do. Of addresses in them only what may be shown is kept, except in
+    the hint, which is our own text.
     """
 
     exit_status: ClassVar[int] = 2

@@ -41,10 +41,14 @@ def advice(number: int | None, otherwise: str = "") -> str:
     return " or ".join(filter(None, (_ADVICE.get(number or 0), otherwise)))
 
 
-def input_error(error: Exception, message: str, where: Path | str, otherwise: str = "") -> InputError:
+def input_error(
+    error: Exception, message: str, where: Path | str, otherwise: str = ""
+) -> InputError:
     """The error to raise if a file cannot be read, written or used; `otherwise` says what can be done instead."""
     why = getattr(error, "strerror", None) or str(error)
-    return InputError(message, where=str(where), why=why, hint=advice(getattr(error, "errno", None), otherwise))
+    return InputError(
+        message, where=str(where), why=why, hint=advice(getattr(error, "errno", None), otherwise)
+    )
 
 
 def is_special(path: Path) -> bool:
@@ -78,8 +82,8 @@ def read_text(path: Path, limit: int = LARGEST) -> str:
 def list_files(folder: Path, ending: str) -> list[Path]:
     """The files in a folder whose names end so, sorted; none if there is no folder.
 
-    Hidden ones are left out: macOS copies a file `a` with a `._a` beside it, and editors keep a `.#a`. Raises OSError
-    if the folder cannot be listed, which `Path.glob` takes for an empty one.
+    Hidden ones are left out: macOS copies a file `a` with a `._a` beside it, and editors keep a
+    `.#a`. Raises OSError if the folder cannot be listed, which `Path.glob` takes for an empty one.
     """
     try:
         names = os.listdir(folder)  # noqa: PTH208 -- all before the first
@@ -91,8 +95,9 @@ def list_files(folder: Path, ending: str) -> list[Path]:
 def write(path: Path, content: bytes) -> None:
     """Write a file atomically, even if the power fails; raises OSError that names the file itself.
 
-    It is written under a temporary name in the same folder, see `OwnedFolder.writing`. The file before keeps its
-    content until the new one is complete, and its permissions go over to the new one.
+    It is written under a temporary name in the same folder, see `OwnedFolder.writing`. The file
+    before keeps its content until the new one is complete, and its permissions go over to the new
+    one.
     """
     try:
         with OwnedFolder.open(path.parent) as folder:
@@ -116,8 +121,8 @@ def write_output(path: Path, text: str) -> None:
 def json_text(value: object, *, indent: int | None = 2, sort_keys: bool = True) -> str:
     """A value as JSON in which all characters are escaped that do not print, and no others.
 
-    JSON itself requires that only of C0, not of C1, bidirectional marks and line separators. Keys that are not sorted
-    must have a defined order, such as that of a struct's fields.
+    JSON itself requires that only of C0, not of C1, bidirectional marks and line separators. Keys
+    that are not sorted must have a defined order, such as that of a struct's fields.
     """
     text = json.dumps(value, indent=indent, sort_keys=sort_keys, ensure_ascii=False)  # noqa: TID251
     controls = {char for char in set(text) if not char.isprintable()} - {"\n"}

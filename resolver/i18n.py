@@ -1,7 +1,7 @@
 """Texts for users by code, in each language that `locale/` has a `.po` of, English included.
 
-Code and data have codes and values; only output asks for the text. Texts have placeholders in braces; a code with a
-count has a plural.
+Code and data have codes and values; only output asks for the text. Texts have placeholders in
+braces; a code with a count has a plural.
 """
 
 from __future__ import annotations
@@ -26,14 +26,18 @@ LANGUAGES: Final[tuple[Language, ...]] = (
     *sorted(path.stem for path in _LOCALE.glob("*.po") if path.stem != "en"),
 )
 
-# Chinese has no space after full-width punctuation or between two characters, as may be where a value begins or ends.
+# Chinese has no space after full-width punctuation or between two characters, as may be where a
+# value begins or ends.
 _NO_SPACE = re.compile("(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])")
 
 
-def translate(what: str | Message, language: Language, count: int | None = None, /, **values: object) -> str:
+def translate(
+    what: str | Message, language: Language, count: int | None = None, /, **values: object
+) -> str:
     """The text of a code or a message. A `count` selects the plural, and is also a value.
 
-    Values are from elsewhere: what a terminal would act on in them is escaped, so that the text has no escape sequence.
+    Values are from elsewhere: what a terminal would act on in them is escaped, so that the text has
+    no escape sequence.
 
     Raises KeyError if there is no such code, or a placeholder without a value.
     """
@@ -46,11 +50,15 @@ def translate(what: str | Message, language: Language, count: int | None = None,
         form = catalogue.gettext(what)
     if form is what:
         raise KeyError(what)
-    texts = {key: harmless(value) if isinstance(value, str) else value for key, value in values.items()}
+    texts = {
+        key: harmless(value) if isinstance(value, str) else value for key, value in values.items()
+    }
     return _spaced(form.format(**texts), language)
 
 
-def join_list(items: Sequence[str], language: Language, by: str = "comma", last: str = "and") -> str:
+def join_list(
+    items: Sequence[str], language: Language, by: str = "comma", last: str = "and"
+) -> str:
     """`a`, `a and b` or `a, b and c`; nothing if there are none."""
     if len(items) < 2:
         return "".join(items)
@@ -72,10 +80,19 @@ def _message_text(what: Message, language: Language) -> str:
     match what:
         case Message(code=code, values=texts) if code == TEXT:
             return harmless(str(texts.get(language) or texts["en"]))
-        case Message(code=code, values={"by": str(by), "items": tuple(items), "last": str(last)}) if code == JOINED:
-            return _spaced(join_list([_value_text(item, language) for item in items], language, by, last), language)
+        case Message(
+            code=code, values={"by": str(by), "items": tuple(items), "last": str(last)}
+        ) if code == JOINED:
+            return _spaced(
+                join_list([_value_text(item, language) for item in items], language, by, last),
+                language,
+            )
         case Message(code=code, values={"count": int(count)}):
-            values = {key: _value_text(value, language) for key, value in what.values.items() if key != "count"}
+            values = {
+                key: _value_text(value, language)
+                for key, value in what.values.items()
+                if key != "count"
+            }
             return translate(code, language, count, **values)
         case _:
             values = {key: _value_text(value, language) for key, value in what.values.items()}

@@ -28,7 +28,10 @@ class MountInTheWay(OSError):
 
 
 def remove_folder(name: str, parent: int, path: Path) -> None:
-    """Remove a folder and what is in it; of a link in it, the link alone. Raises MountInTheWay where one is mounted."""
+    """Remove a folder and what is in it; of a link in it, the link alone.
+
+    Raises MountInTheWay where one is mounted.
+    """
     with _opened_below(name, parent, path) as descriptor:
         for inner in os.listdir(descriptor):  # noqa: PTH208 -- of a descriptor, not of a path
             if stat.S_ISDIR(os.lstat(inner, dir_fd=descriptor).st_mode):
@@ -64,7 +67,10 @@ def _require_plain(name: str, parent: int, path: Path) -> None:
 
 @contextlib.contextmanager
 def _opened_below(name: str, parent: int, path: Path) -> Iterator[int]:
-    """Yield the descriptor of a folder in an open one. Raises MountInTheWay if something is mounted there."""
+    """Yield the descriptor of a folder in an open one.
+
+    Raises MountInTheWay if something is mounted there.
+    """
     descriptor = os.open(name, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=parent)
     try:
         if is_mounted(descriptor, parent):
@@ -83,7 +89,8 @@ def is_mounted(folder: int, outer: int) -> bool:
 def _mount(descriptor: int) -> str:
     """Return the kernel's number of the mount that a descriptor is on; "" where it is not told.
 
-    A folder may be mounted on another one of the same device, which the number of the device does not tell.
+    A folder may be mounted on another one of the same device, which the number of the device does
+    not tell.
     """
     try:
         match = _MOUNT.search(Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii"))

@@ -1,6 +1,7 @@
 """Open, make and remove names in an open folder, without following a link.
 
-Each function takes a single name and the descriptor of the folder that it is in (`openat` with O_NOFOLLOW).
+Each function takes a single name and the descriptor of the folder that it is in (`openat` with
+O_NOFOLLOW).
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from typing import IO, Final
 
 FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
-# Errors of `fsync` where a file system, or a folder that may be written but not read, knows no syncing.
+# Errors of `fsync` where a file system, or a folder that may be written but not read, knows no
+# syncing.
 _NO_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EACCES})
 
-_FILE_FLAGS: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # without O_NONBLOCK a pipe waits for its other end
+_FILE_FLAGS: Final = (
+    os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+)  # without O_NONBLOCK a pipe waits for its other end
 _PERMISSIONS: Final = 0o777
 
 
@@ -81,7 +85,10 @@ def opened_folder(name: str, parent: int, path: Path, *, make: bool) -> int:
 
 
 def opened_file(name: str, parent: int, path: Path, flags: int) -> int:
-    """Return the descriptor of a regular file in an open folder. Raises OSError for anything else."""
+    """Return the descriptor of a regular file in an open folder.
+
+    Raises OSError for anything else.
+    """
     try:
         descriptor = os.open(name, flags | _FILE_FLAGS, 0o666, dir_fd=parent)
     except OSError as error:
@@ -125,18 +132,27 @@ def opened_or_made(name: str, parent: int) -> int:
 
 
 def is_alone(status: os.stat_result) -> bool:
-    """Return whether it is a regular file with one name. What is written to one with several has all of them."""
+    """Return whether it is a regular file with one name.
+
+    What is written to one with several has all of them.
+    """
     return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
 
 
 def _made(name: str, parent: int, flags: int) -> int:
-    """Return the descriptor of a new file. Raises FileExistsError if the name is taken, also by a link."""
+    """Return the descriptor of a new file.
+
+    Raises FileExistsError if the name is taken, also by a link.
+    """
     return os.open(name, flags | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, 0o666, dir_fd=parent)
 
 
 @contextlib.contextmanager
 def own_partial(name: str, parent: int) -> Iterator[IO[bytes]]:
-    """Yield a new temporary file, which is locked until its end. Waits for the one of a concurrent run."""
+    """Yield a new temporary file, which is locked until its end.
+
+    Waits for the one of a concurrent run.
+    """
     while True:
         _remove_partial(name, parent)
         try:
@@ -146,7 +162,8 @@ def own_partial(name: str, parent: int) -> Iterator[IO[bytes]]:
             continue
         with os.fdopen(descriptor, "wb") as file:
             _lock(descriptor)
-            # another run took it for that of a killed one, before it was locked, if it is there no more
+            # another run took it for that of a killed one, before it was locked, if it is there no
+            # more
             if is_at(name, parent, descriptor):
                 yield file
                 return
@@ -173,7 +190,10 @@ def _remove_partial(name: str, parent: int) -> None:
 
 
 def _lock(descriptor: int) -> None:
-    """Wait for the lock of a file, which the kernel releases with the descriptor. Not every file system has locks."""
+    """Wait for the lock of a file, which the kernel releases with the descriptor.
+
+    Not every file system has locks.
+    """
     with contextlib.suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 

@@ -1,8 +1,9 @@
 """A folder whose content is ours, held open by its descriptor.
 
-Everything that this program writes or removes goes through here. The folder itself is what its path leads to, links
-included, because its user names it. Below it no link is followed, whoever put it there and whenever: each part of a
-name is opened from the one before (`openat` with O_NOFOLLOW). A path judged by its text could lead anywhere.
+Everything that this program writes or removes goes through here. The folder itself is what its path
+leads to, links included, because its user names it. Below it no link is followed, whoever put it
+there and whenever: each part of a name is opened from the one before (`openat` with O_NOFOLLOW). A
+path judged by its text could lead anywhere.
 """
 
 from __future__ import annotations
@@ -42,12 +43,15 @@ _RENAME_EXCHANGE: Final = 2
 class OwnedFolder:
     """An open folder. Use it as a context, which closes it.
 
-    Names are relative, with `/` between their parts. Every method raises OSError, whose `filename` is the full path of
-    what is in the way; ValueError for a name that leads out of the folder.
+    Names are relative, with `/` between their parts. Every method raises OSError, whose `filename`
+    is the full path of what is in the way; ValueError for a name that leads out of the folder.
     """
 
     def __init__(self, descriptor: int, path: Path) -> None:
-        """Take over a descriptor. The `path` is for messages, and for programs that cannot be given a descriptor."""
+        """Take over a descriptor.
+
+        The `path` is for messages, and for programs that cannot be given a descriptor.
+        """
         self._descriptor = descriptor
         self.path = path
 
@@ -77,7 +81,10 @@ class OwnedFolder:
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold a lock for one writer, which others wait for. The kernel releases it with the process."""
+        """Hold a lock for one writer, which others wait for.
+
+        The kernel releases it with the process.
+        """
         # a file system without locks: files are still put in place whole
         with contextlib.suppress(OSError):
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
@@ -154,7 +161,9 @@ class OwnedFolder:
         with self.open_file(name) as file:
             content = file.read(limit + 1)
         if len(content) > limit:
-            raise OSError(errno.EFBIG, f"it is larger than {limit // _MIB} MiB", str(self.path / name))
+            raise OSError(
+                errno.EFBIG, f"it is larger than {limit // _MIB} MiB", str(self.path / name)
+            )
         return content
 
     # --- writing
@@ -168,10 +177,10 @@ class OwnedFolder:
     def writing(self, name: str, mode: int | None = None) -> Iterator[IO[bytes]]:
         """Yield a file that takes the place of `name` when the context ends without an exception.
 
-        It has the permissions `mode`; without one, those of the file before, or what the umask gives. Until its end it
-        has a temporary name in the same folder, and is always a new file: what a killed run or anybody else left of
-        that name is removed, not written to, since it may have other names too. Another writer waits. Missing folders
-        are made.
+        It has the permissions `mode`; without one, those of the file before, or what the umask
+        gives. Until its end it has a temporary name in the same folder, and is always a new file:
+        what a killed run or anybody else left of that name is removed, not written to, since it may
+        have other names too. Another writer waits. Missing folders are made.
         """
         with self._parent(name, make=True) as (parent, last):
             partial = f".{last}.partial"
@@ -202,8 +211,8 @@ class OwnedFolder:
     def open_growing(self, name: str) -> IO[bytes]:
         """Open a file for reading and appending; make it if nothing else than a folder has its name.
 
-        Whatever else has that name is removed: a link, a pipe, a device, a file with other names (hard links), one of
-        another user.
+        Whatever else has that name is removed: a link, a pipe, a device, a file with other names
+        (hard links), one of another user.
         """
         with self._parent(name, make=True) as (parent, last):
             return os.fdopen(opened_or_made(last, parent), "a+b")
@@ -228,7 +237,10 @@ class OwnedFolder:
 
     def replace(self, name: str, other: str) -> None:
         """Rename `name` to `other`, which is replaced if it is a file or a link."""
-        with self._parent(name) as (parent, last), self._parent(other) as (other_parent, other_last):
+        with (
+            self._parent(name) as (parent, last),
+            self._parent(other) as (other_parent, other_last),
+        ):
             os.replace(last, other_last, src_dir_fd=parent, dst_dir_fd=other_parent)
 
     def exchange(self, name: str, other: str) -> bool:
@@ -248,8 +260,8 @@ class OwnedFolder:
     def set_aside(self, name: str, expected: Kind) -> str:
         """Rename what has a name and is not of the expected kind; return the new name, "" if there is no such thing.
 
-        A file with other names (hard links) is of no expected kind. The new name ends in `.damaged`; what was set aside
-        before is replaced.
+        A file with other names (hard links) is of no expected kind. The new name ends in
+        `.damaged`; what was set aside before is replaced.
         """
         kind = self.kind(name)
         if kind is None or (kind is expected and not self._has_other_names(name)):
@@ -301,7 +313,10 @@ class OwnedFolder:
 
     def require_unmounted(self, name: str) -> None:
         """Raise MountInTheWay if a name, or anything below it, is a mount point; nothing if there is no such name."""
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError), self._parent_here(name) as (parent, last):
+        with (
+            contextlib.suppress(FileNotFoundError, NotADirectoryError),
+            self._parent_here(name) as (parent, last),
+        ):
             require_unmounted(last, parent, self.path / name)
 
     def remove(self, name: str) -> None:
@@ -309,13 +324,17 @@ class OwnedFolder:
 
         Raises MountInTheWay if it is below a mount point.
         """
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError), self._parent_here(name) as (parent, last):
+        with (
+            contextlib.suppress(FileNotFoundError, NotADirectoryError),
+            self._parent_here(name) as (parent, last),
+        ):
             os.unlink(last, dir_fd=parent)
 
     def remove_tree(self, name: str) -> None:
         """Remove a folder with what is in it, or a file, or a link, as far as the system lets.
 
-        Raises MountInTheWay, before anything is removed, if something is mounted there: it is of somebody else.
+        Raises MountInTheWay, before anything is removed, if something is mounted there: it is of
+        somebody else.
         """
         self.require_unmounted(name)
         with contextlib.suppress(OSError):
@@ -337,7 +356,8 @@ class OwnedFolder:
     def sync(self) -> None:
         """Wait until the names in the folder would survive a power cut.
 
-        Until then a renamed file may come back under its old name, although its content is on the disk.
+        Until then a renamed file may come back under its old name, although its content is on the
+        disk.
         """
         sync_descriptor(self._descriptor)
 

@@ -1,8 +1,9 @@
 """The one way in which pip is started: with those of its settings that say how an index is reached, and no others.
 
-pip's configuration files and PIP_* variables can add indexes, folders of files, requirements, even projects to build
-(`[wheel] editable`). None of these is named by a lock. So pip runs without configuration files, and without a variable
-of its own except for the allowed settings, which pip itself is asked for (`pip config list`).
+pip's configuration files and PIP_* variables can add indexes, folders of files, requirements, even
+projects to build (`[wheel] editable`). None of these is named by a lock. So pip runs without
+configuration files, and without a variable of its own except for the allowed settings, which pip
+itself is asked for (`pip config list`).
 
 Standard library only, as verify.py contains this module.
 """
@@ -30,11 +31,16 @@ ALLOWED_SETTINGS = (
 )
 # Other names of these options in pip.
 _OTHER_NAMES = {"pypi-url": "index-url", "default-timeout": "timeout"}
-# The sections that count for `pip install`, the highest precedence last. The last one stands for PIP_* variables.
+# The sections that count for `pip install`, the highest precedence last. The last one stands for
+# PIP_* variables.
 PIP_SECTIONS = ("global", "install", ":env:")
 
 _PIP_PREFIX = "PIP_"
-_NO_FILES = {"PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+_NO_FILES = {
+    "PIP_CONFIG_FILE": os.devnull,
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_NO_INPUT": "1",
+}
 # What would change the list, or the file that it is made from, if a configuration file says so.
 _PLAIN_LIST = {f"PIP_{name}": "0" for name in ("QUIET", "VERBOSE", "USER", "GLOBAL", "SITE")}
 # pip would write every setting into its log, and the password of an address is in clear text there.
@@ -77,14 +83,24 @@ def without_pip_settings(environ: Mapping[str, str]) -> dict[str, str]:
 def pip_variables(python: str, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the PIP_* variables for this interpreter's pip, the only ones that it may have.
 
-    Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read a file of its configuration;
-    it has then written why to stderr.
+    Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read a file of
+    its configuration; it has then written why to stderr.
     """
-    asking = {**environ, **_PLAIN_LIST, **_NO_LOG, **_AS_STARTED, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    asking = {
+        **environ,
+        **_PLAIN_LIST,
+        **_NO_LOG,
+        **_AS_STARTED,
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }
     command = [python, "-I", "-m", "pip", "config", "list"]
-    done = subprocess.run(command, env=asking, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)  # noqa: S603
+    done = subprocess.run(  # noqa: S603  the interpreter's own pip
+        command, env=asking, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True
+    )
     settings = allowed_settings(listed_settings(done.stdout.decode("utf-8", "surrogateescape")))
-    named = {_PIP_PREFIX + name.upper().replace("-", "_"): value for name, value in settings.items()}
+    named = {
+        _PIP_PREFIX + name.upper().replace("-", "_"): value for name, value in settings.items()
+    }
     return {**_NO_FILES, **named}
 
 

@@ -1,15 +1,17 @@
 """Install what a lock pins on this machine, as far as it has wheels for it, and start it: `make audit STACK=…`.
 
-A lock is made for another machine, mostly aarch64 with an NPU. Most of its pins have a wheel for this one as well. They
-are installed into a fresh environment, without dependencies and checked by hash: where the lock's own file fits, by the
-lock's; otherwise by that of the same version's file for this machine, from the index that pip is configured with.
+A lock is made for another machine, mostly aarch64 with an NPU. Most of its pins have a wheel for
+this one as well. They are installed into a fresh environment, without dependencies and checked by
+hash: where the lock's own file fits, by the lock's; otherwise by that of the same version's file
+for this machine, from the index that pip is configured with.
 
-Then the lock's verify.py imports the modules and loads the commands of what is installed. A failure that is due to what
-was left out is told and does not count.
+Then the lock's verify.py imports the modules and loads the commands of what is installed. A failure
+that is due to what was left out is told and does not count.
 
     .venv/bin/python -m tests.audit STACK… [--target NAME] [--keep DIR]
 
-The exit status is 1 if something fails that is neither due to what was left out nor explained by a fact.
+The exit status is 1 if something fails that is neither due to what was left out nor explained by a
+fact.
 """
 
 from __future__ import annotations
@@ -57,7 +59,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 LOCKS = REPOSITORY / "locks"
 MATRICES = REPOSITORY / "matrices"
 
-# What cannot be had here: the index has builds for CUDA of several gigabytes, or nothing for this machine.
+# What cannot be had here: the index has builds for CUDA of several gigabytes, or nothing for this
+# machine.
 TORCH_FAMILY = frozenset(
     [
         "torch",
@@ -190,7 +193,17 @@ def make_environment(folder: Path, lock: Lock, chosen: Plan) -> Path:
     ]
     requirements = folder / "requirements.txt"
     requirements.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    command = [python, "-m", "pip", "install", "-q", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
+    command = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "--require-hashes",
+    ]
     subprocess.run([*command, "-r", requirements], check=True)
     return python
 

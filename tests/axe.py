@@ -1,6 +1,7 @@
 """axe-core, which looks for what keeps people from using a page. It is no part of this repository.
 
-`npm install --no-save axe-core@4.14.1` puts it beside the tests; `AXE_CORE` may name another copy of its `axe.min.js`.
+`npm install --no-save axe-core@4.14.1` puts it beside the tests; `AXE_CORE` may name another copy
+of its `axe.min.js`.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ AXE: Final = Path(os.environ.get("AXE_CORE") or _INSTALLED)
 def violations(page: Browser) -> list[str]:
     """Return what axe finds wrong with what is shown now: the rule, the element and what would mend it.
 
-    What axe cannot decide is none, except for the contrast of letters: to axe a text in the very color that is behind
-    it is undecided, since it may be hidden on purpose.
+    What axe cannot decide is none, except for the contrast of letters: to axe a text in the very
+    color that is behind it is undecided, since it may be hidden on purpose.
     """
     page.devtools("Runtime.evaluate", expression=AXE.read_text(encoding="utf-8"))
     found = page.run("return axe.run(document, {resultTypes: ['violations', 'incomplete']})")
     wrong = list(map(_told, _elements(found["violations"])))
-    undecided = [element for element in _elements(found["incomplete"]) if element[0] == "color-contrast"]
+    undecided = [
+        element for element in _elements(found["incomplete"]) if element[0] == "color-contrast"
+    ]
     return wrong + [_told(element) for element in undecided if not _is_symbol(element[1])]
 
 
@@ -48,4 +51,6 @@ def _told(element: tuple[str, dict[str, Any]]) -> str:
 
 def show_in(page: Browser, scheme: str) -> None:
     """Show the page as on a system whose colors are `light` or `dark`."""
-    page.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    page.devtools(
+        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}]
+    )

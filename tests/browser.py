@@ -35,11 +35,17 @@ class Browser:
     def resize(self, width: int, height: int = 900) -> None:
         """Windows are no narrower than 500 pixels, but what is shown in them may be."""
         self.devtools(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
         )
 
     def open(self, url: str) -> None:
-        self.call("url", url="about:blank")  # an address that differs after `#` alone would not be loaded anew
+        self.call(
+            "url", url="about:blank"
+        )  # an address that differs after `#` alone would not be loaded anew
         self.call("url", url=url)
 
     def run(self, script: str, *values: Any) -> Any:
@@ -83,14 +89,27 @@ class Browser:
 @contextmanager
 def browser(profile: Path, language: str = "en") -> Iterator[Browser]:
     """A window whose user reads that language, for as long as the context."""
-    options = {"binary": CHROMIUM, "args": [*_FLAGS, f"--user-data-dir={profile}", f"--accept-lang={language}"]}
-    wanted = {"alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}
+    options = {
+        "binary": CHROMIUM,
+        "args": [*_FLAGS, f"--user-data-dir={profile}", f"--accept-lang={language}"],
+    }
+    wanted = {
+        "alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
+    }
     with subprocess.Popen([str(DRIVER), "--port=0"], stdout=subprocess.PIPE, text=True) as driver:
         try:
             assert driver.stdout is not None
-            port = next(line for line in driver.stdout if "started successfully" in line).rstrip(".\n").split()[-1]
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False) as client:
-                session = client.post("/session", json={"capabilities": wanted}).json()["value"]["sessionId"]
+            port = (
+                next(line for line in driver.stdout if "started successfully" in line)
+                .rstrip(".\n")
+                .split()[-1]
+            )
+            with httpx.Client(
+                base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False
+            ) as client:
+                session = client.post("/session", json={"capabilities": wanted}).json()["value"][
+                    "sessionId"
+                ]
                 whole = client.base_url.join(f"/session/{session}")
                 client.base_url = whole
                 try:

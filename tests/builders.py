@@ -86,8 +86,12 @@ def build_wheel(
     each_tag = "".join(f"Tag: {'-'.join(tag)}\n" for tag in expanded)
     members = {path: text.encode() for path, text in (files or {f"{distribution}.py": ""}).items()}
     members[f"{info}/METADATA"] = metadata
-    members[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: {pure}\n{each_tag}".encode()
-    rows = [f"{path},sha256={_urlsafe(content)},{len(content)}\n" for path, content in members.items()]
+    members[f"{info}/WHEEL"] = (
+        f"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: {pure}\n{each_tag}".encode()
+    )
+    rows = [
+        f"{path},sha256={_urlsafe(content)},{len(content)}\n" for path, content in members.items()
+    ]
     members[f"{info}/RECORD"] = "".join([*rows, f"{info}/RECORD,,\n"]).encode()
     return Built(filename, _zip(members), metadata)
 
@@ -104,7 +108,8 @@ def build_archive(
 ) -> Built:
     """A source archive; `stated` is in its PKG-INFO, which without `static` calls the requirements dynamic (PEP 643).
 
-    With `build_requires` of None there is no pyproject.toml; `members` add or replace files below the top folder.
+    With `build_requires` of None there is no pyproject.toml; `members` add or replace files below
+    the top folder.
     """
     distribution = re.sub(r"[-_.]+", "_", name)
     dynamic = () if static else ("Requires-Dist", "Provides-Extra")
@@ -116,12 +121,18 @@ def build_archive(
     files |= members or {}
     top = f"{distribution}-{version}"
     contents = {f"{top}/{path}": text.encode() for path, text in files.items()}
-    return Built(top + ending, _zip(contents) if ending == ".zip" else _tar(contents), files["PKG-INFO"].encode())
+    return Built(
+        top + ending,
+        _zip(contents) if ending == ".zip" else _tar(contents),
+        files["PKG-INFO"].encode(),
+    )
 
 
 def _for_extra(line: str, extra: str) -> str:
     requirement, _, marker = line.partition(";")
-    condition = f"({marker.strip()}) and extra == '{extra}'" if marker.strip() else f"extra == '{extra}'"
+    condition = (
+        f"({marker.strip()}) and extra == '{extra}'" if marker.strip() else f"extra == '{extra}'"
+    )
     return f"{requirement.strip()} ; {condition}"
 
 

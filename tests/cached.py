@@ -16,7 +16,10 @@ from resolver.index.store.page_cache import StoredPage, zstd
 def entries(folder: Path, kind: str = "") -> dict[int, bytes]:
     """The contents of a kind, or of all, by the numbers of their entries."""
     with closing(sqlite3.connect(folder / FILE)) as connection:
-        of_kind = ("SELECT id, content FROM entries JOIN contents USING (id) WHERE ? IN ('', kind)", (kind,))
+        of_kind = (
+            "SELECT id, content FROM entries JOIN contents USING (id) WHERE ? IN ('', kind)",
+            (kind,),
+        )
         return dict(connection.execute(*of_kind).fetchall())
 
 
@@ -38,7 +41,12 @@ def damage(folder: Path, change: Callable[[bytes], bytes], kind: str = "") -> in
 
 def require_sound_cache(folder: Path, where: str = "") -> None:
     """Assert that the file is whole, has all that its entries tell of, and that nothing else is there."""
-    assert {path.name for path in folder.glob("*")} <= {FILE, f"{FILE}-wal", f"{FILE}-shm", "git"}, where
+    assert {path.name for path in folder.glob("*")} <= {
+        FILE,
+        f"{FILE}-wal",
+        f"{FILE}-shm",
+        "git",
+    }, where
     if not (folder / FILE).exists():
         return
     with closing(sqlite3.connect(folder / FILE)) as connection:

@@ -1,7 +1,8 @@
 """Settings for every test, independent of the shell that started the run.
 
-Hypothesis: the same examples in every run, or as many fresh ones as ASCEND_LOCK_EXAMPLES says. Signals: a run started
-by nohup, or in the background of a script, continues to ignore them, but processes started by tests do not.
+Hypothesis: the same examples in every run, or as many fresh ones as ASCEND_LOCK_EXAMPLES says.
+Signals: a run started by nohup, or in the background of a script, continues to ignore them, but
+processes started by tests do not.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     catalog = DataCatalog({"a": {"2": ["b<2"], "1": []}, "b": {"2": [], "1": []}})
     catalog.add_wheel("c", "1", ["b"], tags="cp311-cp311-manylinux_2_28_aarch64")
 
-Every release passed to the constructor is one pure-Python wheel; `add_wheel` and `add_archive` accept everything that
-a page can say about a file. `tests/problems.py` has matching problems.
+Every release passed to the constructor is one pure-Python wheel; `add_wheel` and `add_archive`
+accept everything that a page can say about a file. `tests/problems.py` has matching problems.
 """
 
 from __future__ import annotations
@@ -18,13 +18,24 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.index.protocol import Catalog, Lookup, UnusableFile
 from resolver.model.problem import PYPI, Binding, Index, Indexes
-from resolver.model.release import ACTIVE, Archive, CoreMetadata, File, Page, ProjectStatus, Rejection
+from resolver.model.release import (
+    ACTIVE,
+    Archive,
+    CoreMetadata,
+    File,
+    Page,
+    ProjectStatus,
+    Rejection,
+)
 from resolver.model.variant import VariantTable
 from tests.builders import releases
 
 
 class DataCatalog(Catalog):
-    """A `Catalog` over files that a test adds. `asked` lists the metadata that was read, in order."""
+    """A `Catalog` over files that a test adds.
+
+    `asked` lists the metadata that was read, in order.
+    """
 
     def __init__(self, plain: Mapping[str, Mapping[str, Iterable[str]]] | None = None) -> None:
         self._pages: dict[tuple[NormalizedName, str], dict[str, list[File]]] = {}
@@ -62,21 +73,32 @@ class DataCatalog(Catalog):
         index: str = PYPI,
         **said: Any,
     ) -> File:
-        """Add a wheel. `tags` may begin with a build tag; METADATA has `metadata_python`, otherwise the page's.
+        """Add a wheel.
+
+        `tags` may begin with a build tag; METADATA has `metadata_python`, otherwise the page's.
 
         What else is `said` of it on the page are fields of `File`.
         """
         file = self._add(name, version, f"-{version}-{tags}.whl", index, **said)
         if readable:
             python = file.requires_python if metadata_python is None else metadata_python
-            self._metadata[file.filename] = CoreMetadata(name, version, tuple(requires), python, tuple(extras))
+            self._metadata[file.filename] = CoreMetadata(
+                name, version, tuple(requires), python, tuple(extras)
+            )
         return file
 
     def add_variants(
-        self, name: str, version: str, variants: Mapping[str, Mapping[str, Iterable[str]]], *, index: str = PYPI
+        self,
+        name: str,
+        version: str,
+        variants: Mapping[str, Mapping[str, Iterable[str]]],
+        *,
+        index: str = PYPI,
     ) -> None:
         """Add a wheel for each label, with the values of its features, which the wheel itself says too."""
-        table = VariantTable(("ascend",), {label: dict(_tuples(row)) for label, row in variants.items()})
+        table = VariantTable(
+            ("ascend",), {label: dict(_tuples(row)) for label, row in variants.items()}
+        )
         self._variants.setdefault((canonicalize_name(name), index), {})[version] = table
         for label, properties in table.variants.items():
             file = self.add_wheel(name, version, tags=f"py3-none-any-{label}", index=index)
@@ -96,8 +118,16 @@ class DataCatalog(Catalog):
     ) -> File:
         """Add a source archive; with `requires` of None it has no static metadata."""
         file = self._add(name, version, f"-{version}{ending}", index, **said)
-        metadata = None if requires is None else CoreMetadata(name, version, tuple(requires), file.requires_python)
-        why = "its PKG-INFO has metadata 2.1, and it has no [project] table" if requires is None else ""
+        metadata = (
+            None
+            if requires is None
+            else CoreMetadata(name, version, tuple(requires), file.requires_python)
+        )
+        why = (
+            "its PKG-INFO has metadata 2.1, and it has no [project] table"
+            if requires is None
+            else ""
+        )
         builds = None if build_requires is None else tuple(build_requires)
         self._archives[file.filename] = Archive(metadata, builds, why)
         for path, content in (members or {}).items():
@@ -124,11 +154,19 @@ class DataCatalog(Catalog):
         self._bindings[canonicalize_name(name)] = indexes
 
     def indexes(self) -> Indexes:
-        """The indexes and bindings that this catalog answers for. As the stack's own, so facts may match nothing."""
+        """The indexes and bindings that this catalog answers for.
+
+        As the stack's own, so facts may match nothing.
+        """
         names = {PYPI, *(index for bound in self._bindings.values() for index in bound)}
         rows = sorted(self._bindings.items())
-        bindings = tuple(Binding(packages=(name,), indexes=bound, take="all") for name, bound in rows)
-        indexes = {name: Index(name=name, url="" if name == PYPI else f"http://{name}.test/") for name in sorted(names)}
+        bindings = tuple(
+            Binding(packages=(name,), indexes=bound, take="all") for name, bound in rows
+        )
+        indexes = {
+            name: Index(name=name, url="" if name == PYPI else f"http://{name}.test/")
+            for name in sorted(names)
+        }
         return Indexes(indexes=indexes, bindings=bindings, own_only=True)
 
     def _add(self, name: str, version: str, ending: str, index: str, **said: Any) -> File:

@@ -1,6 +1,7 @@
 """Minimal ELF objects, as a linker would write the parts that a loader reads.
 
-elf(needs=["libc.so.6"], soname="liba.so", versions={"libc.so.6": ["GLIBC_2.34"]}, undefined=["_ZN2at1fEv"])
+elf(needs=["libc.so.6"], soname="liba.so", versions={"libc.so.6": ["GLIBC_2.34"]},
+undefined=["_ZN2at1fEv"])
 """
 
 from __future__ import annotations
@@ -69,11 +70,15 @@ def elf(
     parts.append((name, _STRTAB, names.content, 0, 0, 0))
     body, headers, at = b"", bytes(64), 64
     for name, kind, content, link, info, entry in parts:
-        headers += struct.pack("<IIQQQQIIQQ", name, kind, 2, 0, at, len(content), link, info, 1, entry)
+        headers += struct.pack(
+            "<IIQQQQIIQQ", name, kind, 2, 0, at, len(content), link, info, 1, entry
+        )
         body += content
         at += len(content)
     identity = b"\x7fELF\x02\x01\x01" + bytes(9)
-    head = struct.pack("<HHIQQQIHHHHHH", 3, 183, 1, 0, 0, at, 0, 64, 56, 0, 64, len(parts) + 1, len(parts))
+    head = struct.pack(
+        "<HHIQQQIHHHHHH", 3, 183, 1, 0, 0, at, 0, 64, 56, 0, 64, len(parts) + 1, len(parts)
+    )
     made = bytearray(identity + head + body + headers)
     for position, content in (changes or {}).items():
         made[position : position + len(content)] = content

@@ -43,7 +43,10 @@ HTML = "application/vnd.pypi.simple.v1+html"
 
 @dataclass(frozen=True)
 class Request:
-    """One line of the log. `sent` are the request headers by lower-case name; `host` is the host it was meant for."""
+    """One line of the log.
+
+    `sent` are the request headers by lower-case name; `host` is the host it was meant for.
+    """
 
     path: str
     status: int
@@ -125,12 +128,15 @@ class _Rule:
 class LoopbackIndex:
     """A server that runs during the `with` block, and may be changed meanwhile.
 
-    `pages` is the format of pages; "negotiate" follows the request's Accept. Without `ranges`, a Range is ignored: 200
-    and the whole file. With `etags`, answers have one, and a matching If-None-Match gives 304. With `tls` it is also a
-    proxy that answers for every host over TLS, so an index can be anywhere without a network.
+    `pages` is the format of pages; "negotiate" follows the request's Accept. Without `ranges`, a
+    Range is ignored: 200 and the whole file. With `etags`, answers have one, and a matching
+    If-None-Match gives 304. With `tls` it is also a proxy that answers for every host over TLS, so
+    an index can be anywhere without a network.
     """
 
-    def __init__(self, snapshot: Snapshot | None = None, *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, snapshot: Snapshot | None = None, *, tls: ssl.SSLContext | None = None
+    ) -> None:
         self.pages: Literal["json", "html", "negotiate"] = "json"
         self.ranges = True
         self.etags = True
@@ -143,7 +149,9 @@ class LoopbackIndex:
         self._lock = threading.Lock()
         self._snapshot = snapshot
         self._server = _Server(self)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
 
     def __enter__(self) -> LoopbackIndex:
         if self._snapshot is not None:
@@ -152,7 +160,10 @@ class LoopbackIndex:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self._server.closing.set()
         self._server.shutdown()
@@ -199,7 +210,13 @@ class LoopbackIndex:
             self.add_wheel(name, version, requires=requires)
 
     def add_wheel(
-        self, name: str, version: str, *, metadata_sidecar: bool = True, index: str = PYPI, **said: Any
+        self,
+        name: str,
+        version: str,
+        *,
+        metadata_sidecar: bool = True,
+        index: str = PYPI,
+        **said: Any,
     ) -> Built:
         """Make a wheel of what is `said` (see `build_wheel`) and list it with the rest of it (see `_list`)."""
         row, contents = _apart(said)
@@ -211,7 +228,9 @@ class LoopbackIndex:
         row, contents = _apart(said)
         return self._list(index, name, build_archive(name, version, **contents), None, **row)
 
-    def add_file(self, name: str, filename: str, content: bytes, *, index: str = PYPI, **said: Any) -> None:
+    def add_file(
+        self, name: str, filename: str, content: bytes, *, index: str = PYPI, **said: Any
+    ) -> None:
         """List any bytes under any file name, and the rest of what is `said` (see `_list`)."""
         self._list(index, name, Built(filename, content, b""), None, **said)
 
@@ -244,7 +263,9 @@ class LoopbackIndex:
 
     def _faults(self, path: str) -> list[Fault]:
         with self._lock:
-            rules = [rule for rule in self._rules if rule.left != 0 and fnmatchcase(path, rule.pattern)]
+            rules = [
+                rule for rule in self._rules if rule.left != 0 and fnmatchcase(path, rule.pattern)
+            ]
             for rule in rules:
                 rule.left = None if rule.left is None else rule.left - 1
             return [rule.fault for rule in rules]
@@ -278,24 +299,43 @@ class LoopbackIndex:
                 return None
             files = [row.file for row in self._projects[index, project].values()]
             said = self._standings.get((index, project), {})
-        body = _json_page(project, files, said) if form == JSON else _html_page(project, files, said)
-        return Response(200, body, {"Content-Type": form if form == JSON else f"{form}; charset=utf-8"})
+        body = (
+            _json_page(project, files, said) if form == JSON else _html_page(project, files, said)
+        )
+        return Response(
+            200, body, {"Content-Type": form if form == JSON else f"{form}; charset=utf-8"}
+        )
 
     def _file(self, index: str, filename: str) -> Response | None:
         row = self._files.get((index, filename.removesuffix(".metadata")))
         if row is None:
             return None
         content = row.metadata if filename.endswith(".metadata") else row.content
-        return None if content is None else Response(200, content, {"Content-Type": "application/octet-stream"})
+        return (
+            None
+            if content is None
+            else Response(200, content, {"Content-Type": "application/octet-stream"})
+        )
 
     # What is served
 
     def _list(
-        self, index: str, name: str, built: Built, metadata: bytes | None, *, sha256: bool = True, **said: Any
+        self,
+        index: str,
+        name: str,
+        built: Built,
+        metadata: bytes | None,
+        *,
+        sha256: bool = True,
+        **said: Any,
     ) -> Built:
         """Without `sha256` without a hash; the page says of a file what is `said` of it."""
         said = {"sha256": built.sha256 if sha256 else "", "size": len(built.content), **said}
-        self._add(index, canonicalize_name(name), _row(index, built.filename, built.content, metadata, **said))
+        self._add(
+            index,
+            canonicalize_name(name),
+            _row(index, built.filename, built.content, metadata, **said),
+        )
         return built
 
     def _add_snapshot(self, snapshot: Snapshot) -> None:
@@ -328,19 +368,33 @@ def _recorded(snapshot: Snapshot, index: str, file: File) -> _Row:
             requires_python=metadata.requires_python,
             extras=dict.fromkeys(metadata.provides_extra, ()),
         )
-    said = {"requires_python": file.requires_python, "yanked": file.yanked, "uploaded": file.uploaded}
+    said = {
+        "requires_python": file.requires_python,
+        "yanked": file.yanked,
+        "uploaded": file.uploaded,
+    }
     return _row(index, file.filename, None, content, sha256=sha256, size=size, **said)
 
 
-def _row(index: str, filename: str, content: bytes | None, metadata: bytes | None, **said: Any) -> _Row:
+def _row(
+    index: str, filename: str, content: bytes | None, metadata: bytes | None, **said: Any
+) -> _Row:
     hashed = None if metadata is None else hashlib.sha256(metadata).hexdigest()
-    return _Row(File(filename, f"/files/{index}/{quote(filename)}", metadata=hashed, **said), content, metadata)
+    return _Row(
+        File(filename, f"/files/{index}/{quote(filename)}", metadata=hashed, **said),
+        content,
+        metadata,
+    )
 
 
 def _apart(said: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a page says of a file, and what the file itself does: both, which Python it requires."""
-    row = {key: said[key] for key in ("requires_python", "yanked", "uploaded", "sha256") if key in said}
-    return row, {key: value for key, value in said.items() if key not in row or key == "requires_python"}
+    row = {
+        key: said[key] for key in ("requires_python", "yanked", "uploaded", "sha256") if key in said
+    }
+    return row, {
+        key: value for key, value in said.items() if key not in row or key == "requires_python"
+    }
 
 
 def _json_page(project: str, files: Iterable[File], said: Mapping[str, str]) -> bytes:
@@ -366,7 +420,9 @@ def _json_page(project: str, files: Iterable[File], said: Mapping[str, str]) -> 
 def _html_page(project: str, files: Iterable[File], said: Mapping[str, str]) -> bytes:
     lines = ["<!DOCTYPE html>", '<html><head><meta name="pypi:repository-version" content="1.1">']
     names = {"status": "pypi:project-status", "reason": "pypi:project-status-reason"}
-    lines += [f'<meta name="{names[key]}" content="{html.escape(value)}">' for key, value in said.items()]
+    lines += [
+        f'<meta name="{names[key]}" content="{html.escape(value)}">' for key, value in said.items()
+    ]
     lines.append(f"<title>Links for {project}</title></head><body>")
     for file in files:
         attributes = {"href": file.url + (f"#sha256={file.sha256}" if file.sha256 else "")}
@@ -411,7 +467,9 @@ class _Secured(ssl.SSLSocket):
 
 class _Server(ThreadingHTTPServer):
     request_queue_size = 128
-    daemon_threads = False  # so that server_close waits for them, and no test sees threads of another
+    daemon_threads = (
+        False  # so that server_close waits for them, and no test sees threads of another
+    )
 
     def __init__(self, index: LoopbackIndex) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -431,10 +489,15 @@ class _Server(ThreadingHTTPServer):
         self._open.discard(request)
 
     def secure(self, connection: socket.socket, context: ssl.SSLContext) -> ssl.SSLSocket:
-        """The connection with TLS. Raises OSError if the client is gone, as `ssl` then does not close its socket."""
+        """The connection with TLS.
+
+        Raises OSError if the client is gone, as `ssl` then does not close its socket.
+        """
         context.sslsocket_class = _Secured
         try:
-            secured = context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+            secured = context.wrap_socket(
+                connection, server_side=True, do_handshake_on_connect=False
+            )
         except OSError:
             if (made := getattr(_Secured.made, "last", None)) is not None:
                 made.close()
@@ -487,19 +550,24 @@ class _Handler(BaseHTTPRequestHandler):
             super().finish()
         finally:
             if isinstance(self.connection, ssl.SSLSocket):
-                self.rfile.close()  # is still open where nothing could be written any more, and so would be the socket
+                # is still open where nothing could be written any more, and so would be the socket
+                self.rfile.close()
                 self.server.let_go(self.connection)
 
     def _response(self, asked: str, sent: Mapping[str, str]) -> Response:
         path = unquote(urlsplit(asked).path)
         response = self.server.index.answer(path, sent)
-        self.server.index.log(Request(path, response.status, sent, self.host or sent.get("host", "")))
+        self.server.index.log(
+            Request(path, response.status, sent, self.host or sent.get("host", ""))
+        )
         if response.delay:
             self.server.closing.wait(response.delay)
         return response
 
     def _answer(self) -> None:
-        response = self._response(self.path, {name.lower(): value for name, value in self.headers.items()})
+        response = self._response(
+            self.path, {name.lower(): value for name, value in self.headers.items()}
+        )
         self.send_response(response.status)
         for name, value in response.headers.items():
             self.send_header(name, value)
@@ -532,7 +600,8 @@ class _Handler(BaseHTTPRequestHandler):
                 break
 
     def _reset(self) -> None:
-        # With a linger of zero seconds, closing sends RST; the server's own closing would send FIN first.
+        # With a linger of zero seconds, closing sends RST; the server's own closing would send FIN
+        # first.
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         os.close(self.connection.detach())
         self.close_connection = True

@@ -21,7 +21,16 @@ from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.dependency import StackLine
-from resolver.model.problem import PYPI, Absence, Index, Indexes, Policy, Problem, RootRequirement, Stack
+from resolver.model.problem import (
+    PYPI,
+    Absence,
+    Index,
+    Indexes,
+    Policy,
+    Problem,
+    RootRequirement,
+    Stack,
+)
 from resolver.model.release import Source
 from resolver.model.repository import Recipe
 from resolver.model.requirement import ComponentRequirement, parse_value
@@ -34,15 +43,23 @@ from resolver.resolve.independent_check import check
 from resolver.resolve.solver import Refutation, solve
 
 CHECKED = dt.date(2026, 11, 20)
-PYPI_ONLY = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=(), own_only=True)  # so a fact may match no release
+PYPI_ONLY = Indexes(
+    indexes={PYPI: Index(name=PYPI)}, bindings=(), own_only=True
+)  # so a fact may match no release
 
 
-def target(python: str = "3.11", platform: str = "linux-aarch64", glibc: str = "2.28", **system: str) -> Target:
+def target(
+    python: str = "3.11", platform: str = "linux-aarch64", glibc: str = "2.28", **system: str
+) -> Target:
     """A target named `here`; `system` states further components (cann="8.5.0")."""
     major, minor = map(int, glibc.split("."))
     stated = {"python": python, "glibc": glibc, **system}
-    values = {component: parse_value(component, value) for component, value in sorted(stated.items())}
-    return Target(name="here", python=python, platform=platform, glibc=(major, minor), system=values)
+    values = {
+        component: parse_value(component, value) for component, value in sorted(stated.items())
+    }
+    return Target(
+        name="here", python=python, platform=platform, glibc=(major, minor), system=values
+    )
 
 
 def problem(
@@ -54,24 +71,38 @@ def problem(
 ) -> Problem:
     """A stack of these lines, the first on line 5 of stack.toml; `policy` are the fields of Policy."""
     lines = tuple(
-        RootRequirement(need=need(line), origin=StackLine(line, f"stack.toml:{at}")) for at, line in enumerate(asks, 5)
+        RootRequirement(need=need(line), origin=StackLine(line, f"stack.toml:{at}"))
+        for at, line in enumerate(asks, 5)
     )
     stack = Stack(name="test", summary="a test", source="", where="stack.toml", requirements=lines)
     return Problem(
-        stack=stack, target=target, facts=tuple(facts), policy=Policy(**policy), indexes=indexes, digest="0" * 64
+        stack=stack,
+        target=target,
+        facts=tuple(facts),
+        policy=Policy(**policy),
+        indexes=indexes,
+        digest="0" * 64,
     )
 
 
-def solved(problem: Problem, catalog: Catalog, preferred: Mapping[str, str] | None = None) -> Resolution:
+def solved(
+    problem: Problem, catalog: Catalog, preferred: Mapping[str, str] | None = None
+) -> Resolution:
     """The resolution of a solvable problem, which has passed the independent check."""
-    wanted = {canonicalize_name(name): Version(version) for name, version in (preferred or {}).items()}
+    wanted = {
+        canonicalize_name(name): Version(version) for name, version in (preferred or {}).items()
+    }
     answer = solve(problem, catalog, preferred=wanted)
-    assert isinstance(answer, Resolution), [translate(sentence(one), "en") for one in answer.statements]
+    assert isinstance(answer, Resolution), [
+        translate(sentence(one), "en") for one in answer.statements
+    ]
     assert check(problem, answer, catalog) == []
     return answer
 
 
-def pins(problem: Problem, catalog: Catalog, preferred: Mapping[str, str] | None = None) -> dict[str, str]:
+def pins(
+    problem: Problem, catalog: Catalog, preferred: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """The pins of a solvable problem."""
     return {pin.name: str(pin.version) for pin in solved(problem, catalog, preferred).pins}
 
@@ -107,7 +138,9 @@ def requires(package: str, versions: str, *needs: str) -> facts.Requires:
 
 
 def constrains(package: str, versions: str, *bounds: str) -> facts.Constrains:
-    return facts.Constrains(**common(package, versions, "constrains"), bounds=tuple(map(text.requirement, bounds)))
+    return facts.Constrains(
+        **common(package, versions, "constrains"), bounds=tuple(map(text.requirement, bounds))
+    )
 
 
 def excludes(package: str, versions: str, reason: str = "it is broken") -> facts.Excludes:
@@ -116,18 +149,26 @@ def excludes(package: str, versions: str, reason: str = "it is broken") -> facts
 
 def replaces(package: str, versions: str, drop: Iterable[str], *add: str) -> facts.Replaces:
     dropped = tuple(canonicalize_name(name) for name in drop)
-    return facts.Replaces(**common(package, versions, "replaces"), drop=dropped, add=tuple(map(need, add)))
+    return facts.Replaces(
+        **common(package, versions, "replaces"), drop=dropped, add=tuple(map(need, add))
+    )
 
 
 def collides(package: str, versions: str, other: str, module: str) -> facts.Collides:
-    return facts.Collides(**common(package, versions, "collides"), other=canonicalize_name(other), module=module)
+    return facts.Collides(
+        **common(package, versions, "collides"), other=canonicalize_name(other), module=module
+    )
 
 
-def metadata(package: str, versions: str, *lines: str, build_requires: Iterable[str] | None = None) -> facts.Metadata:
+def metadata(
+    package: str, versions: str, *lines: str, build_requires: Iterable[str] | None = None
+) -> facts.Metadata:
     return facts.Metadata(
         **common(package, versions, "metadata"),
         requires=tuple(map(text.requirement, lines)),
-        build_requires=None if build_requires is None else tuple(map(text.requirement, build_requires)),
+        build_requires=None
+        if build_requires is None
+        else tuple(map(text.requirement, build_requires)),
         requires_python=None,
     )
 
@@ -162,7 +203,9 @@ def after(package: str, *others: str) -> facts.After:
 
 def put_last(package: str, version: str, level: int, *unless: str) -> facts.Warns:
     stated = common(package, f"=={version}", "warns")
-    return facts.Warns(**stated, text="another target's", extra="", unless=tuple(map(need, unless)), last=level)
+    return facts.Warns(
+        **stated, text="another target's", extra="", unless=tuple(map(need, unless)), last=level
+    )
 
 
 def common(package: str, versions: str, kind: str) -> dict[str, Any]:
@@ -194,9 +237,17 @@ def taken(project: str, version: str, *lines: str, **recipe: Any) -> tuple[str, 
     url = f"https://git.test/{name}"
     made = Recipe(version=Version(version), requires=lines, **{"build_requires": (), **recipe})
     fact = facts.Sources(
-        **common(project, "", "sources"), git=url, commit=COMMIT, ref="", subdirectory="", recipe=made, requires_from=()
+        **common(project, "", "sources"),
+        git=url,
+        commit=COMMIT,
+        ref="",
+        subdirectory="",
+        recipe=made,
+        requires_from=(),
     )
-    return f"{project} @ git+{url}@{COMMIT}", Source(name=name, url=url, commit=COMMIT, recipe=made, fact=fact)
+    return f"{project} @ git+{url}@{COMMIT}", Source(
+        name=name, url=url, commit=COMMIT, recipe=made, fact=fact
+    )
 
 
 def made(project: str, version: str, *lines: str, **recipe: Any) -> facts.Sources:

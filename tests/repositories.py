@@ -52,12 +52,21 @@ class Repository:
     def git(self, *arguments: str) -> str:
         """The output of git."""
         command = ["git", "-C", str(self.folder), *arguments]
-        return subprocess.run(command, env=_ENVIRONMENT, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            command, env=_ENVIRONMENT, capture_output=True, text=True, check=True
+        ).stdout.strip()
 
     def commit(
-        self, files: Mapping[str, str], *, tag: str = "", submodules: Mapping[str, str] = MappingProxyType({})
+        self,
+        files: Mapping[str, str],
+        *,
+        tag: str = "",
+        submodules: Mapping[str, str] = MappingProxyType({}),
     ) -> str:
-        """Commit these files and submodules (path and commit) and no others. Returns the full commit id."""
+        """Commit these files and submodules (path and commit) and no others.
+
+        Returns the full commit id.
+        """
         for path in [path for path in self.folder.iterdir() if path.name != ".git"]:
             self.git("rm", "-rqf", "--", path.name)
         for name, text in files.items():
@@ -72,7 +81,13 @@ class Repository:
         return self.git("rev-parse", "HEAD")
 
     def fact(
-        self, commit: str, more: str = "", *, version: str = "1.0", requires: str = "[]", build: str = "[]"
+        self,
+        commit: str,
+        more: str = "",
+        *,
+        version: str = "1.0",
+        requires: str = "[]",
+        build: str = "[]",
     ) -> str:
         """The row of a fact about a commit."""
         return (

@@ -12,7 +12,8 @@ from resolver.model.release import File
 def seed_cache(snapshot: Snapshot, cache: Cache) -> None:
     """Put what is known about the contents of files into a live catalog's cache.
 
-    An index made from a snapshot can serve pages and the metadata of wheels, but no files; with this, it need not.
+    An index made from a snapshot can serve pages and the metadata of wheels, but no files; with
+    this, it need not.
     """
     stored = FileCache(cache)
 

@@ -34,7 +34,15 @@ def variant(built: Built, label: str, *properties: str) -> Built:
         what = [word for line in properties for word in ("--property", line)]
         what += ["--variant-label", label] if properties else ["--null-variant"]
         paths = ["-f", f"{folder / built.filename}", "-o", f"{folder / 'made'}"]
-        make_variant([*paths, "--pyproject-toml", f"{folder / 'pyproject.toml'}", "--skip-plugin-validation", *what])
+        make_variant(
+            [
+                *paths,
+                "--pyproject-toml",
+                f"{folder / 'pyproject.toml'}",
+                "--skip-plugin-validation",
+                *what,
+            ]
+        )
         (made,) = (folder / "made").iterdir()
         return Built(made.name, made.read_bytes(), built.metadata)
 

@@ -29,7 +29,9 @@ def table(page: str) -> str:
 def updated(page: str) -> str:
     """The text of that page with the table as it must be."""
     old = re.escape(_row(HEADS[page])) + r"(?:\|.*\n)*"
-    text, number = re.subn(old, lambda _: table(page), (REPOSITORY / page).read_text(encoding="utf-8"))
+    text, number = re.subn(
+        old, lambda _: table(page), (REPOSITORY / page).read_text(encoding="utf-8")
+    )
     assert number == 1
     return text
 

@@ -1,8 +1,9 @@
 """How many files a newcomer walks through: `.venv/bin/python -m tests.walk` counts those whose functions are called.
 
-Three walks, over a loopback index: from a requirement line to install.sh (all that locking it enters), from a page of
-an index to a pin (what of that lies in `index`, `resolve` and `model`), and from a refutation to a line of conflict.md
-(what explaining a conflict enters in `explain`, `report` and `model`).
+Three walks, over a loopback index: from a requirement line to install.sh (all that locking it
+enters), from a page of an index to a pin (what of that lies in `index`, `resolve` and `model`), and
+from a refutation to a line of conflict.md (what explaining a conflict enters in `explain`, `report`
+and `model`).
 """
 
 from __future__ import annotations

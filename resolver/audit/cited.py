@@ -107,7 +107,10 @@ class Library:
         self._outcomes: dict[Reference, Outcome] = {}
 
     def open(self, reference: Reference) -> Outcome:
-        """Return what a reference cites, or why that cannot be said. Never raises for what is elsewhere."""
+        """Return what a reference cites, or why that cannot be said.
+
+        Never raises for what is elsewhere.
+        """
         if reference not in self._outcomes:
             self._outcomes[reference] = self._open(reference)
         return self._outcomes[reference]
@@ -129,7 +132,9 @@ class Library:
 
     # --- repositories
 
-    def _of_repository(self, reference: RepositoryFile | RepositoryCommit | RepositoryTag) -> Outcome:
+    def _of_repository(
+        self, reference: RepositoryFile | RepositoryCommit | RepositoryTag
+    ) -> Outcome:
         try:
             match reference:
                 case RepositoryFile():
@@ -150,9 +155,15 @@ class Library:
             return NotOpened(Unread.REPOSITORY, error.message)
 
     def _file(self, reference: RepositoryFile) -> Outcome:
-        content = self._repositories.read(reference.repository.address, reference.commit, reference.path)
+        content = self._repositories.read(
+            reference.repository.address, reference.commit, reference.path
+        )
         if content is None:
-            return _wrong("no-file", file=reference.path, place=f"{reference.repository} @{reference.commit[:_HEX]}")
+            return _wrong(
+                "no-file",
+                file=reference.path,
+                place=f"{reference.repository} @{reference.commit[:_HEX]}",
+            )
         wrong = self._wrong_tag(reference)
         if wrong is not None:
             return wrong
@@ -182,7 +193,11 @@ class Library:
 
     def _of_index(self, reference: ArchiveMember | Listing) -> Outcome:
         try:
-            return self._listing(reference) if isinstance(reference, Listing) else self._member(reference)
+            return (
+                self._listing(reference)
+                if isinstance(reference, Listing)
+                else self._member(reference)
+            )
         except IndexFailure as error:
             return NotOpened(Unread.INDEX, error.why or error.message)
 
@@ -201,7 +216,9 @@ class Library:
         project, version = file_release(reference.file)
         lookup = self._files.lookup(project)
         releases = [files for page in lookup.pages for files in page.releases.values()]
-        files = [file for release in releases for file in release if file.filename == reference.file]
+        files = [
+            file for release in releases for file in release if file.filename == reference.file
+        ]
         if not files and lookup.unreachable:
             return NotOpened(Unread.INDEX, ", ".join(lookup.unreachable))
         if not files:
@@ -219,7 +236,10 @@ class Library:
         return _opened(content, reference.passage, release, reference.file)
 
     def _content(self, file: File, member: str) -> str | None:
-        """Return a member of a wheel or archive, None if there is none. Raise UnusableFile and IndexFailure."""
+        """Return a member of a wheel or archive, None if there is none.
+
+        Raise UnusableFile and IndexFailure.
+        """
         if file.is_wheel:
             return self._files.wheel_text(file, member)
         try:
@@ -230,7 +250,9 @@ class Library:
             raise
 
 
-def _opened(content: str, passage: Passage, release: tuple[str, Version] | None, origin: str) -> Outcome:
+def _opened(
+    content: str, passage: Passage, release: tuple[str, Version] | None, origin: str
+) -> Outcome:
     text = Text(content)
     if passage.lines is not None and passage.lines.last > len(text):
         return _wrong("no-line", line=passage.lines.last, count=len(text))

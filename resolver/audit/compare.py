@@ -59,7 +59,10 @@ class DuplicateFile(_Change, frozen=True, kw_only=True, tag="twofold"):
 
 
 class Gone(_Change, frozen=True, kw_only=True):
-    """Files that are no longer offered. `scope`: how much is gone; `needed`: the file that pip takes is among them."""
+    """Files that are no longer offered.
+
+    `scope`: how much is gone; `needed`: the file that pip takes is among them.
+    """
 
     scope: Scope
     files: tuple[str, ...]
@@ -77,7 +80,10 @@ Change = Yanked | Unyanked | Rehashed | DuplicateFile | Gone | Marked
 
 
 def is_grave(change: Change) -> bool:
-    """Whether to decide about it before the lock is installed again. PEP 792 calls quarantined projects unsafe."""
+    """Whether to decide about it before the lock is installed again.
+
+    PEP 792 calls quarantined projects unsafe.
+    """
     match change:
         case Yanked() | Rehashed() | DuplicateFile():
             return True
@@ -109,7 +115,8 @@ class NewerRelease(msgspec.Struct, frozen=True, kw_only=True):
     # the normalised name, and the pinned version
     project: NormalizedName
     version: str
-    # the newest version on the index that the lock names, not yanked; whether anything else admits it is not looked at
+    # the newest version on the index that the lock names, not yanked; whether anything else admits
+    # it is not looked at
     newest: str
     # whether a line of the stack names the project
     is_requested: bool
@@ -169,19 +176,26 @@ def compare(lock: Lock, catalog: Catalog) -> Compared:
             continue
         offered = files_by_name(page)
         files += len(pin.file)
-        unhashed += sum(offered[file.name][-1].sha256 == "" for file in pin.file if file.name in offered)
+        unhashed += sum(
+            offered[file.name][-1].sha256 == "" for file in pin.file if file.name in offered
+        )
         changes += _changes(pin, page, offered)
         newest = _newest(page)
         if pin.name in installed and newest is not None and newest > Version(pin.version):
             is_requested = pin.name in lock.requested_projects
-            newer.append(NewerRelease(project=name, version=pin.version, newest=str(newest), is_requested=is_requested))
+            newer.append(
+                NewerRelease(
+                    project=name, version=pin.version, newest=str(newest), is_requested=is_requested
+                )
+            )
     return Compared(
         changes=tuple(dict.fromkeys(changes)),
         files=files,
         unhashed=unhashed,
         sources=tuple(canonicalize_name(pin.name) for pin in pins if not pin.file),
         out_of_reach=tuple(
-            OutOfReach(index, tuple(dict.fromkeys(names)), why) for (index, why), names in failed.items()
+            OutOfReach(index, tuple(dict.fromkeys(names)), why)
+            for (index, why), names in failed.items()
         ),
         newer=tuple({row.project: row for row in newer}.values()),
     )
@@ -192,21 +206,35 @@ def _newest(page: Page | None) -> Version | None:
     newest = None
     for spelled, files in page.releases.items() if page is not None else ():
         version = text.version(spelled)
-        if version is None or version.is_prerelease or all(file.yanked is not None for file in files):
+        if (
+            version is None
+            or version.is_prerelease
+            or all(file.yanked is not None for file in files)
+        ):
             continue
         if newest is None or version > newest:
             newest = version
     return newest
 
 
-def _changes(pin: LockedPin, page: Page | None, offered: Mapping[str, Sequence[File]]) -> Iterator[Change]:
+def _changes(
+    pin: LockedPin, page: Page | None, offered: Mapping[str, Sequence[File]]
+) -> Iterator[Change]:
     release = {"project": canonicalize_name(pin.name), "version": pin.version, "index": pin.index}
     if page is not None and page.project_status.status != ACTIVE.status:
-        yield Marked(**release, status=page.project_status.status, reason=page.project_status.reason)
+        yield Marked(
+            **release, status=page.project_status.status, reason=page.project_status.reason
+        )
     gone = tuple(file.name for file in pin.file if file.name not in offered)
     if gone:
         versions = () if page is None else map(text.version, page.releases)
-        scope: Scope = "project" if page is None else "file" if text.version(pin.version) in versions else "release"
+        scope: Scope = (
+            "project"
+            if page is None
+            else "file"
+            if text.version(pin.version) in versions
+            else "release"
+        )
         yield Gone(**release, scope=scope, files=gone, needed=pin.file[0].name in gone)
     for file in pin.file:
         hashes = {copy.sha256 for copy in offered.get(file.name, ())} or {file.sha256}

@@ -65,7 +65,9 @@ def _remark(verdict: Verdict, code: str, **values: object) -> Remark:
 
 _contradicted = partial(_remark, Verdict.CONTRADICTED)  # an index says otherwise
 _gone = partial(_remark, Verdict.GONE)  # it is about something that does not exist
-_unmet = partial(_remark, Verdict.UNMET)  # it may well be right, but then no lock can have the release
+_unmet = partial(
+    _remark, Verdict.UNMET
+)  # it may well be right, but then no lock can have the release
 _holds = partial(_remark, Verdict.HOLDS)  # whatever can be compared agrees
 _unchecked = partial(_remark, Verdict.UNCHECKED)  # no index can tell
 _WARNING = _unchecked("warning")
@@ -74,9 +76,14 @@ _PYTHONS = tuple(Version(f"3.{minor}") for minor in range(6, 21))
 
 
 def check_fact(fact: Fact, offers: Offers, repositories: Repositories) -> CheckedFact:
-    """The findings about a fact, the weightiest first. A failing index or repository is a finding, never an error."""
+    """The findings about a fact, the weightiest first.
+
+    A failing index or repository is a finding, never an error.
+    """
     weights = list(Verdict)
-    remarks = sorted(_remarks(fact, offers, repositories), key=lambda remark: weights.index(remark.verdict))
+    remarks = sorted(
+        _remarks(fact, offers, repositories), key=lambda remark: weights.index(remark.verdict)
+    )
     return CheckedFact(fact, tuple(remarks))
 
 
@@ -157,7 +164,9 @@ def _check_kind(fact: Fact, versions: Sequence[Version], offers: Offers) -> Iter
             yield _WARNING
         case model.Excludes() | model.Names():
             every = offers.versions(fact.package)
-            yield _holds("there", releases=some([version for version in every if fact.applies_to(version)]))
+            yield _holds(
+                "there", releases=some([version for version in every if fact.applies_to(version)])
+            )
             beyond = [version for version in every if not fact.applies_to(version)]
             if beyond and isinstance(fact, model.Names):
                 yield _holds("beyond", releases=some(beyond))
@@ -175,7 +184,9 @@ def _check_kind(fact: Fact, versions: Sequence[Version], offers: Offers) -> Iter
 # --- what a release needs
 
 
-def _check_needs(fact: Fact, needs: Sequence[Need], versions: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+def _check_needs(
+    fact: Fact, needs: Sequence[Need], versions: Sequence[Version], offers: Offers
+) -> Iterator[Remark]:
     machine = []
     for need in needs:
         match need:
@@ -189,7 +200,9 @@ def _check_needs(fact: Fact, needs: Sequence[Need], versions: Sequence[Version],
         yield _unchecked("machine", needs=", ".join(machine))
 
 
-def _check_each(fact: Fact, versions: Sequence[Version], check: Callable[[Version], Remark]) -> Iterator[Remark]:
+def _check_each(
+    fact: Fact, versions: Sequence[Version], check: Callable[[Version], Remark]
+) -> Iterator[Remark]:
     """Findings of each release about a need: all that contradict it, and one of those that agree."""
     agreeing: Remark | None = None
     for version in versions:
@@ -209,7 +222,9 @@ def _check_release(fact: Fact, version: Version, check: Callable[[Version], Rema
         return _unchecked("unreadable", release=f"{fact.package} {version}", why=str(error))
 
 
-def _check_python(fact: Fact, need: ComponentRequirement, offers: Offers, version: Version) -> Remark:
+def _check_python(
+    fact: Fact, need: ComponentRequirement, offers: Offers, version: Version
+) -> Remark:
     """Findings about a need on Python from Requires-Python of one release."""
     declared = offers.declared(fact.package, version)
     specifiers = text.python_specifiers(declared.requirements.requires_python)
@@ -229,13 +244,17 @@ def _compare(admitted: Set[Version], needed: Set[Version], values: Mapping[str, 
     return _holds("says-so" if admitted <= needed else "agrees", **values)
 
 
-def _check_requirement(fact: Fact, need: Requirement, versions: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+def _check_requirement(
+    fact: Fact, need: Requirement, versions: Sequence[Version], offers: Offers
+) -> Iterator[Remark]:
     fitting = offers.matching(need.name, need.specifier)
     if not fitting:
         unmet = _unmet("nothing-fits", need=str(need), project=fact.package)
         yield _missing_project(need.name, offers, str(need)) or unmet
     elif not (isinstance(fact, model.Replaces) and need.name in fact.drop):  # the fact overrides it
-        yield from _check_each(fact, versions, partial(_compare_requirement, fact, need, fitting, offers))
+        yield from _check_each(
+            fact, versions, partial(_compare_requirement, fact, need, fitting, offers)
+        )
 
 
 def _compare_requirement(
@@ -246,16 +265,28 @@ def _compare_requirement(
     values = {"need": str(need), "file": where, "line": ", ".join(map(str, requirements))}
     if not requirements:
         return _holds("silent", **values)
-    admitted = set.intersection(*(set(offers.matching(need.name, line.specifier)) for line in requirements))
+    admitted = set.intersection(
+        *(set(offers.matching(need.name, line.specifier)) for line in requirements)
+    )
     return _compare(admitted, set(fitting), values)
 
 
-def _check_replacement(fact: model.Replaces, versions: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+def _check_replacement(
+    fact: model.Replaces, versions: Sequence[Version], offers: Offers
+) -> Iterator[Remark]:
     def check(version: Version) -> Remark:
         where, requirements = offers.requirements_on(fact.drop, fact.package, version)
         requirements += offers.replaced_requirements(fact, version)
-        values = {"file": where, "names": ", ".join(fact.drop), "line": ", ".join(map(str, requirements))}
-        if fact.strength is model.Strength.PRACTICE and requirements and _is_needless(fact, requirements, offers):
+        values = {
+            "file": where,
+            "names": ", ".join(fact.drop),
+            "line": ", ".join(map(str, requirements)),
+        }
+        if (
+            fact.strength is model.Strength.PRACTICE
+            and requirements
+            and _is_needless(fact, requirements, offers)
+        ):
             return _contradicted("needless", **values)
         return _holds("replaced", **values) if requirements else _contradicted("idle", **values)
 
@@ -263,18 +294,24 @@ def _check_replacement(fact: model.Replaces, versions: Sequence[Version], offers
         yield _check_release(fact, version, check)
 
 
-def _is_needless(practice: model.Replaces, requirements: Sequence[Requirement], offers: Offers) -> bool:
+def _is_needless(
+    practice: model.Replaces, requirements: Sequence[Requirement], offers: Offers
+) -> bool:
     """Whether the requirements that a practice drops admit all releases that their replacements do."""
     added = [need for need in practice.add if isinstance(need, Requirement)]
     for need in requirements:
         specifiers = [new.specifier for new in added if new.name == need.name]
-        admitted = {version for specifier in specifiers for version in offers.matching(need.name, specifier)}
+        admitted = {
+            version for specifier in specifiers for version in offers.matching(need.name, specifier)
+        }
         if not specifiers or set(need.specifier.filter(admitted, prereleases=True)) != admitted:
             return False
     return True
 
 
-def _check_apart(fact: model.Collides | model.Absent, versions: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+def _check_apart(
+    fact: model.Collides | model.Absent, versions: Sequence[Version], offers: Offers
+) -> Iterator[Remark]:
     """What must not be installed with a release must not be required by the release itself."""
     yield from _check_projects(fact, offers)
 
@@ -288,13 +325,17 @@ def _check_apart(fact: model.Collides | model.Absent, versions: Sequence[Version
         yield _unchecked("module", module=fact.module)
 
 
-def _check_extra(fact: model.Warns, versions: Sequence[Version], offers: Offers) -> Iterator[Remark]:
+def _check_extra(
+    fact: model.Warns, versions: Sequence[Version], offers: Offers
+) -> Iterator[Remark]:
     """Findings for releases that lack the extra of a warning."""
 
     def check(version: Version) -> Remark:
         declared = offers.declared(fact.package, version)
         has_it = fact.extra in declared.requirements.extras
-        return _WARNING if has_it else _contradicted("no-extra", file=declared.where, extra=fact.extra)
+        return (
+            _WARNING if has_it else _contradicted("no-extra", file=declared.where, extra=fact.extra)
+        )
 
     for version in versions if fact.extra else ():
         remark = _check_release(fact, version, check)
@@ -311,7 +352,10 @@ def _check_archives(fact: model.Builds, offers: Offers) -> Iterator[Remark]:
     newest: dict[File, None] = {}
     for specifiers in fact.versions:
         versions = offers.matching(fact.package, specifiers)
-        archives = [[file for file in offers.files(fact.package, version) if not file.is_wheel] for version in versions]
+        archives = [
+            [file for file in offers.files(fact.package, version) if not file.is_wheel]
+            for version in versions
+        ]
         without += [version for version, files in zip(versions, archives, strict=True) if not files]
         newest |= dict.fromkeys([files[0] for files in archives if files][:1])
     if without:
@@ -345,7 +389,9 @@ def _check_metadata(fact: model.Metadata, offers: Offers, version: Version) -> R
     archives = [file for file in offers.files(fact.package, version) if not file.is_wheel]
     file = next(iter(wheels or archives), offers.release(fact.package, version).file)
     where = file.filename
-    metadata = offers.catalog.metadata(file) if file.is_wheel else offers.catalog.archive(file).metadata
+    metadata = (
+        offers.catalog.metadata(file) if file.is_wheel else offers.catalog.archive(file).metadata
+    )
     lines = None if metadata is None else metadata.requires_dist
     if lines is None and (noted := informal_requirements(file, offers.catalog)) is not None:
         where, lines = noted.where, noted.lines
@@ -354,7 +400,9 @@ def _check_metadata(fact: model.Metadata, offers: Offers, version: Version) -> R
     of_fact, of_release = _without_extras(map(str, fact.requires)), _without_extras(lines)
     if of_fact == of_release:
         return _holds("same", where=where)
-    lacking, extra = (", ".join(sorted(lines)) or "-" for lines in (of_release - of_fact, of_fact - of_release))
+    lacking, extra = (
+        ", ".join(sorted(lines)) or "-" for lines in (of_release - of_fact, of_fact - of_release)
+    )
     return _contradicted("differs", where=where, theirs=lacking, own=extra)
 
 

@@ -77,7 +77,11 @@ class Offers:
         """The requirements of a release by its files. Raises UnusableFile and IndexFailure."""
         release = self.release(name, version)
         try:
-            where = f"{release.file.filename}: METADATA" if release.file.is_wheel else release.file.filename
+            where = (
+                f"{release.file.filename}: METADATA"
+                if release.file.is_wheel
+                else release.file.filename
+            )
             return DeclaredRequirements(where, where, requirement_lines(self.catalog, release, ()))
         except InputError as error:  # an archive without static metadata
             noted = informal_requirements(release.file, self.catalog)
@@ -106,10 +110,14 @@ class Offers:
         for line in declared.requirements.requires:
             try:
                 need = text.requirement(line)
-                if need.name in projects and (need.marker is None or need.marker.evaluate(self.markers)):
+                if need.name in projects and (
+                    need.marker is None or need.marker.evaluate(self.markers)
+                ):
                     needs.append(need)
             except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
-                raise UnusableFile(f"{declared.where} has the invalid requirement `{line}`") from None
+                raise UnusableFile(
+                    f"{declared.where} has the invalid requirement `{line}`"
+                ) from None
         return declared.where, needs
 
     def replaced_requirements(self, practice: Replaces, version: Version) -> list[Requirement]:
@@ -131,7 +139,10 @@ class Offers:
         return self._projects[name]
 
     def release(self, name: NormalizedName, version: Version) -> Release:
-        """The release as usable on the target, otherwise as it is, with a wheel if it has one. Raises IndexFailure."""
+        """The release as usable on the target, otherwise as it is, with a wheel if it has one.
+
+        Raises IndexFailure.
+        """
         position = self.versions(name).index(version)
         release = self._project(name).release(position)
         if isinstance(release, Release):
@@ -140,21 +151,31 @@ class Offers:
         return Release(version=version, file=file, index="", position=position)
 
 
-def archives_of(project: NormalizedName, facts: Sequence[Fact], offers: Offers) -> Iterator[tuple[File, list[str]]]:
+def archives_of(
+    project: NormalizedName, facts: Sequence[Fact], offers: Offers
+) -> Iterator[tuple[File, list[str]]]:
     """The archives that locking reads because of these facts, newest first, each with the members that it reads.
 
-    These are the archives of releases that a `builds` or `metadata` fact is about; for any other fact only if all
-    its releases are archives. Raises IndexFailure.
+    These are the archives of releases that a `builds` or `metadata` fact is about; for any other
+    fact only if all its releases are archives. Raises IndexFailure.
     """
     paths: dict[Version, list[str]] = {}
     for fact in facts:
         if fact.package != project or isinstance(fact, Sources):
             continue
-        versions = {version for specifiers in fact.versions for version in offers.matching(project, specifiers)}
-        has_wheels = any(file.is_wheel for version in versions for file in offers.files(project, version))
+        versions = {
+            version
+            for specifiers in fact.versions
+            for version in offers.matching(project, specifiers)
+        }
+        has_wheels = any(
+            file.is_wheel for version in versions for file in offers.files(project, version)
+        )
         if isinstance(fact, Builds | Metadata) or not has_wheels:
             for version in versions:
-                paths.setdefault(version, []).extend([fact.requires_from] if isinstance(fact, Builds) else [])
+                paths.setdefault(version, []).extend(
+                    [fact.requires_from] if isinstance(fact, Builds) else []
+                )
     for version in sorted(paths, reverse=True):
         for file in offers.files(project, version):
             if not file.is_wheel and file.sha256:
@@ -162,9 +183,14 @@ def archives_of(project: NormalizedName, facts: Sequence[Fact], offers: Offers) 
 
 
 def wheels_of(
-    project: NormalizedName, releases: Iterable[Version], known: Iterable[WheelReading], offers: Offers
+    project: NormalizedName,
+    releases: Iterable[Version],
+    known: Iterable[WheelReading],
+    offers: Offers,
 ) -> Iterator[WheelReading]:
-    """The pins in wheels of these releases, newest first. A release `known` with the same wheels is not read again.
+    """The pins in wheels of these releases, newest first.
+
+    A release `known` with the same wheels is not read again.
 
     Raises IndexFailure.
     """
@@ -180,7 +206,9 @@ def wheels_of(
         elif wheels:
             with suppress(UnusableFile):
                 pins = read_pins(offers.catalog.metadata(wheels[0]).requires_dist)
-                yield WheelReading(str(version), names[0], wheels[0].sha256, tuple(map(str, pins)), names)
+                yield WheelReading(
+                    str(version), names[0], wheels[0].sha256, tuple(map(str, pins)), names
+                )
 
 
 def read_all(
@@ -197,4 +225,6 @@ def read_all(
             yield row
             continue
         with suppress(UnusableFile):  # reported when locking
-            yield archive_reading(file, catalog.archive(file), {path: catalog.member(file, path) for path in paths})
+            yield archive_reading(
+                file, catalog.archive(file), {path: catalog.member(file, path) for path in paths}
+            )

@@ -1,4 +1,7 @@
-"""Which versions go together, by facts and the recorded readings of files. Nothing is solved, no index is asked."""
+"""Which versions go together, by facts and the recorded readings of files.
+
+Nothing is solved, no index is asked.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,9 @@ from resolver.model.system import SystemVersion
 from resolver.model.target import PLATFORMS, Platform, wheel_glibc
 from resolver.resolve.needs import requirements_file
 
-_TORCH_NPU: Final = NormalizedName("torch-npu")  # the facts about the drivers of CANN releases are about it
+_TORCH_NPU: Final = NormalizedName(
+    "torch-npu"
+)  # the facts about the drivers of CANN releases are about it
 
 
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,11 +55,12 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
 class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     """What goes with one release of a project, or with what upstream calls `release` if that is no version.
 
-    `projects` are the releases of others that it is made for. Of the components of a machine, `needs` must hold,
-    `wheel_needs` for its wheels, and `paired` is what a table or guide has it with. `built` are the conditions under
-    which it is built from source, an empty one if it always is. `canns` are the known releases of CANN that go with it
-    and `hdk` the drivers that it or they ask for. `facts` say all this, and `file` pins the projects that they do not.
-    `beside` are the projects that tables and guides have it with, whether or not it requires them.
+    `projects` are the releases of others that it is made for. Of the components of a machine,
+    `needs` must hold, `wheel_needs` for its wheels, and `paired` is what a table or guide has it
+    with. `built` are the conditions under which it is built from source, an empty one if it always
+    is. `canns` are the known releases of CANN that go with it and `hdk` the drivers that it or they
+    ask for. `facts` say all this, and `file` pins the projects that they do not. `beside` are the
+    projects that tables and guides have it with, whether or not it requires them.
     """
 
     project: NormalizedName
@@ -91,7 +97,9 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     def runs_on(self, soc: Value) -> bool:
         """Whether no fact speaks against this SoC, with a wheel or built from source."""
         as_wheel = _admit((*self.wheel_needs, *self.paired), soc)
-        return _admit(self.needs, soc) and (as_wheel or any(_admit(conditions, soc) for conditions in self.built))
+        return _admit(self.needs, soc) and (
+            as_wheel or any(_admit(conditions, soc) for conditions in self.built)
+        )
 
     @property
     def driver(self) -> SystemVersion | None:
@@ -133,7 +141,10 @@ def projects_paired_with(name: NormalizedName, facts: Iterable[Fact]) -> list[No
 def read_declared(
     project: NormalizedName, facts: Iterable[Fact], archives: Path, wheels: Path
 ) -> dict[Version, Declared]:
-    """The metadata recorded in these folders of a project's wheels, or else archives. Raises InputError."""
+    """The metadata recorded in these folders of a project's wheels, or else archives.
+
+    Raises InputError.
+    """
     declared: dict[Version, Declared] = {}
     builds = [fact for fact in facts if isinstance(fact, Builds) and fact.package == project]
     for row in read_archives(archives, project):
@@ -142,10 +153,14 @@ def read_declared(
             path = next((fact.requires_from for fact in builds if fact.applies_to(version)), "")
             with suppress(UnusableFile):  # reported when locking
                 lines = requirements_file(row.member(path) or "")
-                declared[version] = Declared(file=row.file if lines else "", pins=tuple(read_pins(lines)))
+                declared[version] = Declared(
+                    file=row.file if lines else "", pins=tuple(read_pins(lines))
+                )
     for wheel in read_wheels(wheels, project):
         if (version := text.version(wheel.version)) is not None:
-            declared[version] = Declared(file=wheel.file, pins=tuple(read_pins(wheel.pins)), wheels=wheel.wheels)
+            declared[version] = Declared(
+                file=wheel.file, pins=tuple(read_pins(wheel.pins)), wheels=wheel.wheels
+            )
     return declared
 
 
@@ -158,10 +173,14 @@ def pairings(
 ) -> list[Pairing]:
     """Return the releases of a project that facts pair by name, newest first.
 
-    Releases known by a name, such as branches, come last. `canns` are the known releases of CANN. Facts about other
-    targets than one with the components of `system` are left out.
+    Releases known by a name, such as branches, come last. `canns` are the known releases of CANN.
+    Facts about other targets than one with the components of `system` are left out.
     """
-    facts = [fact for fact in facts if not isinstance(fact, (Requires, Replaces)) or fact.applies_on(system)]
+    facts = [
+        fact
+        for fact in facts
+        if not isinstance(fact, (Requires, Replaces)) or fact.applies_on(system)
+    ]
     of_project = [fact for fact in facts if fact.package == project and _is_pairing(fact)]
     releases = {release for fact in of_project for release in _releases(fact)}
     newest_first = sorted(releases, key=_age, reverse=True)
@@ -190,11 +209,18 @@ def _pairing(
     else:
         declared = nothing
         of_project = [fact for fact in facts if fact.package == project]
-        of_release = [fact for fact in of_project if isinstance(fact, Pairs) and fact.release == release]
+        of_release = [
+            fact for fact in of_project if isinstance(fact, Pairs) and fact.release == release
+        ]
     paired_by = [fact for fact in of_release if _is_pairing(fact)]
     requires = [fact for fact in paired_by if isinstance(fact, Requires)]
     builds = [fact for fact in of_release if _makes(fact, release)]
-    pins = {need.name: need.specifier for fact in paired_by if isinstance(fact, Pairs) for need in _pins(fact)}
+    pins = {
+        need.name: need.specifier
+        for fact in paired_by
+        if isinstance(fact, Pairs)
+        for need in _pins(fact)
+    }
     beside = tuple(pins)
     commits = [fact for fact in _at_commits(project, release, facts) if fact not in builds]
     for fact in commits:
@@ -206,8 +232,15 @@ def _pairing(
         release=release,
         projects=pins,
         beside=beside,
-        needs=tuple(need for fact in requires if not fact.wheels for need in component_requirements(fact.needs)),
-        wheel_needs=tuple(need for fact in requires if fact.wheels for need in component_requirements(fact.needs)),
+        needs=tuple(
+            need
+            for fact in requires
+            if not fact.wheels
+            for need in component_requirements(fact.needs)
+        ),
+        wheel_needs=tuple(
+            need for fact in requires if fact.wheels for need in component_requirements(fact.needs)
+        ),
         paired=tuple(need for fact in paired_by for need in _paired_components(fact)),
         built=(*(fact.when for fact in builds), *(() for _ in commits)),
         facts=(*paired_by, *builds, *commits),
@@ -216,7 +249,11 @@ def _pairing(
     )
     needs = pairing.paired_or_needed("cann")
     fitting = [cann for cann in canns if needs and all(need.allows(cann) for need in needs)]
-    drivers = {fact: need for fact in (*of_release, *_of_torch_npu(pairing, facts)) for need in _driver(fact, fitting)}
+    drivers = {
+        fact: need
+        for fact in (*of_release, *_of_torch_npu(pairing, facts))
+        for need in _driver(fact, fitting)
+    }
     return msgspec.structs.replace(
         pairing,
         canns=tuple(cann for cann in fitting if isinstance(cann, SystemVersion)),
@@ -225,19 +262,23 @@ def _pairing(
     )
 
 
-def _at_commits(project: NormalizedName, release: Version | str, facts: Iterable[Fact]) -> list[Sources]:
+def _at_commits(
+    project: NormalizedName, release: Version | str, facts: Iterable[Fact]
+) -> list[Sources]:
     """Return what is known of commits of a project that call themselves a release."""
     of_project = (fact for fact in facts if isinstance(fact, Sources) and fact.package == project)
     return [fact for fact in of_project if fact.recipe.version == release]
 
 
 def unpaired(
-    pins: Mapping[NormalizedName, Version], projects: Sequence[NormalizedName], facts: Sequence[Fact]
+    pins: Mapping[NormalizedName, Version],
+    projects: Sequence[NormalizedName],
+    facts: Sequence[Fact],
 ) -> list[tuple[NormalizedName, NormalizedName]]:
     """Return the pairs of pinned projects that tables speak of, but not at these versions.
 
-    `projects` are those to compare. Tables speak of two projects if any fact pairs a release of one with a pin of the
-    other; the two are paired at their versions if such a fact is about them.
+    `projects` are those to compare. Tables speak of two projects if any fact pairs a release of one
+    with a pin of the other; the two are paired at their versions if such a fact is about them.
     """
     spoken: set[tuple[NormalizedName, NormalizedName]] = set()
     paired: set[tuple[NormalizedName, NormalizedName]] = set()
@@ -250,7 +291,9 @@ def unpaired(
                 continue
             first, second = sorted((fact.package, need.name), key=compared.index)
             spoken.add((first, second))
-            if fact.applies_to(pins[fact.package]) and need.specifier.contains(pins[need.name], prereleases=True):
+            if fact.applies_to(pins[fact.package]) and need.specifier.contains(
+                pins[need.name], prereleases=True
+            ):
                 paired.add((first, second))
     pairs = combinations(compared, 2)
     return [pair for pair in pairs if pair in spoken and pair not in paired]
@@ -271,7 +314,9 @@ def _is_pairing(fact: Fact) -> bool:
                 isinstance(need, ComponentRequirement) or is_pin(need) for need in needs
             )
         case Warns(unless=(ComponentRequirement() as need,)):
-            return all(clause.operator == "==" for clauses in need.alternatives for clause in clauses)
+            return all(
+                clause.operator == "==" for clauses in need.alternatives for clause in clauses
+            )
         case Pairs():
             return True
         case _:
@@ -307,7 +352,9 @@ def _releases(fact: Fact) -> Iterator[Version | str]:
     """Yield the releases that a fact names, other than in ranges."""
     if isinstance(fact, Pairs) and fact.release:
         return iter((fact.release,))
-    return chain.from_iterable(_exact_versions(versions) for versions in fact.versions if len(versions) == 1)
+    return chain.from_iterable(
+        _exact_versions(versions) for versions in fact.versions if len(versions) == 1
+    )
 
 
 def _exact_versions(specifiers: SpecifierSet) -> Iterator[Version]:
@@ -332,7 +379,9 @@ def read_pins(lines: Iterable[str]) -> Iterator[Requirement]:
                 yield need
 
 
-def _on_component(component: str, needs: Iterable[ComponentRequirement]) -> tuple[ComponentRequirement, ...]:
+def _on_component(
+    component: str, needs: Iterable[ComponentRequirement]
+) -> tuple[ComponentRequirement, ...]:
     return tuple(need for need in needs if need.component == component)
 
 
@@ -343,7 +392,9 @@ def _admit(needs: Iterable[ComponentRequirement], soc: Value) -> bool:
 def _of_torch_npu(pairing: Pairing, facts: Iterable[Fact]) -> Iterator[Fact]:
     """The facts about the torch-npu that a release goes with."""
     versions = list(_exact_versions(pairing.projects.get(_TORCH_NPU, SpecifierSet())))
-    return (fact for fact in facts if fact.package == _TORCH_NPU and any(map(fact.applies_to, versions)))
+    return (
+        fact for fact in facts if fact.package == _TORCH_NPU and any(map(fact.applies_to, versions))
+    )
 
 
 def _driver(fact: Fact, canns: Sequence[Value]) -> Iterator[ComponentRequirement]:
@@ -351,5 +402,7 @@ def _driver(fact: Fact, canns: Sequence[Value]) -> Iterator[ComponentRequirement
     if isinstance(fact, Warns):
         needs = component_requirements(fact.unless)
         on_cann = _on_component("cann", needs)
-        if not on_cann or (canns and not any(need.allows(cann) for need in on_cann for cann in canns)):
+        if not on_cann or (
+            canns and not any(need.allows(cann) for need in on_cann for cann in canns)
+        ):
             yield from _on_component("hdk", needs)

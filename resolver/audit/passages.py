@@ -1,7 +1,7 @@
 """Places of a text that belong together: a row of a table, an item, a section, or a few lines.
 
-A row counts as one place whatever is above and below it; where a table of Markdown names its columns, a value counts
-only in the column of its name.
+A row counts as one place whatever is above and below it; where a table of Markdown names its
+columns, a value counts only in the column of its name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ from typing import Final
 
 import msgspec
 
-from resolver.audit.version_words import Wanted, has_name, name_pattern, stated_versions, versions_in
+from resolver.audit.version_words import (
+    Wanted,
+    has_name,
+    name_pattern,
+    stated_versions,
+    versions_in,
+)
 from resolver.model.source import Lines
 
 # Lines above and below that are near a line.
@@ -50,7 +56,11 @@ class Text:
 
     def region(self, lines: Lines | None) -> range:
         """Return the numbers of the lines that a citation is about."""
-        return range(1, len(self) + 1) if lines is None else range(lines.first, min(lines.last, len(self)) + 1)
+        return (
+            range(1, len(self) + 1)
+            if lines is None
+            else range(lines.first, min(lines.last, len(self)) + 1)
+        )
 
     def around(self, number: int, region: range) -> range:
         """Return the lines of the place that a line is in, beyond a cited region only by lines that are near."""
@@ -109,7 +119,11 @@ class Text:
                 return None
             first -= 1
         last = first + 1
-        while last <= len(self) and last - first <= _LONGEST_ROW and _indent(self.line(last)) > len(item[1]):
+        while (
+            last <= len(self)
+            and last - first <= _LONGEST_ROW
+            and _indent(self.line(last)) > len(item[1])
+        ):
             if _ITEM.match(self.line(last)):
                 break
             last += 1
@@ -197,7 +211,8 @@ class Found(msgspec.Struct, frozen=True):
 def find(text: Text, place: range, names: Sequence[str], wanted: Wanted | None) -> Found:
     """Return whether a place has a version of something with one of these names, or without a version the name.
 
-    The name may be in the row's head, or in a line that is near. Without names any such version will do.
+    The name may be in the row's head, or in a line that is near. Without names any such version
+    will do.
     """
     if wanted is None:
         words = "\n".join(text.line(number) for number in place)
@@ -221,7 +236,9 @@ def _stated(text: Text, place: range, names: Sequence[str]) -> Iterator[str]:
                 yield from versions_in(cells[column]) if column < len(cells) else ()
 
 
-def _has_version(text: Text, number: int, place: range, names: Sequence[str], wanted: Wanted) -> bool:
+def _has_version(
+    text: Text, number: int, place: range, names: Sequence[str], wanted: Wanted
+) -> bool:
     """Return whether a line has a version, and names near it what that is a version of."""
     if not any(wanted.is_met_by(version) for version in versions_in(text.line(number))):
         return False

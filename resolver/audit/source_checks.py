@@ -1,13 +1,14 @@
 """Whether the sources of a fact say what the fact states.
 
-A fact is about releases, and claims values that go with them. Each value must be found near each release: in the same
-row of a table, in the same section, or a few lines away. A file of the release itself (in its archive, or at its tag)
-needs to have only the value.
+A fact is about releases, and claims values that go with them. Each value must be found near each
+release: in the same row of a table, in the same section, or a few lines away. A file of the release
+itself (in its archive, or at its tag) needs to have only the value.
 
-Two references may share the work if they cite the same commit or archive, or if one version links them: it stands
-beside the release in one, and beside the value in the other.
+Two references may share the work if they cite the same commit or archive, or if one version links
+them: it stands beside the release in one, and beside the value in the other.
 
-What no version can show may be quoted. A fact of which only the quotes are found gets an outcome of its own.
+What no version can show may be quoted. A fact of which only the quotes are found gets an outcome of
+its own.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ class CheckedSource(msgspec.Struct, frozen=True):
 
 
 def check_source(fact: Fact, library: Library) -> CheckedSource:
-    """Return whether the sources of a fact say what it states. Never raises for what is elsewhere."""
+    """Return whether the sources of a fact say what it states.
+
+    Never raises for what is elsewhere.
+    """
     return check_statement(fact.source, releases_of(fact), claims_of(fact), library)
 
 
@@ -76,14 +80,21 @@ def check_statement(
     outcomes = [(reference, library.open(reference)) for reference in source.references]
     opened = [outcome for _, outcome in outcomes if isinstance(outcome, Opened)]
     evidence = _Evidence(opened, releases)
-    checked = tuple(_checked(reference, outcome, evidence, claims) for reference, outcome in outcomes)
+    checked = tuple(
+        _checked(reference, outcome, evidence, claims) for reference, outcome in outcomes
+    )
     missing = tuple(evidence.missing(claims)) if opened else ()
     said = _said(checked, evidence, missing, claims)
-    return CheckedSource(checked, said, missing if said is Said.FALSE or said is Said.UNREAD else ())
+    return CheckedSource(
+        checked, said, missing if said is Said.FALSE or said is Said.UNREAD else ()
+    )
 
 
 def _said(
-    checked: Sequence[CheckedReference], evidence: _Evidence, missing: Sequence[Message], claims: Sequence[Claim]
+    checked: Sequence[CheckedReference],
+    evidence: _Evidence,
+    missing: Sequence[Message],
+    claims: Sequence[Claim],
 ) -> Said:
     """Return what all references are worth."""
     worth = {reference.said for reference in checked}
@@ -98,7 +109,10 @@ def _said(
 
 
 def _checked(
-    reference: Reference, outcome: Opened | NotOpened | Wrong, evidence: _Evidence, claims: Sequence[Claim]
+    reference: Reference,
+    outcome: Opened | NotOpened | Wrong,
+    evidence: _Evidence,
+    claims: Sequence[Claim],
 ) -> CheckedReference:
     match outcome:
         case Wrong():
@@ -114,10 +128,14 @@ def _checked(
                 return CheckedReference(reference, Said.QUOTED)
             if evidence.has_something(outcome, claims):
                 return CheckedReference(reference, Said.STATED)
-            return CheckedReference(reference, Said.FALSE, _nothing_there(outcome, evidence.releases, claims))
+            return CheckedReference(
+                reference, Said.FALSE, _nothing_there(outcome, evidence.releases, claims)
+            )
 
 
-def _nothing_there(outcome: Opened, releases: Sequence[Release], claims: Sequence[Claim]) -> Message:
+def _nothing_there(
+    outcome: Opened, releases: Sequence[Release], claims: Sequence[Claim]
+) -> Message:
     wanted = ", ".join(dict.fromkeys(map(str, [*releases, *claims])))
     if not wanted:
         return message("sources.nothing-to-find")
@@ -171,7 +189,9 @@ class _Evidence:
         """Return whether a reference has anything of what the fact states."""
         text = outcome.text
         if text is None:
-            return not self.releases or any(self._is_established(outcome, release) for release in self.releases)
+            return not self.releases or any(
+                self._is_established(outcome, release) for release in self.releases
+            )
         if any(self._literal_places(outcome, release) for release in self.releases):
             return True
         place = text.whole(outcome.region)
@@ -188,7 +208,9 @@ class _Evidence:
             for subject in subjects:
                 found = [self._find(subject, value) for value in claim.values]
                 if not any(one.is_there for one in found):
-                    yield self._lacking(subject, str(claim), [one.instead for one in found if one.instead])
+                    yield self._lacking(
+                        subject, str(claim), [one.instead for one in found if one.instead]
+                    )
             for value in claim.values if len(claim.values) > 1 else ():
                 if not any(self._find(subject, value).is_there for subject in subjects):
                     yield self._lacking(None, str(value), [])
@@ -216,7 +238,9 @@ class _Evidence:
     # --- where a release is
 
     def _is_about(self, outcome: Opened, release: Release) -> bool:
-        return self._is_established(outcome, release) or bool(self._literal_places(outcome, release))
+        return self._is_established(outcome, release) or bool(
+            self._literal_places(outcome, release)
+        )
 
     def _is_established(self, outcome: Opened, release: Release) -> bool:
         """Return whether a reference is itself of the release: its archive, its tag, or a list that has it."""
@@ -234,7 +258,9 @@ class _Evidence:
             return []
         key = (id(outcome), release)
         if key not in self._places:
-            self._places[key] = Anchors(outcome.text, outcome.region, release.names, release.wanted).places
+            self._places[key] = Anchors(
+                outcome.text, outcome.region, release.names, release.wanted
+            ).places
         return self._places[key]
 
     def _all_places(self, outcome: Opened, release: Release | None) -> list[range]:
@@ -243,11 +269,17 @@ class _Evidence:
             return []
         if release is None or self._is_established(outcome, release):
             return [outcome.text.whole(outcome.region)]
-        return self._literal_places(outcome, release) or self._places_beside(outcome, outcome.text, release)
+        return self._literal_places(outcome, release) or self._places_beside(
+            outcome, outcome.text, release
+        )
 
     def _places_beside(self, outcome: Opened, text: Text, release: Release) -> list[range]:
         """Return the cited lines of a file if another one of the same commit or archive names the release."""
-        siblings = [other for other in self.opened if other.origin == outcome.origin and other is not outcome]
+        siblings = [
+            other
+            for other in self.opened
+            if other.origin == outcome.origin and other is not outcome
+        ]
         is_named = any(self._literal_places(other, release) for other in siblings)
         return [text.whole(outcome.region)] if is_named else []
 
@@ -260,7 +292,11 @@ class _Evidence:
             if self._is_itself(outcome, release, value):
                 return Found(True)
             for place in self._all_places(outcome, release):
-                found = find(outcome.text, place, value.names, value.wanted) if outcome.text else Found(False)
+                found = (
+                    find(outcome.text, place, value.names, value.wanted)
+                    if outcome.text
+                    else Found(False)
+                )
                 if found.is_there:
                     return found
                 if not outcome.passage.quotes:  # which is then what the reference is cited for
@@ -274,9 +310,14 @@ class _Evidence:
         if value.wanted is None or outcome.release is None or outcome.text is None:
             return False
         project, version = outcome.release
-        is_wanted = project in [texts.name(name) for name in value.names] and value.wanted.is_met_by(str(version))
+        is_wanted = project in [
+            texts.name(name) for name in value.names
+        ] and value.wanted.is_met_by(str(version))
         names = release.names if release is not None else ()
-        return is_wanted and (not names or find(outcome.text, outcome.text.whole(outcome.region), names, None).is_there)
+        return is_wanted and (
+            not names
+            or find(outcome.text, outcome.text.whole(outcome.region), names, None).is_there
+        )
 
     def _is_led_to(self, release: Release, value: Value) -> bool:
         """Return whether a reference has the value beside a version that another one has beside the release."""

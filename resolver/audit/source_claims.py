@@ -23,8 +23,8 @@ _ALIASES: Final = {
     "python": ("py",),
     "glibc": ("manylinux", "libc"),
 }
-# What keeps a build from asking the machine, and is of no file: the version that it would take from git, and the
-# plugins that `import torch` would load.
+# What keeps a build from asking the machine, and is of no file: the version that it would take from
+# git, and the plugins that `import torch` would load.
 _OF_NO_FILE: Final = ("SETUPTOOLS_SCM_PRETEND_VERSION", "TORCH_DEVICE_BACKEND_AUTOLOAD")
 # The tools that build a wheel when an archive names none (PEP 517).
 _DEFAULT_TOOLS: Final = ("setuptools", "wheel")
@@ -43,7 +43,10 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """A need of a fact. A source has it if it has one of the values; each value must be in some source."""
+    """A need of a fact.
+
+    A source has it if it has one of the values; each value must be in some source.
+    """
 
     values: tuple[Value, ...]
 
@@ -147,7 +150,9 @@ def _of_needs(needs: Iterable[Need], *, as_ranges: bool = False) -> Iterator[Cla
         if isinstance(need, ComponentRequirement):
             yield from _of_component(need)
         elif as_ranges and str(need.specifier):
-            yield Claim((Value(_names(need.name), Wanted(str(need.specifier), admitted=need.specifier)),))
+            yield Claim(
+                (Value(_names(need.name), Wanted(str(need.specifier), admitted=need.specifier)),)
+            )
         elif str(need.specifier):
             yield from _of_specifier(need)
         else:
@@ -164,7 +169,9 @@ def _of_specifier(need: Requirement) -> Iterator[Claim]:
 def _of_component(need: ComponentRequirement) -> Iterator[Claim]:
     """Yield one claim for values of which one is enough, else one for each comparison."""
     if all(len(comparisons) == 1 for comparisons in need.alternatives):
-        yield Claim(tuple(_of_comparison(need.component, *comparisons) for comparisons in need.alternatives))
+        yield Claim(
+            tuple(_of_comparison(need.component, *comparisons) for comparisons in need.alternatives)
+        )
         return
     for comparisons in need.alternatives:
         for comparison in comparisons:

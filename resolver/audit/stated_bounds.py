@@ -33,7 +33,8 @@ _AFTER: Final = re.compile(rb"[ -~]{0,40}")
 
 # What a message may name that is no project.
 _NO_PROJECTS: Final = frozenset(
-    {"c", "clang", "cuda", "cxx", "gcc", "glibc", "libzmq", "openssl"} | {"python", "ssl", "tls", "version"}
+    {"c", "clang", "cuda", "cxx", "gcc", "glibc", "libzmq", "openssl"}
+    | {"python", "ssl", "tls", "version"}
 )
 
 # Where extension modules look for the interface of NumPy 1, and of NumPy 2.

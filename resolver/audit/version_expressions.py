@@ -28,7 +28,8 @@ _PARSERS: Final = frozenset({"parse_version", "looseversion", "strictversion", "
 # Methods of a version's text that keep its leading numbers.
 _METHODS: Final = frozenset({"split", "partition", "rsplit", "strip", "removesuffix", "replace"})
 
-# Attributes of a module that are its version, and attributes of a version that keep its leading numbers.
+# Attributes of a module that are its version, and attributes of a version that keep its leading
+# numbers.
 _VERSION_ATTRIBUTES: Final = frozenset(
     {"__version__", "__version_tuple__", "__version_info__"} | {"version", "VERSION"}
 )

@@ -14,7 +14,8 @@ from packaging.version import Version
 from resolver.model import text as texts
 from resolver.model.system import SystemVersion
 
-# A version within a text. It ends where no version goes on, so that 8.5.0 is not found in 8.5.0.1 or in 18.5.0.
+# A version within a text. It ends where no version goes on, so that 8.5.0 is not found in 8.5.0.1
+# or in 18.5.0.
 _VERSION: Final = re.compile(
     r"""
     (?<![0-9.]) \d{1,9} (?: \.\d{1,9} )*
@@ -36,7 +37,8 @@ _SOCS: Final = {
     "A5": r"(?<![A-Za-z0-9])A5(?![A-Za-z0-9])|(?<![0-9])950(?![0-9])",
     "310P": r"310P",
 }
-# What stands between the name of a project and the versions that are stated of it, and between two of these.
+# What stands between the name of a project and the versions that are stated of it, and between two
+# of these.
 _EXTRAS: Final = r"(?:\[[^\]\n]*\])?[\"'`]?\s*"
 _OPERATOR: Final = re.compile(r"\s*,?\s*(?:===?|~=|[<>]=?|!=|=|:)\s*[\"'`]?v?")
 # What variables add to the name of a project: VLLM_TAG, MIN_TORCH_VERSION.
@@ -47,7 +49,8 @@ _SUFFIX: Final = "[-_](?:tag|version|branch|commit)"
 class Wanted(msgspec.Struct, frozen=True):
     """A version that a text should have: this one, one of a line or, with a specifier, any that it admits."""
 
-    # The version; of a line what its versions begin with, such as 8.5; of a specifier the text of it.
+    # The version; of a line what its versions begin with, such as 8.5; of a specifier the text of
+    # it.
     text: str
     # Whether a version of the line will do.
     is_line: bool = False
@@ -63,7 +66,9 @@ class Wanted(msgspec.Struct, frozen=True):
             is_admitted = version is not None and self.admitted.contains(version, prereleases=True)
             return is_admitted or any(same_version(token, bound) for bound in self.bounds)
         if self.is_line:
-            return same_version(token, self.text) or token.lower().startswith(f"{self.text.lower()}.")
+            return same_version(token, self.text) or token.lower().startswith(
+                f"{self.text.lower()}."
+            )
         line = _ANY_OF_LINE.fullmatch(token)
         return same_version(token, self.text) or (line is not None and self._is_of_line(line[1]))
 
@@ -104,7 +109,8 @@ def _is_local_of(found: Version, wanted: Version) -> bool:
 def name_pattern(name: str) -> re.Pattern[str]:
     """Return the expression of a project's name in a text: of `torch`, but not in `torch-npu` or `intel-torch`.
 
-    A name that has other characters than names of projects have, such as a path, is matched as it is.
+    A name that has other characters than names of projects have, such as a path, is matched as it
+    is.
     """
     if name.startswith(_SOC):
         family = name.removeprefix(_SOC)

@@ -34,7 +34,9 @@ COMMANDS: Final = {
 def main() -> None:
     """Run the command line of this process and exit."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interrupt during the imports ends silently
+        signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        )  # an interrupt during the imports ends silently
     gc.disable()  # a short run creates many objects that live to its end, and hardly any garbage
     from resolver.cli.commands import main as run
 

@@ -1,4 +1,7 @@
-"""What a lock has and its inputs would not give, for `check --solve`. Loaded where something is solved."""
+"""What a lock has and its inputs would not give, for `check --solve`.
+
+Loaded where something is solved.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,8 @@ _OF_HISTORY = ("first", "change")  # what a lock says of the one before
 class SolutionDifference:
     """How a lock differs from what its inputs give.
 
-    `pins` are the changes that solving without the lock makes, in the environment and in builds. `parts` are the keys
-    of lock.toml that differ although the pins of the lock are kept.
+    `pins` are the changes that solving without the lock makes, in the environment and in builds.
+    `parts` are the keys of lock.toml that differ although the pins of the lock are kept.
     """
 
     is_refuted: bool = False
@@ -47,7 +50,13 @@ class SolutionDifference:
         if self.pins:
             yield message("check.other-pins", count=len(self.pins))
         for pin in self.pins:
-            code = "check.added-pin" if not pin.new else "check.missing-pin" if not pin.old else "check.other-pin"
+            code = (
+                "check.added-pin"
+                if not pin.new
+                else "check.missing-pin"
+                if not pin.old
+                else "check.other-pin"
+            )
             yield message(code, name=pin.name, locked=pin.old, solved=pin.new)
         if self.parts:
             yield message("check.other-parts", names=self.parts)
@@ -61,30 +70,41 @@ class SolutionDifference:
 def difference_from_solution(
     problem: Problem, lock: Lock, catalogs: Catalogs, tick: Tick | None = None
 ) -> SolutionDifference:
-    """Solve a problem anew, and return how its lock differs. Raises IndexFailure if what is needed is out of reach."""
+    """Solve a problem anew, and return how its lock differs.
+
+    Raises IndexFailure if what is needed is out of reach.
+    """
     solved = _solution(problem, Preferences(), catalogs, tick)
     if solved is None:
         return SolutionDifference(is_refuted=True)
     pins = tuple(_other_pins(lock, solved))
     if pins:
         solved = _solution(problem, KEEP_ALL.preferences(lock), catalogs, tick)
-    return SolutionDifference(pins=pins, parts=tuple(_parts(lock, solved)) if solved is not None else ())
+    return SolutionDifference(
+        pins=pins, parts=tuple(_parts(lock, solved)) if solved is not None else ()
+    )
 
 
-def _solution(problem: Problem, preferences: Preferences, catalogs: Catalogs, tick: Tick | None) -> Lock | None:
+def _solution(
+    problem: Problem, preferences: Preferences, catalogs: Catalogs, tick: Tick | None
+) -> Lock | None:
     """Return the lock that a problem gives by these preferences; None if it is refuted."""
     answer = catalogs.ask_recorded(problem, partial(_solved, problem, preferences, tick))
     return answer if isinstance(answer, Lock) else None
 
 
-def _solved(problem: Problem, preferences: Preferences, tick: Tick | None, catalog: Catalog) -> Lock | Refutation:
+def _solved(
+    problem: Problem, preferences: Preferences, tick: Tick | None, catalog: Catalog
+) -> Lock | Refutation:
     return lock_or_refutation(Universe(problem, catalog, preferences.pins), preferences, tick)
 
 
 def _other_pins(lock: Lock, solved: Lock) -> Iterator[PinChange]:
     """Yield the pins of two locks that differ: of the environment, then of each in which archives are built."""
     yield from changes(lock.pin, solved.pin)
-    locked, given = ({pins[0].builds: pins for pins in one.build_environments()} for one in (lock, solved))
+    locked, given = (
+        {pins[0].builds: pins for pins in one.build_environments()} for one in (lock, solved)
+    )
     for archives in sorted({*locked, *given}):
         yield from changes(locked.get(archives, ()), given.get(archives, ()))
 

@@ -1,4 +1,7 @@
-"""The answer to a problem: its lock, or the explanation of why there is none. Loaded where something is solved."""
+"""The answer to a problem: its lock, or the explanation of why there is none.
+
+Loaded where something is solved.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,13 @@ from resolver.report.explanation.sentences import sentence
 from resolver.report.explanation.statements import grouped
 from resolver.report.links import way_to_matrices
 from resolver.resolve.provider import Tick
-from resolver.resolve.shortfalls import missing_extras, newer_pins, outdated_pins, skipped_releases, undated_pins
+from resolver.resolve.shortfalls import (
+    missing_extras,
+    newer_pins,
+    outdated_pins,
+    skipped_releases,
+    undated_pins,
+)
 from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
 
@@ -47,7 +56,9 @@ def lock_or_refutation(
         return answer
     if verify is not None:
         answer = verify(answer)
-    universe.catalog.prefetch_metadata(other for pin in answer.pins for other in pin.release.others)  # a lock needs it
+    universe.catalog.prefetch_metadata(
+        other for pin in answer.pins for other in pin.release.others
+    )  # a lock needs it
     answer = replace(
         answer,
         skipped_releases=skipped_releases(universe, answer, preferences.skipped),
@@ -60,7 +71,12 @@ def lock_or_refutation(
         ),
     )
     builds = [
-        (env.archives, statements_text(env.answer.statements) if isinstance(env.answer, Refutation) else env.answer)
+        (
+            env.archives,
+            statements_text(env.answer.statements)
+            if isinstance(env.answer, Refutation)
+            else env.answer,
+        )
         for env in solve_builds(answer, universe.catalog, preferred=preferences.builds, tick=tick)
     ]
     return build(answer, builds, universe.catalog)
@@ -70,7 +86,9 @@ def statements_text(statements: Sequence[Statement]) -> Message:
     """Statements in one line, those with one cause together."""
     together = grouped(Contradiction(statements=tuple(statements), closing=None)).statements
     texts = {
-        language: translate("semicolon", language).join(translate(sentence(row), language) for row in together)
+        language: translate("semicolon", language).join(
+            translate(sentence(row), language) for row in together
+        )
         for language in LANGUAGES
     }
     return message(TEXT, **texts)
@@ -81,7 +99,9 @@ def expected_pins(resolution: Resolution) -> Expected:
     files = {pin.release.file.filename for pin in resolution.pins if not pin.release.file.sha256}
     return Expected(
         pins={pin.name: str(pin.version) for pin in resolution.pins},
-        unhashed=tuple(row for row in resolution.problem.recorded if not row.sha256 and row.filename in files),
+        unhashed=tuple(
+            row for row in resolution.problem.recorded if not row.sha256 and row.filename in files
+        ),
     )
 
 
@@ -94,18 +114,22 @@ def _expected(refutation: Refutation, tick: Tick | None) -> Expected | None:
     recorded = [row for row in universe.problem.recorded if not row.sha256]
     if not recorded or not any(is_open(ground, clauses) for ground in refutation.core):
         return None
-    answer = decide(Universe(universe.problem, UnhashedCatalog(universe.catalog, recorded)), tick=tick)
+    answer = decide(
+        Universe(universe.problem, UnhashedCatalog(universe.catalog, recorded)), tick=tick
+    )
     if isinstance(answer, Refutation):
         return None
     expected = expected_pins(answer)
     return expected if expected.unhashed else None
 
 
-def explanation_of_refutation(refutation: Refutation, inputs: Inputs, session: Session) -> Explanation:
+def explanation_of_refutation(
+    refutation: Refutation, inputs: Inputs, session: Session
+) -> Explanation:
     """Why a refuted problem has no solution, and ways out that hold for all targets of its stack; it is on the page.
 
-    It takes no longer than the session's time for that. The contradictions are on the page as soon as they are known.
-    Raises IndexFailure if an index seems not to be one.
+    It takes no longer than the session's time for that. The contradictions are on the page as soon
+    as they are known. Raises IndexFailure if an index seems not to be one.
     """
     from resolver.explain.explain import explanation_of  # a lock needs no explaining
     from resolver.explain.trial import Clock

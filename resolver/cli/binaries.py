@@ -40,7 +40,8 @@ class Judged(msgspec.Struct, frozen=True):
 def judge_lock(lock: Lock, problem: Problem, read: Reader) -> Judged:
     """Return what is known of the binaries of a lock.
 
-    `read` is called for each of its wheels. A wheel counts as unread if it returns None or the file cannot be used.
+    `read` is called for each of its wheels. A wheel counts as unread if it returns None or the file
+    cannot be used.
     """
     wheels = []
     unread = []

@@ -41,21 +41,29 @@ from resolver.report.script import bundle_script
 
 @click.command("bundle", short_help="Download every file of locks into one folder.")
 @options.stacks("names", "[STACK...] DIR")
-@click.option("--check", "only_check", is_flag=True, help="Only compare DIR with its manifest; no network.")
-@click.option("--prune", is_flag=True, help="Remove what no STACK of this run needs, such as files of an earlier lock.")
+@click.option(
+    "--check", "only_check", is_flag=True, help="Only compare DIR with its manifest; no network."
+)
+@click.option(
+    "--prune",
+    is_flag=True,
+    help="Remove what no STACK of this run needs, such as files of an earlier lock.",
+)
 @settings("targets", "language", "own_matrices", "locks")
 def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool) -> int:
     """Download every file that the locks of each STACK, or of `all`, need into DIR.
 
-    Each file is checked by its hash. Files already there are kept, and interrupted downloads are resumed.
-    DIR/install.sh then installs without network access.
+    Each file is checked by its hash. Files already there are kept, and interrupted downloads are
+    resumed. DIR/install.sh then installs without network access.
     """
     *stacks, last = names
     folder = Path(last)
     if only_check:
         return _check(folder, run)
     if not stacks:
-        example = f"{last} DIR" if last in stack_names(run.matrices) else f"STACK {shlex.quote(last)}"
+        example = (
+            f"{last} DIR" if last in stack_names(run.matrices) else f"STACK {shlex.quote(last)}"
+        )
         raise InputError("a stack and a folder are needed", hint=f"ascend-lock bundle {example}")
     parts = _parts(stacks, run)
     bundle_folder, locks_folder = folder.resolve(), run.locks.resolve()
@@ -74,9 +82,13 @@ def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool
             if prune:
                 bundle.require_prunable(owned, old)
             content = _gather(parts, old, owned, run, prune=prune)
-            leftover = bundle.left_over(owned, old, {*(row.path for row in content.entries), *content.texts})
+            leftover = bundle.left_over(
+                owned, old, {*(row.path for row in content.entries), *content.texts}
+            )
             manifest = bundle.write(owned, content.locks, content.entries, content.texts, leftover)
-            if prune and leftover:  # in the manifest until they are removed, so that a killed run leaves none for good
+            if (
+                prune and leftover
+            ):  # in the manifest until they are removed, so that a killed run leaves none for good
                 bundle.remove(owned, leftover)
                 manifest = bundle.write(owned, content.locks, content.entries, content.texts, ())
     run.progress.clear()
@@ -89,7 +101,9 @@ def _opened(folder: Path) -> OwnedFolder:
     try:
         return OwnedFolder.open(folder, make=True)
     except OSError as error:
-        raise files.input_error(error, "the bundle folder cannot be created", folder, "choose another folder") from None
+        raise files.input_error(
+            error, "the bundle folder cannot be created", folder, "choose another folder"
+        ) from None
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -103,7 +117,9 @@ class _Part(msgspec.Struct, frozen=True):
     def entry(self, pin: LockedPin, path: str, sha256: str) -> BundledFile:
         """The row of a file of a pin."""
         pins = (f"{pin.name}=={pin.version}",)
-        return BundledFile(path=path, sha256=sha256, size=0, index=pin.index, pins=pins, locks=(self.row.folder,))
+        return BundledFile(
+            path=path, sha256=sha256, size=0, index=pin.index, pins=pins, locks=(self.row.folder,)
+        )
 
 
 class _Content(msgspec.Struct, frozen=True):
@@ -128,13 +144,17 @@ def _parts(stacks: Sequence[str], run: Settings) -> list[_Part]:
         hint = run.command("lock", "STACK")
         raise InputError("there are no locks to bundle", where=str(run.locks), hint=hint)
     problems = [
-        (name, problem) for name in dict.fromkeys(names) for problem in compile_problems(load(name, run.matrices))
+        (name, problem)
+        for name in dict.fromkeys(names)
+        for problem in compile_problems(load(name, run.matrices))
     ]
     targets = list(dict.fromkeys(problem.target.name for _, problem in problems))
     for target in run.targets:
         if target not in targets:
             hint = f"the targets are: {', '.join(targets)}"
-            raise InputError(f"no stack named here has a target `{target}`", where="--target", hint=hint)
+            raise InputError(
+                f"no stack named here has a target `{target}`", where="--target", hint=hint
+            )
     parts = []
     for name, problem in problems:
         if run.targets and problem.target.name not in run.targets:
@@ -153,15 +173,17 @@ def _gather(
 ) -> _Content:
     """Download what the folder lacks of these locks; the others in the `old` manifest stay, unless it is pruned.
 
-    A lock whose files cannot be downloaded does not affect the others. Its failure is raised if no lock remains, or
-    with `prune`, which might remove what that lock needs.
+    A lock whose files cannot be downloaded does not affect the others. Its failure is raised if no
+    lock remains, or with `prune`, which might remove what that lock needs.
     """
     progress = run.progress
     progress.label("cli.comparing", folder=folder.path)
     names = {pin.file[0].name for part in parts for pin in part.pins}
     names.update(row.path for row in (bundle.rows_of(old) if old else ()))
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        digests = dict(zip(names, threads.map(lambda name: bundle.sha256_of(folder, name), names), strict=True))
+        digests = dict(
+            zip(names, threads.map(lambda name: bundle.sha256_of(folder, name), names), strict=True)
+        )
     repositories = Repositories(default_folder(), warn=progress.warn)
     failed: dict[str, ResolverError] = {}
     complete: list[_Part] = []
@@ -187,13 +209,21 @@ def _gather(
                 entries.append(part.entry(pin, name, digests[name]))
         if failed and (prune or not complete):
             raise next(iter(failed.values()))
-        locks, rows = bundle.merged(None if prune else old, [part.row for part in complete], entries)
-        old_folders = tuple(f"{lock.folder}/" for lock in locks if all(lock != part.row for part in complete))
+        locks, rows = bundle.merged(
+            None if prune else old, [part.row for part in complete], entries
+        )
+        old_folders = tuple(
+            f"{lock.folder}/" for lock in locks if all(lock != part.row for part in complete)
+        )
         old_texts = [row for row in (old.texts if old else ()) if row.path.startswith(old_folders)]
         for row in (*rows, *old_texts):
             if row.path not in to_fetch and digests[row.path] != row.sha256:
                 hint = "name its stack as well, or drop it with --prune"
-                raise InputError(f"`{row.path}` was changed after it was bundled", where=str(folder.path), hint=hint)
+                raise InputError(
+                    f"`{row.path}` was changed after it was bundled",
+                    where=str(folder.path),
+                    hint=hint,
+                )
         fetched = sorted(to_fetch)
         if fetched:
             progress.label("cli.bundling", folder=folder.path)
@@ -206,7 +236,9 @@ def _gather(
     return _Content(locks, rows, texts | bundle_script(tuple(locks)), fetched, failed)
 
 
-def _warn_of_binaries(parts: Sequence[_Part], folder: Path, catalogs: Catalogs, run: Settings) -> None:
+def _warn_of_binaries(
+    parts: Sequence[_Part], folder: Path, catalogs: Catalogs, run: Settings
+) -> None:
     """Warn of what the binaries in the folder need and their locks do not have."""
     warned: set[Message] = set()
     for part in parts:
@@ -234,7 +266,9 @@ def _check(folder: Path, run: Settings) -> int:
         try:
             manifest = bundle.read(owned)
         except InputError as error:  # the manifest itself may be damaged
-            raise StaleLock(error.message, where=error.where, why=error.why, hint=error.hint) from None
+            raise StaleLock(
+                error.message, where=error.where, why=error.why, hint=error.hint
+            ) from None
         if manifest is None:
             raise missing
         faults = bundle.mismatches(owned, manifest)
@@ -257,16 +291,30 @@ def _totals(manifest: Manifest) -> dict[str, object]:
 
 
 def _report(
-    folder: Path, manifest: Manifest, content: _Content, leftover: Sequence[str], run: Settings, *, pruned: bool
+    folder: Path,
+    manifest: Manifest,
+    content: _Content,
+    leftover: Sequence[str],
+    run: Settings,
+    *,
+    pruned: bool,
 ) -> None:
     locks = [message("cli.for", stack=lock.stack, target=lock.target) for lock in manifest.locks]
     fetched = message("cli.files", count=len(content.fetched))
-    run.print_message("cli.bundled", folder=folder, **_totals(manifest), locks=joined("comma", locks), fetched=fetched)
+    run.print_message(
+        "cli.bundled",
+        folder=folder,
+        **_totals(manifest),
+        locks=joined("comma", locks),
+        fetched=fetched,
+    )
     for name in leftover:
         run.print_message("cli.pruned" if pruned else "cli.left", name=name)
     for lock, error in content.failed.items():
         _, stack, target = lock.split("/")
-        print_to_stderr(f"{translate('cli.for', run.language, stack=stack, target=target)}: error: {error}")
+        print_to_stderr(
+            f"{translate('cli.for', run.language, stack=stack, target=target)}: error: {error}"
+        )
     if content.failed:
         run.print_message("cli.not-bundled", locks=message("cli.locks", count=len(content.failed)))
     run.print_message("cli.copy", folder=folder, name=folder.name)

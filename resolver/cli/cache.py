@@ -38,7 +38,10 @@ def size() -> int:
 @command.command("clear")
 @settings("language")
 def clear(run: Settings) -> int:
-    """Empty the cache: pages, metadata, results and repositories. What others have put into the folder stays."""
+    """Empty the cache: pages, metadata, results and repositories.
+
+    What others have put into the folder stays.
+    """
     place = default_folder()
     before = _size(place)
     if before:

@@ -37,7 +37,9 @@ _SEVERAL = 3  # so many projects cannot all be misspelt
 
 
 class Catalogs:
-    """Makes the catalogs of a run. They share `pool` (cache, connection, pages and files read); `close` releases it.
+    """Makes the catalogs of a run.
+
+    They share `pool` (cache, connection, pages and files read); `close` releases it.
 
     Without `readings`, archives are downloaded and read even if a reading of them is recorded.
     """
@@ -56,7 +58,10 @@ class Catalogs:
         )
 
     def ask(self, problem: Problem, question: Callable[[Catalog], _Answer]) -> _Answer:
-        """The answer of the indexes. Offline, of the cache, or if it lacks something, of the stack's snapshot."""
+        """The answer of the indexes.
+
+        Offline, of the cache, or if it lacks something, of the stack's snapshot.
+        """
         path = self._settings.snapshot_path(problem.stack.name)
         with closing(self.open(problem)) as catalog:
             try:
@@ -83,7 +88,10 @@ class Catalogs:
         return self._of_snapshot(path, problem)
 
     def with_sources(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
-        """The problems with their direct references resolved. Asks git only if a stack has such lines."""
+        """The problems with their direct references resolved.
+
+        Asks git only if a stack has such lines.
+        """
         if not any(
             isinstance(root.need, Requirement) and root.need.url
             for problem in problems
@@ -114,12 +122,18 @@ class Catalogs:
         If the stack has only one or two projects there, projects of facts are looked up as well.
         """
         problem = universe.problem
-        lines = {text.name(edge.package.name) for edge in universe.roots() if edge.package.kind is PackageKind.PROJECT}
+        lines = {
+            text.name(edge.package.name)
+            for edge in universe.roots()
+            if edge.package.kind is PackageKind.PROJECT
+        }
 
         def by_index(names: set[NormalizedName]) -> dict[str, list[NormalizedName]]:
             projects = defaultdict[str, list[NormalizedName]](list)
             for name in sorted(names - universe.sources.keys()):
-                projects[problem.indexes.binding(name, problem.target.platform).indexes[0]].append(name)
+                projects[problem.indexes.binding(name, problem.target.platform).indexes[0]].append(
+                    name
+                )
             return projects
 
         def may_have(index: str, name: NormalizedName) -> bool:
@@ -127,11 +141,15 @@ class Catalogs:
                 project = universe.project(name)
             except IndexFailure:  # it is unknown
                 return True
-            return index in project.unreachable or any(page.index == index for page in project.ordered.lookup.pages)
+            return index in project.unreachable or any(
+                page.index == index for page in project.ordered.lookup.pages
+            )
 
         with_facts = by_index({fact.package for fact in problem.facts})
         for index, names in by_index(lines).items():
-            tried = list(dict.fromkeys([*names, *with_facts.get(index, ())]))[: max(_SEVERAL, len(names))]
+            tried = list(dict.fromkeys([*names, *with_facts.get(index, ())]))[
+                : max(_SEVERAL, len(names))
+            ]
             if len(tried) >= _SEVERAL and not any(may_have(index, name) for name in tried):
                 row = problem.indexes.indexes.get(index)
                 raise IndexFailure(
@@ -145,7 +163,11 @@ class Catalogs:
         """The catalog of the problem's indexes. Warns of passwords in files, which are shared."""
         for index in problem.indexes.indexes.values():
             if any(map(has_password, (index.url, *index.mirrors))):
-                file = problem.stack.where if index.name in problem.indexes.own_indexes else "indexes.toml"
+                file = (
+                    problem.stack.where
+                    if index.name in problem.indexes.own_indexes
+                    else "indexes.toml"
+                )
                 self._settings.progress.warn(message("index.password", index=index.name, file=file))
         return LiveCatalog(problem.indexes, problem.target.platform, self.pool, recorded)
 
@@ -163,12 +185,19 @@ class Catalogs:
         return self.live(problem, () if self._settings.offline else problem.recorded)
 
     def _of_snapshot(self, path: Path, problem: Problem) -> Catalog:
-        """That of a stack's snapshot, which is read once for all its targets. Tells the user that it is used."""
+        """That of a stack's snapshot, which is read once for all its targets.
+
+        Tells the user that it is used.
+        """
         from resolver.index import snapshot
 
         if self._last is None or self._last[0] != path:
             self._last = path, snapshot.read(path)
             self._settings.progress.clear()
             day = self._last[1].date.isoformat()
-            print_to_stderr(translate("cli.offline", self._settings.progress.language, day=day, path=path))
-        return snapshot.SnapshotCatalog(self._last[1], problem.target.platform, self.pool.files.shipped_linkage)
+            print_to_stderr(
+                translate("cli.offline", self._settings.progress.language, day=day, path=path)
+            )
+        return snapshot.SnapshotCatalog(
+            self._last[1], problem.target.platform, self.pool.files.shipped_linkage
+        )

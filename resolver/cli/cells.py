@@ -40,11 +40,16 @@ from resolver.resolve.universe import Universe
 
 T = TypeVar("T")
 
-_SECONDS = 5.0  # for a readable reason of a conflict; after that it is the core as the engine found it
+_SECONDS = (
+    5.0  # for a readable reason of a conflict; after that it is the core as the engine found it
+)
 
 
 class Sweep(msgspec.Struct, frozen=True):
-    """The input of each process that solves cells. All must see the same grid and facts, whose `digest` this is."""
+    """The input of each process that solves cells.
+
+    All must see the same grid and facts, whose `digest` this is.
+    """
 
     grid: Path
     matrices: Path
@@ -56,17 +61,22 @@ class Sweep(msgspec.Struct, frozen=True):
 class CellSolver:
     """Solves cells with one cache and one connection, and adds what they request from indexes to a `recording`.
 
-    What was found for one machine is tried first on the next machine. It is checked there, so that the answer to a cell
-    does not depend on the cells before it.
+    What was found for one machine is tried first on the next machine. It is checked there, so that
+    the answer to a cell does not depend on the cells before it.
     """
 
     def __init__(self, sweep: Sweep, recording: Recording | None = None) -> None:
         """Load the grid. Raises InputError if it is not the one of the sweep."""
         self.grid = load_grid(sweep.grid, sweep.matrices)
         if self.grid.digest != sweep.digest:
-            raise InputError("the grid or its facts are not those of the run", where=str(sweep.matrices))
+            raise InputError(
+                "the grid or its facts are not those of the run", where=str(sweep.matrices)
+            )
         self._settings = Settings(
-            progress=Progress(enabled=False), language="en", own_matrices=sweep.matrices, offline=sweep.offline
+            progress=Progress(enabled=False),
+            language="en",
+            own_matrices=sweep.matrices,
+            offline=sweep.offline,
         )
         self._catalogs = Catalogs(self._settings)
         self._options = sweep.options
@@ -78,7 +88,8 @@ class CellSolver:
         self._has_unhashed = any(not row.sha256 for row in self.grid.problem.recorded)
         # use, project and release of cells of which such files were of use
         self._expecting: set[tuple[str, str, str]] = set()
-        # proofs about cells of one release, by use, platform, practices, and whether such files count
+        # proofs about cells of one release, by use, platform, practices, and whether such files
+        # count
         self._proofs: dict[tuple[str, str, Practices, bool], list[tuple[Claim, ...]]] = {}
         self._proven_release = ""
         # practices that cells needed, by use, release, platform, and whether such files count
@@ -90,17 +101,26 @@ class CellSolver:
         self._catalogs.close()
 
     def answer(self, cell: Cell) -> Answer:
-        """Solve a cell. Offline, from the cache, and from the first thing on that it lacks from the grid's snapshot."""
+        """Solve a cell.
+
+        Offline, from the cache, and from the first thing on that it lacks from the grid's snapshot.
+        """
         try:
             return self._answer(cell)
         except ResolverError as error:
             path = self._settings.snapshot_path(NAME)
-            is_lacking = self._settings.offline and self._snapshot is None and isinstance(error, IndexFailure)
+            is_lacking = (
+                self._settings.offline
+                and self._snapshot is None
+                and isinstance(error, IndexFailure)
+            )
             if is_lacking and path.exists():
                 self._snapshot = snapshot.read(path)
                 self._universes.clear()
                 return self.answer(cell)
-            return self._as_answer(cell, (), outcome=CellOutcome.UNDECIDED, reason=verbatim(error.message))
+            return self._as_answer(
+                cell, (), outcome=CellOutcome.UNDECIDED, reason=verbatim(error.message)
+            )
         finally:
             gc.collect()  # a solved stack leaves reference cycles
 
@@ -190,7 +210,9 @@ class CellSolver:
         if search(self._universe(cell, (), unhashed=unhashed)) is not None:
             return ()
         known = self._needed.get((cell.use, cell.release, cell.platform, unhashed), ())
-        if known and all(self._is_refuted(cell, _without(known, name), unhashed=unhashed) for name in known):
+        if known and all(
+            self._is_refuted(cell, _without(known, name), unhashed=unhashed) for name in known
+        ):
             return known
         return None
 
@@ -210,8 +232,8 @@ class CellSolver:
     def _is_refuted(self, cell: Cell, practices: Practices, *, unhashed: bool = False) -> bool:
         """Return whether a cell has no solution with these practices.
 
-        A proof for another machine is looked at first: it holds if its lines are lines of this cell, too, and
-        `check_refutation` confirms all else of it for this machine.
+        A proof for another machine is looked at first: it holds if its lines are lines of this
+        cell, too, and `check_refutation` confirms all else of it for this machine.
         """
         if cell.release != self._proven_release:
             self._proofs.clear()
@@ -222,7 +244,9 @@ class CellSolver:
         proofs = self._proofs.setdefault((cell.use, cell.platform, practices, unhashed), [])
         for claims in proofs:
             grounds = [claim.ground for claim in claims]
-            is_of_lines = all(ground.origin in lines for ground in grounds if isinstance(ground, LineGround))
+            is_of_lines = all(
+                ground.origin in lines for ground in grounds if isinstance(ground, LineGround)
+            )
             if is_of_lines and not check_refutation(problem, claims, universe.catalog):
                 return True
         answer = prove(universe)
@@ -253,7 +277,9 @@ class CellSolver:
     def _unpaired(self, cell: Cell, pins: Mapping[str, str]) -> tuple[str, ...]:
         versions = {canonicalize_name(name): Version(version) for name, version in pins.items()}
         pairs = unpaired(versions, self.grid.projects(cell), self.grid.problem.facts)
-        return tuple(f"{first} {versions[first]}, {second} {versions[second]}" for first, second in pairs)
+        return tuple(
+            f"{first} {versions[first]}, {second} {versions[second]}" for first, second in pairs
+        )
 
     def _unsolvable(self, cell: Cell, practices: Practices, refutation: Refutation) -> Answer:
         why, awaited = reason_of(refutation, Clock(_SECONDS))
@@ -261,10 +287,14 @@ class CellSolver:
             needs = joined("comma", [need for row in awaited for need in row.needs])
             reason = message("matrix.awaited", indexes=indexes_of(awaited), needs=needs)
             cause = ", ".join(row.project for row in awaited)
-            return self._as_answer(cell, practices, outcome=CellOutcome.UNDECIDED, reason=reason, cause=cause)
+            return self._as_answer(
+                cell, practices, outcome=CellOutcome.UNDECIDED, reason=reason, cause=cause
+            )
         cause = why.closing.subject if why.closing is not None else why.branches[0].subject
         reason = statements_text(why.statements)
-        return self._as_answer(cell, practices, outcome=CellOutcome.CONFLICT, reason=reason, cause=cause)
+        return self._as_answer(
+            cell, practices, outcome=CellOutcome.CONFLICT, reason=reason, cause=cause
+        )
 
     def _universe(self, cell: Cell, practices: Practices, *, unhashed: bool = False) -> Universe:
         problem = self.grid.problem_of(cell, practices, self._options)
@@ -273,7 +303,9 @@ class CellSolver:
             universe = last.variant(problem)
         else:
             catalog = self._catalog(problem)
-            universe = Universe(problem, UnhashedCatalog(catalog, problem.recorded) if unhashed else catalog)
+            universe = Universe(
+                problem, UnhashedCatalog(catalog, problem.recorded) if unhashed else catalog
+            )
         self._universes[cell.platform, unhashed] = universe
         return universe
 
@@ -282,7 +314,11 @@ class CellSolver:
         if self._snapshot is not None:
             return SnapshotCatalog(self._snapshot, platform, shipped)
         live = self._catalogs.open(problem)
-        return live if self._recording is None else RecordingCatalog(live, platform, self._recording, shipped)
+        return (
+            live
+            if self._recording is None
+            else RecordingCatalog(live, platform, self._recording, shipped)
+        )
 
 
 def _without(practices: tuple[str, ...], name: str) -> tuple[str, ...]:

@@ -45,24 +45,43 @@ _STATUS = {
 
 @click.command("check", short_help="Check whether locks still match their inputs.")
 @options.stacks("stacks", "[STACK...]", required=False)
-@click.option("--upstream", is_flag=True, help="Also ask the indexes what has happened to each file since.")
-@click.option("--files", "binaries", is_flag=True, help="Also judge whether the binaries in the wheels can be loaded.")
-@click.option("--solve", "anew", is_flag=True, help="Also solve anew, and tell what the inputs would not give.")
+@click.option(
+    "--upstream", is_flag=True, help="Also ask the indexes what has happened to each file since."
+)
+@click.option(
+    "--files",
+    "binaries",
+    is_flag=True,
+    help="Also judge whether the binaries in the wheels can be loaded.",
+)
+@click.option(
+    "--solve",
+    "anew",
+    is_flag=True,
+    help="Also solve anew, and tell what the inputs would not give.",
+)
 @options.facts_days
 @settings("targets", "own_matrices", "locks", "language", "as_json")
 def command(
-    run: Settings, stacks: tuple[str, ...], upstream: bool, binaries: bool, anew: bool, facts_days: int | None
+    run: Settings,
+    stacks: tuple[str, ...],
+    upstream: bool,
+    binaries: bool,
+    anew: bool,
+    facts_days: int | None,
 ) -> int:
     """Check whether the locks of each STACK, or of all, still match their inputs.
 
-    Without STACK, or with `all`, that is every stack of the checkout; in another folder, every stack that has a lock
-    there. A stack file of your own is found if it is beside the locks folder and named after the stack.
+    Without STACK, or with `all`, that is every stack of the checkout; in another folder, every
+    stack that has a lock there. A stack file of your own is found if it is beside the locks folder
+    and named after the stack.
 
-    Compares them with their stacks, facts and rendered files; with --upstream, also with their indexes, over the
-    network. With --files, judges what the binaries of each wheel need: other libraries, a glibc, symbols of PyTorch;
-    what is not known of a wheel yet is fetched. With --solve, solves the stack again without the pins of its lock, from
-    its snapshot if it has one, else from the indexes, and compares. Changes nothing. A stack that cannot be read does
-    not stop the others; the exit status is the highest of all.
+    Compares them with their stacks, facts and rendered files; with --upstream, also with their
+    indexes, over the network. With --files, judges what the binaries of each wheel need: other
+    libraries, a glibc, symbols of PyTorch; what is not known of a wheel yet is fetched. With
+    --solve, solves the stack again without the pins of its lock, from its snapshot if it has one,
+    else from the indexes, and compares. Changes nothing. A stack that cannot be read does not stop
+    the others; the exit status is the highest of all.
     """
     names = locked_stacks(stacks or (ALL,), run.matrices, run.locks)
     unknown = unknown_locks(run.matrices, run.locks)
@@ -85,9 +104,14 @@ def command(
                     for problem in chosen_targets(problems, run.targets)
                 ]
                 if anew:
-                    of_stack = [_with_solution(result, inputs, problems, catalogs, run) for result in of_stack]
+                    of_stack = [
+                        _with_solution(result, inputs, problems, catalogs, run)
+                        for result in of_stack
+                    ]
                 if binaries:
-                    of_stack = [_with_binaries(result, problems, catalogs, run) for result in of_stack]
+                    of_stack = [
+                        _with_binaries(result, problems, catalogs, run) for result in of_stack
+                    ]
                 stray += _stray_folders(problems, run.locks)
             except Exception as exception:
                 if len(names) == 1:
@@ -101,11 +125,15 @@ def command(
             results += of_stack
     status = max((result.status for result in results), default=0)
     if run.as_json:
-        print_json({"status": _STATUS.get(status, "error"), "locks": [result.json() for result in results]})
+        print_json(
+            {"status": _STATUS.get(status, "error"), "locks": [result.json() for result in results]}
+        )
         return status
     _print_hints(results, run)
     for folder in stray:
-        print_to_stderr(f"hint: {folder} belongs to no target of its stack any more; remove it if it is not needed")
+        print_to_stderr(
+            f"hint: {folder} belongs to no target of its stack any more; remove it if it is not needed"
+        )
     for name in unknown if not stacks or ALL in stacks else ():
         belongs = f"{run.locks / name} belongs to a stack that is not in {run.matrices}"
         again = run.command("check", f"path/to/{name}.toml")
@@ -117,8 +145,8 @@ def command(
 class _Result:
     """The result for one target of a stack, with exit status; without a target, for a stack that cannot be read.
 
-    `argument` names the stack on a command line. `more` are further keys of the row in --json, `lines` the same for
-    people. `hint` says what to do about a lock that cannot be read.
+    `argument` names the stack on a command line. `more` are further keys of the row in --json,
+    `lines` the same for people. `hint` says what to do about a lock that cannot be read.
     """
 
     argument: str
@@ -139,11 +167,22 @@ class _Result:
         """The row in --json."""
         state = translate(self.state, "en")
         stale = state if self.is_stale else ""
-        return {"stack": self.stack, "target": self.target, "stale": stale, "state": state, **self.more}
+        return {
+            "stack": self.stack,
+            "target": self.target,
+            "stale": stale,
+            "state": state,
+            **self.more,
+        }
 
 
 def _check(
-    argument: str, inputs: Inputs, problem: Problem, days: int | None, catalogs: Catalogs | None, run: Settings
+    argument: str,
+    inputs: Inputs,
+    problem: Problem,
+    days: int | None,
+    catalogs: Catalogs | None,
+    run: Settings,
 ) -> _Result:
     """Whether a target's lock matches its inputs, and with `days` or `catalogs`, what is old or changed upstream."""
     stack, target = problem.stack.name, problem.target.name
@@ -152,7 +191,14 @@ def _check(
         lock = lock_file.read_own(folder)
     except InputError as error:
         state = verbatim(": ".join(filter(None, (error.message, error.why))))
-        return _Result(argument, stack, target, state, StaleLock.exit_status, hint=f"{error.where}: {error.hint}")
+        return _Result(
+            argument,
+            stack,
+            target,
+            state,
+            StaleLock.exit_status,
+            hint=f"{error.where}: {error.hint}",
+        )
     made_from = lock_folder.report_inputs(folder) if lock is None else lock_folder.lock_inputs(lock)
     options = _options_given(made_from, problem.policy)
     if options != NO_OPTIONS:
@@ -189,12 +235,16 @@ def _of_files(lock: Lock, folder: Path) -> tuple[dict[str, Any], list[Message], 
     texts = render(lock)
     unstartable = lock_folder.not_executable(texts, folder)
     groups = {
-        "differing": tuple(name for name in lock_folder.outdated(texts, folder) if name not in unstartable),
+        "differing": tuple(
+            name for name in lock_folder.outdated(texts, folder) if name not in unstartable
+        ),
         "not-executable": unstartable,
         "foreign": lock_folder.foreign(texts, folder),
     }
     found = {kind: names for kind, names in groups.items() if names}
-    lines = [message(f"check.{kind}", count=len(names), names=names) for kind, names in found.items()]
+    lines = [
+        message(f"check.{kind}", count=len(names), names=names) for kind, names in found.items()
+    ]
     in_json = {kind.replace("-", "_"): list(names) for kind, names in found.items()}
     return ({"files": in_json} if found else {}), lines, bool(found.keys() - {"foreign"})
 
@@ -241,7 +291,9 @@ def _options_given(made_from: lock_folder.MadeFrom, policy: Policy) -> PolicyOpt
     )
 
 
-def _with_binaries(result: _Result, problems: Sequence[Problem], catalogs: Catalogs, run: Settings) -> _Result:
+def _with_binaries(
+    result: _Result, problems: Sequence[Problem], catalogs: Catalogs, run: Settings
+) -> _Result:
     """Return the result for a target with what is known of the binaries of its lock, if it has one."""
     problem = next(problem for problem in problems if problem.target.name == result.target)
     try:
@@ -258,7 +310,10 @@ def _with_binaries(result: _Result, problems: Sequence[Problem], catalogs: Catal
     sentences = [fault_sentence(wheel, fault) for wheel, fault in judged.faults]
     summary = message("linkage.judged", count=judged.wheels)
     unread = [message("linkage.unread", names=judged.unread)] if judged.unread else []
-    in_json = {"faults": [translate(sentence, "en") for sentence in sentences], "unread": list(judged.unread)}
+    in_json = {
+        "faults": [translate(sentence, "en") for sentence in sentences],
+        "unread": list(judged.unread),
+    }
     return replace(
         result,
         status=max(result.status, StaleLock.exit_status) if judged.faults else result.status,
@@ -270,7 +325,9 @@ def _with_binaries(result: _Result, problems: Sequence[Problem], catalogs: Catal
 def _stray_folders(problems: Sequence[Problem], locks: Path) -> list[Path]:
     """The folders of locks of targets that their stack does not have."""
     targets = {problem.target.name for problem in problems}
-    folders = sorted(path.parent for path in (locks / problems[0].stack.name).glob(f"[!.]*/{lock_file.NAME}"))
+    folders = sorted(
+        path.parent for path in (locks / problems[0].stack.name).glob(f"[!.]*/{lock_file.NAME}")
+    )
     return [folder for folder in folders if folder.name not in targets]
 
 
@@ -293,14 +350,18 @@ def _print_results(results: Sequence[_Result], run: Settings, *, together: bool)
     states = [escaped(translate(result.state, run.language)) for result in results]
     has_lines = any(result.lines for result in results)
     if together and not has_lines and len(results) > 1 and len(set(states)) == 1:
-        run.print_message("cli.checked-alike", stack=results[0].stack, count=len(results), state=states[0])
+        run.print_message(
+            "cli.checked-alike", stack=results[0].stack, count=len(results), state=states[0]
+        )
         return
     for result, state in zip(results, states, strict=True):
         stack = escaped(result.stack)
         if result.target:
             run.print_message("cli.checked", stack=stack, target=result.target, state=state)
         else:
-            run.print_message("cli.checked-not", stack=stack, failed=message("cli.row-failed", message=state))
+            run.print_message(
+                "cli.checked-not", stack=stack, failed=message("cli.row-failed", message=state)
+            )
         for line in result.lines:
             print_line(f"  {translate(line, run.language)}")
 

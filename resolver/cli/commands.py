@@ -29,8 +29,12 @@ if TYPE_CHECKING:
 
 _INTERRUPTED: Final = 130  # 128 plus the number of SIGINT, as in shells
 _MESSAGE: Final = "interrupted; no lock was left half-written\n"
-_IGNORED_FOR: Final = 1.0  # seconds after an interrupt without another one; ending the run takes a tenth of it
-_LIMIT: Final = re.compile("failed to map segment|can't start new thread")  # messages of the loader and of Python
+_IGNORED_FOR: Final = (
+    1.0  # seconds after an interrupt without another one; ending the run takes a tenth of it
+)
+_LIMIT: Final = re.compile(
+    "failed to map segment|can't start new thread"
+)  # messages of the loader and of Python
 _EXAMPLES: Final = """\b
 Examples:
   ascend-lock lock verl-qwen3.5            write locks/verl-qwen3.5/<target>/
@@ -69,7 +73,10 @@ def _commands(context: click.Context) -> int:
 
 
 def list_commands(context: click.Context) -> int:
-    """What a group does by itself: without a command, print which ones there are. Returns the exit status."""
+    """What a group does by itself: without a command, print which ones there are.
+
+    Returns the exit status.
+    """
     if context.invoked_subcommand is not None:
         return 0
     print_text(f"{context.get_help()}\n", sys.stderr)
@@ -133,13 +140,21 @@ def failure(error: Exception) -> ResolverError:
         case ResolverError():
             return error
         case click.ClickException():
-            command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "ascend-lock"
+            command = (
+                error.ctx.command_path
+                if isinstance(error, click.UsageError) and error.ctx
+                else "ascend-lock"
+            )
             message = " ".join(error.format_message().split())  # choices are on lines of their own
             return InputError(message, hint=f"see `{command} --help`")
         case OSError():
             where = "" if is_limit(error.errno) else str(error.filename or "")
-            return InputError(refused, where=where, why=error.strerror or text, hint=advice(error.errno))
-        case MemoryError() | ImportError() | RuntimeError() if isinstance(error, MemoryError) or _LIMIT.search(text):
+            return InputError(
+                refused, where=where, why=error.strerror or text, hint=advice(error.errno)
+            )
+        case MemoryError() | ImportError() | RuntimeError() if isinstance(
+            error, MemoryError
+        ) or _LIMIT.search(text):
             hint = "check `ulimit -v` and `-u`, a container's limits, and whether programs may run from there (noexec)"
             return InputError(refused, why=text or "out of memory", hint=hint)
         case _:
@@ -155,8 +170,8 @@ def failure(error: Exception) -> ResolverError:
 def listen() -> None:
     """Raise KeyboardInterrupt on SIGINT, SIGTERM and SIGHUP; ignored signals stay ignored, like SIGHUP under nohup.
 
-    Where nothing can be raised, as in finalizers, the run ends immediately: otherwise the interrupt would be lost, and
-    an import lock held in such a call would never be released.
+    Where nothing can be raised, as in finalizers, the run ends immediately: otherwise the interrupt
+    would be lost, and an import lock held in such a call would never be released.
     """
     sys.unraisablehook = _end
     signal.signal(signal.SIGTERM, _interrupt)

@@ -43,8 +43,8 @@ _COMMAND = re.compile(rf"\bascend-lock(?= (?:{'|'.join(COMMANDS)}|--help)\b)")
 def as_called(text: str) -> str:
     """The text with the path by which this program was called, if it was: `.venv/bin/ascend-lock lock …`.
 
-    If it was found through PATH, commands have only its name, although the system passes a path. For terminals only:
-    files have the same content on every machine.
+    If it was found through PATH, commands have only its name, although the system passes a path.
+    For terminals only: files have the same content on every machine.
     """
     program = sys.argv[0]
     if os.sep not in program or Path(program).name != "ascend-lock" or not _COMMAND.search(text):
@@ -55,9 +55,10 @@ def as_called(text: str) -> str:
 def write(stream: TextIO, text: str, room: int | None = None, *, over: bool = False) -> None:
     """Write a text to a stream of this process, which nothing else does (ruff's rule TID251 sees to that).
 
-    Whatever a terminal would act on is escaped here, wherever it is from, but for line breaks, tabs, and the styles of
-    `report.terminal` on a stream that has color. Then it is fitted into the columns that there is room for, if told,
-    and written `over` the line of a terminal that the cursor is on, at once, as another process may draw that line.
+    Whatever a terminal would act on is escaped here, wherever it is from, but for line breaks,
+    tabs, and the styles of `report.terminal` on a stream that has color. Then it is fitted into the
+    columns that there is room for, if told, and written `over` the line of a terminal that the
+    cursor is on, at once, as another process may draw that line.
     """
     shown = for_terminal(text, color=has_color(stream))
     fitting = shown if room is None else fitted(shown, room)
@@ -90,14 +91,18 @@ def print_to_stderr(text: str) -> None:
     """Print a line on stderr, with commands as called; the word `error` before a message is red."""
     before, error, message = text.partition("error:")
     label = styled(error, has_color(sys.stderr), "bold red")
-    print_text(f"{before}{label}{as_called(message)}\n" if error else as_called(text) + "\n", sys.stderr)
+    print_text(
+        f"{before}{label}{as_called(message)}\n" if error else as_called(text) + "\n", sys.stderr
+    )
 
 
 def has_color(stream: TextIO) -> bool:
     """Whether to color what is written there: on a terminal that can, or as NO_COLOR and FORCE_COLOR say."""
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
+    return bool(os.environ.get("FORCE_COLOR")) or (
+        stream.isatty() and os.environ.get("TERM") != "dumb"
+    )
 
 
 def for_stream(blocks: Document, language: Language, stream: TextIO, widest: int = COLUMNS) -> str:
@@ -126,7 +131,8 @@ def _room(stream: TextIO) -> int | None:
 class Progress:
     """A line that says what is going on. Silent if stderr is not a terminal.
 
-    The main thread shows and erases it, so that no other one brings it back while something is written.
+    The main thread shows and erases it, so that no other one brings it back while something is
+    written.
     """
 
     def __init__(self, language: Language = "en", *, enabled: bool | None = None) -> None:
@@ -158,7 +164,9 @@ class Progress:
 
     def fetching(self, traffic: Traffic) -> None:
         """Called by the catalog, from its thread."""
-        self._transfers = message("cli.requests", count=traffic.requests, size=f"{traffic.bytes / 1e6:.0f}")
+        self._transfers = message(
+            "cli.requests", count=traffic.requests, size=f"{traffic.bytes / 1e6:.0f}"
+        )
 
     def copying(self, copied: TransferProgress) -> None:
         """Called by a transfer, from its thread."""
@@ -168,7 +176,9 @@ class Progress:
         size: str | Message = f"{copied.bytes / 1e6:.0f}"
         if copied.total is not None:
             size = message("cli.of", part=size, whole=f"{copied.total / 1e6:.0f}")
-        self._counters = message("cli.of", part=copied.files, whole=message("cli.files", count=copied.of_files))
+        self._counters = message(
+            "cli.of", part=copied.files, whole=message("cli.files", count=copied.of_files)
+        )
         self._transfers = message("cli.transfer", size=size, rate=f"{max(rate, 0) / 1e6:.1f}")
 
     def warn(self, warning: Message) -> None:
@@ -177,7 +187,9 @@ class Progress:
         if text in self._warned:
             return
         self._warned.add(text)
-        line = translate("cli.warning", self.language, message="\n".join(map(escaped, text.split("\n"))))
+        line = translate(
+            "cli.warning", self.language, message="\n".join(map(escaped, text.split("\n")))
+        )
         label = translate("cli.warning", self.language, message="").rstrip()
         with self._lock:
             was_shown = self._live is not None
@@ -185,7 +197,12 @@ class Progress:
             label_shown = styled(label, has_color(sys.stderr), "bold yellow")
             # Where this process has no line, it may solve a cell for one that has.
             over = not self._enabled and has_color(sys.stderr) and sys.stderr.isatty()
-            write(sys.stderr, f"{label_shown}{line.removeprefix(label)}\n", _room(sys.stderr), over=over)
+            write(
+                sys.stderr,
+                f"{label_shown}{line.removeprefix(label)}\n",
+                _room(sys.stderr),
+                over=over,
+            )
             if was_shown:
                 self._begin()
 
@@ -220,7 +237,11 @@ class Progress:
         """The label and the figures."""
         from rich.text import Text
 
-        parts = [translate(part, self.language) for part in (self._counters, self._transfers) if part is not None]
+        parts = [
+            translate(part, self.language)
+            for part in (self._counters, self._transfers)
+            if part is not None
+        ]
         figures = translate("semicolon", self.language).join(parts)
         line = self._label + figures
         if self._label and figures:
@@ -230,10 +251,13 @@ class Progress:
 
 @dataclass
 class ConflictPage:
-    """Pages on `out`, or nowhere without it. Each target's begins with an empty line, the first one apart.
+    """Pages on `out`, or nowhere without it.
 
-    `options` are those of this run that the suggested commands have to repeat, as no file records them. No command is
-    suggested for a stack that is `undone`: its file goes back to another content.
+    Each target's begins with an empty line, the first one apart.
+
+    `options` are those of this run that the suggested commands have to repeat, as no file records
+    them. No command is suggested for a stack that is `undone`: its file goes back to another
+    content.
     """
 
     out: TextIO | None
@@ -251,7 +275,9 @@ class ConflictPage:
         expected: Expected | None = None,
     ) -> None:
         """Write the first part, long before the ways out are found."""
-        from resolver.report.explanation.conflict import conflict_blocks  # loaded where there is a conflict
+        from resolver.report.explanation.conflict import (
+            conflict_blocks,
+        )  # loaded where there is a conflict
 
         self._written = len(contradictions)
         self.write("\n" if self._begun else "")
@@ -282,8 +308,16 @@ class ConflictPage:
         from resolver.model.resolution import Lack, Lacks
 
         statements = (row for contradiction in contradictions for row in contradiction.statements)
-        missing = [f"`{row.subject}`" for row in statements if isinstance(row, Lacks) and row.lack is Lack.PROJECT]
-        if missing and self.out is not None and (ignored_options := read_pip_config().ignored_options):
+        missing = [
+            f"`{row.subject}`"
+            for row in statements
+            if isinstance(row, Lacks) and row.lack is Lack.PROJECT
+        ]
+        if (
+            missing
+            and self.out is not None
+            and (ignored_options := read_pip_config().ignored_options)
+        ):
             names, options = tuple(dict.fromkeys(missing)), tuple(ignored_options)
             self.progress.warn(message("cli.not-followed", options=options, names=names))
 

@@ -29,16 +29,18 @@ _formats = click.Choice(["text", "markdown"])
 def command(run: Settings, before: str, after: str | None, form: str) -> int:
     """Show what differs between two locks: pins, files, facts, warnings.
 
-    A and B are stacks, STACK/TARGET, or folders of locks, each as it is now or, with @REVISION, as a commit of git has
-    it. Without B, A as it is now is compared with A@HEAD, or with the revision that A names. Targets are compared by
-    name; where A and B are one lock each, whatever its name.
+    A and B are stacks, STACK/TARGET, or folders of locks, each as it is now or, with @REVISION, as
+    a commit of git has it. Without B, A as it is now is compared with A@HEAD, or with the revision
+    that A names. Targets are compared by name; where A and B are one lock each, whatever its name.
     """
     if after is None:
         after = before.partition("@")[0]
         before = before if "@" in before else f"{before}@HEAD"
     new_locks = named_locks(after, run)
     pairs = _pairs(named_locks(before, run), new_locks)
-    compared = [(old, new, difference(old.lock, new.lock) if old and new else None) for old, new in pairs]
+    compared = [
+        (old, new, difference(old.lock, new.lock) if old and new else None) for old, new in pairs
+    ]
     if run.as_json:
         rows = [
             {
@@ -59,7 +61,9 @@ def command(run: Settings, before: str, after: str | None, form: str) -> int:
     return 0
 
 
-def _pairs(before: Sequence[NamedLock], after: Sequence[NamedLock]) -> list[tuple[NamedLock | None, NamedLock | None]]:
+def _pairs(
+    before: Sequence[NamedLock], after: Sequence[NamedLock]
+) -> list[tuple[NamedLock | None, NamedLock | None]]:
     if len(before) == len(after) == 1:
         return [(before[0], after[0])]
     old, new = ({lock.lock.target.name: lock for lock in locks} for locks in (before, after))
@@ -69,9 +73,13 @@ def _pairs(before: Sequence[NamedLock], after: Sequence[NamedLock]) -> list[tupl
     return [(old.get(name), new.get(name)) for name in sorted({*old, *new})]
 
 
-def _blocks(old: NamedLock | None, new: NamedLock | None, changes: Difference | None) -> Iterator[Block]:
+def _blocks(
+    old: NamedLock | None, new: NamedLock | None, changes: Difference | None
+) -> Iterator[Block]:
     yield Heading(" -> ".join(lock.name for lock in (old, new) if lock is not None))
     if changes is not None:
         yield from difference_blocks(changes)
     else:
-        yield Paragraph((line(message("difference.no-target-after" if old else "difference.no-target-before")),))
+        yield Paragraph(
+            (line(message("difference.no-target-after" if old else "difference.no-target-before")),)
+        )

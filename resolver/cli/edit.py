@@ -39,14 +39,18 @@ _settings = settings("offline", "seconds", "language", "own_matrices", "locks")
 def add(run: Settings, stack: str, lines: tuple[str, ...], frozen: bool) -> int:
     """Add lines to STACK's file, such as 'ms-swift>=4', and lock it.
 
-    A line takes the place of those about the same project; one with a marker, of one with the same marker. If it cannot
-    be locked, the file stays as it was.
+    A line takes the place of those about the same project; one with a marker, of one with the same
+    marker. If it cannot be locked, the file stays as it was.
     """
     needs = {line: _need(line) for line in lines}
 
     def edit(document: StackText) -> StackText:
         for line, need in needs.items():
-            replaced = {number: old for number, old in document.needs().items() if _takes_the_place_of(need, old)}
+            replaced = {
+                number: old
+                for number, old in document.needs().items()
+                if _takes_the_place_of(need, old)
+            }
             if replaced:
                 first, *others = replaced
                 run.print_message("edit.replaced", old=tuple(map(str, replaced.values())), new=line)
@@ -73,10 +77,14 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], frozen: bool) -> i
     def edit(document: StackText) -> StackText:
         for name in names:
             needs = document.needs()
-            removed = {number: need for number, need in needs.items() if subject(need) == text.name(name)}
+            removed = {
+                number: need for number, need in needs.items() if subject(need) == text.name(name)
+            }
             if not removed:
                 subjects = sorted(set(map(subject, needs.values())))
-                hint = did_you_mean(text.name(name), subjects, f"its lines are about {', '.join(subjects)}")
+                hint = did_you_mean(
+                    text.name(name), subjects, f"its lines are about {', '.join(subjects)}"
+                )
                 raise InputError(f"no line of {stack} is about `{name}`", hint=hint)
             run.print_message("edit.removed", lines=tuple(map(str, removed.values())))
             document = document.without_lines(removed)
@@ -98,16 +106,24 @@ def _takes_the_place_of(new: Need, old: Need) -> bool:
     return subject(new) == subject(old)
 
 
-def _edit_and_lock(run: Settings, stack: str, edit: Callable[[StackText], StackText], *, frozen: bool) -> int:
-    """Edit a stack and, unless it is `frozen`, lock it for all of its targets. Returns the exit status of `lock`.
+def _edit_and_lock(
+    run: Settings, stack: str, edit: Callable[[StackText], StackText], *, frozen: bool
+) -> int:
+    """Edit a stack and, unless it is `frozen`, lock it for all of its targets.
 
-    If one of them cannot be locked, neither a lock nor the file is written. One run at a time edits stacks of a
-    folder. Raises ResolverError.
+    Returns the exit status of `lock`.
+
+    If one of them cannot be locked, neither a lock nor the file is written. One run at a time edits
+    stacks of a folder. Raises ResolverError.
     """
     path = find_stack(stack, run.matrices)
     if ships(path):
         message = f"`{path.stem}` ships with ascend-lock, so its file is not edited"
-        raise InputError(message, where=str(path), hint=f"copy it, rename the stack in it and edit that: cp {path} .")
+        raise InputError(
+            message,
+            where=str(path),
+            hint=f"copy it, rename the stack in it and edit that: cp {path} .",
+        )
     file = path.resolve()  # where a link leads
     with OwnedFolder.open(file.parent) as folder:
         run.progress.label("edit.waiting", path=path)  # another run may have to end first
@@ -124,7 +140,10 @@ def _edit_and_lock(run: Settings, stack: str, edit: Callable[[StackText], StackT
 
 
 def _lock(run: Settings, stack: str, edit: StackEdit) -> int:
-    """Lock the edited stack and write both, or nothing. Returns the exit status of `lock`. Raises ResolverError."""
+    """Lock the edited stack and write both, or nothing.
+
+    Returns the exit status of `lock`. Raises ResolverError.
+    """
     is_written = False
     try:
         with closing(Catalogs(run)) as catalogs:

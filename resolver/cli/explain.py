@@ -46,9 +46,26 @@ from resolver.resolve.universe import Universe
 
 @click.command("explain")
 @options.stack
-@click.option("--package", metavar="NAME[==V]", help="Why NAME is pinned as it is, or what V would break.")
-@click.option("--apply", "letter", metavar="LETTER", help="Write the stack of this way out beside the original.")
-@settings("offline", "targets", "cutoff", "as_of", "seconds", "language", "own_matrices", "locks", "as_json")
+@click.option(
+    "--package", metavar="NAME[==V]", help="Why NAME is pinned as it is, or what V would break."
+)
+@click.option(
+    "--apply",
+    "letter",
+    metavar="LETTER",
+    help="Write the stack of this way out beside the original.",
+)
+@settings(
+    "offline",
+    "targets",
+    "cutoff",
+    "as_of",
+    "seconds",
+    "language",
+    "own_matrices",
+    "locks",
+    "as_json",
+)
 def command(run: Settings, stack: str, package: str | None, letter: str | None) -> int:
     """Explain why STACK has no solution, and what to change.
 
@@ -70,13 +87,24 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
     if run.as_json:
         rows = [_json(job.problem, answer, run) for job, answer in answers]
         statuses = [row["status"] for row in rows]
-        print_targets(next((status for status in ("undecided", "conflict") if status in statuses), statuses[0]), rows)
+        print_targets(
+            next(
+                (status for status in ("undecided", "conflict") if status in statuses), statuses[0]
+            ),
+            rows,
+        )
     else:
         solvable = [job.problem.target.name for job, answer in answers if answer is None]
         if conflicts and solvable and fix is None:
             targets = [word for name in solvable for word in ("--target", name)]
-            arguments = shlex.join([stack, *targets, *option_words(run.policy_options), *run.repeated_options])
-            page.write("\n" + translate("conflict.lock-solvable", run.language, len(solvable), stack=arguments) + "\n")
+            arguments = shlex.join(
+                [stack, *targets, *option_words(run.policy_options), *run.repeated_options]
+            )
+            page.write(
+                "\n"
+                + translate("conflict.lock-solvable", run.language, len(solvable), stack=arguments)
+                + "\n"
+            )
         for folder, _ in conflicts:
             print_to_stderr(translate("conflict.report-in", run.language, folder=folder))
         # a snapshot suffices to find ways out, but not to lock them
@@ -84,7 +112,9 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
         for path in written:
             new = path.read_text(encoding="utf-8").splitlines(keepends=True)
             old = answers[0][0].inputs.stack.text.splitlines(keepends=True)
-            print_data("\n" + "".join(difflib.unified_diff(old, new, str(original), str(path))) + "\n")
+            print_data(
+                "\n" + "".join(difflib.unified_diff(old, new, str(original), str(path))) + "\n"
+            )
             name = path.stem if path.parent == run.matrices / "stacks" else str(path)
             options_of_lock = run.folder_options if catalogs.used_snapshot else run.repeated_options
             run.print_message(next_step, path=path, stack=shlex.join([name, *options_of_lock]))
@@ -105,7 +135,9 @@ def _requirement(package: str) -> Requirement:
     return requirement
 
 
-def _answer(job: Job, requirement: Requirement | None, session: Session) -> Explanation | Why | None:
+def _answer(
+    job: Job, requirement: Requirement | None, session: Session
+) -> Explanation | Why | None:
     """Why one target has no solution, or why a pin is what it is; None if there is a solution and no `requirement`."""
     page, progress, problem = session.page, session.settings.progress, job.problem
     language = progress.language
@@ -132,7 +164,10 @@ def _answer(job: Job, requirement: Requirement | None, session: Session) -> Expl
 
 
 def _named_fix(letter: str, explanations: Sequence[Explanation]) -> Fix:
-    """The fix with this letter. Raises InputError if there is none, or one for each of several targets."""
+    """The fix with this letter.
+
+    Raises InputError if there is none, or one for each of several targets.
+    """
     where = "--apply"
     if not explanations:
         message = "there is no conflict, so there is no way out to write"
@@ -150,7 +185,9 @@ def _named_fix(letter: str, explanations: Sequence[Explanation]) -> Fix:
 
 def _write_fix(fix: Fix, stack: Path) -> list[Path]:
     """Write the changed stacks beside the original, or here if it ships; never over a file with other content."""
-    stacks = {output_folder(stack) / f"{name}.toml": content.encode() for name, content in fix.files}
+    stacks = {
+        output_folder(stack) / f"{name}.toml": content.encode() for name, content in fix.files
+    }
     for path, content in stacks.items():
         if os.path.lexists(path) and not (path.is_file() and path.read_bytes() == content):
             message = f"`{path}` already exists and differs; nothing was written"

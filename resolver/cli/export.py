@@ -33,10 +33,20 @@ Format = Literal["pylock", "sbom", "containerfile"]
 
 @click.command("export")
 @options.stack
-@click.option("--format", "form", type=click.Choice(get_args(Format)), required=True, help="Format to write.")
+@click.option(
+    "--format", "form", type=click.Choice(get_args(Format)), required=True, help="Format to write."
+)
 @options.output("stdout")
-@click.option("--base-image", metavar="NAME", help="containerfile: base image, instead of the one for the target.")
-@click.option("--wheelhouse", metavar="DIR", help="containerfile: install from this folder of the build context.")
+@click.option(
+    "--base-image",
+    metavar="NAME",
+    help="containerfile: base image, instead of the one for the target.",
+)
+@click.option(
+    "--wheelhouse",
+    metavar="DIR",
+    help="containerfile: install from this folder of the build context.",
+)
 @settings("offline", "targets", "language", "own_matrices", "locks")
 def command(
     run: Settings,
@@ -52,7 +62,11 @@ def command(
     """
     if form != "containerfile" and (base_image or wheelhouse):
         option = "--base-image" if base_image else "--wheelhouse"
-        raise InputError(f"{form} has no use for this option", where=option, hint="it is for --format containerfile")
+        raise InputError(
+            f"{form} has no use for this option",
+            where=option,
+            hint="it is for --format containerfile",
+        )
     problems = chosen_targets(compile_problems(load(stack, run.matrices)), run.targets)
     if len(problems) > 1:
         names = ", ".join(problem.target.name for problem in problems)
@@ -61,7 +75,9 @@ def command(
     folder = run.locks / problem.stack.name / problem.target.name
     lock = lock_file.read_own(folder)
     if lock is None:
-        raise StaleLock(f"{stack} has no lock for {problem.target.name}", hint=run.command("lock", stack))
+        raise StaleLock(
+            f"{stack} has no lock for {problem.target.name}", hint=run.command("lock", stack)
+        )
     if lock.inputs != problem.digest and not lock.exclude_newer:
         run.progress.warn(message("cli.exported-old", stack=stack))
     match form:
@@ -73,8 +89,14 @@ def command(
             base = base_image or containers.base_image(lock, load_images(run.matrices))
             # where builds start; the lock's folder is a build argument if it is elsewhere
             path = Path(os.path.relpath(folder))
-            in_context = path.as_posix() if ".." not in path.parts else f"locks/{folder.parent.name}/{folder.name}"
-            text = containers.containerfile(lock, folder=in_context, base=base, wheelhouse=wheelhouse)
+            in_context = (
+                path.as_posix()
+                if ".." not in path.parts
+                else f"locks/{folder.parent.name}/{folder.name}"
+            )
+            text = containers.containerfile(
+                lock, folder=in_context, base=base, wheelhouse=wheelhouse
+            )
     run.progress.clear()
     if output is None:
         print_data(text)
@@ -105,7 +127,9 @@ def _pylock(problem: Problem, lock: Lock, run: Settings) -> str:
         ("cli.built-unpinned", [pin for pin in by_hash(lock) if pin.mode == "built-apart"]),
     ):
         if pins:
-            run.progress.warn(message(code, names=tuple(f"{pin.name} {pin.version}" for pin in pins)))
+            run.progress.warn(
+                message(code, names=tuple(f"{pin.name} {pin.version}" for pin in pins))
+            )
     if lock.override:
         run.progress.warn(message("cli.taken-out"))
     return text

@@ -32,7 +32,14 @@ from resolver.cli.console import print_json, print_line
 from resolver.cli.options import ALL, Settings, settings, today
 from resolver.config.compile import compile_problems, known_values
 from resolver.config.fact_rules import compile_facts
-from resolver.config.load import load, load_facts, load_systems, readings_folder, stack_names, wheels_folder
+from resolver.config.load import (
+    load,
+    load_facts,
+    load_systems,
+    readings_folder,
+    stack_names,
+    wheels_folder,
+)
 from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, did_you_mean
 from resolver.i18n import translate
 from resolver.index.git import Repositories
@@ -68,21 +75,31 @@ def command(context: click.Context) -> int:
 @click.argument("names", metavar="[NAME...]", nargs=-1)
 @click.option("--all", "every_line", is_flag=True, help="Print a line for every fact.")
 @click.option(
-    "--sources", "by_sources", is_flag=True, help="Open the sources of facts instead, and look for what they state."
+    "--sources",
+    "by_sources",
+    is_flag=True,
+    help="Open the sources of facts instead, and look for what they state.",
 )
 @options.facts_days
 @settings("own_matrices", "locks", "language", "as_json")
-def check(run: Settings, names: tuple[str, ...], every_line: bool, by_sources: bool, facts_days: int | None) -> int:
+def check(
+    run: Settings,
+    names: tuple[str, ...],
+    every_line: bool,
+    by_sources: bool,
+    facts_days: int | None,
+) -> int:
     """Compare facts with what the indexes say today.
 
-    NAME is a stack (for the facts about projects in its locks or, without a lock, about those that its lines and such
-    facts require), a project (for the facts about it) or the id of a fact; without one, or with `all`, all facts are
-    compared. Prints a line for each fact that somebody should look at, or for each one if NAME is a project or a fact,
-    and how many hold. Each fact is compared for the first target of the first stack that uses it. Changes nothing.
+    NAME is a stack (for the facts about projects in its locks or, without a lock, about those that
+    its lines and such facts require), a project (for the facts about it) or the id of a fact;
+    without one, or with `all`, all facts are compared. Prints a line for each fact that somebody
+    should look at, or for each one if NAME is a project or a fact, and how many hold. Each fact is
+    compared for the first target of the first stack that uses it. Changes nothing.
 
-    With --sources no metadata is compared. Each source is opened instead (files of repositories by git, members of
-    wheels and archives by the indexes), and must have the versions and values that the fact states, near each other.
-    The exit status is 1 if one does not.
+    With --sources no metadata is compared. Each source is opened instead (files of repositories by
+    git, members of wheels and archives by the indexes), and must have the versions and values that
+    the fact states, near each other. The exit status is 1 if one does not.
     """
     names = () if ALL in names else names
     if by_sources:
@@ -110,7 +127,9 @@ def check(run: Settings, names: tuple[str, ...], every_line: bool, by_sources: b
                     needs_a_look = _needs_a_look(checked, failures)
                     if not run.as_json and (every_line or old or needs_a_look):
                         progress.clear()
-                        print_line(fact_line(checked, old_after=days if old else None, language=language))
+                        print_line(
+                            fact_line(checked, old_after=days if old else None, language=language)
+                        )
             progress.clear()
             every += of_problem
             if not run.as_json:
@@ -163,12 +182,14 @@ def _status_of_sources(every: Sequence[CheckedSource]) -> int:
 def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
     """Read the source archives that facts are about, and a wheel of each release that they pair.
 
-    Records what locking needs from each archive, by its sha256, in MATRICES/archives/PROJECT.json, for each PROJECT or
-    for all, so that nobody has to download the archives in order to lock; and in MATRICES/wheels/PROJECT.json what the
-    wheels require, which `ascend-lock pairs` shows.
+    Records what locking needs from each archive, by its sha256, in MATRICES/archives/PROJECT.json,
+    for each PROJECT or for all, so that nobody has to download the archives in order to lock; and
+    in MATRICES/wheels/PROJECT.json what the wheels require, which `ascend-lock pairs` shows.
     """
     archives_folder, folder_of_wheels = readings_folder(run.matrices), wheels_folder(run.matrices)
-    every = (fact for _, facts in _selected((), run) for fact in facts if not isinstance(fact, Sources))
+    every = (
+        fact for _, facts in _selected((), run) for fact in facts if not isinstance(fact, Sources)
+    )
     names = map(text.name, projects) if projects else sorted({fact.package for fact in every})
     shared = compile_facts(load_facts(run.matrices), known=known_values(load_systems(run.matrices)))
     with closing(Catalogs(run, readings=False)) as catalogs:
@@ -177,14 +198,28 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
             for problem, selected in list(_selected([name], run))[:1]:
                 # those for other targets as well, such as another SoC
                 known = {fact.id for fact in selected}
-                facts = [*selected, *(fact for fact in shared if fact.package == name and fact.id not in known)]
+                facts = [
+                    *selected,
+                    *(fact for fact in shared if fact.package == name and fact.id not in known),
+                ]
                 with closing(catalogs.live(problem)) as catalog:
                     offers = Offers(problem, catalog)
                     archives = list(archives_of(name, facts, offers))
-                    rows = list(read_all(archives, [] if anew else read_archives(archives_folder, name), catalog))
+                    rows = list(
+                        read_all(
+                            archives, [] if anew else read_archives(archives_folder, name), catalog
+                        )
+                    )
                     releases = [pairing.release for pairing in pairings(name, facts)]
                     paired = [release for release in releases if isinstance(release, Version)]
-                    wheels = list(wheels_of(name, paired, [] if anew else read_wheels(folder_of_wheels, name), offers))
+                    wheels = list(
+                        wheels_of(
+                            name,
+                            paired,
+                            [] if anew else read_wheels(folder_of_wheels, name),
+                            offers,
+                        )
+                    )
                 run.progress.clear()
                 try:
                     if rows:
@@ -197,24 +232,31 @@ def read(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
                     raise files.input_error(error, what, archives_folder, hint) from None
                 if rows or wheels or projects:
                     more = f"; releases with wheels that they pair: {len(wheels)}" if wheels else ""
-                    print_line(f"{name}: {len(rows)} of {len(archives)} archives that facts refer to{more}")
+                    print_line(
+                        f"{name}: {len(rows)} of {len(archives)} archives that facts refer to{more}"
+                    )
     return 0
 
 
 @command.command("scan")
 @click.argument("requirement", metavar="NAME[==VERSION]")
-@click.option("--all", "every_check", is_flag=True, help="Also list checks that only decide between two ways.")
+@click.option(
+    "--all", "every_check", is_flag=True, help="Also list checks that only decide between two ways."
+)
 @settings("own_matrices", "language", "as_json")
 def scan(run: Settings, requirement: str, every_check: bool) -> int:
     """List the version checks in a project's own code, with drafts of facts.
 
     Reads a wheel of the release (or its archive), by default of the newest, without running
-    anything: calls such as `check_version("vllm<=0.11.0")`, comparisons with the version of another project, and
-    messages in compiled code. Says beside each what the metadata and facts have on that project. A draft is not a
-    fact: read the code around it first.
+    anything: calls such as `check_version("vllm<=0.11.0")`, comparisons with the version of another
+    project, and messages in compiled code. Says beside each what the metadata and facts have on
+    that project. A draft is not a fact: read the code around it first.
     """
     need = _requirement(requirement)
-    with closing(Catalogs(run, readings=False)) as catalogs, TemporaryDirectory(prefix=".ascend-lock-") as folder:
+    with (
+        closing(Catalogs(run, readings=False)) as catalogs,
+        TemporaryDirectory(prefix=".ascend-lock-") as folder,
+    ):
         problem = _any_problem(run.matrices)
         with closing(catalogs.live(problem)) as catalog:
             offers = Offers(problem, catalog)
@@ -223,12 +265,22 @@ def scan(run: Settings, requirement: str, every_check: bool) -> int:
             with OwnedFolder.open(Path(folder)) as owned:
                 catalogs.pool.save([file], owned, lambda _: None)
             try:
-                scanned = scan_code(Path(folder) / file.filename, release_of(file, need.name.__eq__))
+                scanned = scan_code(
+                    Path(folder) / file.filename, release_of(file, need.name.__eq__)
+                )
                 requires = offers.all_requirements(need.name, version)
             except UnusableFile as error:
                 raise InputError(str(error), hint="scan another release of it") from None
-            facts = [fact for fact in _facts(problem) if fact.package == need.name and fact.applies_to(version)]
-            shown = [check for check in scanned.checks if every_check or check.effect is not Effect.DECIDES]
+            facts = [
+                fact
+                for fact in _facts(problem)
+                if fact.package == need.name and fact.applies_to(version)
+            ]
+            shown = [
+                check
+                for check in scanned.checks
+                if every_check or check.effect is not Effect.DECIDES
+            ]
             found = list(compare(shown, requires, facts, offers))
     run.progress.clear()
     if run.as_json:
@@ -251,7 +303,9 @@ def _requirement(requirement: str) -> Requirement:
     except InvalidRequirement:
         need = None
     if need is None or need.url or need.marker is not None:
-        hint = "name a project and, if you like, its release: ascend-lock facts scan pyarrow==26.0.1"
+        hint = (
+            "name a project and, if you like, its release: ascend-lock facts scan pyarrow==26.0.1"
+        )
         raise InputError(f"`{requirement}` is no project with a version", hint=hint)
     return need
 
@@ -278,7 +332,8 @@ def _file_to_scan(need: Requirement, offers: Offers) -> tuple[Version, File]:
         file = wheels[0] if wheels else file
     if file.size is not None and file.size > _LARGEST:
         raise InputError(
-            f"{file.filename} has more than {_LARGEST >> 20} MiB", hint="scan a release with a smaller file"
+            f"{file.filename} has more than {_LARGEST >> 20} MiB",
+            hint="scan a release with a smaller file",
         )
     return version, file
 
@@ -290,7 +345,11 @@ command.add_command(import_facts.command)
 def _status(checked: CheckedFact) -> int:
     if checked.verdict in (Verdict.CONTRADICTED, Verdict.GONE):
         return CHANGED_UPSTREAM
-    return IndexFailure.exit_status if any(remark.message.code == FAILED for remark in checked.remarks) else 0
+    return (
+        IndexFailure.exit_status
+        if any(remark.message.code == FAILED for remark in checked.remarks)
+        else 0
+    )
 
 
 def _needs_a_look(checked: CheckedFact, failures: set[str]) -> bool:
@@ -319,8 +378,14 @@ def _selected(names: Sequence[str], run: Settings) -> Iterator[tuple[Problem, li
     names_of_facts = {name for fact in every for name in (fact.id, fact.package)}
     for name in others:
         if names_of_facts.isdisjoint((name, text.name(name))):
-            hint = did_you_mean(name, {*names_of_facts, *shared}, "facts are named by their `id`, see matrices/facts")
-            raise InputError(f"there is no stack, no project with facts and no fact `{name}`", hint=hint)
+            hint = did_you_mean(
+                name,
+                {*names_of_facts, *shared},
+                "facts are named by their `id`, see matrices/facts",
+            )
+            raise InputError(
+                f"there is no stack, no project with facts and no fact `{name}`", hint=hint
+            )
     named: set[str] = {text.name(name) for name in others}
     seen: set[str] = set()
     for name, targets in problems.items():
@@ -342,7 +407,9 @@ def _projects(targets: Sequence[Problem], locks: Path) -> set[str]:
     needs = {root.need for root in stack.requirements}
     while new := {need.name for need in needs if isinstance(need, Requirement)} - projects:
         projects |= new
-        needs = {need for fact in _facts(targets[0]) if fact.package in new for need in needs_of(fact)}
+        needs = {
+            need for fact in _facts(targets[0]) if fact.package in new for need in needs_of(fact)
+        }
     return projects
 
 

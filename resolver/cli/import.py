@@ -36,9 +36,19 @@ from resolver.model.target import PLATFORMS, Platform
 @click.option("--cann", default="8.5.1", show_default=True, help="CANN of the target.")
 @click.option("--soc", default="A2", show_default=True, help="SoC family of the target.")
 @click.option(
-    "--extra", "extras", multiple=True, metavar="NAME", help="Also what this extra asks for; may be repeated."
+    "--extra",
+    "extras",
+    multiple=True,
+    metavar="NAME",
+    help="Also what this extra asks for; may be repeated.",
 )
-@click.option("--group", "groups", multiple=True, metavar="NAME", help="Also this dependency group; may be repeated.")
+@click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="NAME",
+    help="Also this dependency group; may be repeated.",
+)
 @click.option(
     "--root",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
@@ -62,27 +72,35 @@ def command(
 ) -> int:
     """Make a stack of what FILE asks for.
 
-    FILE is a requirements file, as `pip freeze` and `uv export` write it too, a pyproject.toml, a pylock.toml or the
-    environment.yml of conda. What a stack cannot have is told line by line.
+    FILE is a requirements file, as `pip freeze` and `uv export` write it too, a pyproject.toml, a
+    pylock.toml or the environment.yml of conda. What a stack cannot have is told line by line.
     """
     if output is not None:
         options.require_absent(output)
-    source = read_requirements(file, python=python, platform=platform, extras=extras, groups=groups, root=root)
+    source = read_requirements(
+        file, python=python, platform=platform, extras=extras, groups=groups, root=root
+    )
     stack = draft(source, run.matrices)
     for warning in stack.messages:
         run.progress.warn(warning)
     if not stack.requires:
         hint = "in a pyproject.toml, only [project] and [dependency-groups] are read"
-        raise InputError(f"`{file}` has nothing that a stack could ask for", where=str(file), hint=hint)
+        raise InputError(
+            f"`{file}` has nothing that a stack could ask for", where=str(file), hint=hint
+        )
     target = {"python": source.python, "platform": platform, "glibc": glibc}
     text = stack.text(name or (output or file).stem, file.name, target, {"cann": cann, "soc": soc})
-    compile_problems(load_with(read_text(text, StackFile, str(output or "the stack")), run.matrices))  # as `lock` does
+    compile_problems(
+        load_with(read_text(text, StackFile, str(output or "the stack")), run.matrices)
+    )  # as `lock` does
     if output is None:
         print_data(text)
         return 0
     files.write(output, text.encode())
     path = shlex.quote(str(output))
     if stack.lacking:
-        run.print_message("import.besides", names=stack.lacking, stack=path, arguments=shlex.join(stack.lacking))
+        run.print_message(
+            "import.besides", names=stack.lacking, stack=path, arguments=shlex.join(stack.lacking)
+        )
     run.print_message("import.written", path=output, count=len(stack.requires), stack=path)
     return 0

@@ -28,7 +28,13 @@ from resolver.verify.ascend import ask_npu_smi, check_cann, check_hdk, soc_famil
 from resolver.verify.findings import CheckContext, LockedStack
 
 # The fields to choose a cell by, and their options, in the order of the prompts.
-_FIELDS: Final = {"cann": "--cann", "soc": "--soc", "platform": "--platform", "python": "--python", "use": "--for"}
+_FIELDS: Final = {
+    "cann": "--cann",
+    "soc": "--soc",
+    "platform": "--platform",
+    "python": "--python",
+    "use": "--for",
+}
 _ANY = "0.0.0"  # the checks compare what they find with a lock's; here only what they find counts
 _ASCEND = "/usr/local/Ascend"
 
@@ -48,12 +54,21 @@ class Machine(NamedTuple):
 
 
 @click.command("init")
-@click.option("--for", "use", metavar="USE", help="What the machine is for: serve, train, verl, trl, ms-swift, …")
+@click.option(
+    "--for",
+    "use",
+    metavar="USE",
+    help="What the machine is for: serve, train, verl, trl, ms-swift, …",
+)
 @click.option("--cann", metavar="VERSION", help="The machine's CANN, such as 8.5.1.")
 @click.option("--soc", metavar="FAMILY", help="The family of its NPUs, such as A2 or A3.")
 @click.option("--platform", type=click.Choice(PLATFORMS), help="Its platform.")
 @click.option("--python", metavar="X.Y", help="Its Python, such as 3.11.")
-@click.option("--glibc", metavar="VERSION", help="Its glibc, or its system: 2.34, 'openEuler 22.03', 'Kylin V10'.")
+@click.option(
+    "--glibc",
+    metavar="VERSION",
+    help="Its glibc, or its system: 2.34, 'openEuler 22.03', 'Kylin V10'.",
+)
 @click.option("--pre", is_flag=True, help="Take a pre-release if it is newer.")
 @options.output("USE.toml")
 @settings("language", "own_matrices")
@@ -67,18 +82,26 @@ def command(
 ) -> int:
     """Write a stack for a machine and a purpose.
 
-    It has the newest release that the matrix knows to lock there. On a machine with an NPU, what is not given is read
-    from it; elsewhere it is asked for on a terminal.
+    It has the newest release that the matrix knows to lock there. On a machine with an NPU, what is
+    not given is read from it; elsewhere it is asked for on a terminal.
     """
     matrix = read_matrix(run.matrices / "matrix.json")
     machine = this_machine()._asdict()
-    fields = {key: _spelt(key, value) for key, value in {**options_of_target, "use": use}.items() if value}
-    if machine["cann"] or machine["soc"]:  # else this is a machine to lock on, not one to install on
+    fields = {
+        key: _spelt(key, value) for key, value in {**options_of_target, "use": use}.items() if value
+    }
+    if (
+        machine["cann"] or machine["soc"]
+    ):  # else this is a machine to lock on, not one to install on
         fields = {key: value for key, value in machine.items() if key in _FIELDS and value} | fields
     unknown = [option for key, option in _FIELDS.items() if key not in fields]
     if unknown and not sys.stdin.isatty():
-        choices = " ".join(f"{option} {'|'.join(_values(key, matrix, fields))}" for key, option in _FIELDS.items())
-        raise InputError(f"not known of this machine: {', '.join(unknown)}", hint=f"ascend-lock init {choices}")
+        choices = " ".join(
+            f"{option} {'|'.join(_values(key, matrix, fields))}" for key, option in _FIELDS.items()
+        )
+        raise InputError(
+            f"not known of this machine: {', '.join(unknown)}", hint=f"ascend-lock init {choices}"
+        )
     chosen = {key: _chosen(key, matrix, fields, run) for key in _FIELDS}
     outcomes = (LOCKED, (CellOutcome.EXPECTED,), (CellOutcome.UNDECIDED,))
     answer = next(filter(None, (matrix.newest(chosen, some, pre=pre) for some in outcomes)), None)
@@ -92,7 +115,9 @@ def command(
     path = output or Path(f"{chosen['use']}.toml")
     options.require_absent(path)
     own_glibc = _glibc(glibc, run) if glibc else machine["glibc"] if machine["cann"] else ""
-    text = stack_text(replace(cell, glibc=own_glibc or cell.glibc), row, answer.practices, path.stem)
+    text = stack_text(
+        replace(cell, glibc=own_glibc or cell.glibc), row, answer.practices, path.stem
+    )
     read_text(text, StackFile, str(path))  # not every name of a file is one of a stack
     files.write(path, text.encode())
     release = f"{cell.package} {cell.release}"
@@ -101,7 +126,9 @@ def command(
         code = "init.expected" if answer.outcome is CellOutcome.EXPECTED else "init.undecided"
         run.print_message(code, path=path, release=release, reason=reason, date=matrix.date)
     else:
-        run.print_message("init.written", path=path, release=release, count=len(answer.pins), date=matrix.date)
+        run.print_message(
+            "init.written", path=path, release=release, count=len(answer.pins), date=matrix.date
+        )
         if answer.practices:
             run.print_message("init.practices", names=answer.practices)
     if own_glibc and own_glibc != cell.glibc:
@@ -111,7 +138,10 @@ def command(
 
 
 def _glibc(text: str, run: Settings) -> str:
-    """Return the version of glibc that is given, or that a system of this name has. Raises InputError."""
+    """Return the version of glibc that is given, or that a system of this name has.
+
+    Raises InputError.
+    """
     systems = load_systems(run.matrices)
     component = systems.content.component.get("glibc") if systems is not None else None
     names = component.names if component is not None else {}
@@ -122,23 +152,32 @@ def _glibc(text: str, run: Settings) -> str:
         return known[_plain(text)]
     hint = f"give its version (ldd --version), or one of {', '.join(names)}"
     raise InputError(
-        f"`{escaped(text)}` is no version of glibc, and no system that is known", where="--glibc", hint=hint
+        f"`{escaped(text)}` is no version of glibc, and no system that is known",
+        where="--glibc",
+        hint=hint,
     )
 
 
 def _plain(name: str) -> str:
     """Return a system's name without what people write in several ways: openEuler-22.03, openeuler 22.03 LTS."""
-    return "".join(character for character in name.lower().removesuffix("lts") if character.isalnum())
+    return "".join(
+        character for character in name.lower().removesuffix("lts") if character.isalnum()
+    )
 
 
 def _spelt(key: str, value: str) -> str:
-    """A value as the matrix spells it: CANN `8.3.rc2` is 8.3.RC2, a SoC is in capitals. Raises InputError."""
+    """A value as the matrix spells it: CANN `8.3.rc2` is 8.3.RC2, a SoC is in capitals.
+
+    Raises InputError.
+    """
     return str(options.component(key, value)) if key in ("cann", "soc") else value
 
 
 def _chosen(key: str, matrix: Matrix, fields: dict[str, str], run: Settings) -> str:
     """A value that the matrix has; if it is not among the `fields`, the user is prompted for it, and it is added."""
-    choices = _values(key, matrix, {other: value for other, value in fields.items() if other != key})
+    choices = _values(
+        key, matrix, {other: value for other, value in fields.items() if other != key}
+    )
     if key not in fields:
         question = translate(f"matrix.page-{key}", run.language)
         shown = {harmless(choice): choice for choice in choices}
@@ -155,9 +194,15 @@ def _chosen(key: str, matrix: Matrix, fields: dict[str, str], run: Settings) -> 
 def _values(key: str, matrix: Matrix, fields: Mapping[str, str]) -> list[str]:
     """The values of a field among the cells with these others, or among all, in an order that people expect."""
     cells = [answer.cell for answer in matrix.answers]
-    fitting = [cell for cell in cells if all(getattr(cell, name) == value for name, value in fields.items())]
+    fitting = [
+        cell
+        for cell in cells
+        if all(getattr(cell, name) == value for name, value in fields.items())
+    ]
     values = {getattr(cell, key) for cell in fitting or cells}
-    order: Iterable[str] = matrix.canns if key == "cann" else [use.name for use in matrix.uses] if key == "use" else ()
+    order: Iterable[str] = (
+        matrix.canns if key == "cann" else [use.name for use in matrix.uses] if key == "use" else ()
+    )
     return [value for value in order if value in values] or sorted(values)
 
 
@@ -166,7 +211,9 @@ def _refusal(matrix: Matrix, chosen: Mapping[str, str], run: Settings) -> Nothin
     refused = matrix.newest(chosen, (CellOutcome.CONFLICT,))
     what = ", ".join(chosen.values())
     if refused is None or refused.reason is None:
-        return NothingToLock(f"the vendor's tables have nothing for {what}", hint=run.command("pairs"))
+        return NothingToLock(
+            f"the vendor's tables have nothing for {what}", hint=run.command("pairs")
+        )
     nearest = [
         f"{answer.cell.package} {answer.cell.release} (CANN {answer.cell.cann}, SoC {answer.cell.soc})"
         for answer in matrix.ways_out(refused)
@@ -184,7 +231,10 @@ def this_machine(environ: Mapping[str, str] = os.environ, ascend: str = _ASCEND)
     context = CheckContext(lock, "", environ, ascend=ascend)
     tool = ask_npu_smi(context)
     library, glibc = platform.libc_ver()
-    canns = (check_cann(CheckContext(lock, "", env)).values["found"] for env in _environments(environ, ascend))
+    canns = (
+        check_cann(CheckContext(lock, "", env)).values["found"]
+        for env in _environments(environ, ascend)
+    )
     return Machine(
         python=".".join(platform.python_version_tuple()[:2]),
         platform=f"{platform.system().lower()}-{platform.machine()}",
@@ -201,7 +251,9 @@ def _environments(environ: Mapping[str, str], ascend: str) -> Iterator[Mapping[s
     if not environ.get("ASCEND_HOME_PATH") and not environ.get("ASCEND_TOOLKIT_HOME"):
         homes = [ascend, *(f"{home}/Ascend" for home in (environ.get("HOME"),) if home)]
         yield from (
-            {"ASCEND_HOME_PATH": f"{home}/{name}"} for home in homes for name in ("cann", "ascend-toolkit/latest")
+            {"ASCEND_HOME_PATH": f"{home}/{name}"}
+            for home in homes
+            for name in ("cann", "ascend-toolkit/latest")
         )
 
 

@@ -34,12 +34,34 @@ from resolver.lock.previous import UpgradePolicy
 @options.stacks("stacks", "STACK...")
 @click.option("--upgrade", is_flag=True, help="Ignore the pins of the existing lock.")
 @click.option(
-    "--upgrade-package", "packages", multiple=True, metavar="NAME", help="Ignore this one pin; may be repeated."
+    "--upgrade-package",
+    "packages",
+    multiple=True,
+    metavar="NAME",
+    help="Ignore this one pin; may be repeated.",
 )
-@click.option("--anew", is_flag=True, help="Solve even if the result for the same inputs and pages is remembered.")
-@click.option("--check", is_flag=True, help="Write nothing; exit with status 4 if locking would change anything.")
+@click.option(
+    "--anew",
+    is_flag=True,
+    help="Solve even if the result for the same inputs and pages is remembered.",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Write nothing; exit with status 4 if locking would change anything.",
+)
 @click.option("--dry-run", is_flag=True, help="Write nothing, and say what locking would change.")
-@settings("offline", "targets", "cutoff", "as_of", "seconds", "language", "own_matrices", "locks", "as_json")
+@settings(
+    "offline",
+    "targets",
+    "cutoff",
+    "as_of",
+    "seconds",
+    "language",
+    "own_matrices",
+    "locks",
+    "as_json",
+)
 def command(
     run: Settings,
     stacks: tuple[str, ...],
@@ -51,12 +73,14 @@ def command(
 ) -> int:
     """Lock each STACK for all of its targets.
 
-    STACK is a name in matrices/stacks, the path of a .toml file, or `all`. A stack or target that fails does not keep
-    the others from being locked. The exit status is the highest of them; with `all`, a target that so far has a
-    conflict report instead of a lock, and still has no solution, counts as done.
+    STACK is a name in matrices/stacks, the path of a .toml file, or `all`. A stack or target that
+    fails does not keep the others from being locked. The exit status is the highest of them; with
+    `all`, a target that so far has a conflict report instead of a lock, and still has no solution,
+    counts as done.
     """
     names = named_stacks(stacks, run.matrices)
-    # for a single stack contradictions are printed as they become known; for several there is a table
+    # for a single stack contradictions are printed as they become known; for several there is a
+    # table
     out = sys.stderr if len(names) == 1 and not run.as_json else None
     with closing(Catalogs(run)) as catalogs:
         policy = UpgradePolicy(upgrade, frozenset(map(canonicalize_name, packages)))
@@ -84,14 +108,23 @@ def command(
 
 
 def _lock_all(names: Sequence[str], session: Session) -> list[TargetResult]:
-    """The result for each target of each stack, in order. A failure does not keep others from being locked."""
+    """The result for each target of each stack, in order.
+
+    A failure does not keep others from being locked.
+    """
     prepared = [(name, result_or_error(partial(session.jobs, name))) for name in names]
     readable = [jobs for _, jobs in prepared if not isinstance(jobs, ResolverError)]
-    session.policy.check([job.previous for jobs in readable for job in jobs if job.previous is not None])
+    session.policy.check(
+        [job.previous for jobs in readable for job in jobs if job.previous is not None]
+    )
     results: list[TargetResult] = []
     for number, (name, jobs) in enumerate(prepared, 1):
         session.settings.progress.place(f"{number}/{len(names)} " if len(names) > 1 else "")
-        locked = jobs if isinstance(jobs, ResolverError) else result_or_error(partial(session.lock, jobs))
+        locked = (
+            jobs
+            if isinstance(jobs, ResolverError)
+            else result_or_error(partial(session.lock, jobs))
+        )
         if isinstance(locked, ResolverError):
             locked = [TargetResult(stack=name, answer=locked, dry_run=session.dry_run)]
         results += locked

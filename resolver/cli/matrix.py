@@ -45,15 +45,46 @@ _path = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command("matrix")
-@click.option("--grid", "grid_path", type=_path, help="The grid, in place of grid.toml of the folder of facts.")
-@click.option("--data", type=_path, default=Path("matrix.json"), help="Where the answers go (default: ./matrix.json).")
-@click.option("--page", type=_path, default=Path("matrix.html"), help="Where the page goes (default: ./matrix.html).")
-@click.option("--diff", "earlier", type=_path, metavar="OLD.json", help="Say which cells changed since this one.")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, help="Processes (default: one a core)."
+    "--grid",
+    "grid_path",
+    type=_path,
+    help="The grid, in place of grid.toml of the folder of facts.",
 )
-@click.option("--cluster", "address", metavar="ADDRESS", help="Solve on the dask cluster at tcp://HOST:PORT instead.")
-@click.option("--record", is_flag=True, help="Also record what is asked of the indexes, for use offline.")
+@click.option(
+    "--data",
+    type=_path,
+    default=Path("matrix.json"),
+    help="Where the answers go (default: ./matrix.json).",
+)
+@click.option(
+    "--page",
+    type=_path,
+    default=Path("matrix.html"),
+    help="Where the page goes (default: ./matrix.html).",
+)
+@click.option(
+    "--diff",
+    "earlier",
+    type=_path,
+    metavar="OLD.json",
+    help="Say which cells changed since this one.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=os.cpu_count() or 1,
+    help="Processes (default: one a core).",
+)
+@click.option(
+    "--cluster",
+    "address",
+    metavar="ADDRESS",
+    help="Solve on the dask cluster at tcp://HOST:PORT instead.",
+)
+@click.option(
+    "--record", is_flag=True, help="Also record what is asked of the indexes, for use offline."
+)
 @settings("offline", "cutoff", "as_of", "language", "own_matrices")
 def command(
     run: Settings,
@@ -67,15 +98,18 @@ def command(
 ) -> int:
     """Solve what goes together on which machine.
 
-    Each release of vllm-ascend that the vendor's tables pair with a CANN is locked, or refuted, for each machine and
-    use. Writes a page for people (one file, which needs no network) and its data. A run that was interrupted goes on
-    where it stopped. With --diff the exit status is 5 if a cell that locked no longer does.
+    Each release of vllm-ascend that the vendor's tables pair with a CANN is locked, or refuted, for
+    each machine and use. Writes a page for people (one file, which needs no network) and its data.
+    A run that was interrupted goes on where it stopped. With --diff the exit status is 5 if a cell
+    that locked no longer does.
     """
     before = None if earlier is None else read_matrix(earlier)
     path = (grid_path or run.matrices / "grid.toml").resolve()
     grid = load_grid(path, run.matrices)
     releases = _releases(grid, run)
-    sweep = Sweep(path, run.matrices.resolve(), grid.digest, offline=run.offline, options=run.policy_options)
+    sweep = Sweep(
+        path, run.matrices.resolve(), grid.digest, offline=run.offline, options=run.policy_options
+    )
     cells = list(grid.cells(releases))
     if not cells:
         why = f"No fact pairs a release of {grid.package} with a CANN that one of its machines can have."
@@ -87,7 +121,9 @@ def command(
             with closing(CellSolver(sweep, recording)) as solver:
                 solved = _solved(cells, partial(map, solver.answer), journal, run)
         else:
-            pool: ExecutorFactory = partial(processes, jobs) if address is None else partial(cluster, address)
+            pool: ExecutorFactory = (
+                partial(processes, jobs) if address is None else partial(cluster, address)
+            )
             solved = _solved(cells, partial(answers, sweep, pool), journal, run)
         matrix = Matrix(
             package=grid.package,
@@ -110,7 +146,11 @@ def command(
     if before is None:
         return 0
     print_text("\n" + matrix_difference(before, matrix, run.language))
-    return CHANGED_UPSTREAM if any(is_broken(old, new) for _, old, new in changed_cells(before, matrix)) else 0
+    return (
+        CHANGED_UPSTREAM
+        if any(is_broken(old, new) for _, old, new in changed_cells(before, matrix))
+        else 0
+    )
 
 
 def _releases(grid: Grid, run: Settings) -> dict[str, list[str]]:
@@ -121,11 +161,16 @@ def _releases(grid: Grid, run: Settings) -> dict[str, list[str]]:
             lookup = catalogs.ask(grid.problem, methodcaller("lookup", package))
             keys = [key for page in lookup.pages for key in page.releases]
             versions = {version for key in keys if (version := text.version(key)) is not None}
-            found[package] = [str(version) for version in sorted(versions, reverse=True)[: grid.file.content.newest]]
+            found[package] = [
+                str(version)
+                for version in sorted(versions, reverse=True)[: grid.file.content.newest]
+            ]
     return found
 
 
-def _rows(releases: Mapping[str, Sequence[str]], cells: Iterable[Cell]) -> dict[str, tuple[str, ...]]:
+def _rows(
+    releases: Mapping[str, Sequence[str]], cells: Iterable[Cell]
+) -> dict[str, tuple[str, ...]]:
     """Return the releases that have cells, by project, newest first."""
     used: dict[str, set[str]] = {}
     for cell in cells:
@@ -140,7 +185,10 @@ def _rows(releases: Mapping[str, Sequence[str]], cells: Iterable[Cell]) -> dict[
 
 
 def _solved(
-    cells: list[Cell], solve: Callable[[list[Cell]], Iterator[Answer]], journal: Journal, run: Settings
+    cells: list[Cell],
+    solve: Callable[[list[Cell]], Iterator[Answer]],
+    journal: Journal,
+    run: Settings,
 ) -> list[Answer]:
     """The answer of each cell; those that an interrupted run of the same inputs had are not solved again."""
     names = {cell.name for cell in cells}
@@ -153,7 +201,9 @@ def _solved(
         journal.add(answer)
         solved.append(answer)
         minutes = (time.monotonic() - began) / number * (len(unsolved) - number) / 60
-        progress = message("matrix.progress", done=number, of=len(unsolved), minutes=f"{minutes:.0f}")
+        progress = message(
+            "matrix.progress", done=number, of=len(unsolved), minutes=f"{minutes:.0f}"
+        )
         run.progress.label(progress.code, **progress.values)
         if number % _LOGGED == 0 and not sys.stderr.isatty():
             print_to_stderr(translate(progress, run.language))

@@ -39,8 +39,8 @@ Command = Callable[..., int]
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The shared options of a run: the folders of facts and locks, its output, and how each stack is handled.
 
-    No `targets` means all; `cutoff` and `as_of` replace the stack's own. A conflict is explained within so many
-    `seconds`.
+    No `targets` means all; `cutoff` and `as_of` replace the stack's own. A conflict is explained
+    within so many `seconds`.
     """
 
     progress: Progress
@@ -52,7 +52,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     targets: tuple[str, ...] = ()
     cutoff: dt.datetime | None = None
     as_of: str = ""
-    seconds: float = 900.0  # for commands without the option: a snapshot has all requests of an explanation
+    seconds: float = (
+        900.0  # for commands without the option: a snapshot has all requests of an explanation
+    )
 
     @property
     def matrices(self) -> Path:
@@ -83,9 +85,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def own_snapshot(self, stack: str) -> Path:
         """The path of the snapshot of a stack to write: beside `matrices` if the user has them, otherwise here.
 
-        Those that are in use because there are no others are not the user's, even if they are those of a checkout.
+        Those that are in use because there are no others are not the user's, even if they are those
+        of a checkout.
         """
-        has_own = self.own_matrices is not None or bool(os.environ.get(_MATRICES)) or _LOCAL.is_dir()
+        has_own = (
+            self.own_matrices is not None or bool(os.environ.get(_MATRICES)) or _LOCAL.is_dir()
+        )
         folder = output_folder(self.matrices) if has_own else Path()
         return folder / "snapshots" / f"{stack}.snapshot"
 
@@ -144,13 +149,19 @@ def _default_matrices() -> Path:
 def _require_no_link(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
     """Return the folder of locks. Raise InputError if nobody named it and it is a link.
 
-    Whoever proposes a change to a repository can make it one, and locks would be written where it leads.
+    Whoever proposes a change to a repository can make it one, and locks would be written where it
+    leads.
     """
     is_named = context.get_parameter_source(parameter.name or "") is not ParameterSource.DEFAULT
     if not is_named and value.is_symlink():
         why = f"It leads to {value.readlink()}."
         hint = "if that is meant, name it: --locks DIR"
-        raise InputError("the folder of locks is a link, which is not followed", where=str(value), why=why, hint=hint)
+        raise InputError(
+            "the folder of locks is a link, which is not followed",
+            where=str(value),
+            why=why,
+            hint=hint,
+        )
     return value
 
 
@@ -166,7 +177,9 @@ def _language(option: str | None) -> Language:
     return option if option in LANGUAGES else LANGUAGES[0]
 
 
-def _complete_stack(_context: click.Context, _parameter: click.Parameter, prefix: str) -> list[CompletionItem]:
+def _complete_stack(
+    _context: click.Context, _parameter: click.Parameter, prefix: str
+) -> list[CompletionItem]:
     """The stacks whose names begin so, for completion in a shell; otherwise, files."""
     from click.shell_completion import CompletionItem  # only while completing
 
@@ -174,7 +187,9 @@ def _complete_stack(_context: click.Context, _parameter: click.Parameter, prefix
     return [CompletionItem(name) for name in names] or [CompletionItem(prefix, type="file")]
 
 
-def _read_moment(_context: click.Context, _parameter: click.Parameter, value: dt.datetime | None) -> dt.datetime | None:
+def _read_moment(
+    _context: click.Context, _parameter: click.Parameter, value: dt.datetime | None
+) -> dt.datetime | None:
     from resolver.config.decode import cutoff_moment  # most runs have none
 
     try:
@@ -194,7 +209,9 @@ def _read_as_of(_context: click.Context, _parameter: click.Parameter, value: str
 
 def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Command], Command]:
     """An argument of any number of stacks."""
-    return click.argument(name, metavar=metavar, nargs=-1, required=required, shell_complete=_complete_stack)
+    return click.argument(
+        name, metavar=metavar, nargs=-1, required=required, shell_complete=_complete_stack
+    )
 
 
 def component(name: str, text: str) -> Value:
@@ -220,13 +237,18 @@ def require_absent(path: Path) -> None:
     """Raise InputError where something is already."""
     if os.path.lexists(path):
         hint = "move it out of the way, or name another file with --output"
-        raise InputError(f"`{path}` already exists; nothing was written", where=str(path), hint=hint)
+        raise InputError(
+            f"`{path}` already exists; nothing was written", where=str(path), hint=hint
+        )
 
 
 stack = click.argument("stack", shell_complete=_complete_stack)
 _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
     "language": click.option(
-        "--lang", "language", type=click.Choice(LANGUAGES), help="Language of the output (default: by locale)."
+        "--lang",
+        "language",
+        type=click.Choice(LANGUAGES),
+        help="Language of the output (default: by locale).",
     ),
     "own_matrices": click.option(
         "--matrices",
@@ -245,10 +267,16 @@ _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
         "--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else."
     ),
     "offline": click.option(
-        "--offline", is_flag=True, help="Use only the cache, or the snapshot that ships with the stack; no network."
+        "--offline",
+        is_flag=True,
+        help="Use only the cache, or the snapshot that ships with the stack; no network.",
     ),
     "targets": click.option(
-        "--target", "targets", multiple=True, metavar="NAME", help="Only this target; may be repeated."
+        "--target",
+        "targets",
+        multiple=True,
+        metavar="NAME",
+        help="Only this target; may be repeated.",
     ),
     "cutoff": click.option(  # a day (to its end) or a moment
         "--exclude-newer",

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from resolver.cli.console import columns, for_stream, has_color, print_json, print_text, print_to_stderr
+from resolver.cli.console import (
+    columns,
+    for_stream,
+    has_color,
+    print_json,
+    print_text,
+    print_to_stderr,
+)
 from resolver.config.load import Inputs
 from resolver.errors import ResolverError, StaleLock
 from resolver.i18n import translate
@@ -20,7 +27,14 @@ from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
 from resolver.report.document import Block, Paragraph, line
-from resolver.report.summary import SummaryRow, closing_line, difference_blocks, lock_json, summary, table
+from resolver.report.summary import (
+    SummaryRow,
+    closing_line,
+    difference_blocks,
+    lock_json,
+    summary,
+    table,
+)
 from resolver.report.terminal import COLUMNS
 
 if TYPE_CHECKING:  # a remembered lock needs no explaining
@@ -30,7 +44,12 @@ CONFLICT = 1
 UNDECIDED = 3  # as for a failure of an index, since it depends on one
 _TABLE = 1000  # columns of the table, where no terminal has fewer: a row is a line
 # In --json, by exit status.
-STATUS_BY_EXIT = {0: "locked", CONFLICT: "conflict", UNDECIDED: "undecided", StaleLock.exit_status: "stale"}
+STATUS_BY_EXIT = {
+    0: "locked",
+    CONFLICT: "conflict",
+    UNDECIDED: "undecided",
+    StaleLock.exit_status: "stale",
+}
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -70,7 +89,9 @@ class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
     def pins_changed(self) -> bool:
         """Whether there is a lock with another decision than the one before."""
         previous = self.job.previous if self.job is not None else None
-        return isinstance(self.answer, Lock) and (previous is None or not same_decisions(previous, self.answer))
+        return isinstance(self.answer, Lock) and (
+            previous is None or not same_decisions(previous, self.answer)
+        )
 
     @property
     def exit_status(self) -> int:
@@ -86,7 +107,11 @@ class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_known_conflict(self) -> bool:
         """Whether there is no solution, and the target's conflict report said so before."""
-        return not isinstance(self.answer, (Lock, ResolverError)) and self.job is not None and self.job.has_report
+        return (
+            not isinstance(self.answer, (Lock, ResolverError))
+            and self.job is not None
+            and self.job.has_report
+        )
 
 
 def print_targets(status: str, targets: Sequence[dict[str, Any]]) -> None:
@@ -101,9 +126,16 @@ def result_json(result: TargetResult, language: Language) -> dict[str, Any]:
         case Lock() as lock:
             return lock_json(lock, result.folder, moved=result.pins_changed, written=result.written)
         case ResolverError() as error:
-            return {"status": "error", "stack": result.stack, "target": result.target, **error.parts()}
+            return {
+                "status": "error",
+                "stack": result.stack,
+                "target": result.target,
+                **error.parts(),
+            }
         case explanation:
-            from resolver.report.explanation.json import explanation_json  # loaded where there is a conflict
+            from resolver.report.explanation.json import (
+                explanation_json,
+            )  # loaded where there is a conflict
 
             return explanation_json(explanation, language)
 
@@ -149,7 +181,9 @@ def _warnings_to_show(lock: Lock, job: Job, written: Sequence[str]) -> list[Mess
     if not written:
         return []
     new = new_warnings(job.previous, lock)
-    return [warning for warning in lock.all_warnings if warning in new or is_grave(warning, job.problem)]
+    return [
+        warning for warning in lock.all_warnings if warning in new or is_grave(warning, job.problem)
+    ]
 
 
 def _difference(lock: Lock, job: Job, written: Sequence[str]) -> Iterator[Block]:
@@ -167,7 +201,9 @@ def print_failures(results: Sequence[TargetResult], language: Language) -> None:
             who = result.stack
             if result.target:
                 who = translate("cli.for", language, stack=result.stack, target=result.target)
-            print_to_stderr(f"{who}: error: {result.answer}" if len(results) > 1 else f"error: {result.answer}")
+            print_to_stderr(
+                f"{who}: error: {result.answer}" if len(results) > 1 else f"error: {result.answer}"
+            )
         elif result.written and not isinstance(result.answer, Lock):
             print_to_stderr(translate("conflict.report-in", language, folder=result.folder))
 
@@ -178,7 +214,11 @@ def _row(result: TargetResult, language: Language) -> SummaryRow:
         case Lock() as lock:
             pins = message("cli.pins", count=len(lock.pin))
             warnings = message("cli.warnings", count=len(lock.all_warnings))
-            state = message("cli.row-warned" if lock.all_warnings else "cli.row-locked", pins=pins, warnings=warnings)
+            state = message(
+                "cli.row-warned" if lock.all_warnings else "cli.row-locked",
+                pins=pins,
+                warnings=warnings,
+            )
             kind = "locked"
             if result.dry_run:
                 state = message("cli.row-stale" if result.written else "state.current")
@@ -195,6 +235,10 @@ def _row(result: TargetResult, language: Language) -> SummaryRow:
             indexes = dict.fromkeys(name for row in explanation.awaited for name in row.indexes)
             state, kind = message("cli.row-undecided", names=joined("comma", indexes)), "undecided"
         case _:
-            state = message("cli.row-conflict-before" if result.is_known_conflict else "cli.row-conflict")
+            state = message(
+                "cli.row-conflict-before" if result.is_known_conflict else "cli.row-conflict"
+            )
             kind = "without-a-solution"
-    return SummaryRow(result.stack, result.target, result.seconds, changes, translate(state, language), kind)
+    return SummaryRow(
+        result.stack, result.target, result.seconds, changes, translate(state, language), kind
+    )

@@ -49,9 +49,10 @@ class _Wanted(msgspec.Struct, frozen=True):
 def command(run: Settings, anew: bool) -> int:
     """Record what the binaries of wheels need and offer, in MATRICES/linkage/PROJECT.json.
 
-    Those are the wheels with binaries in the lock of each stack of the checkout; every wheel that its targets could
-    take of the projects that a `links` fact says to be linked with others; and PyTorch in each release that a torch-npu
-    is made for. What none of them needs any more is removed.
+    Those are the wheels with binaries in the lock of each stack of the checkout; every wheel that
+    its targets could take of the projects that a `links` fact says to be linked with others; and
+    PyTorch in each release that a torch-npu is made for. What none of them needs any more is
+    removed.
     """
     folder = linkage_folder(run.matrices)
     old: dict[str, LinkageReading] = {}
@@ -82,7 +83,9 @@ def command(run: Settings, anew: bool) -> int:
     for line in unread:
         print_line(line)
     count = sum(map(len, readings.values()))
-    print_line(f"{count} wheels of {sum(map(bool, readings.values()))} projects in {folder}; {len(unread)} unread")
+    print_line(
+        f"{count} wheels of {sum(map(bool, readings.values()))} projects in {folder}; {len(unread)} unread"
+    )
     return 0
 
 
@@ -90,7 +93,11 @@ def _read(wanted: _Wanted, unread: list[str], *, anew: bool) -> LinkageReading |
     """Return the reading of a wheel, from the cache unless `anew`; None if there is none, which `unread` then says."""
     try:
         # what is known of a PyTorch may be what its wheel for another Python has
-        linkage = wanted.catalog.known_linkage(wanted.file) if not anew and wanted.project != TORCH else None
+        linkage = (
+            wanted.catalog.known_linkage(wanted.file)
+            if not anew and wanted.project != TORCH
+            else None
+        )
         if linkage is None:
             linkage = wanted.catalog.read_linkage(wanted.file, LARGEST_READ)
     except (ResolverError, UnusableFile) as error:
@@ -138,9 +145,12 @@ def _offer(pin: LockedPin, catalog: LiveCatalog) -> File | None:
     return next((file for file in offers if file.sha256 == locked.sha256), None)
 
 
-def _of_links(problem: Problem, catalog: LiveCatalog, run: Settings) -> Iterator[tuple[NormalizedName, File]]:
+def _of_links(
+    problem: Problem, catalog: LiveCatalog, run: Settings
+) -> Iterator[tuple[NormalizedName, File]]:
     """Yield the wheels of linked projects for the target, and those of PyTorch that a torch-npu is made for."""
-    # Without lines, as those may name commits; and without facts that take releases out, as a line may ask for them.
+    # Without lines, as those may name commits; and without facts that take releases out, as a line
+    # may ask for them.
     links = tuple(fact for fact in problem.facts if isinstance(fact, facts.Links))
     stack = msgspec.structs.replace(problem.stack, requirements=())
     candidates = Candidates(msgspec.structs.replace(problem, stack=stack, facts=links), catalog)
@@ -161,5 +171,7 @@ def _of_links(problem: Problem, catalog: LiveCatalog, run: Settings) -> Iterator
             if not isinstance(release, Release) or release.source is not None:
                 continue
             version = release.version.public
-            if name != TORCH or any(specifier.contains(version, prereleases=True) for specifier in torches):
+            if name != TORCH or any(
+                specifier.contains(version, prereleases=True) for specifier in torches
+            ):
                 yield name, release.file

@@ -38,13 +38,20 @@ if TYPE_CHECKING:  # a remembered lock needs no explaining
 
 _Result = TypeVar("_Result")
 
-_NEEDS_FACTS = ("torch-npu", "vllm-ascend")  # their metadata says nothing of CANN, nor of what to install with them
+_NEEDS_FACTS = (
+    "torch-npu",
+    "vllm-ascend",
+)  # their metadata says nothing of CANN, nor of what to install with them
 
 
 def _is_commit_unread(lock: Lock, problem: Problem) -> bool:
     """Return whether a release from a commit, which no line names, was not compared with it: the next run may be."""
     direct = {source.commit for source in problem.sources.values()}
-    return any(pin.git.trust is not None and pin.git.commit not in direct for pin in lock.pin if pin.git is not None)
+    return any(
+        pin.git.trust is not None and pin.git.commit not in direct
+        for pin in lock.pin
+        if pin.git is not None
+    )
 
 
 class _OvertakenError(Exception):
@@ -60,7 +67,10 @@ def result_or_error(work: Callable[[], _Result]) -> _Result | ResolverError:
 
 
 def finish_edit(stack: str, run: Settings) -> bool:
-    """Finish an edit of a stack that a killed run had begun to write, and tell of it. Raises ResolverError."""
+    """Finish an edit of a stack that a killed run had begun to write, and tell of it.
+
+    Raises ResolverError.
+    """
     path = find_stack(stack, run.matrices)
     name = read_stack(stack, run.matrices).content.stack.name
     is_finished = lock_folder.finish_edit(run.locks / name, path.resolve())
@@ -73,8 +83,9 @@ def finish_edit(stack: str, run: Settings) -> bool:
 class Session:
     """The settings and catalogs of a run. Conflicts are written to the `page`.
 
-    With `ignore_remembered` even remembered locks are solved again. A `dry_run` leaves the folders of locks as they
-    are. With `all_or_none` nothing is written unless every target has a lock; then an `edit` of the stack is, too.
+    With `ignore_remembered` even remembered locks are solved again. A `dry_run` leaves the folders
+    of locks as they are. With `all_or_none` nothing is written unless every target has a lock; then
+    an `edit` of the stack is, too.
     """
 
     settings: Settings
@@ -107,15 +118,18 @@ class Session:
             if not self.dry_run:
                 lock_folder.recover(folder)
             previous = self._previous(folder)
-            has_report = not (folder / lock_file.NAME).exists() and bool(lock_folder.reports(folder))
+            has_report = not (folder / lock_file.NAME).exists() and bool(
+                lock_folder.reports(folder)
+            )
             jobs.append(Job(inputs, problem, folder, previous, has_report))
         return jobs
 
     def lock(self, jobs: Sequence[Job]) -> list[TargetResult]:
         """Lock each target, with conflicts on the page; then write the locks, all at once, and the reports.
 
-        If another run writes a lock meanwhile, that becomes the previous lock and locking starts over from it.
-        Otherwise an upgrade would be undone by a run that started before it and finished after it.
+        If another run writes a lock meanwhile, that becomes the previous lock and locking starts
+        over from it. Otherwise an upgrade would be undone by a run that started before it and
+        finished after it.
         """
         while True:
             try:
@@ -141,7 +155,9 @@ class Session:
         began = time.monotonic()
         answer = result_or_error(partial(self._answer, job))
         seconds = time.monotonic() - began
-        return TargetResult(stack=stack, job=job, answer=answer, dry_run=self.dry_run, seconds=seconds)
+        return TargetResult(
+            stack=stack, job=job, answer=answer, dry_run=self.dry_run, seconds=seconds
+        )
 
     def _answer(self, job: Job) -> Lock | Explanation:
         answer = self.catalogs.ask(job.problem, partial(self._lock_or_explain, job))
@@ -151,7 +167,9 @@ class Session:
         if not answer.pin:
             notes = [translate(note, language) for note in answer.notes]
             raise NothingToLock(
-                translate("cli.nothing-applies", language, stack=answer.stack, target=answer.target.name),
+                translate(
+                    "cli.nothing-applies", language, stack=answer.stack, target=answer.target.name
+                ),
                 where=job.problem.stack.where,
                 why="; ".join(notes) or translate("cli.nothing-applies-why", language),
                 hint=translate("cli.nothing-applies-hint", language),
@@ -172,7 +190,9 @@ class Session:
         from resolver.resolve.universe import Universe
 
         universe = Universe(problem, catalog, preferences.pins)
-        answer = lock_or_refutation(universe, preferences, self.settings.progress.solving, self.catalogs.verified)
+        answer = lock_or_refutation(
+            universe, preferences, self.settings.progress.solving, self.catalogs.verified
+        )
         if isinstance(answer, Refutation):
             return explanation_of_refutation(answer, job.inputs, self)
         # a lock is a fixed point: solving with its own pins preferred gives it again
@@ -201,7 +221,9 @@ class Session:
                 written[folder] = tuple(report)
 
         def require_unchanged(folder: Path) -> None:
-            if self._previous(folder) != previous[folder] and lock_folder.outdated(changed[folder], folder):
+            if self._previous(folder) != previous[folder] and lock_folder.outdated(
+                changed[folder], folder
+            ):
                 raise _OvertakenError
 
         if not self.dry_run:

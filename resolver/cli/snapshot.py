@@ -28,8 +28,8 @@ from resolver.resolve.universe import Universe
 def command(run: Settings, stacks: tuple[str, ...]) -> int:
     """Record what locking each STACK, or `all`, asks the indexes.
 
-    For a stack without a solution, record what explaining the conflict asks. With the snapshot, the same can be done
-    without network access, with or without the present lock.
+    For a stack without a solution, record what explaining the conflict asks. With the snapshot, the
+    same can be done without network access, with or without the present lock.
     """
     for stack in named_stacks(stacks, run.matrices):
         _record(stack, run)
@@ -65,4 +65,6 @@ def _record(stack: str, run: Settings) -> None:
     path = run.own_snapshot(name)
     recorded = recording.snapshot(name, today())
     snapshot.write(recorded, path)
-    print_line(f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(recorded.projects)} projects")
+    print_line(
+        f"Written to {path}: {path.stat().st_size / 1e6:.1f} MB, {len(recorded.projects)} projects"
+    )

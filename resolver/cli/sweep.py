@@ -33,7 +33,10 @@ _solver = lru_cache(1)(CellSolver)  # that of this process
 
 
 def _solve(sweep: Sweep, cell: Cell) -> Answer:
-    """The answer for a cell, in any process. Raises InputError if its files are not those of the sweep."""
+    """The answer for a cell, in any process.
+
+    Raises InputError if its files are not those of the sweep.
+    """
     return _solver(sweep).answer(cell)
 
 
@@ -47,20 +50,25 @@ def answers(sweep: Sweep, pool: ExecutorFactory, cells: Sequence[Cell]) -> Itera
     while unsolved:
         with pool() as executor:
             try:
-                for future in as_completed([executor.submit(_solve, sweep, cell) for cell in unsolved.values()]):
+                for future in as_completed(
+                    [executor.submit(_solve, sweep, cell) for cell in unsolved.values()]
+                ):
                     answer = future.result()
                     del unsolved[answer.cell.name]
                     tries = 0
                     yield answer
             except (BrokenProcessPool, OSError) as error:
-                # Python's own pipe to a pool that broke while it was given work: "handle is closed", without a number
+                # Python's own pipe to a pool that broke while it was given work: "handle is
+                # closed", without a number
                 if isinstance(error, OSError) and error.errno is not None:
                     raise
                 tries += 1
                 if tries >= _TRIES:
                     why = f"{len(unsolved)} cells are left, and {_TRIES} runs of them ended so"
                     hint = "is there enough memory? fewer at once: --jobs 1"
-                    raise ResolverError("a process that solves cells was killed", why=why, hint=hint) from None
+                    raise ResolverError(
+                        "a process that solves cells was killed", why=why, hint=hint
+                    ) from None
 
 
 @contextmanager
@@ -95,7 +103,10 @@ def _follow_parent() -> None:
 
 @contextmanager
 def cluster(address: str) -> Iterator[Executor]:
-    """The workers of a dask cluster, which runs the cells of a lost one again by itself. Raises InputError."""
+    """The workers of a dask cluster, which runs the cells of a lost one again by itself.
+
+    Raises InputError.
+    """
     try:
         from distributed import Client
     except ImportError:
@@ -104,7 +115,9 @@ def cluster(address: str) -> Iterator[Executor]:
     try:
         client = Client(address, timeout=30)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
-        raise InputError(f"there is no cluster at `{address}`", where="--cluster", why=str(error)) from None
+        raise InputError(
+            f"there is no cluster at `{address}`", where="--cluster", why=str(error)
+        ) from None
     with client:
         yield client.get_executor(pure=False)  # type: ignore[no-untyped-call]
 
@@ -155,7 +168,9 @@ class Journal:
             with suppress(msgspec.MsgspecError, UnicodeDecodeError):
                 answer = msgspec.json.decode(line, type=Answer)
                 answers[answer.cell.name] = answer
-        return [answer for answer in answers.values() if answer.outcome is not CellOutcome.UNDECIDED]
+        return [
+            answer for answer in answers.values() if answer.outcome is not CellOutcome.UNDECIDED
+        ]
 
     def add(self, answer: Answer) -> None:
         """Append an answer."""

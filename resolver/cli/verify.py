@@ -21,21 +21,34 @@ from resolver.report.verify import FILE
 @click.command("verify")
 @options.stack
 @click.option(
-    "--python", metavar="PATH", help="The environment's Python (default: the active environment's, else python3)."
+    "--python",
+    metavar="PATH",
+    help="The environment's Python (default: the active environment's, else python3).",
 )
-@click.option("--full", is_flag=True, help="Compare the contents of every file, not just of a sample.")
+@click.option(
+    "--full", is_flag=True, help="Compare the contents of every file, not just of a sample."
+)
 @click.option("--quick", is_flag=True, help="Import only the modules that the stack lists.")
 @click.option(
-    "--seconds", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Limit for each start (default: 300)."
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="N",
+    help="Limit for each start (default: 300).",
 )
 @click.option(
     "--skip-system-checks",
     is_flag=True,
     help="Only warn if the machine itself differs from the lock's.",
 )
-@click.option("--ascend", metavar="DIR", help="Where driver and CANN are installed (default: /usr/local/Ascend).")
+@click.option(
+    "--ascend",
+    metavar="DIR",
+    help="Where driver and CANN are installed (default: /usr/local/Ascend).",
+)
 @settings("targets", "language", "own_matrices", "locks", "as_json")
-def command(run: Settings, stack: str, python: str | None, **options_of_verify: str | bool | float | None) -> int:
+def command(
+    run: Settings, stack: str, python: str | None, **options_of_verify: str | bool | float | None
+) -> int:
     """Check whether this machine and environment match STACK's lock.
 
     The exit status is 0 if they do, 1 if not, and 2 if the command is wrong.

@@ -11,7 +11,12 @@ from typing import Any, Final, TypeGuard
 from msgspec.structs import asdict, replace
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 
-from resolver.config.decode import ComponentValues, parse_need, require_known_soc, require_known_socs
+from resolver.config.decode import (
+    ComponentValues,
+    parse_need,
+    require_known_soc,
+    require_known_socs,
+)
 from resolver.config.fact_rules import compile_facts
 from resolver.config.load import Document, Inputs
 from resolver.config.schema import IndexesFile, IndexRow, StackFile, SystemsFile, VariantsFile
@@ -61,12 +66,16 @@ _FORMAT: Final = 1  # raised when the meaning of the same input changes
 
 
 def compile_problems(
-    inputs: Inputs, *, options: PolicyOptions = NO_OPTIONS, sources: Mapping[str, Source] | None = None
+    inputs: Inputs,
+    *,
+    options: PolicyOptions = NO_OPTIONS,
+    sources: Mapping[str, Source] | None = None,
 ) -> tuple[Problem, ...]:
     """One problem per target of the stack, in the order of the file.
 
-    `options` replace parts of the stack's own policy. `sources` are the stack's direct references as far as
-    they are resolved already; the others are resolved later. Raises InputError with file:line:key.
+    `options` replace parts of the stack's own policy. `sources` are the stack's direct references
+    as far as they are resolved already; the others are resolved later. Raises InputError with
+    file:line:key.
     """
     known = known_values(inputs.systems)
     facts = compile_facts(inputs.facts, inputs.stack, known)
@@ -74,9 +83,13 @@ def compile_problems(
     recorded = _recorded(inputs, indexes)
     stack = _stack(inputs.stack, facts, known)
     facts = tuple(_without_relaxed(facts, stack.relaxed))
-    targets = tuple(_with_features(target, inputs.variants, known) for target in _targets(inputs.stack, known))
+    targets = tuple(
+        _with_features(target, inputs.variants, known) for target in _targets(inputs.stack, known)
+    )
     _require_markers(stack.requirements, facts, targets)
-    practices = tuple(fact for fact in facts if _is_disabled(fact, inputs.stack.content.stack.practices))
+    practices = tuple(
+        fact for fact in facts if _is_disabled(fact, inputs.stack.content.stack.practices)
+    )
     facts = tuple(fact for fact in facts if fact not in practices)
     policy = options.applied_to(inputs.stack.content.policy)
     digest = _digest(inputs, policy)
@@ -94,7 +107,9 @@ def compile_problems(
             values=_values(target, facts, known),
             near_canns=_near_canns(target, known),
             sources=dict(sources or {}),
-            available_practices=tuple(practice for practice in practices if practice.applies_on(target.system)),
+            available_practices=tuple(
+                practice for practice in practices if practice.applies_on(target.system)
+            ),
             recorded=recorded,
         )
         for target in targets
@@ -105,7 +120,9 @@ def _stack(document: Document[StackFile], facts: tuple[Fact, ...], known: Compon
     content = document.content
     table = content.stack
     practices = _enabled_practices(document, facts)
-    requirements = tuple(_root_requirement(document, number, known) for number in range(len(table.requires)))
+    requirements = tuple(
+        _root_requirement(document, number, known) for number in range(len(table.requires))
+    )
     _require_absences(document, requirements)
     return Stack(
         name=table.name,
@@ -122,7 +139,9 @@ def _stack(document: Document[StackFile], facts: tuple[Fact, ...], known: Compon
     )
 
 
-def _root_requirement(document: Document[StackFile], number: int, known: ComponentValues) -> RootRequirement:
+def _root_requirement(
+    document: Document[StackFile], number: int, known: ComponentValues
+) -> RootRequirement:
     line = document.content.stack.requires[number]
     path = ("stack", "requires", number)
     need = document.parse(partial(parse_need, direct=True), line, *path)
@@ -130,11 +149,15 @@ def _root_requirement(document: Document[StackFile], number: int, known: Compone
     return RootRequirement(need=need, origin=StackLine(line, document.line(*path)))
 
 
-def _require_markers(requirements: Iterable[RootRequirement], facts: Iterable[Fact], targets: Iterable[Target]) -> None:
+def _require_markers(
+    requirements: Iterable[RootRequirement], facts: Iterable[Fact], targets: Iterable[Target]
+) -> None:
     """Raise InputError if a marker compares what cannot be compared (PEP 508), or the kernel, which is not known."""
     needs = [(root.need, root.origin.where) for root in requirements]
     for fact in facts:
-        needs += [(need, fact.where) for need in (*needs_of(fact), *bounds_of(fact), *conditions_of(fact))]
+        needs += [
+            (need, fact.where) for need in (*needs_of(fact), *bounds_of(fact), *conditions_of(fact))
+        ]
     for need, where in needs:
         if not isinstance(need, Requirement) or need.marker is None:
             continue
@@ -168,9 +191,13 @@ def _relaxed(document: Document[StackFile], facts: tuple[Fact, ...]) -> Iterator
                 raise InputError(
                     f"the fact `{fact.id}` has no need `{need}`",
                     where=document.place("relax", number, "needs", at),
-                    hint=f"its needs are {', '.join(needs)}" if needs else "it has no needs: leave `needs` out",
+                    hint=f"its needs are {', '.join(needs)}"
+                    if needs
+                    else "it has no needs: leave `needs` out",
                 )
-        yield Relaxed(fact=fact, needs=row.needs, reason=row.reason, where=document.line("relax", number))
+        yield Relaxed(
+            fact=fact, needs=row.needs, reason=row.reason, where=document.line("relax", number)
+        )
 
 
 def _enabled_practices(document: Document[StackFile], facts: tuple[Fact, ...]) -> tuple[str, ...]:
@@ -181,7 +208,9 @@ def _enabled_practices(document: Document[StackFile], facts: tuple[Fact, ...]) -
         return ()
     for number, name in enumerate(names):
         if name not in known:
-            raise document.unknown("there is no practice", name, known, "stack", "practices", number)
+            raise document.unknown(
+                "there is no practice", name, known, "stack", "practices", number
+            )
     return names
 
 
@@ -190,9 +219,13 @@ def _is_disabled(fact: Fact, enabled: Sequence[str]) -> TypeGuard[Practice]:
     return fact.strength is Strength.PRACTICE and enabled != "all" and fact.id not in enabled
 
 
-def _require_absences(document: Document[StackFile], requirements: Sequence[RootRequirement]) -> None:
+def _require_absences(
+    document: Document[StackFile], requirements: Sequence[RootRequirement]
+) -> None:
     """Raise InputError where the stack keeps a distribution out that it requires itself."""
-    origins = {root.need.name: root.origin for root in requirements if isinstance(root.need, Requirement)}
+    origins = {
+        root.need.name: root.origin for root in requirements if isinstance(root.need, Requirement)
+    }
     for number, row in enumerate(document.content.absent):
         if origin := origins.get(row.package):
             raise InputError(
@@ -241,7 +274,9 @@ def _targets(document: Document[StackFile], known: ComponentValues) -> tuple[Tar
         places = {key: (*path, "system", key) for key in values}
         for key, value in (("python", row.python), ("glibc", row.glibc)):
             values[key], places[key] = value, (*path, key)
-        system = {component: parse_value(component, values[component]) for component in sorted(values)}
+        system = {
+            component: parse_value(component, values[component]) for component in sorted(values)
+        }
         if "soc" in system:
             require_known_soc(system["soc"], known, document.place(*places["soc"]))
         major, minor = (int(part) for part in row.glibc.split("."))
@@ -259,8 +294,13 @@ def _targets(document: Document[StackFile], known: ComponentValues) -> tuple[Tar
     return tuple(targets.values())
 
 
-def _with_features(target: Target, variants: Document[VariantsFile] | None, known: ComponentValues) -> Target:
-    """Return the target with what it has of the properties of wheel variants. Raises InputError for rows that err."""
+def _with_features(
+    target: Target, variants: Document[VariantsFile] | None, known: ComponentValues
+) -> Target:
+    """Return the target with what it has of the properties of wheel variants.
+
+    Raises InputError for rows that err.
+    """
     if variants is None:
         return target
     features: list[TargetFeature] = []
@@ -272,15 +312,23 @@ def _with_features(target: Target, variants: Document[VariantsFile] | None, know
 
 
 def _require_sound(
-    row: PropertyRow, variants: Document[VariantsFile], number: int, known: ComponentValues, earlier: Sequence[str]
+    row: PropertyRow,
+    variants: Document[VariantsFile],
+    number: int,
+    known: ComponentValues,
+    earlier: Sequence[str],
 ) -> None:
     """Raise InputError if a row has the wrong form, repeats an earlier one or names what is not known."""
     if fault := row.fault():
         raise InputError(fault, where=variants.place("property", number))
     if row.name in earlier:
-        raise InputError(f"two rows are about `{row.name}`", where=variants.place("property", number, "name"))
+        raise InputError(
+            f"two rows are about `{row.name}`", where=variants.place("property", number, "name")
+        )
     if row.component not in known:
-        raise variants.unknown("there is no component", row.component, known, "property", number, "component")
+        raise variants.unknown(
+            "there is no component", row.component, known, "property", number, "component"
+        )
     for value in row.values:
         texts = list(map(str, known[row.component]))
         if value not in texts:
@@ -294,7 +342,9 @@ def known_values(systems: Document[SystemsFile] | None) -> ComponentValues:
         return {}
     return {
         component: tuple(
-            systems.parse(partial(parse_value, component), value, "component", component, "known", number)
+            systems.parse(
+                partial(parse_value, component), value, "component", component, "known", number
+            )
             for number, value in enumerate(row.known)
         )
         for component, row in systems.content.component.items()
@@ -307,12 +357,19 @@ def _libraries(systems: Document[SystemsFile] | None) -> frozenset[str]:
     return frozenset(chain.from_iterable(row.libraries for row in rows))
 
 
-def _values(target: Target, facts: Iterable[Fact], known: ComponentValues) -> dict[str, tuple[Value, ...]]:
+def _values(
+    target: Target, facts: Iterable[Fact], known: ComponentValues
+) -> dict[str, tuple[Value, ...]]:
     """The values of the target's components that are known or that facts name, the nearest to the target's first."""
     needs = [need for fact in facts if isinstance(fact, Requires) for need in fact.needs]
     return {
         component: nearest(
-            value, (value, *known.get(component, ()), *chain(*(named_values(need, component) for need in needs)))
+            value,
+            (
+                value,
+                *known.get(component, ()),
+                *chain(*(named_values(need, component) for need in needs)),
+            ),
         )
         for component, value in target.system.items()
     }
@@ -362,7 +419,9 @@ def _recorded(inputs: Inputs, indexes: Indexes) -> tuple[Recorded, ...]:
     return tuple(rows.values())
 
 
-def _compile_indexes(document: Document[StackFile] | Document[IndexesFile], base: Indexes) -> Indexes:
+def _compile_indexes(
+    document: Document[StackFile] | Document[IndexesFile], base: Indexes
+) -> Indexes:
     """Return the indexes of a file added to those of `base`, and the bindings of the file alone."""
     rows: Sequence[IndexRow] = document.content.index
     binding_rows: Sequence[Binding] = document.content.binding
@@ -373,13 +432,23 @@ def _compile_indexes(document: Document[StackFile] | Document[IndexesFile], base
             raise InputError(f"two indexes are named `{row.name}`", where=place)
         if (row.url == "") != (row.name == PYPI):
             why = "`pypi` is the index that pip on this machine is configured with; every other index needs an address"
-            raise InputError(f"index `{row.name}` {'takes no' if row.url else 'needs a'} url", where=place, why=why)
-        indexes[row.name] = Index(name=row.name, url=row.url, mirrors=row.mirrors, complete=row.complete)
+            raise InputError(
+                f"index `{row.name}` {'takes no' if row.url else 'needs a'} url",
+                where=place,
+                why=why,
+            )
+        indexes[row.name] = Index(
+            name=row.name, url=row.url, mirrors=row.mirrors, complete=row.complete
+        )
     for number, binding in enumerate(binding_rows):
         for position, name in enumerate(binding.indexes):
             if name not in indexes:
-                raise document.unknown("there is no index", name, indexes, "binding", number, "indexes", position)
-    bindings: dict[_Path, Binding] = {("binding", number): binding for number, binding in enumerate(binding_rows)}
+                raise document.unknown(
+                    "there is no index", name, indexes, "binding", number, "indexes", position
+                )
+    bindings: dict[_Path, Binding] = {
+        ("binding", number): binding for number, binding in enumerate(binding_rows)
+    }
     for number, row in enumerate(rows):
         if row.packages:
             bindings["index", number] = Binding(packages=row.packages, indexes=(row.name,))
@@ -387,7 +456,9 @@ def _compile_indexes(document: Document[StackFile] | Document[IndexesFile], base
     return Indexes(indexes=indexes, bindings=tuple(bindings.values()))
 
 
-def _require_effect(document: Document[StackFile] | Document[IndexesFile], bindings: Mapping[_Path, Binding]) -> None:
+def _require_effect(
+    document: Document[StackFile] | Document[IndexesFile], bindings: Mapping[_Path, Binding]
+) -> None:
     """Raise InputError where a row binds a project that earlier ones bind already on each of its platforms."""
     bound: dict[tuple[str, str], _Path] = {}
     for row, binding in bindings.items():
@@ -397,7 +468,9 @@ def _require_effect(document: Document[StackFile] | Document[IndexesFile], bindi
             earlier = [bound.get((name, platform)) for platform in platforms]
             if earlier[0] is not None and None not in earlier:
                 raise InputError(
-                    f"`{name}` is already bound" if name != "*" else "all other projects are already bound",
+                    f"`{name}` is already bound"
+                    if name != "*"
+                    else "all other projects are already bound",
                     where=document.place(*place),
                     why=f"the first binding counts, and that is the one at {document.line(*earlier[0])}",
                 )

@@ -1,7 +1,7 @@
 """TOML values to the types in the annotations of fields, each error at its key; and the texts among them parsed.
 
-A field is a key of the table, in kebab case, or as its `name` has it. msgspec cannot do this, as its hooks see neither
-a field's key nor one of its own types, and its errors have no place.
+A field is a key of the table, in kebab case, or as its `name` has it. msgspec cannot do this, as
+its hooks see neither a field's key nor one of its own types, and its errors have no place.
 """
 
 from __future__ import annotations
@@ -62,7 +62,10 @@ ComponentValues = Mapping[str, tuple[Value, ...]]  # the values of components in
 
 
 def cutoff_moment(value: date) -> datetime:
-    """The moment that a cut-off names, in UTC; a day means its end. Raises ValueError if UTC has no such year."""
+    """The moment that a cut-off names, in UTC; a day means its end.
+
+    Raises ValueError if UTC has no such year.
+    """
     if isinstance(value, datetime):
         aware = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
         try:
@@ -76,12 +79,17 @@ def cutoff_moment(value: date) -> datetime:
 
 
 def parse_need(line: str, *, direct: bool = False) -> Need:
-    """A requirement on a project or a component, as in facts and stacks. With `direct` it may name an address."""
+    """A requirement on a project or a component, as in facts and stacks.
+
+    With `direct` it may name an address.
+    """
     if (component_need := ComponentRequirement.parse(line)) is not None:
         return component_need
     need = parse_requirement(line, direct=direct)
     if (name := need.name) in COMPONENTS:
-        raise ValueError(f"`{name}` is a component: write `{name} in A | B` or `{name} >= A`, in lower case")
+        raise ValueError(
+            f"`{name}` is a component: write `{name} in A | B` or `{name} >= A`, in lower case"
+        )
     return need
 
 
@@ -89,7 +97,9 @@ def parse_condition(line: str) -> ComponentRequirement:
     """A requirement on a component, and nothing else."""
     need = ComponentRequirement.parse(line)
     if need is None:
-        raise ValueError(f"`{line}` is not a component of the target with its values, such as `soc in A3`")
+        raise ValueError(
+            f"`{line}` is not a component of the target with its values, such as `soc in A3`"
+        )
     return need
 
 
@@ -99,7 +109,9 @@ def parse_requirement(line: str, *, direct: bool = False) -> Requirement:
         need = texts.requirement(line)
     except InvalidRequirement as error:
         shown = "a line that may contain a password" if _MAYBE_ADDRESS.search(line) else f"`{line}`"
-        raise InputError(f"{shown} is not a requirement", why=str(error).partition("\n")[0]) from None
+        raise InputError(
+            f"{shown} is not a requirement", why=str(error).partition("\n")[0]
+        ) from None
     if need.url and not direct:
         raise ValueError("only a stack's own `requires` may take a project from an address")
     if need.url:
@@ -129,7 +141,9 @@ _READERS: Final[Mapping[Any, Callable[[str], Any]]] = {
     Requirement: parse_requirement,
     RequirementLine: lambda line: str(parse_requirement(line)),
     ComponentRequirement: parse_condition,
-    NormalizedName: partial(canonicalize_name, validate=True),  # anything more than a name would never match
+    NormalizedName: partial(
+        canonicalize_name, validate=True
+    ),  # anything more than a name would never match
     SpecifierSet: texts.specifier_set,
     Version: Version,
 }
@@ -156,7 +170,9 @@ def decode(kind: Any, value: Any, text: TomlText, path: Path = ()) -> Any:
         return _annotated(arguments[0], arguments[1:], value, text, path)
     if origin in (Union, UnionType):
         members = [member for member in arguments if member is not NoneType]
-        fitting = [member for member in members if (get_origin(member) is tuple) == isinstance(value, list)]
+        fitting = [
+            member for member in members if (get_origin(member) is tuple) == isinstance(value, list)
+        ]
         return decode((fitting or members)[0], value, text, path)
     if origin is tuple:
         rows = enumerate(_checked(list, value, text, path))
@@ -202,7 +218,9 @@ def _struct(kind: type[msgspec.Struct], table: dict[str, Any], text: TomlText, p
         elif UNWRITTEN in notes:
             continue
         elif field.encode_name in table:
-            values[field.name] = decode(field.type, table[field.encode_name], text, (*path, field.encode_name))
+            values[field.name] = decode(
+                field.type, table[field.encode_name], text, (*path, field.encode_name)
+            )
         elif field.required:
             missing.append(field.encode_name)
     if missing:
@@ -213,9 +231,13 @@ def _struct(kind: type[msgspec.Struct], table: dict[str, Any], text: TomlText, p
 
 
 @lru_cache
-def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[msgspec.structs.FieldInfo, tuple[Any, ...]], ...]:
+def _fields(
+    kind: type[msgspec.Struct],
+) -> tuple[tuple[msgspec.structs.FieldInfo, tuple[Any, ...]], ...]:
     """The fields of a type, each with the notes of its annotation."""
-    return tuple((field, getattr(field.type, "__metadata__", ())) for field in msgspec.structs.fields(kind))
+    return tuple(
+        (field, getattr(field.type, "__metadata__", ())) for field in msgspec.structs.fields(kind)
+    )
 
 
 @lru_cache
@@ -237,7 +259,10 @@ def _choice(options: Sequence[Any], value: Any, text: TomlText, path: Path) -> A
 
 
 def _source(value: Any, text: TomlText, path: Path) -> References:
-    """Return the references of a source: one text, or a list. Raise InputError at the text that is none."""
+    """Return the references of a source: one text, or a list.
+
+    Raise InputError at the text that is none.
+    """
     if not isinstance(value, list):
         return References((text.parse(read_reference, _checked(str, value, text, path), *path),))
     if not value:

@@ -20,10 +20,11 @@ from resolver.model.repository import Recipe
 from resolver.model.requirement import Requirement
 from resolver.model.text import is_exact
 
-# What bash does not allow to be set, and what set_env.sh and activation extend, but a fact would replace.
-_SET_ALREADY = frozenset(["BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"]) | frozenset(
-    ["LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "VIRTUAL_ENV"]
-)
+# What bash does not allow to be set, and what set_env.sh and activation extend, but a fact would
+# replace.
+_SET_ALREADY = frozenset(
+    ["BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"]
+) | frozenset(["LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "VIRTUAL_ENV"])
 _KINDS = tuple(name for name in FactFile.__struct_fields__ if name != "defaults")
 _STEPS = ({"move", "to"}, {"comment", "in_"}, {"run"}, {"run", "wheels"})
 
@@ -36,7 +37,9 @@ def compile_facts(
     stack: Document[StackFile] | None = None,
     known: ComponentValues | None = None,
 ) -> tuple[model.Fact, ...]:
-    """All facts, in the order of files, of kinds in the schema, and of rows. Raises InputError with file:line:key.
+    """All facts, in the order of files, of kinds in the schema, and of rows.
+
+    Raises InputError with file:line:key.
 
     Those of the stack itself come last. `known` are the values of components.
     """
@@ -55,7 +58,9 @@ def compile_facts(
             )
         if fact.id in facts:
             raise InputError(
-                f"two facts have the id `{fact.id}`", where=place("id"), why=f"the other is at {facts[fact.id].where}"
+                f"two facts have the id `{fact.id}`",
+                where=place("id"),
+                why=f"the other is at {facts[fact.id].where}",
             )
         facts[fact.id] = fact
     return tuple(facts.values())
@@ -66,21 +71,29 @@ def _rows(
 ) -> Iterator[tuple[model.Fact, Place, str]]:
     """Each fact, the places of its keys, and the project of its file, "" for a stack, whose facts may be about any."""
     tables: list[tuple[TomlText, tuple[str, ...], FactFile, str]] = [
-        (document, (), document.content, canonicalize_name(PurePosixPath(document.name).stem)) for document in documents
+        (document, (), document.content, canonicalize_name(PurePosixPath(document.name).stem))
+        for document in documents
     ]
     if stack is not None:
         tables.append((stack, ("fact",), stack.content.fact, ""))
     for text, path, table, project in tables:
         for kind in _KINDS:
             for number, fact in enumerate(getattr(table, kind)):
-                fact_id = fact.id or f"{'' if project else 'stack-'}{fact.package}-{kind}-{number + 1}"
+                fact_id = (
+                    fact.id or f"{'' if project else 'stack-'}{fact.package}-{kind}-{number + 1}"
+                )
                 yield replace(fact, id=fact_id), partial(text.place, *path, kind, number), project
 
 
 def _replaced(documents: Sequence[Document[FactFile]], rows: Sequence[_Row]) -> dict[str, str]:
-    """Return the generated facts that others take the place of: id -> the name of its file. Raises InputError."""
+    """Return the generated facts that others take the place of: id -> the name of its file.
+
+    Raises InputError.
+    """
     files = {document.name for document in documents if is_generated(document)}
-    generated = {fact.id: name for fact, _, _ in rows if (name := fact.where.rpartition(":")[0]) in files}
+    generated = {
+        fact.id: name for fact, _, _ in rows if (name := fact.where.rpartition(":")[0]) in files
+    }
     replaced: dict[str, str] = {}
     for fact, place, _ in rows:
         if fact.over and fact.where.rpartition(":")[0] in files:
@@ -88,8 +101,14 @@ def _replaced(documents: Sequence[Document[FactFile]], rows: Sequence[_Row]) -> 
             raise InputError("a generated fact has the key `over`", where=place("over"), why=why)
         for other in fact.over:
             if other not in generated:
-                hint = did_you_mean(other, generated, "it may be gone upstream: see `ascend-lock facts import --diff`")
-                raise InputError(f"there is no generated fact `{other}`", where=place("over"), hint=hint)
+                hint = did_you_mean(
+                    other,
+                    generated,
+                    "it may be gone upstream: see `ascend-lock facts import --diff`",
+                )
+                raise InputError(
+                    f"there is no generated fact `{other}`", where=place("over"), hint=hint
+                )
             replaced[other] = generated[other]
     return replaced
 
@@ -152,14 +171,18 @@ def _check(fact: model.Fact, place: Place, known: ComponentValues) -> None:
         case _:
             pass
     if practice:
-        raise InputError("only a `replaces` or `requires` fact can be a practice", where=place("strength"))
+        raise InputError(
+            "only a `replaces` or `requires` fact can be a practice", where=place("strength")
+        )
 
 
 def _check_pairing(fact: model.Pairs, known: ComponentValues, place: Place) -> None:
     """Raise InputError for a pairing that names no release, or a SoC that is not known."""
     for at, need in enumerate(fact.others):
         require_known_socs(need, known, place("with", at))
-    is_by_name = all(len(versions) == 1 and all(map(is_exact, versions)) for versions in fact.versions)
+    is_by_name = all(
+        len(versions) == 1 and all(map(is_exact, versions)) for versions in fact.versions
+    )
     if not fact.release and not is_by_name:
         raise InputError(
             "a pairing is about releases by name",
@@ -202,7 +225,10 @@ def _check_recipe(recipe: Recipe, place: Place) -> None:
         try:
             re.compile(step.comment)
         except re.error as error:
-            what, where = f"`{step.comment}` is not a regular expression", place("steps", at, "comment")
+            what, where = (
+                f"`{step.comment}` is not a regular expression",
+                place("steps", at, "comment"),
+            )
             raise InputError(what, where=where, why=str(error)) from None
         if step.wheels and (recipe.editable or at != len(recipe.steps) - 1):
             what = "the step that builds the wheel must be the last, and not of an editable install"

@@ -81,7 +81,9 @@ class Grid(msgspec.Struct, frozen=True):
         if cell.use in self.shipped:
             problems = compile_problems(self.shipped[cell.use], options=options)
             return next(problem for problem in problems if _machine(problem) == cell.machine[1:])
-        inputs = with_stack(self.inputs, read_text(self.stack(cell, practices), StackFile, "grid.toml"))
+        inputs = with_stack(
+            self.inputs, read_text(self.stack(cell, practices), StackFile, "grid.toml")
+        )
         return compile_problems(inputs, options=options)[0]
 
     def projects(self, cell: Cell) -> tuple[NormalizedName, ...]:
@@ -99,7 +101,10 @@ class Grid(msgspec.Struct, frozen=True):
         system: dict[str, Value] = {"soc": parse_value("soc", cell.soc)}
         facts = [fact for fact in self.facts if not fact.wheels and fact.applies_on(system)]
         needs = [
-            need for fact in facts if fact.is_about(canonicalize_name(cell.package), release) for need in fact.needs
+            need
+            for fact in facts
+            if fact.is_about(canonicalize_name(cell.package), release)
+            for need in fact.needs
         ]
         return tuple(dict.fromkeys(map(str, needs)))
 
@@ -111,16 +116,22 @@ class Grid(msgspec.Struct, frozen=True):
     def cells(self, releases: Mapping[str, Sequence[str]]) -> Iterator[Cell]:
         """Yield the cells that the vendor's tables have, for these releases of `packages`, then those of stacks.
 
-        The tables have a cell if facts about a release name a CANN, and the machine meets what they say of CANN and
-        Python. Each project's releases are newest first.
+        The tables have a cell if facts about a release name a CANN, and the machine meets what they
+        say of CANN and Python. Each project's releases are newest first.
         """
         for package in self.packages:
-            uses = [use for use in self.file.content.use if not use.stack and self._rows_of(use) == package]
+            uses = [
+                use
+                for use in self.file.content.use
+                if not use.stack and self._rows_of(use) == package
+            ]
             tried = {use.name: _tried(use, releases[package]) for use in uses}
             for release in releases[package]:
                 for machine in self._machines(package, release):
                     for use in uses:
-                        if release in tried[use.name] and (not use.python or machine["python"] in use.python):
+                        if release in tried[use.name] and (
+                            not use.python or machine["python"] in use.python
+                        ):
                             yield Cell(use=use.name, package=package, release=release, **machine)
         for use in self.file.content.use:
             if use.stack:
@@ -131,19 +142,34 @@ class Grid(msgspec.Struct, frozen=True):
         for row, cann in product(self.file.content.machine, self.canns()):
             for soc, platform, python in product(row.soc, row.platform, row.python):
                 needs = self._needs(package, Version(release), soc)
-                system: dict[str, Value] = {"cann": parse_value("cann", cann), "python": Version(python)}
+                system: dict[str, Value] = {
+                    "cann": parse_value("cann", cann),
+                    "python": Version(python),
+                }
                 is_paired = any(need.component == "cann" for need in needs)
                 if is_paired and all(need.is_promised_by(system) for need in needs):
-                    yield {"cann": cann, "soc": soc, "platform": platform, "python": python, "glibc": row.glibc}
+                    yield {
+                        "cann": cann,
+                        "soc": soc,
+                        "platform": platform,
+                        "python": python,
+                        "glibc": row.glibc,
+                    }
 
-    def _needs(self, package: NormalizedName, release: Version, soc: str) -> list[ComponentRequirement]:
+    def _needs(
+        self, package: NormalizedName, release: Version, soc: str
+    ) -> list[ComponentRequirement]:
         """Return what facts about a release say of CANN and Python on a SoC."""
         system: dict[str, Value] = {"soc": parse_value("soc", soc)}
         needs = []
         for fact in self.facts:
             if fact.wheels or not fact.is_about(package, release) or not fact.applies_on(system):
                 continue
-            needs += [need for need in component_requirements(fact.needs) if need.component in ("cann", "python")]
+            needs += [
+                need
+                for need in component_requirements(fact.needs)
+                if need.component in ("cann", "python")
+            ]
         return needs
 
     def _cells_of_stack(self, use: Use) -> Iterator[Cell]:
@@ -180,7 +206,12 @@ def _machine(problem: Problem) -> tuple[str, ...]:
     """Return CANN, SoC, platform, Python and glibc of a problem's target."""
     target = problem.target
     system = [str(target.system.get(name, "")) for name in ("cann", "soc")]
-    return (*system, target.platform, ".".join(map(str, target.python_line)), ".".join(map(str, target.glibc)))
+    return (
+        *system,
+        target.platform,
+        ".".join(map(str, target.python_line)),
+        ".".join(map(str, target.glibc)),
+    )
 
 
 def _release(problem: Problem, package: NormalizedName) -> str:
@@ -191,8 +222,12 @@ def _release(problem: Problem, package: NormalizedName) -> str:
     for root in problem.requirements_on(package):
         need = root.need
         assert isinstance(need, Requirement)  # noqa: S101  only these have a name
-        commits = [fact for fact in problem.facts if isinstance(fact, Sources) and fact.package == package]
-        described = next((fact.recipe.version for fact in commits if need.url and fact.commit in need.url), None)
+        commits = [
+            fact for fact in problem.facts if isinstance(fact, Sources) and fact.package == package
+        ]
+        described = next(
+            (fact.recipe.version for fact in commits if need.url and fact.commit in need.url), None
+        )
         if described is not None:
             return str(described)
         pinned = [specifier.version for specifier in need.specifier if text.is_exact(specifier)]
@@ -207,11 +242,16 @@ def _release(problem: Problem, package: NormalizedName) -> str:
 
 
 def load_grid(path: Path, matrices: Path) -> Grid:
-    """Read a grid, and the files of `matrices` that its stacks use. Raises InputError with file:line:key."""
+    """Read a grid, and the files of `matrices` that its stacks use.
+
+    Raises InputError with file:line:key.
+    """
     file = read(path, GridFile, path.name)
     for number, use in enumerate(file.content.use):
         if use.name in [other.name for other in file.content.use[:number]]:
-            raise InputError(f"two uses are named `{use.name}`", where=file.place("use", number, "name"))
+            raise InputError(
+                f"two uses are named `{use.name}`", where=file.place("use", number, "name")
+            )
         if bool(use.stack) == bool(use.requires) or (use.stack and not use.package):
             what = "a use has either `requires`, or `stack` with the `package` that it is for"
             raise InputError(what, where=file.place("use", number))
@@ -220,14 +260,18 @@ def load_grid(path: Path, matrices: Path) -> Grid:
         combined = set(product(row.soc, row.platform, row.python))
         if repeated := machines & combined:
             machine = ", ".join(min(repeated))
-            raise InputError(f"two rows have the machine {machine}", where=file.place("machine", number))
+            raise InputError(
+                f"two rows have the machine {machine}", where=file.place("machine", number)
+            )
         machines |= combined
     soc, platform, python = min(machines)
     target = {"python": python, "platform": platform, "system": {"soc": soc}}
     stack = {"stack": {"name": NAME, "requires": [file.content.package]}, "target": target}
     inputs = load_with(read_text(tomli_w.dumps(stack), StackFile, "grid.toml"), matrices)
     known = known_values(inputs.systems)
-    facts = [fact for fact in compile_facts(inputs.facts, None, known) if isinstance(fact, Requires)]
+    facts = [
+        fact for fact in compile_facts(inputs.facts, None, known) if isinstance(fact, Requires)
+    ]
     asked = tuple(fact for fact in facts if fact.strength is not Strength.PRACTICE)
     shipped = {use.name: load(use.stack, matrices) for use in file.content.use if use.stack}
     return Grid(file, inputs, compile_problems(inputs)[0], asked, shipped)

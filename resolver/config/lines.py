@@ -21,7 +21,9 @@ Parsed = TypeVar("Parsed")
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _COMMENT = re.compile(r"#[^\n]*")
-_KEY_PART = re.compile(r"""[ \t]*(?:"([^"\\\n]*(?:\\.[^"\\\n]*)*)"|'([^'\n]*)'|([A-Za-z0-9_-]+))[ \t]*""")
+_KEY_PART = re.compile(
+    r"""[ \t]*(?:"([^"\\\n]*(?:\\.[^"\\\n]*)*)"|'([^'\n]*)'|([A-Za-z0-9_-]+))[ \t]*"""
+)
 _SCALAR = re.compile(  # strings of each kind, or anything else up to what ends it
     r'"""[^\\]*?(?:\\.[^\\]*?)*?"{3,5}'
     r"|'''.*?'{3,5}"
@@ -43,7 +45,14 @@ class LineNumbers:
 
     def line(self, path: Path) -> int:
         """The line of the deepest part of `path` that is in the text; 1 if none is."""
-        return next((self._lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self._lines), 1)
+        return next(
+            (
+                self._lines[path[:end]]
+                for end in range(len(path), 0, -1)
+                if path[:end] in self._lines
+            ),
+            1,
+        )
 
     def _scan(self) -> None:
         table: Path = ()
@@ -79,7 +88,11 @@ class LineNumbers:
             return match.end() if match else position + 1
         number, position = 0, self._skip(position + 1)
         while self._text[position] not in "]}":
-            position = self._value((*path, number), position) if opening == "[" else self._pair(path, position)
+            position = (
+                self._value((*path, number), position)
+                if opening == "["
+                else self._pair(path, position)
+            )
             number, position = number + 1, self._skip(position)
             if self._text[position] == ",":
                 position = self._skip(position + 1)
@@ -114,7 +127,10 @@ _lines = lru_cache(LineNumbers)
 
 
 class TomlText(msgspec.Struct, frozen=True, dict=True):
-    """The text of a TOML file, which can tell where a key is. `name` is the path to show to people."""
+    """The text of a TOML file, which can tell where a key is.
+
+    `name` is the path to show to people.
+    """
 
     name: str
     text: str
@@ -125,7 +141,9 @@ class TomlText(msgspec.Struct, frozen=True, dict=True):
 
     def place(self, *path: str | int) -> str:
         """file:line: key, for errors."""
-        dotted = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
+        dotted = "".join(
+            f"[{step}]" if isinstance(step, int) else f".{step}" for step in path
+        ).lstrip(".")
         return self.line(*path) + (f": {without_secrets(dotted)}" if dotted else "")
 
     def parse(self, read: Callable[[Value], Parsed], value: Value, *path: str | int) -> Parsed:
@@ -133,11 +151,17 @@ class TomlText(msgspec.Struct, frozen=True, dict=True):
         try:
             return read(value)
         except InputError as error:
-            raise InputError(error.message, where=self.place(*path), why=error.why, hint=error.hint) from None
+            raise InputError(
+                error.message, where=self.place(*path), why=error.why, hint=error.hint
+            ) from None
         except ValueError as error:  # its message has no secret in it; the value might
-            raise InputError(f"{last_key(path)} cannot be used", where=self.place(*path), why=str(error)) from None
+            raise InputError(
+                f"{last_key(path)} cannot be used", where=self.place(*path), why=str(error)
+            ) from None
 
-    def unknown(self, what: str, name: object, known: Iterable[object], *path: str | int) -> InputError:
+    def unknown(
+        self, what: str, name: object, known: Iterable[object], *path: str | int
+    ) -> InputError:
         """The error of a name that is none of the known ones."""
         names = sorted(map(str, known))
         hint = did_you_mean(str(name).lower(), names, f"known are {', '.join(names) or 'none'}")

@@ -45,18 +45,25 @@ class Document(TomlText, Generic[Shape], frozen=True, dict=True):
     def digest(self) -> str:
         """The sha256 of the file's text, in hex, without user and password of any address in it.
 
-        Every lock has the digest: a password could be guessed from it, and a new password must not make locks stale.
+        Every lock has the digest: a password could be guessed from it, and a new password must not
+        make locks stale.
         """
         return hashlib.sha256(without_users(self.text).encode()).hexdigest()
 
 
 def read(path: Path, shape: type[Shape], name: str) -> Document[Shape]:
-    """Read a TOML file into its schema type. Raises InputError with file:line:key if it does not fit."""
+    """Read a TOML file into its schema type.
+
+    Raises InputError with file:line:key if it does not fit.
+    """
     return read_text(file_text(path, name), shape, name)
 
 
 def file_text(path: Path, name: str) -> str:
-    """The text of a file, with the line ends that Python writes. Raises InputError that calls it by this name."""
+    """The text of a file, with the line ends that Python writes.
+
+    Raises InputError that calls it by this name.
+    """
     return read_as_text(lambda: files.read(path, LARGEST), name)
 
 
@@ -64,23 +71,32 @@ def read_as_text(read: Callable[[], bytes], name: str) -> str:
     """Do the same for what a function reads, which may raise OSError."""
     try:
         content = read()
-        return content.decode("utf-8-sig").replace("\r\n", "\n")  # editors on Windows write a byte order mark
+        return content.decode("utf-8-sig").replace(
+            "\r\n", "\n"
+        )  # editors on Windows write a byte order mark
     except OSError as error:
         raise files.input_error(error, f"`{name}` cannot be read", name) from None
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(f"`{name}` is not UTF-8", where=f"{name}:{line}", why=error.reason, hint=_UTF_8) from None
+        raise InputError(
+            f"`{name}` is not UTF-8", where=f"{name}:{line}", why=error.reason, hint=_UTF_8
+        ) from None
 
 
 def toml_tables(text: str, name: str, limits: toml.Limits = toml.IMPORTED) -> dict[str, Any]:
-    """The tables of a TOML text. Raises InputError with file:line, also for one that is beyond the limits."""
+    """The tables of a TOML text.
+
+    Raises InputError with file:line, also for one that is beyond the limits.
+    """
     try:
         return toml.loads(text, limits)
     except toml.LimitError as error:
         raise InputError("the file is too large to be read", where=name, why=str(error)) from None
     except toml.DecodeError as error:
         why = f"{error.msg}; column {error.colno}"
-        raise InputError("the file is not valid TOML", where=f"{name}:{error.lineno}", why=why) from None
+        raise InputError(
+            "the file is not valid TOML", where=f"{name}:{error.lineno}", why=why
+        ) from None
     except (ValueError, RecursionError):
         why = "it is nested too deeply"
         raise InputError("the file cannot be read", where=name, why=why) from None
@@ -101,19 +117,27 @@ def read_text(text: str, shape: type[Shape], name: str) -> Document[Shape]:
 
 
 def _with_defaults(table: Any, **defaults: Any) -> Any:
-    """A table whose rows have these values and its own `defaults`. What is no table or row is left for `decode`."""
+    """A table whose rows have these values and its own `defaults`.
+
+    What is no table or row is left for `decode`.
+    """
     if not isinstance(table, dict):
         return table
     if isinstance(table.get("defaults"), dict):
         defaults |= table["defaults"]
     return {
-        key: [defaults | row if isinstance(row, dict) else row for row in value] if isinstance(value, list) else value
+        key: [defaults | row if isinstance(row, dict) else row for row in value]
+        if isinstance(value, list)
+        else value
         for key, value in table.items()
     }
 
 
 def _list_files(folder: Path, ending: str = ".toml") -> list[Path]:
-    """The files in a folder whose names end so, sorted. Raises InputError if it cannot be listed."""
+    """The files in a folder whose names end so, sorted.
+
+    Raises InputError if it cannot be listed.
+    """
     try:
         return files.list_files(folder, ending)
     except OSError as error:
@@ -128,8 +152,9 @@ def stack_names(matrices: Path) -> list[str]:
 class Inputs(msgspec.Struct, frozen=True):
     """The files that a stack's problems are made from. `facts` are sorted by name.
 
-    `spare` are the files of facts that the stack does not use, as it names others. `readings` is the digest of the
-    shipped readings of archives, "" without any. `recorded` are the files of recorded/, one for an index.
+    `spare` are the files of facts that the stack does not use, as it names others. `readings` is
+    the digest of the shipped readings of archives, "" without any. `recorded` are the files of
+    recorded/, one for an index.
     """
 
     stack: Document[StackFile]
@@ -154,7 +179,10 @@ def load(stack: str, matrices: Path) -> Inputs:
 
 
 def load_edited(stack: str, text: str, matrices: Path) -> Inputs:
-    """Do what `load` does, but take this text instead of the content of the stack's file. Raises InputError."""
+    """Do what `load` does, but take this text instead of the content of the stack's file.
+
+    Raises InputError.
+    """
     path = find_stack(stack, matrices)
     document = read_text(text, StackFile, _display(path, matrices))
     _require_own_name(document, path, matrices)
@@ -182,7 +210,8 @@ def _read(path: Path, shape: type[Shape], matrices: Path) -> Document[Shape]:
 
 def _read_optional(name: str, shape: type[Shape], matrices: Path) -> Document[Shape] | None:
     path = matrices / name
-    # what a link that leads nowhere stands for must not count as absent: projects would come from other indexes
+    # what a link that leads nowhere stands for must not count as absent: projects would come from
+    # other indexes
     return _read(path, shape, matrices) if os.path.lexists(path) else None
 
 
@@ -230,7 +259,9 @@ def _digest(*folders: Path) -> str:
 def with_stack(inputs: Inputs, stack: Document[StackFile]) -> Inputs:
     """The same files with another stack, which may use facts that were spare."""
     names = set(stack.content.stack.facts or ())
-    added = tuple(document for document in inputs.spare if PurePosixPath(document.name).stem in names)
+    added = tuple(
+        document for document in inputs.spare if PurePosixPath(document.name).stem in names
+    )
     facts = tuple(sorted((*inputs.facts, *added), key=_position)) if added else inputs.facts
     spare = tuple(document for document in inputs.spare if document not in added)
     return replace(inputs, stack=stack, facts=facts, spare=spare)
@@ -242,15 +273,18 @@ def _position(document: Document[FactFile]) -> tuple[bool, str]:
 
 
 def load_facts(matrices: Path) -> tuple[Document[FactFile], ...]:
-    """All files of facts, without any stack, sorted by name, generated ones last. Raises InputError."""
+    """All files of facts, without any stack, sorted by name, generated ones last.
+
+    Raises InputError.
+    """
     return tuple(_read(path, FactFile, matrices) for path in _every_fact_path(matrices))
 
 
 def _every_fact_path(matrices: Path) -> list[Path]:
     """Return the files of facts, generated ones last.
 
-    Of several builds of a release the last one counts, so one by hand that is to count takes the place of a generated
-    one by `over`.
+    Of several builds of a release the last one counts, so one by hand that is to count takes the
+    place of a generated one by `over`.
     """
     return [*_list_files(matrices / "facts"), *_list_files(generated_folder(matrices))]
 
@@ -291,12 +325,19 @@ def find_stack(stack: str, matrices: Path) -> Path:
         return local_path
     if not matrices.is_dir():
         raise InputError(
-            f"there is no folder `{matrices}`", hint="give the folder of facts and stacks with --matrices DIR"
+            f"there is no folder `{matrices}`",
+            hint="give the folder of facts and stacks with --matrices DIR",
         )
     known = stack_names(matrices)
-    hint = f"known stacks are {', '.join(known)}" if known else "it has none: give another folder with --matrices DIR"
+    hint = (
+        f"known stacks are {', '.join(known)}"
+        if known
+        else "it has none: give another folder with --matrices DIR"
+    )
     hint = did_you_mean(stack, known, hint, cutoff=0.5)
-    raise InputError(f"there is no stack `{stack}`", where=_display(matrices / "stacks", matrices), hint=hint)
+    raise InputError(
+        f"there is no stack `{stack}`", where=_display(matrices / "stacks", matrices), hint=hint
+    )
 
 
 def _fact_paths(stack: Document[StackFile], matrices: Path) -> tuple[list[Path], list[Path]]:

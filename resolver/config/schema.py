@@ -11,7 +11,16 @@ from packaging.utils import NormalizedName
 
 from resolver.model import fact, patterns
 from resolver.model.matrix import Machines, Use
-from resolver.model.problem import Absence, Binding, Bound, Checks, Departure, Index, Policy, Recorded
+from resolver.model.problem import (
+    Absence,
+    Binding,
+    Bound,
+    Checks,
+    Departure,
+    Index,
+    Policy,
+    Recorded,
+)
 from resolver.model.source import References
 from resolver.model.target import Glibc, Image, Platform, component_text
 from resolver.model.text import NOT_EMPTY, Text, matching

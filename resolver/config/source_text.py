@@ -1,18 +1,16 @@
 """The references of a source, each from its text.
 
-```
-OWNER/REPO PATH @COMMIT (TAG) #L12-L20 `QUOTE`   a file of a repository; the parts after the commit are optional
-OWNER/REPO @COMMIT                               a commit as a whole
-OWNER/REPO tag v1.2.3                            a tag
-OWNER/REPO#123                                   an issue or pull request
-NAME-1.0.tar.gz sha256:HEX MEMBER #L12 `QUOTE`   a file in a wheel or source archive; its hash, lines, quote optional
-index pypi NAME (2026-11-28)                     the releases of a project on an index
-hiascend.com/PATH (2026-11-28)                   a page, with the day on which it was read
-tried on linux-aarch64 (2026-11-28): WHAT        something that was run
-"TITLE" (2026-11-28)                             a document that is on no page
-```
+``` OWNER/REPO PATH @COMMIT (TAG) #L12-L20 `QUOTE`   a file of a repository; the parts after the
+commit are optional OWNER/REPO @COMMIT                               a commit as a whole OWNER/REPO
+tag v1.2.3                            a tag OWNER/REPO#123                                   an
+issue or pull request NAME-1.0.tar.gz sha256:HEX MEMBER #L12 `QUOTE`   a file in a wheel or source
+archive; its hash, lines, quote optional index pypi NAME (2026-11-28)                     the
+releases of a project on an index hiascend.com/PATH (2026-11-28)                   a page, with the
+day on which it was read tried on linux-aarch64 (2026-11-28): WHAT        something that was run
+"TITLE" (2026-11-28)                             a document that is on no page ```
 
-A repository of another forge than GitHub has its host before it. A quote may be what is not there: without `QUOTE`.
+A repository of another forge than GitHub has its host before it. A quote may be what is not there:
+without `QUOTE`.
 """
 
 from __future__ import annotations
@@ -76,14 +74,22 @@ _FORMS: Final = (
 
 
 def read_source(*texts: str) -> References:
-    """Return the source that has these references. Raise InputError with a hint for one in no known form."""
+    """Return the source that has these references.
+
+    Raise InputError with a hint for one in no known form.
+    """
     return References(tuple(map(read_reference, texts)))
 
 
 def read_reference(text: str) -> Reference:
-    """Return a reference. Raise InputError with a hint for a text in no known form, such as prose or several joined."""
+    """Return a reference.
+
+    Raise InputError with a hint for a text in no known form, such as prose or several joined.
+    """
     if len(text) > _LONGEST:
-        raise InputError("a source is too long to be read", why=f"it has {len(text)} characters", hint=_FORMS)
+        raise InputError(
+            "a source is too long to be read", why=f"it has {len(text)} characters", hint=_FORMS
+        )
     if not text.strip():
         raise InputError("a source is empty", hint=_FORMS)
     return _reference(text.strip())
@@ -129,7 +135,9 @@ def _file(match: re.Match[str]) -> RepositoryFile:
 
 
 def _whole_commit(match: re.Match[str]) -> RepositoryCommit:
-    return RepositoryCommit(repository=_repository(match), commit=_commit(match), tag=match["tag"] or "")
+    return RepositoryCommit(
+        repository=_repository(match), commit=_commit(match), tag=match["tag"] or ""
+    )
 
 
 def _revision(match: re.Match[str]) -> RepositoryTag:
@@ -144,7 +152,9 @@ def _member(match: re.Match[str]) -> ArchiveMember:
     digest = match["sha256"] or ""
     if digest and (len(digest) != 64 or not _HEX.fullmatch(digest)):
         raise _unreadable(match[0], "a sha256 is 64 hexadecimal digits, in lower case")
-    return ArchiveMember(file=match["file"], sha256=digest, member=_path(match), passage=_passage(match))
+    return ArchiveMember(
+        file=match["file"], sha256=digest, member=_path(match), passage=_passage(match)
+    )
 
 
 def _listing(match: re.Match[str]) -> Listing:
@@ -196,7 +206,9 @@ def _path(match: re.Match[str]) -> str:
 
 
 def _passage(match: re.Match[str]) -> Passage:
-    quotes = tuple(Quote(text, is_absent=bool(absent)) for absent, text in _QUOTE.findall(match["quotes"]))
+    quotes = tuple(
+        Quote(text, is_absent=bool(absent)) for absent, text in _QUOTE.findall(match["quotes"])
+    )
     if match["lines"] is None:
         return Passage(quotes=quotes)
     lines = _LINES.fullmatch(match["lines"])

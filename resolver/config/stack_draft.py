@@ -16,7 +16,11 @@ from packaging.utils import NormalizedName
 
 from resolver.config.decode import parse_need
 from resolver.config.load import load_facts
-from resolver.config.requirement_files.file_requirements import FileLine, FileRequirements, shown_requirement
+from resolver.config.requirement_files.file_requirements import (
+    FileLine,
+    FileRequirements,
+    shown_requirement,
+)
 from resolver.errors import InputError, escaped, without_secrets
 from resolver.model.fact import Need
 from resolver.model.message import Message, message, verbatim
@@ -28,7 +32,9 @@ _CUDA: Final = re.compile(r"(^|-)(nvidia|cuda\d*x?|cu\d+)(-|$)")
 _LABEL: Final = re.compile(r"(?<=[0-9a-z])\+[a-z0-9]+([._-][a-z0-9]+)*", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"[./~]|[^;]*(?<!\bgit\+https)(?<!\bgit\+ssh)(?<!\bgit\+file)://")
 _PLUGINS: Final = {"torch": "torch-npu", "vllm": "vllm-ascend"}
-_MARKERS: Final = Target(name="", python="3.11", platform="linux-aarch64", glibc=(2, 28)).markers  # any target's
+_MARKERS: Final = Target(
+    name="", python="3.11", platform="linux-aarch64", glibc=(2, 28)
+).markers  # any target's
 _LONGEST: Final = 200  # characters of a line that are told
 _ALL: Final = SpecifierSet(">=0")
 _HEAD: Final = """\
@@ -45,7 +51,9 @@ class Draft(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...]
     lacking: tuple[str, ...]  # plugins without which what it asks for does not run on NPUs
 
-    def text(self, name: str, file: str, target: Mapping[str, str], system: Mapping[str, str]) -> str:
+    def text(
+        self, name: str, file: str, target: Mapping[str, str], system: Mapping[str, str]
+    ) -> str:
         """The text of the stack file."""
         summary = f"What {escaped(file)} asks for, on Ascend {system['soc']}"
         stack = {"name": name, "summary": summary, "requires": self.requires}
@@ -61,10 +69,18 @@ def draft(requirements: FileRequirements, matrices: Path) -> Draft:
     messages = [_left_out(line, why) for line, why in requirements.left_out]
     excluded = _excluded_projects(matrices)
     lines = [*_usable(requirements.lines, excluded, messages)]
-    bounds = {need.name: SpecifierSet() for _, need in lines if isinstance(need, Requirement) and not need.url}
+    bounds = {
+        need.name: SpecifierSet()
+        for _, need in lines
+        if isinstance(need, Requirement) and not need.url
+    }
     for line, need in _usable(requirements.constraints, excluded, messages):
         if not isinstance(need, Requirement) or need.name not in bounds:
-            messages.append(_left_out(_as_shown(line), message("import.constraint", line=without_secrets(str(need)))))
+            messages.append(
+                _left_out(
+                    _as_shown(line), message("import.constraint", line=without_secrets(str(need)))
+                )
+            )
         elif need.marker is not None:
             lines.append((line, need))
         else:
@@ -72,8 +88,14 @@ def draft(requirements: FileRequirements, matrices: Path) -> Draft:
     names = {need.name for _, need in lines if isinstance(need, Requirement)}
     if requirements.hashes:
         messages.append(message("import.hashes", count=requirements.hashes))
-    lacking = tuple(plugin for project, plugin in _PLUGINS.items() if project in names and plugin not in names)
-    return Draft(tuple(dict.fromkeys(_bounded(line, need, bounds) for line, need in lines)), tuple(messages), lacking)
+    lacking = tuple(
+        plugin for project, plugin in _PLUGINS.items() if project in names and plugin not in names
+    )
+    return Draft(
+        tuple(dict.fromkeys(_bounded(line, need, bounds) for line, need in lines)),
+        tuple(messages),
+        lacking,
+    )
 
 
 def _usable(
@@ -96,7 +118,10 @@ def _usable(
             # the reason that something is no requirement quotes it
             is_read = line.shown and not isinstance(error, InputError)
             messages.append(
-                _left_out(line, verbatim(without_secrets(str(error))) if is_read else message("import.unread"))
+                _left_out(
+                    line,
+                    verbatim(without_secrets(str(error))) if is_read else message("import.unread"),
+                )
             )
             continue
         if isinstance(need, Requirement) and _has_secret(need):
@@ -108,15 +133,18 @@ def _usable(
                 messages.append(_left_out(_as_shown(line), why))
                 continue
         if plain != line.text:
-            messages.append(message("import.label", where=line.where, line=shown_requirement(plain)))
+            messages.append(
+                message("import.label", where=line.where, line=shown_requirement(plain))
+            )
         yield FileLine(plain if "'" in plain else plain.replace('"', "'"), line.where), need
 
 
 def _has_secret(need: Requirement) -> bool:
     """Return whether a requirement may hold a password, although it can be read.
 
-    An address in a marker or a version may have one. So may one of git whose host has a port, which may be its
-    beginning, if what looks like a revision has a `/`, as in `https://user:12/rest@host/path`.
+    An address in a marker or a version may have one. So may one of git whose host has a port, which
+    may be its beginning, if what looks like a revision has a `/`, as in
+    `https://user:12/rest@host/path`.
     """
     text = str(replace(need, url=""))
     if without_secrets(text) != text:

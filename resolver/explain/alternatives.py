@@ -24,7 +24,13 @@ from resolver.resolve.project import Project, highest_bound
 
 _LOOKS = 4_000  # candidates looked at for one set and one direction
 _YEAR = 365  # days
-_AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}  # after so many candidates -> how many are requested at once
+_AHEAD = {
+    0: 4,
+    4: 12,
+    16: 16,
+    32: 16,
+    48: 16,
+}  # after so many candidates -> how many are requested at once
 
 Choice = Mapping[Ground, Candidate]
 
@@ -32,8 +38,9 @@ Choice = Mapping[Ground, Candidate]
 class Alternatives:
     """The releases and values on offer for the lines and components of one problem.
 
-    `unreadable` are releases whose file cannot be fetched: trying them again is useless. `met_unlisted` are sets of
-    changes that only unlisted releases meet: with more changes than that, another unlisted one would be nothing new.
+    `unreadable` are releases whose file cannot be fetched: trying them again is useless.
+    `met_unlisted` are sets of changes that only unlisted releases meet: with more changes than
+    that, another unlisted one would be nothing new.
     """
 
     def __init__(self, clauses: Clauses, expired: Callable[[], bool]) -> None:
@@ -44,11 +51,15 @@ class Alternatives:
         problem = clauses.universe.problem
         self._system = problem.target.system
         requirements = problem.stack.requirements
-        self._needs = {root.origin: root.need for root in requirements if isinstance(root.need, Requirement)}
+        self._needs = {
+            root.origin: root.need for root in requirements if isinstance(root.need, Requirement)
+        }
         self._requested = dict.fromkeys(need.name for need in self._needs.values())
         # the projects of which facts say which CANN each release needs
         self._tabulated = {
-            fact.package for fact in problem.facts if isinstance(fact, Requires) and component_requirements(fact.needs)
+            fact.package
+            for fact in problem.facts
+            if isinstance(fact, Requires) and component_requirements(fact.needs)
         }
 
     # --- of several changes together
@@ -56,24 +67,29 @@ class Alternatives:
     def choices(self, changing: Sequence[Ground], *, newest: bool) -> Iterator[Choice]:
         """Releases and values for a set of changes, in order of preference, that are not known to clash.
 
-        What is learned while one choice is tried applies to the next. Whatever has the fewest candidates is chosen
-        first, components last; the number of looks is limited.
+        What is learned while one choice is tried applies to the next. Whatever has the fewest
+        candidates is chosen first, components last; the number of looks is limited.
         """
         looks = takewhile(lambda _: not self._expired(), range(_LOOKS))
         options = self.options(changing, newest=newest)
-        undecided = sorted(options, key=lambda ground: (isinstance(ground, ComponentGround), len(options[ground])))
+        undecided = sorted(
+            options, key=lambda ground: (isinstance(ground, ComponentGround), len(options[ground]))
+        )
         for choice in self._complete(options, undecided, {}, looks):
             if self.unreadable.isdisjoint(choice.values()):
                 yield choice
 
-    def options(self, changing: Sequence[Ground], *, newest: bool) -> Mapping[Ground, Sequence[Candidate]]:
+    def options(
+        self, changing: Sequence[Ground], *, newest: bool
+    ) -> Mapping[Ground, Sequence[Candidate]]:
         """What each of a set of changes may become."""
         listed_only = any(changes.issubset(changing) for changes in self.met_unlisted)
         return {
             ground: [
                 candidate
                 for candidate in self._candidates(ground, changing, newest=newest)
-                if candidate not in self.unreadable and not (listed_only and self._is_unlisted(candidate))
+                if candidate not in self.unreadable
+                and not (listed_only and self._is_unlisted(candidate))
             ]
             for ground in free_of(changing)
         }
@@ -114,11 +130,13 @@ class Alternatives:
 
     # --- of one
 
-    def _candidates(self, ground: Ground, changing: Collection[Ground], *, newest: bool) -> Sequence[Candidate]:
+    def _candidates(
+        self, ground: Ground, changing: Collection[Ground], *, newest: bool
+    ) -> Sequence[Candidate]:
         """What a line or a component may become, nearest to the original one or newest first.
 
-        Last come releases with objections, and those not in their project's tables. Objections that depend on
-        components that are `changing` as well do not count yet.
+        Last come releases with objections, and those not in their project's tables. Objections that
+        depend on components that are `changing` as well do not count yet.
         """
         if isinstance(ground, ComponentGround):
             return self._clauses.packages[Package(ground.name, "", PackageKind.COMPONENT)][1:]
@@ -129,20 +147,36 @@ class Alternatives:
         releases = [
             candidate
             for candidate in self._clauses.packages[package]
-            if not candidate.release.yanked and not specifiers.contains(candidate.version, prereleases=True)
+            if not candidate.release.yanked
+            and not specifiers.contains(candidate.version, prereleases=True)
         ]
         further: list[Candidate] = []
         if newest or not names_prerelease(specifiers):
             if not newest:
-                further = [candidate for candidate in releases if self._is_prerelease_of_pin(specifiers, candidate)]
-            releases = [candidate for candidate in releases if not candidate.version.is_prerelease] or releases
+                further = [
+                    candidate
+                    for candidate in releases
+                    if self._is_prerelease_of_pin(specifiers, candidate)
+                ]
+            releases = [
+                candidate for candidate in releases if not candidate.version.is_prerelease
+            ] or releases
         if newest:  # ignoring the preferences of the previous lock
             releases.sort(key=lambda candidate: candidate.release.position)
         else:
             at = _position(specifiers, self._clauses.universe.project(need.name))
-            releases.sort(key=lambda candidate: (abs(candidate.release.position - at), candidate.release.position > at))
+            releases.sort(
+                key=lambda candidate: (
+                    abs(candidate.release.position - at),
+                    candidate.release.position > at,
+                )
+            )
         releases += (candidate for candidate in further if candidate not in releases)
-        machine = {name: value for name, value in self._system.items() if ComponentGround(name) not in changing}
+        machine = {
+            name: value
+            for name, value in self._system.items()
+            if ComponentGround(name) not in changing
+        }
         return sorted(releases, key=lambda candidate: self._doubt(candidate, machine) // UNSURE)
 
     def _is_prerelease_of_pin(self, specifiers: SpecifierSet, candidate: Candidate) -> bool:
@@ -152,7 +186,9 @@ class Alternatives:
             candidate.version.is_prerelease
             and candidate.package.name in self._tabulated
             and not self._is_unlisted(candidate)
-            and any(specifier.operator == "==" and specifier.contains(final) for specifier in specifiers)
+            and any(
+                specifier.operator == "==" and specifier.contains(final) for specifier in specifiers
+            )
         )
 
     def lacking(self, ground: Ground) -> Ground | None:
@@ -167,8 +203,8 @@ class Alternatives:
     def distance(self, origin: StackLine | NeedLine, candidate: Candidate) -> tuple[int, int]:
         """How many releases, and full years, newer than a line admits a candidate is; negative if it is older.
 
-        No years if an index does not tell, and for an older release that was uploaded later, as of a series still
-        maintained.
+        No years if an index does not tell, and for an older release that was uploaded later, as of
+        a series still maintained.
         """
         need, position = self._needs[origin], candidate.release.position
         newer = _position(need.specifier, self._clauses.universe.project(need.name)) - position
@@ -177,7 +213,8 @@ class Alternatives:
     def years_behind(self, resolution: Resolution) -> int:
         """The full years in all by which a solution's releases are older than the newest that the lines admit.
 
-        Lines that admit no release are left out, and releases that the lines do not admit: those have changed.
+        Lines that admit no release are left out, and releases that the lines do not admit: those
+        have changed.
         """
         years = 0
         for need in self._needs.values():
@@ -207,7 +244,9 @@ class Alternatives:
     def unlisted(self, resolution: Resolution) -> Iterator[str]:
         """The projects of the stack's lines whose release in a solution is not in the project's tables."""
         pins = filter(None, map(resolution.pin, self._requested))
-        return (pin.name for pin in pins if self._is_unlisted(Candidate(Package(pin.name), pin.release)))
+        return (
+            pin.name for pin in pins if self._is_unlisted(Candidate(Package(pin.name), pin.release))
+        )
 
     def doubt(self, choice: Choice) -> int:
         """The surcharge for these releases, on the machine given by the components among them."""
@@ -224,7 +263,8 @@ class Alternatives:
     def _faults(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
         """The surcharge for what a warning says: that a release fails, or may fail on this machine.
 
-        Mere notes cost nothing, and little that it was made for another release of the same CANN line.
+        Mere notes cost nothing, and little that it was made for another release of the same CANN
+        line.
         """
 
         def may_hold(need: Need, fact: Warns) -> bool:
@@ -251,14 +291,20 @@ class Alternatives:
         name = candidate.package.name
         if not isinstance(candidate.chosen, Release) or name not in self._tabulated:
             return False
-        facts = self._clauses.universe.project(text.name(name)).facts_about(candidate.release.position, Requires)
+        facts = self._clauses.universe.project(text.name(name)).facts_about(
+            candidate.release.position, Requires
+        )
         return not any(component_requirements(fact.needs) for fact in facts)
 
 
 def free_of(changing: Sequence[Ground]) -> list[Ground]:
     """The components and lines of a set of changes that become something else."""
     free: list[Ground] = [ground for ground in changing if isinstance(ground, ComponentGround)]
-    return free + [ground for ground in changing if isinstance(ground, LineGround) and ground.aspect == "version"]
+    return free + [
+        ground
+        for ground in changing
+        if isinstance(ground, LineGround) and ground.aspect == "version"
+    ]
 
 
 def _position(specifiers: SpecifierSet, project: Project) -> int:

@@ -43,7 +43,9 @@ class Changes:
         self._has_cutoff = trials.inputs.stack.content.policy.exclude_newer is not None
         self._problem = trials.problem
         self._facts = {fact.id: fact for fact in self._problem.facts}
-        self._places: dict[object, int] = {root.origin: at for at, root in enumerate(self._problem.stack.requirements)}
+        self._places: dict[object, int] = {
+            root.origin: at for at, root in enumerate(self._problem.stack.requirements)
+        }
 
     def price(self, ground: Ground) -> int | None:
         """The price of changing a ground; None if the user cannot change it."""
@@ -58,7 +60,11 @@ class Changes:
                 fact = self._facts[ground.fact]
                 if isinstance(fact, (Builds, Metadata)):
                     return costs.OVERRIDE  # requirements stated by the archive, or for it
-                return costs.RELAX.get(fact.strength) if isinstance(fact, (Requires, Excludes, Names)) else None
+                return (
+                    costs.RELAX.get(fact.strength)
+                    if isinstance(fact, (Requires, Excludes, Names))
+                    else None
+                )
             case LackGround() if ground.lack is Lack.CUTOFF and self._has_cutoff:
                 return costs.WITHOUT_CUTOFF
             case LackGround() if ground.lack in (Lack.PRERELEASE, Lack.NEEDLESS):
@@ -70,7 +76,9 @@ class Changes:
         requirements = self._problem.stack.requirements
         later = len(requirements) - place  # of two equal changes the later line's is cheaper
         if aspect == "version":  # of a line about a component, the component itself may change
-            return later + costs.VERSION if isinstance(requirements[place].need, Requirement) else None
+            return (
+                later + costs.VERSION if isinstance(requirements[place].need, Requirement) else None
+            )
         if aspect:
             return later + costs.EXTRA
         return later + costs.DROP if len(requirements) > 1 else None
@@ -83,11 +91,15 @@ class Changes:
         """The grounds that change along with one: a `replaces` fact removes every requirement on a project."""
         known = self._clauses.known
         if isinstance(ground, LackGround) and ground.lack is Lack.CUTOFF:
-            return [same for same in known if isinstance(same, LackGround) and same.lack is Lack.CUTOFF]
+            return [
+                same for same in known if isinstance(same, LackGround) and same.lack is Lack.CUTOFF
+            ]
         if not self._is_override(ground):
             return [ground]
         package, needed = ground.package.name, texts.requirement(ground.text).name
-        overrides = [other for other in filter(self._is_override, known) if other.package.name == package]
+        overrides = [
+            other for other in filter(self._is_override, known) if other.package.name == package
+        ]
         return [other for other in overrides if texts.requirement(other.text).name == needed]
 
     def _is_override(self, ground: Ground) -> TypeGuard[RequirementGround]:
@@ -98,13 +110,17 @@ class Changes:
         """The stack with these changes."""
         document = self._trials.inputs.stack
         target = self._problem.target
-        stack, changes = self._lines([ground for ground in changing if isinstance(ground, LineGround)], choice)
+        stack, changes = self._lines(
+            [ground for ground in changing if isinstance(ground, LineGround)], choice
+        )
         for ground in changing:
             match ground:
                 case ComponentGround(name):
                     before, after = str(target.system[name]), str(choice[ground].chosen)
                     where = target.places.get(name, self._problem.stack.where)
-                    change = Change(ChangeKind.COMPONENT, name, before, after, where, target=self._trials.target)
+                    change = Change(
+                        ChangeKind.COMPONENT, name, before, after, where, target=self._trials.target
+                    )
                     stack = stack.with_component(self._trials.current_target, name, after)
                 case RequirementGround() if self._is_override(ground):
                     change, stack = self._override(stack, ground)
@@ -112,11 +128,15 @@ class Changes:
                     change, stack = self._relax(stack, ground)
                 case LackGround(project, Lack.PRERELEASE | Lack.NEEDLESS):
                     after = f'prereleases-of.{project} = "allow"'
-                    change = Change(ChangeKind.POLICY, project, after=after, where=self._problem.stack.where)
+                    change = Change(
+                        ChangeKind.POLICY, project, after=after, where=self._problem.stack.where
+                    )
                     stack = stack.with_key(("policy", "prereleases-of", project), "allow")
                 case LackGround():
                     before = f"{CUTOFF} = {cutoff_text(document.content.policy.exclude_newer).replace('T', ' ')}"
-                    change = Change(ChangeKind.POLICY, CUTOFF, before, where=document.line("policy", CUTOFF))
+                    change = Change(
+                        ChangeKind.POLICY, CUTOFF, before, where=document.line("policy", CUTOFF)
+                    )
                     stack = stack.without(("policy", CUTOFF))
                 case _:
                     continue
@@ -136,14 +156,26 @@ class Changes:
         for place, root in enumerate(self._problem.stack.requirements):
             grounds = [ground for ground in changing if ground.origin == root.origin]
             if any(map(costs.drops, grounds)):
-                changes.append(Change(ChangeKind.DROP, subject(root.need), root.origin.text, where=root.origin.where))
+                changes.append(
+                    Change(
+                        ChangeKind.DROP,
+                        subject(root.need),
+                        root.origin.text,
+                        where=root.origin.where,
+                    )
+                )
                 dropped.append(place)
             elif grounds:
                 changes.append(self._line(root, grounds, choice))
                 stack = stack.with_line(place, changes[-1].after)
         return stack.without_lines(dropped), changes
 
-    def _line(self, root: RootRequirement, grounds: Sequence[LineGround], choice: Mapping[Ground, Candidate]) -> Change:
+    def _line(
+        self,
+        root: RootRequirement,
+        grounds: Sequence[LineGround],
+        choice: Mapping[Ground, Candidate],
+    ) -> Change:
         need = root.need
         assert isinstance(need, Requirement)  # noqa: S101  a line about a component is dropped or stays
         without = {ground.aspect.removeprefix("extra ") for ground in grounds}
@@ -158,7 +190,15 @@ class Changes:
         marker = f" ; {need.marker}" if need.marker else ""
         source = f" @ {need.url}" if need.url else specifier
         after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{source}{marker}"
-        return Change(kind, need.name, root.origin.text, after, where=root.origin.where, steps=steps, years=years)
+        return Change(
+            kind,
+            need.name,
+            root.origin.text,
+            after,
+            where=root.origin.where,
+            steps=steps,
+            years=years,
+        )
 
     def _lost_extras(self, ground: Ground, choice: Mapping[Ground, Candidate]) -> list[str]:
         """The extras of a line that its new release does not have, or that require nothing there."""
@@ -172,10 +212,16 @@ class Changes:
         universe = self._clauses.universe
         if not universe.opened(candidate) or universe.provides(candidate, extra):
             return False  # what is not known is decided by locking
-        with_extra = universe.candidate(Package(candidate.package.name, extra), candidate.release.position)
-        return with_extra is None or all(isinstance(edge.origin, SameRelease) for edge in universe.edges(with_extra))
+        with_extra = universe.candidate(
+            Package(candidate.package.name, extra), candidate.release.position
+        )
+        return with_extra is None or all(
+            isinstance(edge.origin, SameRelease) for edge in universe.edges(with_extra)
+        )
 
-    def _relax(self, stack: StackText, ground: RequirementGround | ExclusionGround) -> tuple[Change, StackText]:
+    def _relax(
+        self, stack: StackText, ground: RequirementGround | ExclusionGround
+    ) -> tuple[Change, StackText]:
         fact = self._facts[ground.fact]
         need = ground.text if isinstance(ground, RequirementGround) else ""
         row = {
@@ -183,7 +229,9 @@ class Changes:
             **({"needs": [need]} if need else {}),
             "reason": "To be confirmed: say why this fact does not hold here.",
         }
-        return Change(ChangeKind.RELAX, fact.id, need, where=fact.where), stack.with_table("relax", row)
+        return Change(ChangeKind.RELAX, fact.id, need, where=fact.where), stack.with_table(
+            "relax", row
+        )
 
     def _override(self, stack: StackText, ground: RequirementGround) -> tuple[Change, StackText]:
         """A `replaces` fact that removes a requirement from upstream metadata, for the releases now required."""
@@ -201,18 +249,30 @@ class Changes:
                 if parent is not None and isinstance(same, RequirementGround):
                     texts_by_version.setdefault(parent.version, set()).add(same.text)
         admitted = [
-            version for version in texts_by_version if all(line.contains(version, prereleases=True) for line in lines)
+            version
+            for version in texts_by_version
+            if all(line.contains(version, prereleases=True) for line in lines)
         ]
         releases = sorted(admitted or texts_by_version)
-        upstream = ", ".join(sorted(set().union(*(texts_by_version[version] for version in releases))))
+        upstream = ", ".join(
+            sorted(set().union(*(texts_by_version[version] for version in releases)))
+        )
         row: dict[str, object] = {
             "package": ground.package.name,
-            "versions": [f"=={version}" for version in releases] if len(releases) > 1 else f"=={releases[0]}",
+            "versions": [f"=={version}" for version in releases]
+            if len(releases) > 1
+            else f"=={releases[0]}",
             "drop": [need.name],
             "add": [] if ground.package.extra else [need.name],
             "reason": f"To be confirmed: this stack goes against upstream, which asks for {upstream}.",
         }
-        return proposed(self._problem, stack, Change(ChangeKind.ADD, str(ground.package), upstream), "replaces", row)
+        return proposed(
+            self._problem,
+            stack,
+            Change(ChangeKind.ADD, str(ground.package), upstream),
+            "replaces",
+            row,
+        )
 
 
 def proposed(
@@ -225,10 +285,12 @@ def proposed(
 ) -> tuple[Change, StackText]:
     """A stack with one more fact, for people to confirm, and the change with the fact's text.
 
-    Without a `source` the fact names the command that proposes it. Its date is that of the newest fact, as nothing
-    depends on the clock.
+    Without a `source` the fact names the command that proposes it. Its date is that of the newest
+    fact, as nothing depends on the clock.
     """
     checked = max((fact.checked for fact in problem.facts), default=date(2026, 1, 1))
     source = source or str(Document(title="proposed by ascend-lock explain", day=checked))
     row = {**row, "strength": "observed", "source": source, "checked": checked}
-    return replace(change, after=table_text(f"fact.{kind}", row)), stack.with_table(f"fact.{kind}", row)
+    return replace(change, after=table_text(f"fact.{kind}", row)), stack.with_table(
+        f"fact.{kind}", row
+    )

@@ -1,7 +1,7 @@
 """The sets of user constraints (lines of the stack, components of the target) that clash, and the grounds for it.
 
-The fewest grounds that clash are a core. A contradiction is a core as statements, with the package for which they leave
-nothing, or the contradictory cases into which it branches.
+The fewest grounds that clash are a core. A contradiction is a core as statements, with the package
+for which they leave nothing, or the contradictory cases into which it branches.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def constraint_of(ground: Ground) -> UserConstraint | None:
 
 def user_constraints(clauses: Clauses) -> dict[UserConstraint, list[Ground]]:
     """Every user constraint with its grounds: the lines in the order of the stack, then the target's components."""
-    rows: dict[UserConstraint, list[Ground]] = {root.origin: [] for root in clauses.universe.problem.stack.requirements}
+    rows: dict[UserConstraint, list[Ground]] = {
+        root.origin: [] for root in clauses.universe.problem.stack.requirements
+    }
     for ground in clauses.known:
         if (constraint := constraint_of(ground)) is not None:
             rows.setdefault(constraint, []).append(ground)
@@ -73,7 +75,9 @@ def clashing(
     numbers = {constraint: number for number, constraint in enumerate(grounds, 1)}
 
     def is_satisfiable(constraints: Iterable[UserConstraint]) -> bool:
-        return clauses.satisfiable(among=[*reasons, *chain.from_iterable(map(grounds.__getitem__, constraints))])
+        return clauses.satisfiable(
+            among=[*reasons, *chain.from_iterable(map(grounds.__getitem__, constraints))]
+        )
 
     with Minisat22() as seeds:
         seeds.set_phases(list(numbers.values()))
@@ -86,7 +90,9 @@ def clashing(
                 for constraint in numbers:
                     if constraint not in seed and is_satisfiable([*seed, constraint]):
                         seed.append(constraint)
-                seeds.add_clause([number for constraint, number in numbers.items() if constraint not in seed])
+                seeds.add_clause(
+                    [number for constraint, number in numbers.items() if constraint not in seed]
+                )
             else:
                 blamed = {constraint_of(ground) for ground in clauses.core()}
                 clash = [constraint for constraint in seed if constraint in blamed]
@@ -100,7 +106,8 @@ def clashing(
 def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
     """Open releases near the stack that clash: with unmet requirements, another machine or unusable files.
 
-    Each line of the stack is followed on its own, always to the release that it would get, skipping unusable files.
+    Each line of the stack is followed on its own, always to the release that it would get, skipping
+    unusable files.
     """
     universe = clauses.universe
     level: list[tuple[Candidate | None, Edge]] = [(None, edge) for edge in universe.roots()]
@@ -131,7 +138,10 @@ def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
         level = following
     _open_ways(clauses, parents, unusable)
     for package, rows in edges_on.items():
-        if next(universe.candidates(package, universe.demand(*(edge for _, edge in rows))), None) is None:
+        if (
+            next(universe.candidates(package, universe.demand(*(edge for _, edge in rows))), None)
+            is None
+        ):
             _open_ways(clauses, parents, [parent for parent, _ in rows if parent is not None])
 
 
@@ -142,7 +152,9 @@ def _is_unmet(universe: Universe, edge: Edge) -> bool:
     return edge.package.kind is PackageKind.UNAVAILABLE
 
 
-def _open_ways(clauses: Clauses, parents: Mapping[Candidate, set[Candidate]], candidates: list[Candidate]) -> None:
+def _open_ways(
+    clauses: Clauses, parents: Mapping[Candidate, set[Candidate]], candidates: list[Candidate]
+) -> None:
     while candidates:
         candidate = candidates.pop()
         if not clauses.opened(candidate):
@@ -178,7 +190,11 @@ def smallest(
 
 def is_open(ground: Ground, clauses: Clauses) -> TypeGuard[LackGround]:
     """Whether a ground is a lack of what an index may have that could not be reached."""
-    if not isinstance(ground, LackGround) or ground.lack in (Lack.SOURCE, Lack.PRERELEASE, Lack.NEEDLESS):
+    if not isinstance(ground, LackGround) or ground.lack in (
+        Lack.SOURCE,
+        Lack.PRERELEASE,
+        Lack.NEEDLESS,
+    ):
         return False  # the stack itself rules these out on any index
     return bool(clauses.universe.project(ground.name).unreachable)
 
@@ -186,8 +202,9 @@ def is_open(ground: Ground, clauses: Clauses) -> TypeGuard[LackGround]:
 def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Ground, ...]]:
     """Independent cores: with different user constraints, or with the same ones but disjoint reasons.
 
-    A user constraint that is impossible by itself hides its other clashes, so in a second round the reasons of those
-    cores are left out. If something clashes whatever an index has that could not be reached, no core rests on that.
+    A user constraint that is impossible by itself hides its other clashes, so in a second round the
+    reasons of those cores are left out. If something clashes whatever an index has that could not
+    be reached, no core rests on that.
     """
     explore(clauses, expired)
     certain = [ground for ground in clauses.known if not is_open(ground, clauses)]
@@ -239,9 +256,14 @@ def readable_core(
 ) -> tuple[Ground, ...]:
     """A smallest core of user constraints that clash for these reasons, with no needless aspect, as reported to people.
 
-    If a version does not exist, that is enough: faults of releases that no user constraint admits are not reported.
+    If a version does not exist, that is enough: faults of releases that no user constraint admits
+    are not reported.
     """
-    missing = [ground for ground in reasons if isinstance(ground, LackGround) and ground.lack is Lack.RELEASE]
+    missing = [
+        ground
+        for ground in reasons
+        if isinstance(ground, LackGround) and ground.lack is Lack.RELEASE
+    ]
     if missing and not clauses.satisfiable(among=[*hard, *missing]):
         reasons = missing
     core = smallest(clauses, clauses.minimal(among=[*hard, *reasons]), hard, reasons, expired)
@@ -257,7 +279,9 @@ def contradiction(
     """A core in the form for people, with its cases as far as time allows."""
     statement_of = statements_of(clauses, core)
     statements = tuple(dict.fromkeys(statement_of.values()))
-    numbers = {ground: statements.index(statement) + 1 for ground, statement in statement_of.items()}
+    numbers = {
+        ground: statements.index(statement) + 1 for ground, statement in statement_of.items()
+    }
     cases = branches(clauses, numbers, expired=expired)
     return Contradiction(
         statements=statements,
@@ -283,16 +307,24 @@ def _notes(clauses: Clauses, statements: Iterable[Statement]) -> Iterator[Warns]
 
 
 def closing(
-    clauses: Clauses, numbers: Mapping[Ground, int], grounds: Sequence[Ground], assumed: Sequence[Candidate] = ()
+    clauses: Clauses,
+    numbers: Mapping[Ground, int],
+    grounds: Sequence[Ground],
+    assumed: Sequence[Candidate] = (),
 ) -> Closing:
-    """The package for which the `grounds` leave nothing. `numbers` are the numbers of the core's statements."""
+    """The package for which the `grounds` leave nothing.
+
+    `numbers` are the numbers of the core's statements.
+    """
     subject = closing_subject(clauses, grounds, assumed)
     if _is_empty(clauses, grounds, subject, assumed):
         grounds = [ground for ground in grounds if subject in _restricted_packages(clauses, ground)]
     return Closing(subject=subject, numbers=tuple(sorted({numbers[ground] for ground in grounds})))
 
 
-def closing_subject(clauses: Clauses, core: Sequence[Ground], assumed: Sequence[Candidate] = ()) -> str:
+def closing_subject(
+    clauses: Clauses, core: Sequence[Ground], assumed: Sequence[Candidate] = ()
+) -> str:
     """What the grounds of a core meet in: the package that most of them are about, the latest known of several."""
     pairs = {
         (ground.origin if isinstance(ground, LineGround) else ground, name): None
@@ -305,7 +337,9 @@ def closing_subject(clauses: Clauses, core: Sequence[Ground], assumed: Sequence[
     return next((name for name in ranked if _is_empty(clauses, core, name, assumed)), ranked[0])
 
 
-def _is_empty(clauses: Clauses, core: Sequence[Ground], name: str, cases: Sequence[Candidate]) -> bool:
+def _is_empty(
+    clauses: Clauses, core: Sequence[Ground], name: str, cases: Sequence[Candidate]
+) -> bool:
     """Whether the grounds of a core about a package, through chosen releases, leave none of its releases."""
     restricting = [ground for ground in core if name in _restricted_packages(clauses, ground)]
     chosen: dict[Package, set[Candidate]] = {case.package: {case} for case in cases}
@@ -324,7 +358,11 @@ def _is_empty(clauses: Clauses, core: Sequence[Ground], name: str, cases: Sequen
 
 
 def branches(
-    clauses: Clauses, numbers: Mapping[Ground, int], assumed: Sequence[Candidate] = (), *, expired: Callable[[], bool]
+    clauses: Clauses,
+    numbers: Mapping[Ground, int],
+    assumed: Sequence[Candidate] = (),
+    *,
+    expired: Callable[[], bool],
 ) -> tuple[Branch, ...]:
     """The cases of a core whose releases behave differently; empty if they do not, or if time is up.
 
@@ -342,11 +380,18 @@ def branches(
             case = [*assumed, candidates[0]]
             end = None
             if not (further := branches(clauses, numbers, case, expired=expired)):
-                end = closing(clauses, numbers, clauses.minimal(map(clauses.variable, case), numbers), case)
+                end = closing(
+                    clauses, numbers, clauses.minimal(map(clauses.variable, case), numbers), case
+                )
             by_end.setdefault((end, further), []).extend(map(_position, candidates))
         project = clauses.universe.project(text.name(package.name))
         return tuple(
-            Branch(subject=str(package), versions=release_ranges(project, positions), closing=end, branches=further)
+            Branch(
+                subject=str(package),
+                versions=release_ranges(project, positions),
+                closing=end,
+                branches=further,
+            )
             for (end, further), positions in by_end.items()
         )
     return ()
@@ -358,11 +403,17 @@ def _cases(
     """The releases of a package that a core leaves, newest first, grouped by what the core says about them."""
     cases: dict[tuple[Ground, ...], list[Candidate]] = {}
     variables = [*map(clauses.variable, assumed)]
-    others = [ground for ground in core if not (isinstance(ground, RequirementGround) and ground.package == package)]
+    others = [
+        ground
+        for ground in core
+        if not (isinstance(ground, RequirementGround) and ground.package == package)
+    ]
     for candidate in clauses.packages[package]:
         if clauses.satisfiable([*variables, clauses.variable(candidate)], others):
             says = tuple(
-                ground for ground in core if any(parent is candidate for parent, _ in clauses.edges.get(ground, ()))
+                ground
+                for ground in core
+                if any(parent is candidate for parent, _ in clauses.edges.get(ground, ()))
             )
             cases.setdefault(says, []).append(candidate)
     return sorted(cases.values(), key=lambda candidates: _position(candidates[0]))
@@ -370,7 +421,9 @@ def _cases(
 
 def _splits(core: Sequence[Ground], done: set[Package]) -> list[Package]:
     """The packages whose releases have different requirements in a core, those with the most statements first."""
-    texts = dict.fromkeys((ground.package, ground.text) for ground in core if isinstance(ground, RequirementGround))
+    texts = dict.fromkeys(
+        (ground.package, ground.text) for ground in core if isinstance(ground, RequirementGround)
+    )
     counts = Counter(package for package, _ in texts)
     return [package for package, count in counts.most_common() if count > 1 and package not in done]
 
@@ -387,11 +440,15 @@ def _restricted_packages(clauses: Clauses, ground: Ground) -> list[str]:
             return [ground.project]
         case LineGround() | RequirementGround() | CollisionGround():
             packages = (edge.package for _, edge in clauses.edges.get(ground, ()))
-            names = (package.name for package in packages if package.kind is not PackageKind.UNAVAILABLE)
+            names = (
+                package.name for package in packages if package.kind is not PackageKind.UNAVAILABLE
+            )
             return list(dict.fromkeys(names))
 
 
-def hidden_contradiction(core: Sequence[Ground], clauses: Clauses, expired: Callable[[], bool]) -> Contradiction | None:
+def hidden_contradiction(
+    core: Sequence[Ground], clauses: Clauses, expired: Callable[[], bool]
+) -> Contradiction | None:
     """A core that shows once other grounds are relaxed, with whole lines: what their versions rule out is no reason.
 
     None if it rests on what is excluded in a changed stack alone.

@@ -17,14 +17,22 @@ from resolver.resolve.grounds import ExclusionGround, Ground, LineGround, Requir
 UNSURE = 100  # a release that fails, or may fail on this target, according to a warning
 NEARBY = 10  # one made for another release of the target's CANN line
 UNLISTED = 250  # a release not in its project's tables: nobody recorded what it works with
-UNLISTED_LAST = 550  # added for it when fixes are ranked: after all with releases that the tables list
-_YEAR = 1500  # each year by which a release is older than before: more than a line dropped, less than other hardware
+UNLISTED_LAST = (
+    550  # added for it when fixes are ranked: after all with releases that the tables list
+)
+# each year by which a release is older than before: more than a line dropped, less than other
+# hardware
+_YEAR = 1500
 _OLDER, _MUCH_OLDER = 5, 100  # each release by which it is older, at most: the nearest comes first
-PRACTICE = 10  # each that is turned on: images of the vendor do so, and nothing of the stack is lost
+PRACTICE = (
+    10  # each that is turned on: images of the vendor do so, and nothing of the stack is lost
+)
 RENAME = 50  # from a project that no index has to one with a similar name
 LINE = 20  # for what is installed anyway, so that another project must be absent
-NOTE = 10  # a fact that repeats an archive's own notes: nothing of the stack is lost, however many there are
-BUILD = 1000  # the same of a release with wheels for other machines: one of those, or another release, is nearer
+# a fact that repeats an archive's own notes: nothing of the stack is lost, however many there are
+NOTE = 10
+# the same of a release with wheels for other machines: one of those, or another release, is nearer
+BUILD = 1000
 ADD = 120  # an existing fact that the stack leaves out
 SPLIT = 700  # two environments: more than two other versions with all surcharges
 OVERRIDE = 900
@@ -35,8 +43,11 @@ PRERELEASES = 180
 DROP = 600  # during the search: less than going against facts, which would otherwise end the search
 _LOST = 400  # added when fixes are ranked: without a line it is a different stack
 _MACHINE = 2000  # added for other hardware: whatever works on the present machine comes first
-_USELESS = 3000  # added if what is left does not work without a line that was dropped: more than another machine
-_WARNED = 100  # added for an environment with a warning about the machine, or about something missing
+# added if what is left does not work without a line that was dropped: more than another machine
+_USELESS = 3000
+_WARNED = (
+    100  # added for an environment with a warning about the machine, or about something missing
+)
 _OTHER_KERNELS = 500  # the same for a warning about the SoC: it will not work
 # most machines of today have a newer glibc than a target assumes; another SoC is another machine
 COMPONENT = {"glibc": 90, "cann": 140, "hdk": 150, "python": 160, "soc": 800}
@@ -44,7 +55,14 @@ RELAX = {Strength.OBSERVED: 650, Strength.DOCUMENTED: 750, Strength.VENDOR: 850}
 
 # Changes to no line, component or policy that the stack has.
 _NOT_CONSTRAINTS = {
-    *(ChangeKind.PRACTICE, ChangeKind.LINE, ChangeKind.FACTS, ChangeKind.ADD, ChangeKind.STATE, ChangeKind.RELAX)
+    *(
+        ChangeKind.PRACTICE,
+        ChangeKind.LINE,
+        ChangeKind.FACTS,
+        ChangeKind.ADD,
+        ChangeKind.STATE,
+        ChangeKind.RELAX,
+    )
 }
 
 
@@ -66,7 +84,11 @@ class Corrections:
 
     def exclude(self, tried: Collection[Ground], *, exactly: bool = False) -> None:
         """Exclude this set of changes and its supersets; with `exactly`, only the set itself."""
-        unchanged = [variable for ground, variable in self._variables.items() if exactly and ground not in tried]
+        unchanged = [
+            variable
+            for ground, variable in self._variables.items()
+            if exactly and ground not in tried
+        ]
         self._solver.add_clause([*(-self._variables[ground] for ground in tried), *unchanged])
 
     def cheapest(self) -> list[Ground] | None:
@@ -86,9 +108,13 @@ def cost(fix: Fix) -> int:
     total = fix.price + _LOST * len(dropped)
     for change in fix.changes:
         total += years_older(-change.years) + min(_OLDER * max(-change.steps, 0), _MUCH_OLDER)
-    total += sum(_LOST for change in fix.changes if any(name in gone for name in no_longer_needed(change)))
+    total += sum(
+        _LOST for change in fix.changes if any(name in gone for name in no_longer_needed(change))
+    )
     total += sum(EXTRA for name in gone if "[" in name)
-    if any((change.kind, change.subject) == (ChangeKind.COMPONENT, "soc") for change in fix.changes):
+    if any(
+        (change.kind, change.subject) == (ChangeKind.COMPONENT, "soc") for change in fix.changes
+    ):
         total += _MACHINE  # once: other hardware for one target is other hardware
     if any(broken_without(dropped, warnings)):
         total += _USELESS
@@ -101,7 +127,9 @@ def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator
     """What does not work, according to a warning, where one of these projects is missing."""
     for fact in facts:
         if isinstance(fact, Warns) and fact.grave:
-            missing = any(isinstance(need, Requirement) and need.name in projects for need in fact.unless)
+            missing = any(
+                isinstance(need, Requirement) and need.name in projects for need in fact.unless
+            )
             yield from (fact.package,) if missing else ()
 
 
@@ -142,7 +170,11 @@ def changes_less(changes: Sequence[Change], others: Sequence[Change]) -> bool:
 def _changed_constraints(changes: Sequence[Change]) -> set[tuple[str, str, bool]]:
     """The lines, components and policies that change, and which of them are dropped."""
     constraints = [change for change in changes if change.kind not in _NOT_CONSTRAINTS]
-    dropped = {(change.subject, change.target, True) for change in constraints if change.kind is ChangeKind.DROP}
+    dropped = {
+        (change.subject, change.target, True)
+        for change in constraints
+        if change.kind is ChangeKind.DROP
+    }
     return dropped | {(change.subject, change.target, False) for change in constraints}
 
 

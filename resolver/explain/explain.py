@@ -12,13 +12,26 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.config.load import Inputs
 from resolver.explain.contradictions import constraint_of, contradiction, cores, explore, is_open
-from resolver.explain.costs import SPLIT, broken_without, changes_less, cost, no_longer_needed, project_of
+from resolver.explain.costs import (
+    SPLIT,
+    broken_without,
+    changes_less,
+    cost,
+    no_longer_needed,
+    project_of,
+)
 from resolver.explain.repairs import find_fixes
 from resolver.explain.stack_text import StackText, with_suffix
 from resolver.explain.trial import ChangedStack, Clock, Expired, Trials
 from resolver.index.protocol import Catalog, polling
 from resolver.lock.build import applied_facts
-from resolver.model.dependency import NeedLine, PackageKind, RequirementOrigin, SameRelease, StackLine
+from resolver.model.dependency import (
+    NeedLine,
+    PackageKind,
+    RequirementOrigin,
+    SameRelease,
+    StackLine,
+)
 from resolver.model.explanation import (
     Awaited,
     Change,
@@ -53,14 +66,18 @@ def explanation_of(
     catalog_of: Callable[[Problem], Catalog],
     *,
     options: PolicyOptions = NO_OPTIONS,
-    report: Callable[[Problem, tuple[Contradiction, ...], tuple[Awaited, ...]], None] = lambda *_: None,
+    report: Callable[[Problem, tuple[Contradiction, ...], tuple[Awaited, ...]], None] = lambda *_: (
+        None
+    ),
     report_fix: Callable[[tuple[Change, ...]], None] = lambda _: None,
 ) -> Explanation:
-    """The explanation of a refuted problem. Its fixes hold for all targets, whose catalogs `catalog_of` gives.
+    """The explanation of a refuted problem.
 
-    `report` is called with the contradictions, and what is awaited, as soon as they are known, and `report_fix` with
-    the first fix. The search for these may reveal further contradictions, which come last.
-    Anything not found within the clock's limit is left out, and the explanation says so.
+    Its fixes hold for all targets, whose catalogs `catalog_of` gives.
+
+    `report` is called with the contradictions, and what is awaited, as soon as they are known, and
+    `report_fix` with the first fix. The search for these may reveal further contradictions, which
+    come last. Anything not found within the clock's limit is left out, and the explanation says so.
     """
     clauses = refutation.clauses
     problem = clauses.universe.problem
@@ -74,13 +91,17 @@ def explanation_of(
     with polling(clock.look):
         results = find_fixes(clauses, found_cores, trials, report_fix)
     reported = [set(row.statements) for row in contradictions]
-    contradictions += tuple(hidden for _, hidden in results.further if set(hidden.statements) not in reported)
+    contradictions += tuple(
+        hidden for _, hidden in results.further if set(hidden.statements) not in reported
+    )
     all_cores = [*found_cores, *(core for core, _ in results.further)]
     concerned = _projects_of(contradictions)
     solved = results.fixes or results.useless.values()
     fixes = [_fix_of(problem, changed, resolution, concerned) for changed, resolution in solved]
     fixes += _split(trials, all_cores, concerned)
-    attempts = {row.changes: row for row in sorted(results.attempts, key=lambda row: not row.target)}
+    attempts = {
+        row.changes: row for row in sorted(results.attempts, key=lambda row: not row.target)
+    }
     return Explanation(
         problem=problem,
         contradictions=contradictions,
@@ -107,7 +128,8 @@ def reason_of(refutation: Refutation, clock: Clock) -> tuple[Contradiction, tupl
 def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
     """What the answer needs from indexes that could not be reached; nothing if no solution exists whatever they have.
 
-    Of several grounds that rest on them, each is left out in turn, until nothing clashes or others alone do.
+    Of several grounds that rest on them, each is left out in turn, until nothing clashes or others
+    alone do.
     """
     clauses = refutation.clauses
     origins_by_name: dict[NormalizedName, list[RequirementOrigin]] = {}
@@ -124,13 +146,21 @@ def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
         among = [ground for ground in among if ground not in missing]
         edges = [rows[0][1] for ground in core if (rows := clauses.edges.get(ground))]
         for name in (ground.name for ground in missing):
-            origins_by_name.setdefault(name, []).extend(edge.origin for edge in edges if edge.package.name == name)
+            origins_by_name.setdefault(name, []).extend(
+                edge.origin for edge in edges if edge.package.name == name
+            )
     return tuple(
         Awaited(
             indexes=clauses.universe.project(name).unreachable,
             project=name,
             needs=tuple(dict.fromkeys(getattr(origin, "text", name) for origin in origins)),
-            by=tuple(dict.fromkeys(origin.parent for origin in origins if isinstance(origin, (NeedLine, SameRelease)))),
+            by=tuple(
+                dict.fromkeys(
+                    origin.parent
+                    for origin in origins
+                    if isinstance(origin, (NeedLine, SameRelease))
+                )
+            ),
         )
         for name, origins in origins_by_name.items()
     )
@@ -155,9 +185,19 @@ def _options(inputs: Inputs, problem: Problem, options: PolicyOptions) -> Iterat
 
 def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> Iterator[str]:
     """The projects that the stack asks for and no index has, except those in the contradictions."""
-    reported = {lack.subject for row in contradictions for lack in row.statements if isinstance(lack, Lacks)}
-    names = {edge.package.name: None for edge in universe.roots() if edge.package.kind is PackageKind.PROJECT}
-    return (name for name in names if name not in reported and not universe.project(canonicalize_name(name)).exists)
+    reported = {
+        lack.subject for row in contradictions for lack in row.statements if isinstance(lack, Lacks)
+    }
+    names = {
+        edge.package.name: None
+        for edge in universe.roots()
+        if edge.package.kind is PackageKind.PROJECT
+    }
+    return (
+        name
+        for name in names
+        if name not in reported and not universe.project(canonicalize_name(name)).exists
+    )
 
 
 def _projects_of(contradictions: Iterable[Contradiction]) -> list[str]:
@@ -174,11 +214,15 @@ def _projects_of(contradictions: Iterable[Contradiction]) -> list[str]:
 # --- fixes as they are reported
 
 
-def _fix_of(problem: Problem, changed: ChangedStack, resolution: Resolution, concerned: Sequence[str]) -> Fix:
+def _fix_of(
+    problem: Problem, changed: ChangedStack, resolution: Resolution, concerned: Sequence[str]
+) -> Fix:
     """A fix of a problem, and its lock; `concerned` are the projects to report."""
     not_gone = {pin.name for pin in resolution.pins}.union(COMPONENTS)
     not_gone |= {change.subject for change in changed.changes if change.kind is ChangeKind.DROP}
-    not_gone |= {project_of(change.before) for change in changed.changes if change.kind is ChangeKind.VERSION}
+    not_gone |= {
+        project_of(change.before) for change in changed.changes if change.kind is ChangeKind.VERSION
+    }
     removed = [name for change in changed.changes for name in no_longer_needed(change)]
     gone = [name for name in dict.fromkeys([*concerned, *removed]) if name not in not_gone]
     gone += [f"{pin.name}[{extra}]" for pin, extra in lost_extras(resolution)]
@@ -192,7 +236,9 @@ def _fix_of(problem: Problem, changed: ChangedStack, resolution: Resolution, con
     )
 
 
-def _environment(resolution: Resolution, original: Problem, concerned: Sequence[str]) -> Environment:
+def _environment(
+    resolution: Resolution, original: Problem, concerned: Sequence[str]
+) -> Environment:
     """The lock of a changed stack with the pins that matter: those of the stack's lines and of `concerned` projects."""
     requirements = resolution.problem.stack.requirements
     requested = [root.need.name for root in requirements if isinstance(root.need, Requirement)]
@@ -211,23 +257,40 @@ def _environment(resolution: Resolution, original: Problem, concerned: Sequence[
     )
 
 
-def _warnings(resolution: Resolution, original: Problem, concerned: Sequence[str]) -> Iterator[Warns]:
+def _warnings(
+    resolution: Resolution, original: Problem, concerned: Sequence[str]
+) -> Iterator[Warns]:
     """The warnings about a lock.
 
-    Those about a release that the original stack itself pins are left out, as they are not caused by the change, unless
-    they are grave, or are about the machine and would be moot on the original one.
+    Those about a release that the original stack itself pins are left out, as they are not caused
+    by the change, unless they are grave, or are about the machine and would be moot on the original
+    one.
     """
-    needs = {root.need.name: root.need for root in original.stack.requirements if isinstance(root.need, Requirement)}
+    needs = {
+        root.need.name: root.need
+        for root in original.stack.requirements
+        if isinstance(root.need, Requirement)
+    }
     facts = {fact.id for fact in original.facts}
-    yield from (as_warning(practice) for practice in resolution.used_practices if practice.id not in facts)
+    yield from (
+        as_warning(practice) for practice in resolution.used_practices if practice.id not in facts
+    )
     for fact in applied_facts(resolution):
         if not isinstance(fact, Warns):
             continue
         pin, need = resolution.pin(fact.package), needs.get(fact.package)
-        is_original = pin and need and pins(need.specifier) and need.specifier.contains(pin.version, prereleases=True)
+        is_original = (
+            pin
+            and need
+            and pins(need.specifier)
+            and need.specifier.contains(pin.version, prereleases=True)
+        )
         averted = any(isinstance(need, Requirement) and need.name in needs for need in fact.unless)
         averted |= fact.is_averted_on(original.target.system)
-        if averted or ((fact.package in (*concerned, *needs) or fact.components) and (fact.grave or not is_original)):
+        if averted or (
+            (fact.package in (*concerned, *needs) or fact.components)
+            and (fact.grave or not is_original)
+        ):
             yield fact
 
 
@@ -242,15 +305,17 @@ def option_words(options: PolicyOptions) -> Iterator[str]:
 def _lettered(fixes: Iterable[Fix], stack_name: str, options: PolicyOptions) -> Iterator[Fix]:
     """The fixes of a stack with letters: the smallest loss first, those that go against a fact last.
 
-    One that goes against a fact is left out if it changes all of the stack that one before it changes.
-    The files of each carry its letter, the name of the stack, and the options that replaced parts of the stack's
-    policy, since that is what was solved.
+    One that goes against a fact is left out if it changes all of the stack that one before it
+    changes. The files of each carry its letter, the name of the stack, and the options that
+    replaced parts of the stack's policy, since that is what was solved.
     """
     ranked = sorted(fixes, key=lambda fix: (fix.risky, cost(fix)))
     listed = [
         fix
         for at, fix in enumerate(ranked)
-        if not (fix.risky and any(changes_less(better.changes, fix.changes) for better in ranked[:at]))
+        if not (
+            fix.risky and any(changes_less(better.changes, fix.changes) for better in ranked[:at])
+        )
     ]
     letters = zip(listed, ascii_uppercase, strict=False)
     return (_with_letter(fix, letter, stack_name, options) for fix, letter in letters)
@@ -261,7 +326,9 @@ def _with_letter(fix: Fix, letter: str, stack_name: str, options: PolicyOptions)
     names = [with_suffix(stack_name, f"-{letter.lower()}{number}") for number in numbers]
     changes = fix.changes
     if len(names) > 1:
-        changes = tuple(replace(change, subject=name) for change, name in zip(changes, names, strict=True))
+        changes = tuple(
+            replace(change, subject=name) for change, name in zip(changes, names, strict=True)
+        )
     return replace(
         fix,
         name=letter,
@@ -270,22 +337,28 @@ def _with_letter(fix: Fix, letter: str, stack_name: str, options: PolicyOptions)
             (name, StackText(text).way_out(letter, stack_name, name, options).text)
             for name, (_, text) in zip(names, fix.files, strict=True)
         ),
-        environments=tuple(replace(row, name=name) for row, name in zip(fix.environments, names, strict=True)),
+        environments=tuple(
+            replace(row, name=name) for row, name in zip(fix.environments, names, strict=True)
+        ),
     )
 
 
 # --- two environments
 
 
-def _split(trials: Trials, found_cores: Iterable[Sequence[Ground]], concerned: Sequence[str]) -> list[Fix]:
+def _split(
+    trials: Trials, found_cores: Iterable[Sequence[Ground]], concerned: Sequence[str]
+) -> list[Fix]:
     """Two environments instead of one, both of them locked, if that solves all of these cores.
 
-    Lines that are in none of them go to both, but for those that do not work without a line of the other one.
+    Lines that are in none of them go to both, but for those that do not work without a line of the
+    other one.
     """
     stack = trials.problem.stack
     order = {root.origin: at for at, root in enumerate(stack.requirements)}
     clashes = [
-        {order[line] for ground in core if isinstance(line := constraint_of(ground), StackLine)} for core in found_cores
+        {order[line] for ground in core if isinstance(line := constraint_of(ground), StackLine)}
+        for core in found_cores
     ]
     if any(len(clash) < 2 for clash in clashes):
         return []  # something clashes with the target, or with itself
@@ -295,13 +368,23 @@ def _split(trials: Trials, found_cores: Iterable[Sequence[Ground]], concerned: S
         if side is None or other_side is None:
             continue
         sides = side, other_side
-        lines = [[root.origin.text for root in resolution.problem.stack.requirements] for _, resolution in sides]
-        unshared = [", ".join(line for line in lines[at] if line not in lines[1 - at]) for at in (0, 1)]
+        lines = [
+            [root.origin.text for root in resolution.problem.stack.requirements]
+            for _, resolution in sides
+        ]
+        unshared = [
+            ", ".join(line for line in lines[at] if line not in lines[1 - at]) for at in (0, 1)
+        ]
         return [
             Fix(
                 name="",
-                changes=tuple(Change(ChangeKind.SPLIT, stack.name, after=text, where=stack.where) for text in unshared),
-                environments=tuple(_environment(resolution, trials.problem, concerned) for _, resolution in sides),
+                changes=tuple(
+                    Change(ChangeKind.SPLIT, stack.name, after=text, where=stack.where)
+                    for text in unshared
+                ),
+                environments=tuple(
+                    _environment(resolution, trials.problem, concerned) for _, resolution in sides
+                ),
                 files=tuple((stack.name, text) for text, _ in sides),
                 risky=False,
                 price=SPLIT,
@@ -310,7 +393,9 @@ def _split(trials: Trials, found_cores: Iterable[Sequence[Ground]], concerned: S
     return []
 
 
-def _divisions(clashes: Sequence[set[int]], expired: Callable[[], bool]) -> Iterator[tuple[list[int], list[int]]]:
+def _divisions(
+    clashes: Sequence[set[int]], expired: Callable[[], bool]
+) -> Iterator[tuple[list[int], list[int]]]:
     """Every division of the lines concerned that separates each clash, those with few lines in the second first."""
     lines = sorted(set(chain.from_iterable(clashes)))
     for size in range(1, len(lines) // 2 + 1):
@@ -322,10 +407,13 @@ def _divisions(clashes: Sequence[set[int]], expired: Callable[[], bool]) -> Iter
                 yield [line for line in lines if line not in second], sorted(second)
 
 
-def _side(trials: Trials, without: Collection[int], only: Collection[int]) -> tuple[str, Resolution] | None:
+def _side(
+    trials: Trials, without: Collection[int], only: Collection[int]
+) -> tuple[str, Resolution] | None:
     """One of the two stacks; None if it does not lock, or something in it does not work without the removed lines.
 
-    The lines of such projects are removed as well, unless they are among those that `only` this stack has.
+    The lines of such projects are removed as well, unless they are among those that `only` this
+    stack has.
     """
     needs = [root.need for root in trials.problem.stack.requirements]
     removed = {need.name for at in without if isinstance(need := needs[at], Requirement)}
@@ -337,7 +425,11 @@ def _side(trials: Trials, without: Collection[int], only: Collection[int]) -> tu
         broken = set(broken_without(removed, applied_facts(answer)))
         if not broken:
             return text, answer
-        lines = [at for at, need in enumerate(needs) if isinstance(need, Requirement) and need.name in broken]
+        lines = [
+            at
+            for at, need in enumerate(needs)
+            if isinstance(need, Requirement) and need.name in broken
+        ]
         further = [at for at in lines if at not in without and at not in only]
         if not further:
             return None

@@ -1,7 +1,7 @@
 """Changes that decide which files can be used at all, about which clauses know nothing.
 
-These are other names, practices that are turned on, another Python or glibc, facts that build from source, and facts
-that state the requirements of an archive without static metadata.
+These are other names, practices that are turned on, another Python or glibc, facts that build from
+source, and facts that state the requirements of an archive without static metadata.
 """
 
 from __future__ import annotations
@@ -37,7 +37,13 @@ from resolver.model.resolution import Lack
 from resolver.model.target import missing_on_machine, newer_glibc, tag_values
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.core_statements import similar_project
-from resolver.resolve.grounds import CollisionGround, ComponentGround, Ground, LackGround, RequirementGround
+from resolver.resolve.grounds import (
+    CollisionGround,
+    ComponentGround,
+    Ground,
+    LackGround,
+    RequirementGround,
+)
 
 _MARKED = 3  # releases with the same requirement whose metadata is searched for markers
 _ARCHIVES = 3  # of a project that are read for what they note: they may be large
@@ -66,7 +72,11 @@ class Proposals:
         for at, root in enumerate(self._problem.stack.requirements):
             if isinstance(root.need, Requirement) and (name := names.get(root.need.name)):
                 line, origin = str(replace(root.need, name=text.name(name))), root.origin
-                changes.append(Change(ChangeKind.VERSION, text.name(name), origin.text, line, where=origin.where))
+                changes.append(
+                    Change(
+                        ChangeKind.VERSION, text.name(name), origin.text, line, where=origin.where
+                    )
+                )
                 stack = stack.with_line(at, line)
         if changes:
             yield ChangedStack(tuple(changes), stack.text, RENAME * len(changes), risky=False)
@@ -78,7 +88,9 @@ class Proposals:
         """
         is_loaded = self._clauses.universe.is_loaded
         practices = [
-            practice.id for practice in self._problem.available_practices if is_loaded(text.name(practice.package))
+            practice.id
+            for practice in self._problem.available_practices
+            if is_loaded(text.name(practice.package))
         ]
         if practices:
             stack = StackText(self._trials.text).with_names("practices", practices)
@@ -93,15 +105,27 @@ class Proposals:
         pairs = {(fact.package, fact.other) for fact in facts if fact.id in ids}
         requested = {edge.package.name for edge in self._clauses.universe.roots()}
         for fact in facts:
-            if isinstance(fact, Absent) and (fact.package, fact.other) in pairs and fact.package not in requested:
+            if (
+                isinstance(fact, Absent)
+                and (fact.package, fact.other) in pairs
+                and fact.package not in requested
+            ):
                 line = f"{fact.package}{fact.versions[0] if len(fact.versions) == 1 else ''}"
-                stack, where = StackText(self._trials.text), self._trials.inputs.stack.line("stack", "requires")
-                change = Change(ChangeKind.LINE, fact.package, before=fact.other, after=line, where=where)
+                stack, where = (
+                    StackText(self._trials.text),
+                    self._trials.inputs.stack.line("stack", "requires"),
+                )
+                change = Change(
+                    ChangeKind.LINE, fact.package, before=fact.other, after=line, where=where
+                )
                 yield ChangedStack((change,), stack.with_new_line(line).text, LINE, risky=False)
 
     def other_pythons(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
         """The stack for other Pythons, nearest first, if a ground is about Python or missing files for it."""
-        if any(ground == ComponentGround("python") or self._depends_on_python(ground) for ground in grounds):
+        if any(
+            ground == ComponentGround("python") or self._depends_on_python(ground)
+            for ground in grounds
+        ):
             yield from self._values("python", grounds)
 
     def other_glibcs(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
@@ -119,7 +143,10 @@ class Proposals:
         """Yield what the binaries need of the releases that cannot be used as the target's glibc is older."""
         for ground in grounds:
             for _, edge in self._clauses.edges.get(ground, ()):
-                if isinstance(edge.origin, Unusable) and edge.origin.reason is RejectionReason.GLIBC:
+                if (
+                    isinstance(edge.origin, Unusable)
+                    and edge.origin.reason is RejectionReason.GLIBC
+                ):
                     match = _GLIBC.search(edge.origin.text)
                     if match is not None:
                         yield match[1]
@@ -133,21 +160,29 @@ class Proposals:
             if isinstance(edge.allows, ComponentRequirement) and edge.allows.component == component
         ]
         for value in self._problem.values.get(component, ()):
-            if value != self._problem.target.system[component] and all(need.allows(value) for need in requirements):
+            if value != self._problem.target.system[component] and all(
+                need.allows(value) for need in requirements
+            ):
                 yield self._component(component, str(value))
 
     def _depends_on_python(self, ground: Ground) -> bool:
         """Whether another Python could remove a ground: a missing file, or a requirement with a marker."""
         if isinstance(ground, LackGround):
             is_unusable = ground.lack is Lack.UNUSABLE
-            if is_unusable and ground.detail in (RejectionReason.PYTHON.name, RejectionReason.PATCH.name):
+            if is_unusable and ground.detail in (
+                RejectionReason.PYTHON.name,
+                RejectionReason.PATCH.name,
+            ):
                 return True
             return ground.lack is Lack.FILE or (is_unusable and self._has_wheels_for_others(ground))
         return _of_metadata(ground) and self._is_marked(ground)
 
     def _has_wheels_for_others(self, ground: LackGround) -> bool:
         """Whether archives that cannot be used are of releases with wheels for other Pythons on this machine."""
-        project, machine = self._clauses.universe.project(ground.name), tag_values(self._problem.target)
+        project, machine = (
+            self._clauses.universe.project(ground.name),
+            tag_values(self._problem.target),
+        )
         for candidate, _ in self._clauses.edges.get(ground, ()):
             if candidate is not None:
                 for row in project.wheels_set_aside(candidate.release.position):
@@ -162,7 +197,10 @@ class Proposals:
             if isinstance(release, Release) and release.file.is_wheel:
                 with suppress(UnusableFile, ResolverError):
                     for line in self._trials.catalog.metadata(release.file).requires_dist:
-                        if _PYTHON.search(line) and text.requirement(line).without_marker() == ground.text:
+                        if (
+                            _PYTHON.search(line)
+                            and text.requirement(line).without_marker() == ground.text
+                        ):
                             return True
         return False
 
@@ -199,13 +237,21 @@ class Proposals:
                 continue
             lines = [edge for edge in universe.roots() if edge.package.name == ground.name]
             parents = [parent for parent, _ in clauses.edges[ground] if parent is not None]
-            admitted = [parent for parent in parents if all(universe.is_admitted(parent, line) for line in lines)]
+            admitted = [
+                parent
+                for parent in parents
+                if all(universe.is_admitted(parent, line) for line in lines)
+            ]
             unused = self._unused_facts(ground.name) if admitted else None
             if unused is not None and (unused.content.metadata or unused.content.builds):
                 yield self._with_facts(unused)
                 continue
             others = [other for other in core if other != ground]
-            possible = (parent for parent in admitted if clauses.satisfiable([clauses.variable(parent)], others))
+            possible = (
+                parent
+                for parent in admitted
+                if clauses.satisfiable([clauses.variable(parent)], others)
+            )
             for release in islice(dict.fromkeys(parent.release for parent in possible), _ARCHIVES):
                 if (notes := self._notes(release.file)) is not None:
                     yield self._with_notes(ground.name, release, notes)
@@ -239,8 +285,12 @@ class Proposals:
             "reason": f"To be confirmed from its setup.py: it has no static metadata, and {notes.how}",
         }
         change = Change(ChangeKind.STATE, name, release.file.filename)
-        change, stack = proposed(self._problem, StackText(self._trials.text), change, "metadata", row, notes.source)
-        has_wheels = self._clauses.universe.project(text.name(name)).wheels_set_aside(release.position)
+        change, stack = proposed(
+            self._problem, StackText(self._trials.text), change, "metadata", row, notes.source
+        )
+        has_wheels = self._clauses.universe.project(text.name(name)).wheels_set_aside(
+            release.position
+        )
         return ChangedStack((change,), stack.text, BUILD if has_wheels else NOTE, risky=False)
 
 

@@ -1,7 +1,8 @@
 """Changes of refuted stacks, the cheapest first, each one locked before it counts.
 
-A set of changes can only help if it meets every core. So the cheapest set that meets the cores known so far is tried:
-either it clashes again, which gives a new core, or releases for it are looked for and locked (docs/explaining.md).
+A set of changes can only help if it meets every core. So the cheapest set that meets the cores
+known so far is tried: either it clashes again, which gives a new core, or releases for it are
+looked for and locked (docs/explaining.md).
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ from resolver.explain.changes import Changes
 from resolver.explain.contradictions import constraint_of, hidden_contradiction, is_open
 from resolver.explain.proposals import Proposals
 from resolver.explain.stack_text import StackText
-from resolver.explain.trial import Answer, ChangedStack, Expired, FixSearchResults, Trials, Undecided, attempt
+from resolver.explain.trial import (
+    Answer,
+    ChangedStack,
+    Expired,
+    FixSearchResults,
+    Trials,
+    Undecided,
+    attempt,
+)
 from resolver.lock.build import applied_facts
 from resolver.model.explanation import Attempt, Change, ChangeKind
 from resolver.model.resolution import Lack, Resolution
@@ -28,7 +37,9 @@ from resolver.resolve.clauses import Clauses
 from resolver.resolve.grounds import ComponentGround, Ground, LackGround
 from resolver.resolve.solver import Refutation
 
-_WHOLE = 2  # fixes that go against nothing, after which dropping lines is no longer considered, nor what is dear
+# fixes that go against nothing, after which dropping lines is no longer considered, nor what is
+# dear
+_WHOLE = 2
 _DEAR = 2 * min(costs.RELAX.values())  # such as going against two facts
 _SETS = 24  # sets of changes for which releases are looked for
 _ROUNDS = 96  # sets in all: most are refuted at once
@@ -36,8 +47,12 @@ _STEPS = 240  # of all repairs
 _EACH = 4  # proposals of a kind for one core, or for all cores of the stack until one locks
 _READABLE = 24  # statements of a further contradiction: a longer one does not help the reader
 _FURTHER = 3  # further contradictions
-_MARGIN = 100  # how much dearer than the cheapest fix the changes of a changed stack may be, with those before them
-_SMALL = 310  # up to which price that is so for the same target: another Python or glibc with another version or CANN
+# how much dearer than the cheapest fix the changes of a changed stack may be, with those before
+# them
+_MARGIN = 100
+# up to which price that is so for the same target: another Python or glibc with another version or
+# CANN
+_SMALL = 310
 _ONLY_PROPOSED = (
     ComponentGround("python"),
     ComponentGround("glibc"),
@@ -53,13 +68,18 @@ def find_fixes(
 ) -> FixSearchResults:
     """Fixes of a stack with these cores in the order in which they were found, and attempts that failed.
 
-    Repairs of the stack itself and of changed ones are searched side by side, always the cheapest step next.
+    Repairs of the stack itself and of changed ones are searched side by side, always the cheapest
+    step next.
     """
     results, search = FixSearchResults(report), list[Repairs]()
     first = Repairs(clauses, cores, trials, results, search)
     search.append(first)
     proposals, grounds = first.proposals, list(chain.from_iterable(cores))
-    kinds = proposals.renamed_projects(grounds), proposals.other_pythons(grounds), proposals.other_glibcs(grounds)
+    kinds = (
+        proposals.renamed_projects(grounds),
+        proposals.other_pythons(grounds),
+        proposals.other_glibcs(grounds),
+    )
     with suppress(Expired):
         for changed in proposals.enabled_practices():
             first.propose(changed, [])  # as an attempt it would say nothing
@@ -84,7 +104,9 @@ def find_fixes(
 
 
 class Repairs:
-    """The changes to one refuted stack. `before` is what turned the original stack into it; None for that itself.
+    """The changes to one refuted stack.
+
+    `before` is what turned the original stack into it; None for that itself.
 
     The repairs of changed stacks that are refuted join the `search`.
     """
@@ -122,9 +144,15 @@ class Repairs:
     def next_step(self) -> tuple[float, Callable[[], None]] | None:
         """The cheapest step that is left, with its price, earlier changes included."""
         cheapest = self._results.cheapest
-        limit = cheapest + _MARGIN if self._trials.target else max(cheapest, min(cheapest + _MARGIN, _SMALL))
+        limit = (
+            cheapest + _MARGIN
+            if self._trials.target
+            else max(cheapest, min(cheapest + _MARGIN, _SMALL))
+        )
         steps: list[tuple[float, Callable[[], None]]] = [
-            (changed.price, partial(self._try_proposed, changed)) for changed in self._proposed if changed.price < limit
+            (changed.price, partial(self._try_proposed, changed))
+            for changed in self._proposed
+            if changed.price < limit
         ]
         changing = self._cheapest_correction()
         if changing is not None:
@@ -164,25 +192,34 @@ class Repairs:
         if isinstance(answer, Refutation):
             clauses = answer.clauses
             trials = trials.after(changed.text, clauses.universe)
-            self._search.append(Repairs(clauses, [answer.core], trials, self._results, self._search, changed))
+            self._search.append(
+                Repairs(clauses, [answer.core], trials, self._results, self._search, changed)
+            )
 
     # --- sets of changes
 
     def _correct(self, changing: Sequence[Ground]) -> None:
         """Try a set of changes that meets every demand so far: the result is a fix, or one more demand.
 
-        The clauses do not know what is newer than the cut-off: without it, changes are up to that stack's repairs.
+        The clauses do not know what is newer than the cut-off: without it, changes are up to that
+        stack's repairs.
         """
         clauses, corrections = self._clauses, self._corrections
         self._next = None
         self._rounds_left -= 1
-        cutoff = [ground for ground in changing if isinstance(ground, LackGround) and ground.lack is Lack.CUTOFF]
+        cutoff = [
+            ground
+            for ground in changing
+            if isinstance(ground, LackGround) and ground.lack is Lack.CUTOFF
+        ]
         if cutoff:
             corrections.exclude(cutoff)
             self._sets_left -= 1
             self.propose(self._before.then(self.changes.apply(cutoff, {})), self._results.attempts)
             return
-        with clauses.without(same for ground in changing for same in self.changes.changed_together(ground)):
+        with clauses.without(
+            same for ground in changing for same in self.changes.changed_together(ground)
+        ):
             if not clauses.satisfiable():
                 self._add_core(clauses.minimal())
             elif not self.changes.keeps_a_line(changing):
@@ -196,9 +233,15 @@ class Repairs:
         """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
         self._reasons.update(ground for ground in core if constraint_of(ground) is None)
         missing = [ground.name for ground in core if is_open(ground, self._clauses)]
-        self._results.unreached.update({name: self._clauses.universe.project(name).unreachable for name in missing})
-        # a core does not include releases that a line could become if there were files for the target
-        self._propose(core, [lack for ground in given if (lack := self._alternatives.lacking(ground)) is not None])
+        self._results.unreached.update(
+            {name: self._clauses.universe.project(name).unreachable for name in missing}
+        )
+        # a core does not include releases that a line could become if there were files for the
+        # target
+        self._propose(
+            core,
+            [lack for ground in given if (lack := self._alternatives.lacking(ground)) is not None],
+        )
         changing = dict.fromkeys(self.changes.changed_together(ground)[0] for ground in core)
         prices = {
             ground: price
@@ -213,15 +256,30 @@ class Repairs:
 
     def _propose(self, core: Sequence[Ground], lacks: Sequence[Ground] = ()) -> None:
         """Make the proposals that a core suggests; no component and no archive of a project a second time."""
-        done = {change.subject for change in self._before.changes if change.target == self._trials.target}
-        archives = {change.subject for change in self._before.changes if change.kind is ChangeKind.STATE}
+        done = {
+            change.subject
+            for change in self._before.changes
+            if change.target == self._trials.target
+        }
+        archives = {
+            change.subject for change in self._before.changes if change.kind is ChangeKind.STATE
+        }
         proposals = self.proposals
-        proposed = [one for one in proposals.facts_for_archives(core) if one.changes[0].subject not in archives]
+        proposed = [
+            one
+            for one in proposals.facts_for_archives(core)
+            if one.changes[0].subject not in archives
+        ]
         proposed += proposals.added_lines(core)
-        for component, values in (("python", proposals.other_pythons), ("glibc", proposals.other_glibcs)):
+        for component, values in (
+            ("python", proposals.other_pythons),
+            ("glibc", proposals.other_glibcs),
+        ):
             if component not in done:
                 proposed += islice(values([*core, *lacks]), _EACH)
-        if self._trials.target or (self._keeps_intent and not self._is_original):  # `find_fixes` begins with them
+        if self._trials.target or (
+            self._keeps_intent and not self._is_original
+        ):  # `find_fixes` begins with them
             proposed += proposals.enabled_practices()
         if self._trials.target:
             proposed += proposals.builds_from_source(core)
@@ -244,7 +302,9 @@ class Repairs:
                     if isinstance(answer, Undecided):
                         failed = True
                         alternatives.unreadable.update(
-                            candidate for candidate in choice.values() if not clauses.universe.opened(candidate)
+                            candidate
+                            for candidate in choice.values()
+                            if not clauses.universe.opened(candidate)
                         )
                         if answer.why:
                             continue
@@ -267,9 +327,16 @@ class Repairs:
             return False
         if locks_somewhere:
             alternatives.met_unlisted.append(frozenset(changing))
-        offered = [clauses.any_of(options) for options in alternatives.options(changing, newest=False).values()]
+        offered = [
+            clauses.any_of(options)
+            for options in alternatives.options(changing, newest=False).values()
+        ]
         if not clauses.satisfiable(offered):  # what was learned from the attempts
-            core = [ground for ground in clauses.minimal(offered) if not (locks_somewhere and costs.risky(ground))]
+            core = [
+                ground
+                for ground in clauses.minimal(offered)
+                if not (locks_somewhere and costs.risky(ground))
+            ]
             return self._add_core(core, free_of(changing))
         if self._is_original and not locks_somewhere:
             self._results.attempts += attempts[:1]
@@ -283,7 +350,11 @@ class Repairs:
     def _report(self, hidden: Sequence[Ground]) -> None:
         """Record a contradiction that another one had hidden until the stack was changed."""
         reasons = [ground for ground in hidden if constraint_of(ground) is None]
-        if not self._is_original or not self._reasons.isdisjoint(reasons) or len(self._results.further) == _FURTHER:
+        if (
+            not self._is_original
+            or not self._reasons.isdisjoint(reasons)
+            or len(self._results.further) == _FURTHER
+        ):
             return
         further = hidden_contradiction(hidden, self._clauses, self._trials.clock.expired)
         if further is not None and len(further.statements) <= _READABLE:
@@ -293,8 +364,12 @@ class Repairs:
 
     def _seen(self, changed: ChangedStack) -> bool | None:
         """Whether a stack locks, if it was tried before, or includes changes that are known to lock; else None."""
-        useless = [stack for stack, _ in self._results.useless.values() if stack.dropped == changed.dropped]
-        if self._has_fix_within(changed) or (not self._is_original and any(map(changed.includes, useless))):
+        useless = [
+            stack for stack, _ in self._results.useless.values() if stack.dropped == changed.dropped
+        ]
+        if self._has_fix_within(changed) or (
+            not self._is_original and any(map(changed.includes, useless))
+        ):
             return True
         return self._results.seen.get((self._trials.current_target, frozenset(changed.changes)))
 
@@ -338,45 +413,63 @@ class Repairs:
         alternatives = self._alternatives
         lines = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
         unlisted = list(alternatives.unlisted(resolution))
-        surcharge = costs.UNLISTED_LAST * len(unlisted) + costs.years_older(alternatives.years_behind(resolution))
+        surcharge = costs.UNLISTED_LAST * len(unlisted) + costs.years_older(
+            alternatives.years_behind(resolution)
+        )
         price = changed.price + costs.UNLISTED * sum(name not in lines for name in unlisted)
         return replace(changed, price=price, surcharge=surcharge)
 
-    def _with_fewest_practices(self, changed: ChangedStack, resolution: Resolution) -> tuple[ChangedStack, Answer]:
+    def _with_fewest_practices(
+        self, changed: ChangedStack, resolution: Resolution
+    ) -> tuple[ChangedStack, Answer]:
         """A changed stack with no more practices turned on than it needs to lock, and its lock."""
         practices = [change for change in changed.changes if change.kind is ChangeKind.PRACTICE]
         used = {practice.id for practice in resolution.used_practices}
-        changed = _without_practices(changed, [practice for practice in practices if practice.subject not in used])
+        changed = _without_practices(
+            changed, [practice for practice in practices if practice.subject not in used]
+        )
         answer = self._trials.lock(changed.text)
         for practice in (practice for practice in practices if practice.subject in used):
             fewer = _without_practices(changed, [practice])
             if isinstance(answer_with_fewer := self._trials.lock(fewer.text), Resolution):
                 changed, answer = fewer, answer_with_fewer
         needed = sum(practice in changed.changes for practice in practices)
-        return replace(changed, price=changed.price + costs.PRACTICE * (needed - bool(practices))), answer
+        return replace(
+            changed, price=changed.price + costs.PRACTICE * (needed - bool(practices))
+        ), answer
 
     def _is_needless(self, changed: ChangedStack) -> bool:
         if self._has_fix_within(changed):
             return True
         trials, stack, earlier = self._trials, StackText(changed.text), self._before.subjects
         return any(
-            isinstance(trials.lock_all(stack.undone(change, trials.target_index(change)).text), Resolution)
+            isinstance(
+                trials.lock_all(stack.undone(change, trials.target_index(change)).text), Resolution
+            )
             for change in changed.changes
             if costs.saved_price(change) and (change.kind, change.subject, change.target) in earlier
         )
 
     def _has_fix_within(self, changed: ChangedStack) -> bool:
         """Whether a fix changes nothing but what this changes, too, and this is no change of the original stack."""
-        return not self._is_original and any(changed.includes(fix) for fix, _ in self._results.fixes)
+        return not self._is_original and any(
+            changed.includes(fix) for fix, _ in self._results.fixes
+        )
 
 
 def _is_idle(change: Change, resolution: Resolution) -> bool:
     """Whether a change states what an archive needs that the solution does not take."""
     pin = resolution.pin(change.subject)
-    return change.kind is ChangeKind.STATE and (pin is None or pin.release.file.filename != change.before)
+    return change.kind is ChangeKind.STATE and (
+        pin is None or pin.release.file.filename != change.before
+    )
 
 
 def _without_practices(changed: ChangedStack, practices: Sequence[Change]) -> ChangedStack:
-    stack = reduce(StackText.without_practice, (change.subject for change in practices), StackText(changed.text))
+    stack = reduce(
+        StackText.without_practice,
+        (change.subject for change in practices),
+        StackText(changed.text),
+    )
     changes = tuple(change for change in changed.changes if change not in practices)
     return replace(changed, changes=changes, text=stack.text)

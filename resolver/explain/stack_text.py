@@ -1,6 +1,7 @@
 """The text of a stack file, edited: comments are kept, and nothing but the change is touched.
 
-A comment on the line of a changed value gets the previous value added, as the comment was about that.
+A comment on the line of a changed value gets the previous value added, as the comment was about
+that.
 """
 
 from __future__ import annotations
@@ -60,13 +61,18 @@ class StackText:
     def _raw(self) -> Any:
         return toml.loads(self.text, toml.STACK)
 
-    def way_out(self, letter: str, original: str, name: str, options: PolicyOptions = NO_OPTIONS) -> StackText:
+    def way_out(
+        self, letter: str, original: str, name: str, options: PolicyOptions = NO_OPTIONS
+    ) -> StackText:
         """The stack with a name of its own, and a head and summaries that say of which stack it is a way out.
 
         What `options` replace of the stack's policy is written into it.
         """
         stack = self.with_key(("stack", "name"), name)
-        for key, form in (("summary", "way out {} of {} ({})"), ("summary-zh", "{1} 的解决办法 {0}（{2}）")):
+        for key, form in (
+            ("summary", "way out {} of {} ({})"),
+            ("summary-zh", "{1} 的解决办法 {0}（{2}）"),
+        ):
             if (summary := self._raw["stack"].get(key)) is not None:
                 stack = stack.with_key(("stack", key), form.format(letter, original, summary))
         if cutoff := cutoff_text(options.exclude_newer):
@@ -75,7 +81,9 @@ class StackText:
             stack = stack.with_key(("policy", "as-of"), options.as_of)
         elif options.as_of:
             stack = stack.with_key(("policy", "as-of"), tomlkit.value(options.as_of))
-        return StackText(f"# Way out {letter} of `{original}`: what follows was written for that stack.\n{stack.text}")
+        return StackText(
+            f"# Way out {letter} of `{original}`: what follows was written for that stack.\n{stack.text}"
+        )
 
     def needs(self) -> dict[int, Need]:
         """The requirements of its lines, by number, as far as they can be parsed: compiling reports the others."""
@@ -103,7 +111,9 @@ class StackText:
     def with_component(self, target: int, name: str, after: str) -> StackText:
         """With another value of a component of the target at this place."""
         path: Path = ("target", target) if isinstance(self._raw["target"], list) else ("target",)
-        return self.with_value((*path, name) if name in ("python", "glibc") else (*path, "system", name), after)
+        return self.with_value(
+            (*path, name) if name in ("python", "glibc") else (*path, "system", name), after
+        )
 
     def apart(self, target: int) -> StackText:
         """With a name for the target at this place, if it has none and its derived one is another target's."""
@@ -137,7 +147,11 @@ class StackText:
         if isinstance(table, dict) and path[-1] not in table:
             return changed
         rows = zip(self.text.split("\n"), changed.text.split("\n"), strict=True)
-        return StackText("\n".join(new if new == old else _noted(new, table[path[-1]], after) for old, new in rows))
+        return StackText(
+            "\n".join(
+                new if new == old else _noted(new, table[path[-1]], after) for old, new in rows
+            )
+        )
 
     def with_names(self, key: str, names: Iterable[str]) -> StackText:
         """With more names in its list of facts or practices, which is made if there is none."""

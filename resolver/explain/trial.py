@@ -35,9 +35,14 @@ class Expired(Exception):
 
 
 class Clock:
-    """A limit of time: `expired` once it is reached, `tick` raises then. `report` is called with the progress."""
+    """A limit of time: `expired` once it is reached, `tick` raises then.
 
-    def __init__(self, seconds: float, report: Callable[[int, int], None] = lambda *_: None) -> None:
+    `report` is called with the progress.
+    """
+
+    def __init__(
+        self, seconds: float, report: Callable[[int, int], None] = lambda *_: None
+    ) -> None:
         self.seconds = seconds
         self._end = time.monotonic() + seconds
         self._report = report
@@ -76,8 +81,8 @@ Answer = Resolution | Refutation | Undecided
 class Trials:
     """Locks variants of a stack for one of its targets, that of a universe, and for the others.
 
-    `inputs` are the files that the universe's problem was made from, `options` replace parts of their policy.
-    `catalog_of` gives the catalog for another target's problem.
+    `inputs` are the files that the universe's problem was made from, `options` replace parts of
+    their policy. `catalog_of` gives the catalog for another target's problem.
     """
 
     def __init__(
@@ -131,7 +136,9 @@ class Trials:
             return self._locked[self.current_target, text]
         clock = self.clock.within(self.clock.seconds * _SHARE)
         try:
-            problems = compile_problems(self._with(text), options=self._options, sources=self.problem.sources)
+            problems = compile_problems(
+                self._with(text), options=self._options, sources=self.problem.sources
+            )
             universe = self._universe.variant(problems[self.current_target])
             with polling(clock.look):
                 answer = decide(universe, tick=clock.tick)
@@ -171,7 +178,9 @@ class Trials:
         trials = copy(self)
         trials.current_target = target
         if target not in self._universes:
-            self._universes[target] = Universe(self._problems[target], self._catalog_of(self._problems[target]))
+            self._universes[target] = Universe(
+                self._problems[target], self._catalog_of(self._problems[target])
+            )
         trials._stand_at(self.inputs, self._universes[target])
         return trials
 
@@ -185,7 +194,8 @@ class Trials:
 class ChangedStack(msgspec.Struct, frozen=True):
     """A changed stack: what changed, its text, the price, and whether it goes against a fact.
 
-    `surcharge` is added to the price of one that locks when ways out are listed, and plays no part in the search.
+    `surcharge` is added to the price of one that locks when ways out are listed, and plays no part
+    in the search.
     """
 
     changes: tuple[Change, ...]
@@ -201,7 +211,9 @@ class ChangedStack(msgspec.Struct, frozen=True):
         if not practices:
             return self.changes
         names = sorted(change.subject for change in practices)
-        merged = replace(practices[0], subject=", ".join(names), after=f"practices = {as_list(names)}")
+        merged = replace(
+            practices[0], subject=", ".join(names), after=f"practices = {as_list(names)}"
+        )
         return (merged, *(change for change in self.changes if change not in practices))
 
     @property
@@ -211,7 +223,11 @@ class ChangedStack(msgspec.Struct, frozen=True):
 
     def includes(self, other: ChangedStack) -> bool:
         """Whether this changes all that the other does, and no line to a release nearer to the original one."""
-        steps = {change.subject: abs(change.steps) for change in other.changes if change.kind is ChangeKind.VERSION}
+        steps = {
+            change.subject: abs(change.steps)
+            for change in other.changes
+            if change.kind is ChangeKind.VERSION
+        }
         versions = [change for change in self.changes if change.kind is ChangeKind.VERSION]
         is_nearer = any(abs(change.steps) < steps.get(change.subject, 0) for change in versions)
         return other.subjects <= self.subjects and not is_nearer
@@ -222,7 +238,10 @@ class ChangedStack(msgspec.Struct, frozen=True):
         return {change.subject for change in self.changes if change.kind is ChangeKind.DROP}
 
     def then(self, other: ChangedStack) -> ChangedStack:
-        """These changes followed by those of the changed stack. What changes twice is reported, and costs, once."""
+        """These changes followed by those of the changed stack.
+
+        What changes twice is reported, and costs, once.
+        """
         changes, price = list(self.changes), self.price + other.price
         for change in other.changes:
             earlier = next((row for row in changes if _is_continued(row, change)), None)
@@ -253,11 +272,12 @@ def _joined(change: Change, later: Change) -> Change:
 class FixSearchResults(msgspec.Struct):
     """The results of a search for fixes.
 
-    `report` is called with the first fix that goes against nothing. `seen` says of the changes that were tried for a
-    target, in whatever order, whether they lock. `refused` are stacks that lock for one target, and not for another.
-    `further` contradictions were found on the way. `useless` are stacks by their text that lock, but something in them
-    does not work without a line that was dropped. `unreached` are the indexes, by project, that could not be reached
-    and may have what further fixes need.
+    `report` is called with the first fix that goes against nothing. `seen` says of the changes that
+    were tried for a target, in whatever order, whether they lock. `refused` are stacks that lock
+    for one target, and not for another. `further` contradictions were found on the way. `useless`
+    are stacks by their text that lock, but something in them does not work without a line that was
+    dropped. `unreached` are the indexes, by project, that could not be reached and may have what
+    further fixes need.
     """
 
     report: Callable[[tuple[Change, ...]], None]
@@ -273,7 +293,11 @@ class FixSearchResults(msgspec.Struct):
         """Add a fix, which replaces those that change the same and more."""
         if not changed.risky and not self.safe:
             self.report(changed.reported)
-        self.fixes = [row for row in self.fixes if row[0].subjects == changed.subjects or not row[0].includes(changed)]
+        self.fixes = [
+            row
+            for row in self.fixes
+            if row[0].subjects == changed.subjects or not row[0].includes(changed)
+        ]
         self.fixes.append((changed, resolution))
 
     @property
@@ -294,11 +318,16 @@ class FixSearchResults(msgspec.Struct):
         """Whether a dropped line's project is installed all the same, and another fix only changes its version."""
         installed = {name for name in changed.dropped if resolution.pin(name)}
         subjects = {
-            (ChangeKind.VERSION if change.subject in installed else change.kind, change.subject, change.target)
+            (
+                ChangeKind.VERSION if change.subject in installed else change.kind,
+                change.subject,
+                change.target,
+            )
             for change in changed.changes
         }
         return any(
-            fix.subjects <= subjects and any((ChangeKind.VERSION, name, "") in fix.subjects for name in installed)
+            fix.subjects <= subjects
+            and any((ChangeKind.VERSION, name, "") in fix.subjects for name in installed)
             for fix, _ in self.fixes
         )
 
@@ -310,7 +339,9 @@ def attempt(changed: ChangedStack, answer: Refutation | Undecided, target: str =
         return Attempt(changes=changed.reported, outcome=outcome, why=answer.why, target=target)
     if target:
         return Attempt(changes=changed.reported, outcome=AttemptOutcome.ELSEWHERE, target=target)
-    return Attempt(changes=changed.reported, outcome=AttemptOutcome.CONFLICT, because=answer.statements)
+    return Attempt(
+        changes=changed.reported, outcome=AttemptOutcome.CONFLICT, because=answer.statements
+    )
 
 
 def as_list(names: Iterable[str]) -> str:

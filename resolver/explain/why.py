@@ -41,18 +41,29 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
         raise InputError(
             f"`{name}` is not part of the stack's resolution",
             where=_PLACE,
-            hint=did_you_mean(name, (pin.name for pin in resolution.pins), "see lock.toml for its projects"),
+            hint=did_you_mean(
+                name, (pin.name for pin in resolution.pins), "see lock.toml for its projects"
+            ),
         )
     project = universe.project(name)
-    statements = {origin_statement(origin): _admits(origin, name) for origin in _merged(pin.because)}
+    statements = {
+        origin_statement(origin): _admits(origin, name) for origin in _merged(pin.because)
+    }
     newer = tuple(_newer(project, pin.version))
     tried = _tried(project, requirement.specifier, newer)
-    contradictions, moves, untried = tuple[Contradiction, ...](), tuple[tuple[str, str, str], ...](), ""
+    contradictions, moves, untried = (
+        tuple[Contradiction, ...](),
+        tuple[tuple[str, str, str], ...](),
+        "",
+    )
     if tried:
         try:
             contradictions, moves = _try(resolution, universe, name, tried, clock)
         except (Expired, UndecidedError, IndexFailure) as error:
-            untried, tried = (str(error).partition("\n")[0] if isinstance(error, IndexFailure) else ""), ""
+            untried, tried = (
+                (str(error).partition("\n")[0] if isinstance(error, IndexFailure) else ""),
+                "",
+            )
     bound = [
         statement
         for statement, allows in statements.items()
@@ -131,7 +142,9 @@ def _try(
 
 
 def _moves(before: Resolution, after: Resolution) -> Iterator[tuple[str, str, str]]:
-    old, new = ({pin.name: str(pin.version) for pin in resolution.pins} for resolution in (before, after))
+    old, new = (
+        {pin.name: str(pin.version) for pin in resolution.pins} for resolution in (before, after)
+    )
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):
             yield name, old.get(name, ""), new.get(name, "")
@@ -144,11 +157,16 @@ def _merged(origins: Iterable[RequirementOrigin]) -> Iterator[RequirementOrigin]
         key, needs = origin, []
         if isinstance(origin, NeedLine) and origin.source is NeedSource.METADATA:
             need = text.requirement(origin.text)
-            key, needs = replace(origin, text=replace(need, specifier=SpecifierSet()).without_marker()), [need]
+            key, needs = (
+                replace(origin, text=replace(need, specifier=SpecifierSet()).without_marker()),
+                [need],
+            )
         rows.setdefault(key, []).extend(needs)
     for origin, needs in rows.items():
         if needs and isinstance(origin, NeedLine):
-            yield replace(origin, text=replace(needs[0], specifier=_narrowed(needs)).without_marker())
+            yield replace(
+                origin, text=replace(needs[0], specifier=_narrowed(needs)).without_marker()
+            )
         else:
             yield origin
 
@@ -156,7 +174,9 @@ def _merged(origins: Iterable[RequirementOrigin]) -> Iterator[RequirementOrigin]
 def _narrowed(needs: Sequence[Requirement]) -> SpecifierSet:
     """What all of them admit, without lower bounds that a higher one implies."""
     parts = {part for need in needs for part in need.specifier}
-    lowest = sorted((part for part in parts if part.operator == ">="), key=lambda part: Version(part.version))
+    lowest = sorted(
+        (part for part in parts if part.operator == ">="), key=lambda part: Version(part.version)
+    )
     return SpecifierSet(sorted(parts.difference(lowest[:-1]), key=str))
 
 
@@ -170,23 +190,40 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[State
         match fact:
             case facts.Excludes() | facts.Names():
                 if fact.package == pin.name:
-                    excluded = [at for at, version in enumerate(project.versions) if fact.applies_to(version)]
-                    yield Forbids(subject=pin.name, versions=release_ranges(project, excluded), fact=fact)
+                    excluded = [
+                        at
+                        for at, version in enumerate(project.versions)
+                        if fact.applies_to(version)
+                    ]
+                    yield Forbids(
+                        subject=pin.name, versions=release_ranges(project, excluded), fact=fact
+                    )
             case facts.Requires():
                 applies = fact.is_about(pin.name, pin.version)
                 for need in fact.needs if applies and fact.counts_for(pin.release) else ():
-                    yield origin_statement(NeedLine(NeedSource.FACT, f"{pin.name} {pin.version}", str(need), fact=fact))
+                    yield origin_statement(
+                        NeedLine(NeedSource.FACT, f"{pin.name} {pin.version}", str(need), fact=fact)
+                    )
             case facts.Constrains():
                 for bound in fact.bounds if fact.is_about(pin.name, pin.version) else ():
                     yield origin_statement(
-                        NeedLine(NeedSource.FACT, f"{pin.name} {pin.version}", str(bound), fact=fact)
+                        NeedLine(
+                            NeedSource.FACT, f"{pin.name} {pin.version}", str(bound), fact=fact
+                        )
                     )
             case facts.Collides() | facts.Absent():
                 if pin.name in (fact.package, fact.other):
                     yield Shares(fact=fact)
             case facts.Replaces() | facts.Metadata() | facts.Builds() | facts.Sources():
                 pass  # they say what a release needs, and how it is built
-            case facts.After() | facts.Warns() | facts.Exports() | facts.External() | facts.Optional() | facts.Links():
+            case (
+                facts.After()
+                | facts.Warns()
+                | facts.Exports()
+                | facts.External()
+                | facts.Optional()
+                | facts.Links()
+            ):
                 pass  # they rule nothing out
             case facts.Pairs():
                 pass  # they decide nothing

@@ -1,1 +1,4 @@
-"""The contents of indexes, behind one protocol. Only this package touches the network and the cache."""
+"""The contents of indexes, behind one protocol.
+
+Only this package touches the network and the cache.
+"""

@@ -1,8 +1,8 @@
 """Git repositories: commits by name, files at a commit, a commit as a bundle.
 
-Nothing is checked out: no hook, filter or submodule of a repository counts, and no code of it runs. What is
-fetched stays in the cache, as a bare repository for each commit. Git checks every object against its name
-(transfer.fsckObjects), so what is read at a commit is what the commit has.
+Nothing is checked out: no hook, filter or submodule of a repository counts, and no code of it runs.
+What is fetched stays in the cache, as a bare repository for each commit. Git checks every object
+against its name (transfer.fsckObjects), so what is read at a commit is what the commit has.
 """
 
 from __future__ import annotations
@@ -46,12 +46,21 @@ _SETTINGS = {
     "transfer.fsckObjects": "true",
 }
 # In messages of git, curl and ssh if no server was reached
-_NO_NETWORK = re.compile("resolve host|connect|timed out|no answer within|SSL|TLS|reset by peer|too slow", re.I)
+_NO_NETWORK = re.compile(
+    "resolve host|connect|timed out|no answer within|SSL|TLS|reset by peer|too slow", re.I
+)
 _OF_SERVER = "remote error:"  # begins what a server said
 _QUOTED_ADDRESS = re.compile(r" *'[^']*(//|@).*'")
 _NO_REASON = "fatal: Could not read from remote repository."
 # Variables that would make git use another repository than the given one.
-_IGNORED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_COMMON_DIR")
+_IGNORED = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_NAMESPACE",
+    "GIT_COMMON_DIR",
+)
 
 
 class RepositoryUnreadable(Exception):
@@ -75,13 +84,16 @@ class NoSuchCommit(InputError):
 class _Access:
     """What a run has found out about hosts and repositories.
 
-    A host that no connection reaches is not tried again, nor is a repository or a commit that a host refuses; what a
-    host says of one repository (it does not exist, it is private) or commit is nothing about another.
+    A host that no connection reaches is not tried again, nor is a repository or a commit that a
+    host refuses; what a host says of one repository (it does not exist, it is private) or commit is
+    nothing about another.
     """
 
     def __init__(self) -> None:
         self._reached: set[str] = set()
-        self._failures: dict[tuple[str, str], str] = {}  # by host, or by address and commit ("" for all of it)
+        self._failures: dict[
+            tuple[str, str], str
+        ] = {}  # by host, or by address and commit ("" for all of it)
 
     def is_reached(self, url: str) -> bool:
         """Return whether the host of an address answered before."""
@@ -107,12 +119,18 @@ class _Access:
 class Repositories:
     """Reads repositories, and warns once of each that cannot be read.
 
-    With `offline` only those in the cache, a folder, can be read. If they are `blobless`, git fetches a file only when
-    it is read, from a server that can do so: for single files of many commits.
+    With `offline` only those in the cache, a folder, can be read. If they are `blobless`, git
+    fetches a file only when it is read, from a server that can do so: for single files of many
+    commits.
     """
 
     def __init__(
-        self, folder: Path, *, offline: bool = False, blobless: bool = False, warn: Callable[[Message], None]
+        self,
+        folder: Path,
+        *,
+        offline: bool = False,
+        blobless: bool = False,
+        warn: Callable[[Message], None],
     ) -> None:
         self._cache = folder
         self._folder = folder / _FOLDER
@@ -129,16 +147,27 @@ class Repositories:
                     repositories.remove_tree(name)
 
     def resolve_ref(self, url: str, name: str) -> tuple[str, str]:
-        """The commit of a tag and that of a branch with this name, "" for none. Raises RepositoryUnreadable."""
+        """The commit of a tag and that of a branch with this name, "" for none.
+
+        Raises RepositoryUnreadable.
+        """
         tag, annotated, branch = f"refs/tags/{name}", f"refs/tags/{name}^{{}}", f"refs/heads/{name}"
         with self._network(url):
             output = run_git("ls-remote", "--", url, tag, annotated, branch, seconds=_ASK_SECONDS)
-        commits = {ref: commit for commit, _, ref in (line.partition("\t") for line in output.decode().splitlines())}
+        commits = {
+            ref: commit
+            for commit, _, ref in (line.partition("\t") for line in output.decode().splitlines())
+        }
         return commits.get(annotated) or commits.get(tag, ""), commits.get(branch, "")
 
     def read(self, url: str, commit: str, path: str) -> bytes | None:
-        """A file at a commit; None if there is none. Raises RepositoryUnreadable and NoSuchCommit."""
-        entry = self._run(url, commit, "ls-tree", "-l", "-z", commit, "--", path).decode("utf-8", "replace")
+        """A file at a commit; None if there is none.
+
+        Raises RepositoryUnreadable and NoSuchCommit.
+        """
+        entry = self._run(url, commit, "ls-tree", "-l", "-z", commit, "--", path).decode(
+            "utf-8", "replace"
+        )
         match = re.match(r"100(?:644|755) blob [0-9a-f]+ +([0-9]+)\t(.*)\0\Z", entry, re.DOTALL)
         if match is None or match[2] != path:  # nothing, a folder, a link or a submodule
             return None
@@ -151,8 +180,13 @@ class Repositories:
         return self._run(url, commit, "cat-file", "blob", f"{commit}:{path}")
 
     def committed(self, url: str, commit: str) -> dt.date:
-        """Return the day of a commit in UTC, as its committer's clock had it. Raises as `read` does."""
-        seconds = self._run(url, commit, "show", "--no-patch", "--format=%ct", commit).decode("ascii", "replace")
+        """Return the day of a commit in UTC, as its committer's clock had it.
+
+        Raises as `read` does.
+        """
+        seconds = self._run(url, commit, "show", "--no-patch", "--format=%ct", commit).decode(
+            "ascii", "replace"
+        )
         try:
             return dt.datetime.fromtimestamp(int(seconds), dt.timezone.utc).date()
         except (ValueError, OverflowError, OSError):
@@ -160,12 +194,17 @@ class Repositories:
 
     def submodule(self, url: str, commit: str, path: str) -> str | None:
         """The commit of the submodule at a path; None if there is none. Raises as `read` does."""
-        entry = self._run(url, commit, "ls-tree", "-z", commit, "--", path).decode("utf-8", "replace")
+        entry = self._run(url, commit, "ls-tree", "-z", commit, "--", path).decode(
+            "utf-8", "replace"
+        )
         match = re.match(r"160000 commit ([0-9a-f]{40})\t(.*)\0\Z", entry, re.DOTALL)
         return match[1] if match is not None and match[2] == path else None
 
     def save(self, url: str, commit: str, target: IO[bytes]) -> None:
-        """Write the commit with its tree as a bundle for install.sh into a file. Raises RepositoryUnreadable."""
+        """Write the commit with its tree as a bundle for install.sh into a file.
+
+        Raises RepositoryUnreadable.
+        """
         self._run(url, commit, "bundle", "create", "--quiet", "-", _ref(commit), output=target)
 
     def is_complete_bundle(self, path: Path, commit: str) -> bool:
@@ -178,13 +217,24 @@ class Repositories:
                 run_git("init", "--quiet", "--bare", "--template=", "--", str(folder))
                 (folder / "shallow").write_text(f"{commit}\n")
                 ref = _ref(commit)
-                run_git(f"--git-dir={folder}", "fetch", "--quiet", "--no-tags", str(path.resolve()), f"+{ref}:{ref}")
+                run_git(
+                    f"--git-dir={folder}",
+                    "fetch",
+                    "--quiet",
+                    "--no-tags",
+                    str(path.resolve()),
+                    f"+{ref}:{ref}",
+                )
             except GitError:
                 return False
             return _has(folder, commit)
 
-    def _run(self, url: str, commit: str, *arguments: str, output: IO[bytes] | None = None) -> bytes:
-        """The output of git in the repository of a commit. A damaged one in the cache is fetched again, once.
+    def _run(
+        self, url: str, commit: str, *arguments: str, output: IO[bytes] | None = None
+    ) -> bytes:
+        """The output of git in the repository of a commit.
+
+        A damaged one in the cache is fetched again, once.
 
         With `output` it goes into that file instead, whose content is replaced.
         """
@@ -204,7 +254,8 @@ class Repositories:
     def fetched(self, url: str, commit: str) -> Path:
         """The bare repository with this commit alone. Raises NoSuchCommit and RepositoryUnreadable.
 
-        It is fetched to a temporary folder and then renamed: git leaves stale locks behind if it is killed.
+        It is fetched to a temporary folder and then renamed: git leaves stale locks behind if it is
+        killed.
         """
         kind = ".blobless" if self._blobless else ""
         name = f"{blake2b(url.encode(), digest_size=16).hexdigest()}-{commit}{kind}.git"
@@ -215,14 +266,25 @@ class Repositories:
             if _has(repository, commit):
                 return repository
             with self._network(url, commit), self._opened(make=True) as repositories:
-                if not self._access.is_reached(url):  # a host that never answers is given up sooner than a slow fetch
+                if not self._access.is_reached(
+                    url
+                ):  # a host that never answers is given up sooner than a slow fetch
                     run_git("ls-remote", "--", url, "HEAD", seconds=_ASK_SECONDS)
-                with TemporaryDirectory(prefix=_PREFIX, dir=self._folder, ignore_cleanup_errors=True) as temporary:
+                with TemporaryDirectory(
+                    prefix=_PREFIX, dir=self._folder, ignore_cleanup_errors=True
+                ) as temporary:
                     fresh = Path(temporary, "git")
                     run_git("init", "--quiet", "--bare", "--template=", "--", str(fresh))
                     run_git(
                         f"--git-dir={fresh}",
-                        *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head", *filters),
+                        *(
+                            "fetch",
+                            "--quiet",
+                            "--depth=1",
+                            "--no-tags",
+                            "--no-write-fetch-head",
+                            *filters,
+                        ),
                         *("--", url, f"+{commit}:{_ref(commit)}"),
                         seconds=_FETCH_SECONDS,
                     )
@@ -238,12 +300,18 @@ class Repositories:
     @contextmanager
     def _opened(self, *, make: bool = False) -> Iterator[OwnedFolder]:
         """Open the folder of the repositories, which is in the cache. Raises OSError."""
-        with OwnedFolder.open(self._cache, make=make) as cache, cache.folder(_FOLDER, make=make) as repositories:
+        with (
+            OwnedFolder.open(self._cache, make=make) as cache,
+            cache.folder(_FOLDER, make=make) as repositories,
+        ):
             yield repositories
 
     def _set_aside_strangers(self, name: str) -> None:
         """Set aside what stands in the place of a repository, or of the folder of all, and is no folder."""
-        with suppress(FileNotFoundError, NotADirectoryError), OwnedFolder.open(self._cache) as cache:
+        with (
+            suppress(FileNotFoundError, NotADirectoryError),
+            OwnedFolder.open(self._cache) as cache,
+        ):
             set_aside(cache, _FOLDER, Kind.FOLDER, self._warn)
             with cache.folder(_FOLDER) as repositories:
                 set_aside(repositories, name, Kind.FOLDER, self._warn)
@@ -263,7 +331,9 @@ class Repositories:
                 self._access.succeeded(url)
                 raise NoSuchCommit(url, commit) from None
             why, parts = str(error), address.split(url)
-            has_network = not parts.host or not _NO_NETWORK.search(why) or why.startswith(_OF_SERVER)
+            has_network = (
+                not parts.host or not _NO_NETWORK.search(why) or why.startswith(_OF_SERVER)
+            )
             self._access.failed(url, commit, why, has_network=has_network)
             code, command = "index.repository-unread", ""
             if not has_network:
@@ -285,7 +355,13 @@ def _ref(commit: str) -> str:
 
 def _has(repository: Path, commit: str) -> bool:
     try:
-        output = run_git(f"--git-dir={repository}", "rev-parse", "--verify", "--quiet", f"{_ref(commit)}^{{commit}}")
+        output = run_git(
+            f"--git-dir={repository}",
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            f"{_ref(commit)}^{{commit}}",
+        )
     except GitError:
         return False
     return output.decode().strip() == commit
@@ -299,13 +375,24 @@ def files_at(revision: str, folder: Path, name: str) -> dict[Path, str]:
     existing = next(path for path in (folder, *folder.parents) if path.is_dir())
     git = partial(run_git, "-C", str(existing))
     try:
-        commit = git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
-        names = git("ls-tree", "-r", "-z", "--name-only", commit, "--", f"{folder.relative_to(existing)}/")
+        commit = (
+            git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+            .decode()
+            .strip()
+        )
+        names = git(
+            "ls-tree", "-r", "-z", "--name-only", commit, "--", f"{folder.relative_to(existing)}/"
+        )
         paths = [path for path in map(Path, names.decode().split("\0")) if path.name == name]
-        return {existing / path: git("cat-file", "blob", f"{commit}:./{path.as_posix()}").decode() for path in paths}
+        return {
+            existing / path: git("cat-file", "blob", f"{commit}:./{path.as_posix()}").decode()
+            for path in paths
+        }
     except (GitError, UnicodeDecodeError) as error:
         hint = f"see `git log -- {shlex.quote(str(folder))}`"
-        raise InputError(f"there is no `{revision}` of {folder}", why=str(error), hint=hint) from None
+        raise InputError(
+            f"there is no `{revision}` of {folder}", why=str(error), hint=hint
+        ) from None
 
 
 class GitError(RepositoryUnreadable):
@@ -315,7 +402,9 @@ class GitError(RepositoryUnreadable):
         lines = [line for line in output.splitlines() if line.strip()]
         fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
         last = (fatal or lines or ["git printed no message"])[-1]
-        if last == _NO_REASON and lines.index(last):  # the message of ssh, or of git on the server, is before it
+        if last == _NO_REASON and lines.index(
+            last
+        ):  # the message of ssh, or of git on the server, is before it
             last = lines[lines.index(last) - 1]
         last = re.sub(r"^(fatal|error): (unable to access '.*': )?", "", last)
         # git quotes an address as it is, with the password and the quotes in it
@@ -328,7 +417,8 @@ def run_git(*arguments: str, seconds: float = 60, output: IO[bytes] | None = Non
     environment = {key: value for key, value in os.environ.items() if key not in _IGNORED}
     environment |= {
         "GIT_ALLOW_PROTOCOL": "https:ssh:file",
-        "GIT_LITERAL_PATHSPECS": "1",  # a path of a fact is a path, also if it begins with `:(glob)`
+        # a path of a fact is a path, also if it begins with `:(glob)`
+        "GIT_LITERAL_PATHSPECS": "1",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_ASKPASS": "",
         "SSH_ASKPASS": "",
@@ -343,7 +433,8 @@ def run_git(*arguments: str, seconds: float = 60, output: IO[bytes] | None = Non
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE if output is None else output,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # so that programs that git starts for the network can be killed with it
+            # so that programs that git starts for the network can be killed with it
+            start_new_session=True,
         )
     except FileNotFoundError:
         raise GitError("git is not installed") from None

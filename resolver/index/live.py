@@ -1,6 +1,7 @@
 """The catalog of real indexes, from the cache and the network. Nothing is requested twice.
 
-The network is used by one background thread, started when first needed, so an offline run imports no HTTP client.
+The network is used by one background thread, started when first needed, so an offline run imports
+no HTTP client.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from resolver.errors import IndexFailure, ResolverError, Unreachable
 from resolver.index.net.pipconfig import PipConfig, read_pip_config
 from resolver.index.parse.binaries import Limits
 from resolver.index.parse.distribution import FileRelease, release_of
-from resolver.index.protocol import UNREACHABLE, Catalog, LookAhead, Lookup, Meter, Traffic, UnusableFile
+from resolver.index.protocol import (
+    UNREACHABLE,
+    Catalog,
+    LookAhead,
+    Lookup,
+    Meter,
+    Traffic,
+    UnusableFile,
+)
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache
 from resolver.index.store.page_cache import PageCache
@@ -35,8 +44,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# What is fetched and unpacked for the binaries of one wheel that nobody has read. A wheel with more is read in no run,
-# so that the lock does not depend on what earlier runs have left in the cache.
+# What is fetched and unpacked for the binaries of one wheel that nobody has read. A wheel with more
+# is read in no run, so that the lock does not depend on what earlier runs have left in the cache.
 LINKAGE_LIMITS: Final = Limits(packed=25_000_000, unpacked=128 << 20)
 # The same for all wheels of one catalog, as a guard: less than three seconds of CPU.
 LINKAGE_BUDGET: Final = Limits(packed=50_000_000, unpacked=256 << 20)
@@ -47,8 +56,9 @@ LEAST_LINKAGE: Final = 64 << 10
 class CatalogPool:
     """What the catalogs of one run share, so that a page or file needed by several stacks is requested and read once.
 
-    With `offline` the network is not used. `warn` is called with warnings, `progress` for each request and answer; both
-    may be called from another thread. `pip` defaults to the configuration of pip on this machine.
+    With `offline` the network is not used. `warn` is called with warnings, `progress` for each
+    request and answer; both may be called from another thread. `pip` defaults to the configuration
+    of pip on this machine.
     """
 
     def __init__(
@@ -84,7 +94,12 @@ class CatalogPool:
             self._connection = Connection(self.pip, self.meter, self.files, self.warn)
         return self._connection
 
-    def save(self, files: Sequence[File], folder: OwnedFolder, progress: Callable[[TransferProgress], None]) -> None:
+    def save(
+        self,
+        files: Sequence[File],
+        folder: OwnedFolder,
+        progress: Callable[[TransferProgress], None],
+    ) -> None:
         """Download files into a folder under their names, each checked by its hash; see `Transfer`."""
         from resolver.index.net.downloads import Transfer
 
@@ -102,21 +117,28 @@ class CatalogPool:
 class LiveCatalog(Catalog):
     """The catalog of some indexes; `platform` is the target's, for bindings to a single platform.
 
-    `recorded` files stand in for an index that cannot be reached, which a look-up then has a page of although it is
-    `unreachable`. Offline, whatever the cache lacks is an IndexFailure.
+    `recorded` files stand in for an index that cannot be reached, which a look-up then has a page
+    of although it is `unreachable`. Offline, whatever the cache lacks is an IndexFailure.
     """
 
-    def __init__(self, indexes: Indexes, platform: str, pool: CatalogPool, recorded: Sequence[Recorded] = ()) -> None:
+    def __init__(
+        self, indexes: Indexes, platform: str, pool: CatalogPool, recorded: Sequence[Recorded] = ()
+    ) -> None:
         self._pool = pool
         self._files = pool.files
-        self._pages = PageCache(indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.pages, recorded)
+        self._pages = PageCache(
+            indexes, platform, pool.cache, lambda: pool.pip.index_url, pool.pages, recorded
+        )
         self._lookups: dict[NormalizedName, Lookup] = {}
         self._fingerprints: dict[NormalizedName, str] = {}
         self._linkage_left = LINKAGE_BUDGET
-        # By sha256 or address. A first answer holds to the end, so that the search and the check see the same.
+        # By sha256 or address. A first answer holds to the end, so that the search and the check
+        # see the same.
         self._linkages: dict[str, Linkage | UnusableFile | None] = {}
         self._known_linkages: dict[str, Linkage | UnusableFile | None] = {}
-        self._has_fingerprints = True  # every answer so far has a fingerprint, or is of a file with a hash
+        self._has_fingerprints = (
+            True  # every answer so far has a fingerprint, or is of a file with a hash
+        )
         self._network: Network | None = None
         self._closed = False
         self._lock = threading.RLock()
@@ -145,28 +167,37 @@ class LiveCatalog(Catalog):
     def fingerprints(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:
         if self._pool.offline:
             return {project: self._pages.lookup(project).fingerprint for project in projects}
-        return dict(zip(projects, self._wait(lambda network: network.fingerprints(projects)), strict=True))
+        return dict(
+            zip(projects, self._wait(lambda network: network.fingerprints(projects)), strict=True)
+        )
 
     def metadata(self, file: File) -> CoreMetadata:
         if (recorded := self._pages.recorded_metadata(file)) is not None:
             return recorded
         release = self._parse_filename(file)
         stored = partial(self._files.metadata, file, release)
-        return self._read(file, stored, lambda files: files.metadata(file, release), covered=bool(file.metadata))
+        return self._read(
+            file, stored, lambda files: files.metadata(file, release), covered=bool(file.metadata)
+        )
 
     def archive(self, file: File) -> Archive:
         release = self._parse_filename(file)
-        return self._read(file, partial(self._files.archive, file), lambda files: files.archive(file, release))
+        return self._read(
+            file, partial(self._files.archive, file), lambda files: files.archive(file, release)
+        )
 
     def member(self, file: File, path: str) -> str:
         release = self._parse_filename(file)
         stored = partial(self._files.member, file, path)
-        return self._read(file, stored, lambda files: files.member(file, release, path), what=f"{path} of ")
+        return self._read(
+            file, stored, lambda files: files.member(file, release, path), what=f"{path} of "
+        )
 
     def wheel_text(self, file: File, path: str) -> str | None:
         """Return a member of a wheel as text; None if it has no such member.
 
-        For whoever looks something up in it, as it is not stored. Raises UnusableFile and IndexFailure.
+        For whoever looks something up in it, as it is not stored. Raises UnusableFile and
+        IndexFailure.
         """
         release = self._parse_filename(file)
         return self._wait(lambda network: network.files.wheel_text(file, release, path))
@@ -184,7 +215,9 @@ class LiveCatalog(Catalog):
             return known
         limits = LINKAGE_LIMITS.at_most(self._linkage_left)
         if limits.packed < LEAST_LINKAGE:
-            self._has_fingerprints = False  # another run, with more in the cache, has something left for the file
+            self._has_fingerprints = (
+                False  # another run, with more in the cache, has something left for the file
+            )
             return None
         release = self._parse_filename(file)
         try:
@@ -200,11 +233,13 @@ class LiveCatalog(Catalog):
     def read_linkage(self, file: File, limits: Limits) -> Linkage | None:
         """Return the linkage of a wheel of which at most so much is fetched, for whoever records it.
 
-        What is beyond the limits stays unread in it. None if the server has not what is needed for that. Raises
-        UnusableFile, and IndexFailure.
+        What is beyond the limits stays unread in it. None if the server has not what is needed for
+        that. Raises UnusableFile, and IndexFailure.
         """
         release = self._parse_filename(file)
-        return self._wait(lambda network: network.files.linkage(file, release, limits, partly=True)).linkage
+        return self._wait(
+            lambda network: network.files.linkage(file, release, limits, partly=True)
+        ).linkage
 
     def sha256(self, file: File) -> File:
         if file.sha256:
@@ -217,7 +252,9 @@ class LiveCatalog(Catalog):
         return self._read(file, stored, lambda files: files.sha256(file), what="the sha256 of ")
 
     def prefetch(
-        self, requests: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None = None
+        self,
+        requests: Iterable[tuple[NormalizedName, SpecifierSet]],
+        look_ahead: LookAhead | None = None,
     ) -> None:
         rows = list(requests)
         self._in_background(lambda network: network.prefetch(rows, look_ahead))
@@ -243,12 +280,17 @@ class LiveCatalog(Catalog):
         what: str = "",
         covered: bool = False,
     ) -> T:
-        """What is `stored` of a file, or else `read` from the network, which also stores it. `what` is for a failure.
+        """What is `stored` of a file, or else `read` from the network, which also stores it.
 
-        Fingerprints cover it if the file has a hash, or what was read has one of its own (`covered`); an UnusableFile,
-        if the file has one; any other failure never.
+        `what` is for a failure.
+
+        Fingerprints cover it if the file has a hash, or what was read has one of its own
+        (`covered`); an UnusableFile, if the file has one; any other failure never.
         """
-        before, self._has_fingerprints = self._has_fingerprints, False  # whichever part of the run read it
+        before, self._has_fingerprints = (
+            self._has_fingerprints,
+            False,
+        )  # whichever part of the run read it
         try:
             content = stored()
             if content is None and not self._pool.offline:
@@ -287,7 +329,9 @@ class LiveCatalog(Catalog):
                 from resolver.index.net.network import Network
 
                 pool = self._pool
-                self._network = Network(self._pages, pool.connection(), pool.warn, self._parse_filename)
+                self._network = Network(
+                    self._pages, pool.connection(), pool.warn, self._parse_filename
+                )
             return self._network
 
     def _parse_filename(self, file: File) -> FileRelease:
@@ -295,7 +339,9 @@ class LiveCatalog(Catalog):
 
 
 def _remembered(
-    answers: dict[str, Linkage | UnusableFile | None], file: File, find: Callable[[File], Linkage | None]
+    answers: dict[str, Linkage | UnusableFile | None],
+    file: File,
+    find: Callable[[File], Linkage | None],
 ) -> Linkage | None:
     """Return the answer about a file, which `find` gives the first time. Raises UnusableFile."""
     key = file.sha256 or file.url

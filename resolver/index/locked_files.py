@@ -60,18 +60,22 @@ def offered(pins: Iterable[LockedPin], catalog: Catalog) -> Mapping[str, File]:
     return files
 
 
-def save_sources(lock: Lock, folder: OwnedFolder, repositories: Repositories) -> dict[str, LockedPin]:
+def save_sources(
+    lock: Lock, folder: OwnedFolder, repositories: Repositories
+) -> dict[str, LockedPin]:
     """Write the git sources of a lock, submodules included, into the folder, unless they are complete there.
 
-    Returns the pin of each bundle by its name in the folder. Raises IndexFailure if a repository cannot be read, and
-    InputError if the disk refuses.
+    Returns the pin of each bundle by its name in the folder. Raises IndexFailure if a repository
+    cannot be read, and InputError if the disk refuses.
     """
     pins: dict[str, LockedPin] = {}
     for pin in lock.pin:
         for url, commit in pin.git.commits if pin.git is not None else ():
             name = bundle_name(pin.name, commit)
             pins[name] = pin
-            if folder.kind(name) is Kind.FILE and repositories.is_complete_bundle(folder.path / name, commit):
+            if folder.kind(name) is Kind.FILE and repositories.is_complete_bundle(
+                folder.path / name, commit
+            ):
                 continue
             try:
                 with folder.writing(name) as bundle:
@@ -85,5 +89,7 @@ def save_sources(lock: Lock, folder: OwnedFolder, repositories: Repositories) ->
                 ) from None
             except OSError as error:
                 what = f"the source of {pin.name} could not be written"
-                raise disk.input_error(error, what, error.filename or folder.path, "choose another folder") from None
+                raise disk.input_error(
+                    error, what, error.filename or folder.path, "choose another folder"
+                ) from None
     return pins

@@ -1,6 +1,7 @@
 """The interface of all catalogs, counters of their traffic, and how an answer is waited for.
 
-Catalogs are `live` (network and cache) and `snapshot` (answers from a file, or records one); tests have one of data.
+Catalogs are `live` (network and cache) and `snapshot` (answers from a file, or records one); tests
+have one of data.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError  # not the built-in one before Python 3.11
+from concurrent.futures import (
+    TimeoutError as FutureTimeoutError,
+)  # not the built-in one before Python 3.11
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -28,9 +31,9 @@ UNREACHABLE: Final = "-"  # the fingerprint of a look-up for which no index coul
 class Lookup:
     """A project on the indexes bound to it.
 
-    `pages` are in the order of the binding: one for "first", any number for "all", none if no index has the project.
-    `unreachable` are the indexes that were skipped because they could not be reached. Look-ups of one catalog with the
-    same `fingerprint` are equal, unless it is empty.
+    `pages` are in the order of the binding: one for "first", any number for "all", none if no index
+    has the project. `unreachable` are the indexes that were skipped because they could not be
+    reached. Look-ups of one catalog with the same `fingerprint` are equal, unless it is empty.
     """
 
     pages: tuple[Page, ...]
@@ -49,16 +52,21 @@ class UnusableFile(Exception):
 
 
 class LookAhead(Protocol):
-    """What the solver will probably request next. Its methods are fast, and are called in the catalog's thread.
+    """What the solver will probably request next.
 
-    They may call `prefetch` and `prefetch_metadata` of the catalog, but none of its blocking methods.
+    Its methods are fast, and are called in the catalog's thread.
+
+    They may call `prefetch` and `prefetch_metadata` of the catalog, but none of its blocking
+    methods.
     """
 
     @property
     def target(self) -> Hashable:
         """The target of the solver."""
 
-    def likely_file(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
+    def likely_file(
+        self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet
+    ) -> File | None:
         """The file whose metadata will most likely be needed, or None."""
 
     def next_requirements(
@@ -79,15 +87,24 @@ class Catalog(ABC):
 
     @abstractmethod
     def metadata(self, file: File) -> CoreMetadata:
-        """The core metadata of a wheel, which is of the release in its file name. Raises UnusableFile."""
+        """The core metadata of a wheel, which is of the release in its file name.
+
+        Raises UnusableFile.
+        """
 
     @abstractmethod
     def archive(self, file: File) -> Archive:
-        """The static metadata of a source archive, read after checking its sha256. Raises UnusableFile."""
+        """The static metadata of a source archive, read after checking its sha256.
+
+        Raises UnusableFile.
+        """
 
     @abstractmethod
     def member(self, file: File, path: str) -> str:
-        """The text of the file at `path` below the top folder of a source archive. Raises UnusableFile."""
+        """The text of the file at `path` below the top folder of a source archive.
+
+        Raises UnusableFile.
+        """
 
     @abstractmethod
     def sha256(self, file: File) -> File:
@@ -96,20 +113,27 @@ class Catalog(ABC):
     def linkage(self, file: File) -> Linkage | None:  # noqa: ARG002
         """Return what the binaries of a wheel need and offer, None if they are left unread.
 
-        Never raises IndexFailure: a lock is possible without it, and says what was left unread. Raises UnusableFile.
+        Never raises IndexFailure: a lock is possible without it, and says what was left unread.
+        Raises UnusableFile.
         """
         return None
 
     def known_linkage(self, file: File) -> Linkage | None:  # noqa: ARG002
-        """Return the same if it costs nothing, as somebody has read the wheel before. Raises UnusableFile."""
+        """Return the same if it costs nothing, as somebody has read the wheel before.
+
+        Raises UnusableFile.
+        """
         return None
 
     def prefetch(  # noqa: B027  one that has everything at hand does nothing
-        self, requests: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None = None
+        self,
+        requests: Iterable[tuple[NormalizedName, SpecifierSet]],
+        look_ahead: LookAhead | None = None,
     ) -> None:
         """Start to look up projects, and with `look_ahead` to read their likely files' metadata, what that needs, etc.
 
-        Does not wait, and reports no failure of an index. Raises InputError if the settings of the network are wrong.
+        Does not wait, and reports no failure of an index. Raises InputError if the settings of the
+        network are wrong.
         """
 
     def prefetch_metadata(self, files: Iterable[File]) -> None:  # noqa: B027
@@ -179,7 +203,10 @@ def poll_once() -> None:
 
 
 def result_of(future: Future[T]) -> T:
-    """The result of a future, waited for as `polling` says. Raises its exception, or that of `poll`."""
+    """The result of a future, waited for as `polling` says.
+
+    Raises its exception, or that of `poll`.
+    """
     poll = _POLL.get()
     while poll is not None:
         try:

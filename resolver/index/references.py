@@ -1,7 +1,8 @@
 """Branches and tags of a repository: their newest commits, and of these the files that are asked for.
 
-Commits and folders are fetched at once, without the files' content where the server can leave it out (git calls that a
-filter); then the content of all files that are asked for. As in `index/git`, nothing is checked out and no code runs.
+Commits and folders are fetched at once, without the files' content where the server can leave it
+out (git calls that a filter); then the content of all files that are asked for. As in `index/git`,
+nothing is checked out and no code runs.
 """
 
 from __future__ import annotations
@@ -38,10 +39,13 @@ class References:
         self._submodules: dict[str, dict[str, str]] = {}  # of a commit: path -> commit
 
     def listed(self) -> dict[str, str]:
-        """Return the commit of each reference, such as `refs/heads/main`. Raises RepositoryUnreadable."""
-        output = run_git("ls-remote", "--heads", "--tags", "--", self.url, seconds=_ASK_SECONDS).decode(
-            "utf-8", "replace"
-        )
+        """Return the commit of each reference, such as `refs/heads/main`.
+
+        Raises RepositoryUnreadable.
+        """
+        output = run_git(
+            "ls-remote", "--heads", "--tags", "--", self.url, seconds=_ASK_SECONDS
+        ).decode("utf-8", "replace")
         commits: dict[str, str] = {}
         for line in output.splitlines():
             commit, _, reference = line.partition("\t")
@@ -52,11 +56,21 @@ class References:
         return commits
 
     def fetch(self, commits: Collection[str]) -> None:
-        """Fetch commits with their folders. Raises RepositoryUnreadable, also if there is no such commit."""
+        """Fetch commits with their folders.
+
+        Raises RepositoryUnreadable, also if there is no such commit.
+        """
         run_git("init", "--quiet", "--bare", "--template=", "--", str(self._folder))
         wanted = [f"+{commit}:refs/ascend-lock/{commit}" for commit in sorted(set(commits))]
         self._git(
-            *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head", "--filter=blob:none"),
+            *(
+                "fetch",
+                "--quiet",
+                "--depth=1",
+                "--no-tags",
+                "--no-write-fetch-head",
+                "--filter=blob:none",
+            ),
             *("--", self.url, *wanted),
             seconds=_FETCH_SECONDS,
         )
@@ -64,7 +78,10 @@ class References:
             self._files[commit], self._submodules[commit] = self._tree(commit)
 
     def day(self, commit: str) -> dt.date:
-        """Return the day of a commit in UTC, as its committer's clock had it. Raises RepositoryUnreadable."""
+        """Return the day of a commit in UTC, as its committer's clock had it.
+
+        Raises RepositoryUnreadable.
+        """
         seconds = self._git("show", "--no-patch", "--format=%ct", commit).decode("ascii", "replace")
         try:
             return dt.datetime.fromtimestamp(int(seconds), dt.timezone.utc).date()
@@ -80,11 +97,15 @@ class References:
         return self._submodules[commit]
 
     def read(self, places: Iterable[Place]) -> dict[Place, bytes]:
-        """Return the content of files; of those that do not exist, none. Raises RepositoryUnreadable.
+        """Return the content of files; of those that do not exist, none.
+
+        Raises RepositoryUnreadable.
 
         That is also raised if one of them is larger than `LARGEST`.
         """
-        blobs = {place: blob for place in places if (blob := self._files[place.commit].get(place.path))}
+        blobs = {
+            place: blob for place in places if (blob := self._files[place.commit].get(place.path))
+        }
         if not blobs:
             return {}
         self._fetch_blobs(sorted(set(blobs.values())))
@@ -100,12 +121,20 @@ class References:
         """Fetch the content of files that a filter left out, all at once; git would do it one by one."""
         try:
             self._git(
-                *("-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head"),
+                *(
+                    "-c",
+                    "fetch.negotiationAlgorithm=noop",
+                    "fetch",
+                    "--quiet",
+                    "--no-tags",
+                    "--no-write-fetch-head",
+                ),
                 *("--recurse-submodules=no", "--filter=blob:none", "--", self.url, *blobs),
                 seconds=_FETCH_SECONDS,
             )
         except GitError:
-            # A server that ignores filters has sent them, and may refuse to be asked for them: `cat-file` will tell.
+            # A server that ignores filters has sent them, and may refuse to be asked for them:
+            # `cat-file` will tell.
             return
 
     def _tree(self, commit: str) -> tuple[dict[str, str], dict[str, str]]:

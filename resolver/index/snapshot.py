@@ -1,7 +1,8 @@
 """Snapshots of indexes: a catalog that records one, its file, and a catalog that answers from it.
 
-The file is a line with its format, then xz of MessagePack. The same snapshot gives the same bytes. It is compact and
-has no addresses: those, and whatever no target could use, are left out when it is made.
+The file is a line with its format, then xz of MessagePack. The same snapshot gives the same bytes.
+It is compact and has no addresses: those, and whatever no target could use, are left out when it is
+made.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ from resolver.owned_folder import OwnedFolder
 _MAGIC: Final = b"ascend-lock snapshot "
 _FORMAT: Final = b"2\n"
 _PRESET: Final = 6 | lzma.PRESET_EXTREME  # larger ones have the reader take 64 MiB
-# Limits of a file, of which the shipped ones have a quarter at most. A value that takes memory begins with a byte of
-# 0x80 or more, which texts of ASCII do not have, so the number of such bytes is no less than that of such values.
+# Limits of a file, of which the shipped ones have a quarter at most. A value that takes memory
+# begins with a byte of 0x80 or more, which texts of ASCII do not have, so the number of such bytes
+# is no less than that of such values.
 _LARGEST: Final = 16 << 20  # bytes
 _MOST_BYTES: Final = 48 << 20  # when unpacked
 _MOST_VALUES: Final = 2_500_000
@@ -76,8 +78,9 @@ class RecordedProject(msgspec.Struct, frozen=True, array_like=True):
 class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     """The answers of indexes on one day while a stack was locked and explained.
 
-    Contents of files are by `key_of`. A text is the reason why a file cannot be used, so the text of a member of an
-    archive (`members` are key, path and text) is in a tuple. `hashed` are sha256 and size of files without a hash.
+    Contents of files are by `key_of`. A text is the reason why a file cannot be used, so the text
+    of a member of an archive (`members` are key, path and text) is in a tuple. `hashed` are sha256
+    and size of files without a hash.
     """
 
     stack: str
@@ -87,7 +90,8 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     archives: dict[str, Archive | str]
     members: list[tuple[str, str, tuple[str] | str]]
     hashed: dict[str, tuple[str, int | None]]
-    # By sha256: the linkage of wheels of which no reading ships with the facts. Older snapshots have none.
+    # By sha256: the linkage of wheels of which no reading ships with the facts. Older snapshots
+    # have none.
     linkage: dict[str, Linkage | str] = {}
 
 
@@ -130,7 +134,9 @@ def _unpacked(content: bytes) -> Snapshot:
                 raise ValueError("It has a hash that is no sha256.")
             if not all(reason in RejectionReason.__members__ for _, reason, _ in page.rejections):
                 raise ValueError("It has a reason that is not known.")
-        if not all(0 <= at < len(project.pages) for _, positions, _ in project.answers for at in positions):
+        if not all(
+            0 <= at < len(project.pages) for _, positions, _ in project.answers for at in positions
+        ):
             raise ValueError("It lacks a page.")
     if not all(SHA256.matches(sha256) for sha256, _ in snapshot.hashed.values()):
         raise ValueError("It has a hash that is no sha256.")
@@ -152,13 +158,20 @@ def write(snapshot: Snapshot, path: Path) -> None:
         with OwnedFolder.open(path.absolute().parent.parent, make=True) as outer:
             outer.write(f"{folder}/{name}", to_bytes(snapshot))
     except OSError as error:
-        raise files.input_error(error, "the snapshot could not be written", error.filename or path) from None
+        raise files.input_error(
+            error, "the snapshot could not be written", error.filename or path
+        ) from None
 
 
 class SnapshotCatalog(Catalog):
-    """Answers from a snapshot for one platform. Raises IndexFailure for whatever was not recorded."""
+    """Answers from a snapshot for one platform.
 
-    def __init__(self, snapshot: Snapshot, platform: str, shipped: ShippedLinkage | None = None) -> None:
+    Raises IndexFailure for whatever was not recorded.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, platform: str, shipped: ShippedLinkage | None = None
+    ) -> None:
         self._snapshot = snapshot
         self._shipped = shipped or ShippedLinkage(None)
         self._platform = platform
@@ -168,17 +181,25 @@ class SnapshotCatalog(Catalog):
         recorded = self._snapshot.projects.get(project, RecordedProject([], []))
         for platform, positions, unreachable in recorded.answers:
             if platform == self._platform:
-                return Lookup(tuple(_page(project, recorded.pages[at]) for at in positions), unreachable)
+                return Lookup(
+                    tuple(_page(project, recorded.pages[at]) for at in positions), unreachable
+                )
         raise self._missing(f"`{project}` for {self._platform}")
 
     def metadata(self, file: File) -> CoreMetadata:
-        return self._answer(self._snapshot.metadata.get(key_of(file)), f"the metadata of `{file.filename}`")
+        return self._answer(
+            self._snapshot.metadata.get(key_of(file)), f"the metadata of `{file.filename}`"
+        )
 
     def archive(self, file: File) -> Archive:
-        return self._answer(self._snapshot.archives.get(key_of(file)), f"the content of `{file.filename}`")
+        return self._answer(
+            self._snapshot.archives.get(key_of(file)), f"the content of `{file.filename}`"
+        )
 
     def member(self, file: File, path: str) -> str:
-        return self._answer(self._members.get((key_of(file), path)), f"`{path}` of `{file.filename}`")[0]
+        return self._answer(
+            self._members.get((key_of(file), path)), f"`{path}` of `{file.filename}`"
+        )[0]
 
     def linkage(self, file: File) -> Linkage | None:
         if file.filename.endswith("-any.whl"):
@@ -197,7 +218,9 @@ class SnapshotCatalog(Catalog):
     def sha256(self, file: File) -> File:
         if file.sha256:
             return file
-        sha256, size = self._answer(self._snapshot.hashed.get(file.filename), f"the sha256 of `{file.filename}`")
+        sha256, size = self._answer(
+            self._snapshot.hashed.get(file.filename), f"the sha256 of `{file.filename}`"
+        )
         return replace(file, sha256=sha256, size=size)
 
     def _answer(self, answer: T | str | None, what: str) -> T:
@@ -217,7 +240,9 @@ class SnapshotCatalog(Catalog):
 
 
 def _page(project: NormalizedName, page: RecordedPage) -> Page:
-    rejections = (Rejection(name, RejectionReason[reason], detail) for name, reason, detail in page.rejections)
+    rejections = (
+        Rejection(name, RejectionReason[reason], detail) for name, reason, detail in page.rejections
+    )
     return Page(
         project=project,
         index=page.index,
@@ -233,8 +258,8 @@ def _page(project: NormalizedName, page: RecordedPage) -> Page:
 class Recording:
     """The answers of indexes while a stack is locked for its targets, without addresses.
 
-    Files that no CPython 3.10 to 3.13, or of a target, on any supported platform could use are left out, except for one
-    if a release has no other.
+    Files that no CPython 3.10 to 3.13, or of a target, on any supported platform could use are left
+    out, except for one if a release has no other.
     """
 
     def __init__(self, targets: Iterable[Target]) -> None:
@@ -257,22 +282,38 @@ class Recording:
         if all(other != platform for other, _, _ in recorded.answers):
             pages = [_trimmed(page, self._tags) for page in lookup.pages]
             recorded.pages.extend(page for page in pages if page not in recorded.pages)
-            recorded.answers.append((platform, tuple(map(recorded.pages.index, pages)), lookup.unreachable))
+            recorded.answers.append(
+                (platform, tuple(map(recorded.pages.index, pages)), lookup.unreachable)
+            )
 
     def snapshot(self, stack: str, date: dt.date) -> Snapshot:
         """Everything requested so far; `date` is the day of the recording."""
         members = [(*key, self.members[key]) for key in sorted(self.members)]
-        return Snapshot(stack, date, self.projects, self.metadata, self.archives, members, self.hashed, self.linkage)
+        return Snapshot(
+            stack,
+            date,
+            self.projects,
+            self.metadata,
+            self.archives,
+            members,
+            self.hashed,
+            self.linkage,
+        )
 
 
 class RecordingCatalog(Catalog):
     """Records the answers of `inner`, a catalog for `platform`.
 
-    That a file is unusable is an answer; a failure of an index is not. What is prefetched is recorded when requested.
+    That a file is unusable is an answer; a failure of an index is not. What is prefetched is
+    recorded when requested.
     """
 
     def __init__(
-        self, inner: Catalog, platform: str, recording: Recording, shipped: ShippedLinkage | None = None
+        self,
+        inner: Catalog,
+        platform: str,
+        recording: Recording,
+        shipped: ShippedLinkage | None = None,
     ) -> None:
         self.inner = inner
         self._shipped = shipped or ShippedLinkage(None)
@@ -285,14 +326,23 @@ class RecordingCatalog(Catalog):
         return answer
 
     def metadata(self, file: File) -> CoreMetadata:
-        return _recorded(self._recording.metadata, key_of(file), lambda: self.inner.metadata(file), _clean_metadata)
+        return _recorded(
+            self._recording.metadata,
+            key_of(file),
+            lambda: self.inner.metadata(file),
+            _clean_metadata,
+        )
 
     def archive(self, file: File) -> Archive:
-        return _recorded(self._recording.archives, key_of(file), lambda: self.inner.archive(file), _clean_archive)
+        return _recorded(
+            self._recording.archives, key_of(file), lambda: self.inner.archive(file), _clean_archive
+        )
 
     def member(self, file: File, path: str) -> str:
         key = key_of(file), path
-        return _recorded(self._recording.members, key, lambda: (self.inner.member(file, path),), _clean_member)[0]
+        return _recorded(
+            self._recording.members, key, lambda: (self.inner.member(file, path),), _clean_member
+        )[0]
 
     def sha256(self, file: File) -> File:
         answer = self.inner.sha256(file)
@@ -306,7 +356,9 @@ class RecordingCatalog(Catalog):
     def known_linkage(self, file: File) -> Linkage | None:
         return self._recorded_linkage(file, self.inner.known_linkage)
 
-    def _recorded_linkage(self, file: File, ask: Callable[[File], Linkage | None]) -> Linkage | None:
+    def _recorded_linkage(
+        self, file: File, ask: Callable[[File], Linkage | None]
+    ) -> Linkage | None:
         """Return what the inner catalog answers, which is recorded unless it ships with the facts."""
         is_recorded = bool(file.sha256) and self._shipped.get(file) is None
         try:
@@ -331,7 +383,9 @@ class RecordingCatalog(Catalog):
         self.inner.prefetch_metadata(files)
 
 
-def _recorded(answers: dict[K, T | str], key: K, request: Callable[[], T], clean: Callable[[T], T]) -> T:
+def _recorded(
+    answers: dict[K, T | str], key: K, request: Callable[[], T], clean: Callable[[T], T]
+) -> T:
     """The answer to a request about a file, which is recorded without addresses."""
     try:
         answer = request()
@@ -348,19 +402,25 @@ def _recorded(answers: dict[K, T | str], key: K, request: Callable[[], T], clean
 def _trimmed(page: Page, tags: frozenset[str]) -> RecordedPage:
     """The page without addresses and irrelevant files.
 
-    A release that no target could use keeps one file, for the reason of its rejection. Files of another format matter
-    only if there is no release.
+    A release that no target could use keeps one file, for the reason of its rejection. Files of
+    another format matter only if there is no release.
     """
     releases = {}
     for version, offered in page.releases.items():
-        bare = sorted((_bare(file) for file in offered if file.url != NOWHERE), key=lambda file: file.filename)
-        releases[version] = tuple(file for file in bare if _fits(file.filename, tags)) or tuple(bare[:1])
+        bare = sorted(
+            (_bare(file) for file in offered if file.url != NOWHERE), key=lambda file: file.filename
+        )
+        releases[version] = tuple(file for file in bare if _fits(file.filename, tags)) or tuple(
+            bare[:1]
+        )
     rejections = {
         (row.filename, row.reason.name, without_addresses(row.detail))
         for row in page.rejections
         if row.reason is not RejectionReason.FORMAT or not releases
     }
-    variants = {version: _without_hosts_in(table) for version, table in sorted(page.variants.items())}
+    variants = {
+        version: _without_hosts_in(table) for version, table in sorted(page.variants.items())
+    }
     return RecordedPage(page.index, releases, tuple(sorted(rejections)), variants)
 
 
@@ -371,7 +431,9 @@ def _without_hosts_in(table: VariantTable) -> VariantTable:
 def _bare(file: File) -> File:
     # The hash of a `.metadata` file is only useful for fetching it, and does not compress.
     yanked = None if file.yanked is None else without_addresses(file.yanked)
-    return replace(file, url="", metadata=None, yanked=yanked, uploaded=in_whole_seconds(file.uploaded))
+    return replace(
+        file, url="", metadata=None, yanked=yanked, uploaded=in_whole_seconds(file.uploaded)
+    )
 
 
 def in_whole_seconds(uploaded: str) -> str:
@@ -385,16 +447,24 @@ def _fits(filename: str, tags: frozenset[str]) -> bool:
     if not filename.endswith(".whl"):
         return True
     parts = wheel_parts(filename)
-    return parts is not None and any(tag in tags for tag in expand_tags(parts.python, parts.abi, parts.platform))
+    return parts is not None and any(
+        tag in tags for tag in expand_tags(parts.python, parts.abi, parts.platform)
+    )
 
 
 # Addresses
 
 # Hosts of source code, which are shown, as none is an index.
-_FORGES = frozenset({"bitbucket.org", "gitcode.com", "gitee.com", "github.com", "gitlab.com", "huggingface.co"})
+_FORGES = frozenset(
+    {"bitbucket.org", "gitcode.com", "gitee.com", "github.com", "gitlab.com", "huggingface.co"}
+)
 _NO_HOST = "address.invalid"  # RFC 2606
-_ADDRESS = re.compile(r"://(?P<authority>(?:\[[^\s\]]*\])?[^\s/?#'\"<>()\[\]]*)(?P<rest>[^\s'\"<>]*)")
-_HOST = re.compile(r"(?<![\w.-])(?:[a-z0-9-]+\.)+(?:cn|com|dev|io|net|org)(?![\w.-]*\w)", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"://(?P<authority>(?:\[[^\s\]]*\])?[^\s/?#'\"<>()\[\]]*)(?P<rest>[^\s'\"<>]*)"
+)
+_HOST = re.compile(
+    r"(?<![\w.-])(?:[a-z0-9-]+\.)+(?:cn|com|dev|io|net|org)(?![\w.-]*\w)", re.IGNORECASE
+)
 
 
 def without_addresses(text: str) -> str:
@@ -403,8 +473,13 @@ def without_addresses(text: str) -> str:
 
 
 def _without_urls(text: str) -> str:
-    """Any text with the host of each URL replaced. Project names may look like hosts: `zope.org`."""
-    return _ADDRESS.sub(lambda url: f"://{_known_host(url['authority'])}{_without_hosts(url['rest'])}", text)
+    """Any text with the host of each URL replaced.
+
+    Project names may look like hosts: `zope.org`.
+    """
+    return _ADDRESS.sub(
+        lambda url: f"://{_known_host(url['authority'])}{_without_hosts(url['rest'])}", text
+    )
 
 
 def _without_hosts(text: str) -> str:

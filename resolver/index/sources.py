@@ -1,7 +1,8 @@
 """A stack's direct references resolved: the commit, and the recipe of the project there.
 
-The recipe is from a fact, which is compared with files of the commit; if the repository cannot be read, the lock says
-that the fact is not verified. Without a fact the commit must have a static pyproject.toml.
+The recipe is from a fact, which is compared with files of the commit; if the repository cannot be
+read, the lock says that the fact is not verified. Without a fact the commit must have a static
+pyproject.toml.
 """
 
 from __future__ import annotations
@@ -30,10 +31,13 @@ from resolver.model.resolution import Resolution
 _FILE = "pyproject.toml"
 
 
-def with_resolved_sources(problems: Sequence[Problem], repositories: Repositories) -> tuple[Problem, ...]:
+def with_resolved_sources(
+    problems: Sequence[Problem], repositories: Repositories
+) -> tuple[Problem, ...]:
     """The problems with the source of each direct reference of their stack (`NAME @ git+https://…`).
 
-    Raises InputError if nothing is known about a referenced commit, or a fact contradicts the files of its commit.
+    Raises InputError if nothing is known about a referenced commit, or a fact contradicts the files
+    of its commit.
     """
     sources: dict[str, Source] = {}
     for problem in problems:
@@ -56,7 +60,9 @@ def with_resolved_sources(problems: Sequence[Problem], repositories: Repositorie
     return tuple(replace(problem, sources=sources) for problem in problems)
 
 
-def _source(root: RootRequirement, need: Requirement, facts: Iterable[Fact], repositories: Repositories) -> Source:
+def _source(
+    root: RootRequirement, need: Requirement, facts: Iterable[Fact], repositories: Repositories
+) -> Source:
     direct = Direct.parse(need.url)
     candidates = [
         fact
@@ -86,7 +92,8 @@ def _source(root: RootRequirement, need: Requirement, facts: Iterable[Fact], rep
 def verified(resolution: Resolution, repositories: Repositories) -> Resolution:
     """Return the resolution with the releases that facts take from commits compared with these.
 
-    What a line of the stack takes from a commit was compared before. Raises InputError as `why_unverified` does.
+    What a line of the stack takes from a commit was compared before. Raises InputError as
+    `why_unverified` does.
     """
     direct = list(resolution.problem.sources.values())
     pins = []
@@ -99,7 +106,9 @@ def verified(resolution: Resolution, repositories: Repositories) -> Resolution:
     return replace(resolution, pins=tuple(pins))
 
 
-def _commit(root: RootRequirement, direct: Direct, facts: Sequence[Sources], repositories: Repositories) -> str:
+def _commit(
+    root: RootRequirement, direct: Direct, facts: Sequence[Sources], repositories: Repositories
+) -> str:
     """The commit of a tag or abbreviated hash, from the repository, or else from the `facts` that may be about it."""
     commits = sorted({fact.commit for fact in facts})
     if len(commits) > 1:
@@ -150,7 +159,11 @@ def _commit(root: RootRequirement, direct: Direct, facts: Sequence[Sources], rep
 
 
 def _static_source(
-    root: RootRequirement, need: Requirement, direct: Direct, commit: str, repositories: Repositories
+    root: RootRequirement,
+    need: Requirement,
+    direct: Direct,
+    commit: str,
+    repositories: Repositories,
 ) -> Source:
     """The source of a project with a static pyproject.toml. Raises InputError for any other."""
     path = f"{direct.subdirectory}/{_FILE}".lstrip("/")
@@ -168,7 +181,9 @@ def _static_source(
     except NoSuchCommit as error:
         raise NoSuchCommit(error.url, error.commit, root.origin.where) from None
     except RepositoryUnreadable as error:
-        raise _unknown(root, need, direct, commit, f"the repository could not be read: {error}") from None
+        raise _unknown(
+            root, need, direct, commit, f"the repository could not be read: {error}"
+        ) from None
     except UnusableFile as error:
         raise _unknown(root, need, direct, commit, str(error)) from None
     return Source(
@@ -181,14 +196,18 @@ def _static_source(
             version=version,
             requires=metadata.requires_dist,
             requires_python=metadata.requires_python,
-            build_requires=LEGACY_BUILD if pyproject.build_requires is None else pyproject.build_requires,
+            build_requires=LEGACY_BUILD
+            if pyproject.build_requires is None
+            else pyproject.build_requires,
         ),
         committed=committed,
         fact=None,
     )
 
 
-def _unknown(root: RootRequirement, need: Requirement, direct: Direct, commit: str, why: str) -> InputError:
+def _unknown(
+    root: RootRequirement, need: Requirement, direct: Direct, commit: str, why: str
+) -> InputError:
     subdirectory = f'  subdirectory = "{direct.subdirectory}"\n' if direct.subdirectory else ""
     return InputError(
         f"nothing is known about `{need.name}` at {commit[:12]}",
@@ -207,10 +226,13 @@ def _unknown(root: RootRequirement, need: Requirement, direct: Direct, commit: s
 
 
 def why_unverified(fact: Sources, repositories: Repositories) -> Message | None:
-    """Compare a fact with the files of its commit that it names. None if their requirements are the same.
+    """Compare a fact with the files of its commit that it names.
 
-    Otherwise the reason why they could not be compared: it names no file, the files have no static requirements, or the
-    repository could not be read. Raises InputError if they differ, or the repository lacks the commit.
+    None if their requirements are the same.
+
+    Otherwise the reason why they could not be compared: it names no file, the files have no static
+    requirements, or the repository could not be read. Raises InputError if they differ, or the
+    repository lacks the commit.
     """
     lines_by_file: dict[str, set[str]] = {}
     is_partial = not fact.requires_from
@@ -232,13 +254,24 @@ def why_unverified(fact: Sources, repositories: Repositories) -> Message | None:
     if not lines_by_file:
         return message("trust.not-compared", fact=fact.id)
     of_fact = {_normal(line): line for line in fact.recipe.requires}
-    rows = [(line, path) for path, lines in lines_by_file.items() for line in lines if not _is_dropped(line, fact)]
+    rows = [
+        (line, path)
+        for path, lines in lines_by_file.items()
+        for line in lines
+        if not _is_dropped(line, fact)
+    ]
     differences = sorted(f"{path} has `{line}`" for line, path in rows if line not in of_fact)
     if not is_partial:
-        names_extras = any(path.endswith(_FILE) for path in lines_by_file)  # requirements files do not
-        comparable = {line for line, original in of_fact.items() if names_extras or not _extras(original)}
+        names_extras = any(
+            path.endswith(_FILE) for path in lines_by_file
+        )  # requirements files do not
+        comparable = {
+            line for line, original in of_fact.items() if names_extras or not _extras(original)
+        }
         only_in_fact = comparable - {line for line, _ in rows}
-        differences += sorted(f"the fact has `{line}`" for line in only_in_fact if not _is_dropped(line, fact))
+        differences += sorted(
+            f"the fact has `{line}`" for line in only_in_fact if not _is_dropped(line, fact)
+        )
     if differences:
         hint = "correct `requires` or what `steps` change; list in `drop` what the fact leaves out on purpose"
         raise _mismatch(fact, f"{fact.git}@{fact.commit}", "; ".join(differences), hint)
@@ -247,7 +280,9 @@ def why_unverified(fact: Sources, repositories: Repositories) -> Message | None:
 
 def _require_submodules(fact: Sources, repositories: Repositories) -> None:
     """Raise InputError unless the repositories have the submodules of the fact at the same commits."""
-    places = {submodule.path: (submodule.git, submodule.commit) for submodule in fact.recipe.submodules}
+    places = {
+        submodule.path: (submodule.git, submodule.commit) for submodule in fact.recipe.submodules
+    }
     for submodule in fact.recipe.submodules:
         parent = container(submodule.path, places)
         url, commit = places.get(parent, (fact.git, fact.commit))
@@ -273,7 +308,9 @@ def _lines(fact: Sources, path: str, repositories: Repositories) -> set[str] | N
     content = _patched(fact, path, repositories)
     try:
         if path.rpartition("/")[2] == _FILE:
-            metadata = read_pyproject(content.encode(), FileRelease(path, fact.package, "")).metadata
+            metadata = read_pyproject(
+                content.encode(), FileRelease(path, fact.package, "")
+            ).metadata
             if metadata is None:
                 return None
             extras = set(text.all_extras(fact.recipe.requires))
@@ -293,7 +330,10 @@ def _lines(fact: Sources, path: str, repositories: Repositories) -> set[str] | N
 
 
 def _patched(fact: Sources, path: str, repositories: Repositories) -> str:
-    """A file after the fact's steps. Raises InputError if it does not exist, or a step finds nothing to change."""
+    """A file after the fact's steps.
+
+    Raises InputError if it does not exist, or a step finds nothing to change.
+    """
     patterns = []
     for step in reversed(fact.recipe.steps):
         if step.move and step.to == path:
@@ -318,7 +358,9 @@ def _patched(fact: Sources, path: str, repositories: Repositories) -> str:
                 why=f"{fact.git}@{fact.commit}",
                 hint="correct `comment` in `steps`, a regular expression for the lines to comment out",
             )
-        lines = [f"# {line}" if is_match else line for line, is_match in zip(lines, matches, strict=True)]
+        lines = [
+            f"# {line}" if is_match else line for line, is_match in zip(lines, matches, strict=True)
+        ]
     return "\n".join(lines)
 
 
@@ -329,7 +371,9 @@ def _file_requirements(fact: Sources, path: str, content: str) -> Iterator[str]:
         if option:
             folder = path.rpartition("/")[0]
             if f"{folder}/{name}".lstrip("/") not in fact.requires_from:
-                raise UnusableFile(f"it has the line `{line}`, but `requires-from` does not include that")
+                raise UnusableFile(
+                    f"it has the line `{line}`, but `requires-from` does not include that"
+                )
         elif not line.startswith("-"):
             yield line
 

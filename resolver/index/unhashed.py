@@ -18,8 +18,9 @@ from resolver.model.release import Archive, CoreMetadata, File, Page
 class UnhashedCatalog(Catalog):
     """Adds recorded wheels without a sha256 to the answers of another catalog.
 
-    A wheel is added to the page of its index where that index could not be reached. No lock can be made of such a
-    file, so `sha256` raises IndexFailure for it. It is for the question what would be locked where the index answers.
+    A wheel is added to the page of its index where that index could not be reached. No lock can be
+    made of such a file, so `sha256` raises IndexFailure for it. It is for the question what would
+    be locked where the index answers.
     """
 
     def __init__(self, inner: Catalog, recorded: Iterable[Recorded]) -> None:
@@ -29,7 +30,9 @@ class UnhashedCatalog(Catalog):
         for row in recorded:
             if not row.sha256:
                 self._rows.setdefault(row.project, []).append(row)
-        self._metadata = {row.filename: row.metadata for rows in self._rows.values() for row in rows}
+        self._metadata = {
+            row.filename: row.metadata for rows in self._rows.values() for row in rows
+        }
 
     def has(self, file: File) -> bool:
         """Return whether a file is one of the added wheels."""
@@ -65,7 +68,9 @@ class UnhashedCatalog(Catalog):
     def sha256(self, file: File) -> File:
         """See `Catalog`."""
         if self.has(file):
-            raise IndexFailure(f"No public file quotes the sha256 of {file.filename}, and its index is out of reach.")
+            raise IndexFailure(
+                f"No public file quotes the sha256 of {file.filename}, and its index is out of reach."
+            )
         return self._inner.sha256(file)
 
     def linkage(self, file: File) -> Linkage | None:

@@ -72,9 +72,9 @@ def newer_glibc(linkage: Linkage, glibc: tuple[int, int]) -> NewerGlibc | None:
 def alternatives(linkage: Linkage) -> list[tuple[SharedObject, ...]]:
     """Return the objects of a wheel in groups, of each of which it is enough if one can be loaded.
 
-    Some wheels have a library for each release of PyTorch or FFmpeg, and load the one that fits when they run. Such
-    libraries lie in one folder, and their names differ in digits alone: `libtorchcodec_core6.so` and
-    `libtorchcodec_core7.so`. Any other object is a group of its own.
+    Some wheels have a library for each release of PyTorch or FFmpeg, and load the one that fits
+    when they run. Such libraries lie in one folder, and their names differ in digits alone:
+    `libtorchcodec_core6.so` and `libtorchcodec_core7.so`. Any other object is a group of its own.
     """
     groups: dict[str, list[SharedObject]] = defaultdict(list)
     for shared_object in linkage.objects:
@@ -125,7 +125,10 @@ class TakenSymbols:
         return len(frozenset().union(*(symbols for sets in self._taken for symbols in sets)))
 
     def missing_in(self, offered: frozenset[int]) -> frozenset[int]:
-        """Return the symbols that are not offered. Among alternatives, the one that lacks the fewest counts."""
+        """Return the symbols that are not offered.
+
+        Among alternatives, the one that lacks the fewest counts.
+        """
         missing: set[int] = set()
         for sets in self._taken:
             missing |= min((symbols - offered for symbols in sets), key=len)
@@ -162,7 +165,8 @@ class TorchRelease(NamedTuple):
 def torch_release(version: Version, linkage: Linkage) -> TorchRelease:
     """Return what a torch has for other wheels.
 
-    Besides the libraries in its wheel, the libraries that it needs itself count: any lock with this torch has both.
+    Besides the libraries in its wheel, the libraries that it needs itself count: any lock with this
+    torch has both.
     """
     needed = frozenset().union(*(shared_object.needs for shared_object in linkage.objects))
     return TorchRelease(version, linkage.names | needed, _all_offers(linkage))
@@ -171,12 +175,14 @@ def torch_release(version: Version, linkage: Linkage) -> TorchRelease:
 def bounds(known: Iterable[tuple[Version, bool]]) -> str:
     """Return the specifier of the releases of torch that a wheel loads with, by those that are known.
 
-    `known` says of releases whether it does. What is between a release with which it does not load and the next with
-    which it does is left out, and what is between one with which it does and the next with which it does not is
-    admitted, as nobody has read it. If it loads with no known release, all others are admitted.
+    `known` says of releases whether it does. What is between a release with which it does not load
+    and the next with which it does is left out, and what is between one with which it does and the
+    next with which it does not is admitted, as nobody has read it. If it loads with no known
+    release, all others are admitted.
 
-    Local versions of a release count as one, with which it loads if it does with any, as a specifier that names none of
-    them is about all. Those with which it does not are then left out by name.
+    Local versions of a release count as one, with which it loads if it does with any, as a
+    specifier that names none of them is about all. Those with which it does not are then left out
+    by name.
     """
     rows = sorted(dict(known).items())
     by_public: dict[Version, bool] = {}
@@ -204,8 +210,8 @@ def judge(
 ) -> Iterator[tuple[LockedWheel, Fault]]:
     """Yield every fault of every wheel of a lock.
 
-    `libraries` are those of the platform and of the target's components, `glibc` is the target's. Of wheels that were
-    not read nothing is said; what facts say that they provide counts.
+    `libraries` are those of the platform and of the target's components, `glibc` is the target's.
+    Of wheels that were not read nothing is said; what facts say that they provide counts.
     """
     provided = set(libraries)
     for wheel in wheels:

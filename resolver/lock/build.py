@@ -43,20 +43,30 @@ from resolver.model.variant import Variant
 
 
 def build(
-    resolution: Resolution, builds: Sequence[tuple[Sequence[str], Resolution | Message]], catalog: Catalog
+    resolution: Resolution,
+    builds: Sequence[tuple[Sequence[str], Resolution | Message]],
+    catalog: Catalog,
 ) -> Lock:
-    """The lock of a resolution. `builds` are the isolated environments: the archives of each (none: all), and its pins.
+    """The lock of a resolution.
 
-    An environment without a solution has a message instead, which says why. The lock then has it as a warning, and
-    install.sh builds with what is installed already and downloads nothing.
+    `builds` are the isolated environments: the archives of each (none: all), and its pins.
+
+    An environment without a solution has a message instead, which says why. The lock then has it as
+    a warning, and install.sh builds with what is installed already and downloads nothing.
     """
     problem = resolution.problem
     solved = [(archives, tools) for archives, tools in builds if isinstance(tools, Resolution)]
     tool_pins = [pin for _, tools in solved for pin in tools.pins]
-    catalog.prefetch_metadata(other for pin in (*resolution.pins, *tool_pins) for other in pin.release.others)
+    catalog.prefetch_metadata(
+        other for pin in (*resolution.pins, *tool_pins) for other in pin.release.others
+    )
     facts_in_use = list(applied_facts(resolution))
-    of_pins, of_tools = ([origin for pin in pins for origin in pin.because] for pins in (resolution.pins, tool_pins))
-    of_builds = (line for line in of_tools if isinstance(line, NeedLine) and line.source is NeedSource.BUILD)
+    of_pins, of_tools = (
+        [origin for pin in pins for origin in pin.because] for pins in (resolution.pins, tool_pins)
+    )
+    of_builds = (
+        line for line in of_tools if isinstance(line, NeedLine) and line.source is NeedSource.BUILD
+    )
     lines = _lines_by_project((*of_pins, *of_builds))
     pins = tuple(
         _pin(pin, lines, catalog, external=_external(pin, facts_in_use, resolution.pins, tool_pins))
@@ -65,7 +75,9 @@ def build(
     build_pins = tuple(
         _pin(pin, tool_lines, catalog, archives)
         for archives, tools in solved
-        for tool_lines in [_lines_by_project(origin for pin in tools.pins for origin in pin.because)]
+        for tool_lines in [
+            _lines_by_project(origin for pin in tools.pins for origin in pin.because)
+        ]
         for pin in tools.pins
     )
     return Lock(
@@ -100,11 +112,17 @@ def build(
         departs=problem.stack.departures,
         warnings=(
             *lock_warnings.warnings(resolution, facts_in_use, catalog),
-            *(warning for pin in tool_pins for warning in lock_warnings.on_trust(pin, resolution, catalog)),
+            *(
+                warning
+                for pin in tool_pins
+                for warning in lock_warnings.on_trust(pin, resolution, catalog)
+            ),
             *lock_warnings.unbuilt(pins, builds),
         ),
         notes=(*lock_warnings.notes(problem), *lock_warnings.variants(pins)),
-        exclude_newer=problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
+        exclude_newer=problem.policy.exclude_newer.isoformat()
+        if problem.policy.exclude_newer
+        else "",
         as_of=resolution.as_of,
         newer=resolution.newer_pins,
         imports=problem.stack.checks.imports,
@@ -119,7 +137,11 @@ def _target(target: Target) -> LockedTarget:
         python=target.python,
         platform=target.platform,
         glibc=".".join(map(str, target.glibc)),
-        system={key: str(value) for key, value in sorted(target.system.items()) if key not in ("python", "glibc")},
+        system={
+            key: str(value)
+            for key, value in sorted(target.system.items())
+            if key not in ("python", "glibc")
+        },
     )
 
 
@@ -153,7 +175,9 @@ def _pin(
     source = release.source
     recipe = _recipe(release)
     of_pin = lines.get(pin.name, ())
-    of_facts = [(line.fact.id, line.text) for line in of_pin if line.source is NeedSource.FACT and line.fact]
+    of_facts = [
+        (line.fact.id, line.text) for line in of_pin if line.source is NeedSource.FACT and line.fact
+    ]
     files = () if source is not None else (release.file, *_interchangeable(pin, catalog))
     return LockedPin(
         name=pin.name,
@@ -161,7 +185,10 @@ def _pin(
         index=release.index,
         mode=_mode(release),
         extras=pin.extras,
-        env={key: value.replace("{version}", str(release.version)) for key, value in (recipe.env if recipe else ())},
+        env={
+            key: value.replace("{version}", str(release.version))
+            for key, value in (recipe.env if recipe else ())
+        },
         label=release.builds.label if release.builds is not None else "",
         external=tuple(external),
         yanked=release.file.yanked,
@@ -172,7 +199,10 @@ def _pin(
             fact: _sorted(line for other, line in of_facts if other == fact)
             for fact in sorted({fact for fact, _ in of_facts})
         },
-        file=tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in map(catalog.sha256, files)),
+        file=tuple(
+            LockedFile(name=file.filename, sha256=file.sha256)
+            for file in map(catalog.sha256, files)
+        ),
         git=_git(source) if source is not None else None,
         variant=_variant(release.variant) if release.variant is not None else None,
     )
@@ -200,8 +230,16 @@ def _external(
 ) -> Iterator[facts.MachineNeed]:
     """What the build of a pin needs of the machine according to the facts, without distributions installed for it."""
     installed = {other.name for other in (pins if _mode(pin.release) == "built-here" else tools)}
-    external = (fact for fact in facts_in_use if isinstance(fact, facts.External) and fact.package == pin.name)
-    return (need for need in dict.fromkeys(need for fact in external for need in fact.needs) if need not in installed)
+    external = (
+        fact
+        for fact in facts_in_use
+        if isinstance(fact, facts.External) and fact.package == pin.name
+    )
+    return (
+        need
+        for need in dict.fromkeys(need for fact in external for need in fact.needs)
+        if need not in installed
+    )
 
 
 def _recipe(release: Release) -> Recipe | facts.Builds | None:
@@ -226,14 +264,18 @@ def _git(source: Source) -> LockedGit:
         steps=source.recipe.steps,
         rewrites=source.recipe.rewrites,
         submodules=tuple(
-            LockedSubmodule(path=row.path, url=row.git, commit=row.commit) for row in source.recipe.submodules
+            LockedSubmodule(path=row.path, url=row.git, commit=row.commit)
+            for row in source.recipe.submodules
         ),
         trust=source.trust,
     )
 
 
 def _interchangeable(pin: Pin, catalog: Catalog) -> Iterator[File]:
-    """Further wheels that would do as well. They must have the same requirements, since metadata is per file."""
+    """Further wheels that would do as well.
+
+    They must have the same requirements, since metadata is per file.
+    """
     if pin.release.others:
         requires = sorted(catalog.metadata(pin.release.file).requires_dist)
         for other in pin.release.others:
@@ -292,12 +334,19 @@ def _is_met(need: facts.Need, resolution: Resolution) -> bool:
         case Requirement():
             pin = resolution.pin(need.name)
             applies = need.marker is None or need.marker.evaluate(resolution.problem.target.markers)
-            return applies and pin is not None and need.specifier.contains(pin.version, prereleases=True)
+            return (
+                applies
+                and pin is not None
+                and need.specifier.contains(pin.version, prereleases=True)
+            )
 
 
 def _absent(resolution: Resolution, facts_in_use: Sequence[facts.Fact]) -> Iterator[LockedAbsent]:
     """What must not be installed: the stack's rows, and the other one of two projects that facts keep apart."""
-    rows = {row.package: (row.reason, row.reason_zh, row.where) for row in resolution.problem.stack.absent}
+    rows = {
+        row.package: (row.reason, row.reason_zh, row.where)
+        for row in resolution.problem.stack.absent
+    }
     for fact in facts_in_use:
         if isinstance(fact, (facts.Collides, facts.Absent)):
             pin, other = resolution.pin(fact.package), resolution.pin(fact.other)
@@ -330,7 +379,9 @@ def _exports(facts_in_use: Iterable[facts.Exports]) -> Iterator[LockedExport]:
                     hint=f"set one of them aside in the stack: [[relax]] {either}, with a reason",
                 )
         optional = all(fact.optional for _, fact in stated)
-        yield LockedExport(name=name, value=value, optional=optional, facts=tuple(fact.id for _, fact in stated))
+        yield LockedExport(
+            name=name, value=value, optional=optional, facts=tuple(fact.id for _, fact in stated)
+        )
 
 
 def _optional(facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedOptional]:
@@ -353,9 +404,21 @@ def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
             for line in lock_warnings.own_lines(pin, catalog, fact.drop):
                 name = text.requirement(line).name
                 if name in fact.drop:
-                    yield Override(package=pin.name, version=str(pin.version), name=name, dropped=line, fact=fact.id)
+                    yield Override(
+                        package=pin.name,
+                        version=str(pin.version),
+                        name=name,
+                        dropped=line,
+                        fact=fact.id,
+                    )
     for pin in resolution.pins:
         if pin.release.source is not None and (source := pin.release.source.fact) is not None:
             for name in source.recipe.drop:
-                yield Override(package=pin.name, version=str(pin.version), name=name, dropped=name, fact=source.id)
+                yield Override(
+                    package=pin.name,
+                    version=str(pin.version),
+                    name=name,
+                    dropped=name,
+                    fact=source.id,
+                )
     yield from resolution.overrides

@@ -1,9 +1,8 @@
 """A bundle: the files of locks in one folder, for machines without network access, with a manifest of them.
 
 <file>…                     what pip installs from, `install.sh --wheelhouse <folder>`
-locks/<stack>/<target>/…    the locks that it is for
-install.sh                  installs one of them from here
-bundle.json                 every file with sha256, size and the pins that need it
+locks/<stack>/<target>/…    the locks that it is for install.sh                  installs one of
+them from here bundle.json                 every file with sha256, size and the pins that need it
 SHA256SUMS                  the same for `sha256sum -c`, bundle.json included
 """
 
@@ -47,11 +46,20 @@ class BundledLock(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, lock: Lock) -> BundledLock:
         """The row of a lock."""
         name, platform, python = lock.target.name, lock.target.platform, lock.target.python_line
-        return cls(stack=lock.stack, target=name, platform=platform, python=python, folder=f"locks/{lock.stack}/{name}")
+        return cls(
+            stack=lock.stack,
+            target=name,
+            platform=platform,
+            python=python,
+            folder=f"locks/{lock.stack}/{name}",
+        )
 
 
 class ManifestFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file by its path in the bundle. As such, a written one: of a lock's folder, or the bundle's install.sh."""
+    """A file by its path in the bundle.
+
+    As such, a written one: of a lock's folder, or the bundle's install.sh.
+    """
 
     path: str
     sha256: str
@@ -61,7 +69,8 @@ class ManifestFile(msgspec.Struct, frozen=True, kw_only=True):
 class BundledFile(ManifestFile, frozen=True, kw_only=True):
     """A file that was fetched. `pins` need it ("numpy==1.26.4"), in the locks in these folders.
 
-    A file that is not from an index (a source from git) is in a folder of its own, but is a row like any other.
+    A file that is not from an index (a source from git) is in a folder of its own, but is a row
+    like any other.
     """
 
     index: str = ""
@@ -70,7 +79,10 @@ class BundledFile(ManifestFile, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of a bundle, sorted by path. `leftover` are the files that none of its locks needs any more."""
+    """The content of a bundle, sorted by path.
+
+    `leftover` are the files that none of its locks needs any more.
+    """
 
     format: int
     locks: tuple[BundledLock, ...]
@@ -104,7 +116,8 @@ def is_inside(path: str) -> bool:
     """Whether a path, judged by its text, is that of a file below the bundle's folder."""
     parts = path.split("/")
     return len(path) <= _LONGEST_PATH and all(
-        part not in ("", ".", "..") and "\0" not in part and len(part.encode()) <= _LONGEST_NAME for part in parts
+        part not in ("", ".", "..") and "\0" not in part and len(part.encode()) <= _LONGEST_NAME
+        for part in parts
     )
 
 
@@ -116,7 +129,9 @@ def merged(
     Raises InputError if two locks need different files with the same name.
     """
     new_locks = {lock.folder: lock for lock in locks}
-    old_locks = {lock.folder: lock for lock in (old.locks if old else ()) if lock.folder not in new_locks}
+    old_locks = {
+        lock.folder: lock for lock in (old.locks if old else ()) if lock.folder not in new_locks
+    }
     old_files = (
         msgspec.structs.replace(row, locks=tuple(sorted(old_locks.keys() & {*row.locks})))
         for row in (old.files if old else ())
@@ -154,17 +169,25 @@ def write(
     """
     entries = tuple(entries)
     written = [
-        ManifestFile(path=path, sha256=hashlib.sha256(text.encode()).hexdigest(), size=len(text.encode()))
+        ManifestFile(
+            path=path, sha256=hashlib.sha256(text.encode()).hexdigest(), size=len(text.encode())
+        )
         for path, text in sorted(texts.items())
     ]
     manifest = Manifest(
-        format=FORMAT, locks=tuple(locks), files=entries, texts=tuple(written), leftover=tuple(leftover)
+        format=FORMAT,
+        locks=tuple(locks),
+        files=entries,
+        texts=tuple(written),
+        leftover=tuple(leftover),
     )
     content = json_text(msgspec.to_builtins(manifest), sort_keys=False) + "\n"
     try:
         for path, text in texts.items():
             _write(folder, path, text)
-        for parent in sorted({str(PurePosixPath(path).parent) for path in (*texts, *(row.path for row in entries))}):
+        for parent in sorted(
+            {str(PurePosixPath(path).parent) for path in (*texts, *(row.path for row in entries))}
+        ):
             if parent != ".":
                 with folder.folder(parent) as inner:
                     inner.sync()
@@ -179,7 +202,9 @@ def write(
 def write_error(error: OSError, folder: OwnedFolder) -> InputError:
     """Return the error to raise if something cannot be written to a bundle."""
     hint = "choose another folder; files that are there already are not downloaded again"
-    return files.input_error(error, "the bundle could not be written", error.filename or folder.path, hint)
+    return files.input_error(
+        error, "the bundle could not be written", error.filename or folder.path, hint
+    )
 
 
 def _sums(manifest: Manifest, of_manifest: str) -> str:
@@ -191,8 +216,8 @@ def _sums(manifest: Manifest, of_manifest: str) -> str:
 def left_over(folder: OwnedFolder, old: Manifest | None, needed: Iterable[str]) -> list[str]:
     """The paths of leftovers of earlier locks: from the old manifest, partial downloads, everything below `locks`.
 
-    Links are among them, and nothing that is behind one or below a mount point. Anything else in the folder belongs to
-    somebody else. The temporary files of `write` are removed by the next run.
+    Links are among them, and nothing that is behind one or below a mount point. Anything else in
+    the folder belongs to somebody else. The temporary files of `write` are removed by the next run.
     """
     paths = {*(row.path for row in rows_of(old)), *old.leftover} if old else set()
     paths |= {name for name in folder.names() if _PART.search(name)}
@@ -210,7 +235,9 @@ def require_prunable(folder: OwnedFolder, old: Manifest | None) -> None:
             folder.require_unmounted(name)
     except OSError as error:
         where = error.filename or folder.path
-        raise files.input_error(error, "the bundle cannot be pruned", where, "leave out --prune") from None
+        raise files.input_error(
+            error, "the bundle cannot be pruned", where, "leave out --prune"
+        ) from None
 
 
 def remove(folder: OwnedFolder, paths: Iterable[str]) -> None:
@@ -233,7 +260,9 @@ def mismatches(folder: OwnedFolder, manifest: Manifest) -> list[Message]:
     if sums != _sums(manifest, sha256_of(folder, MANIFEST)).encode():
         messages.append(message("bundle.sums-differ", file=MANIFEST, other=SUMS))
     wrong = [row for row in rows_of(manifest) if sha256_of(folder, row.path) != row.sha256]
-    messages += [message(_fault(folder, row.path), file=row.path, wanted=row.sha256) for row in wrong]
+    messages += [
+        message(_fault(folder, row.path), file=row.path, wanted=row.sha256) for row in wrong
+    ]
     return messages
 
 

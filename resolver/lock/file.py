@@ -28,12 +28,15 @@ from resolver.model.requirement import ComponentRequirement, parse_value
 
 NAME = "lock.toml"
 
-_ASKS = "the stack asks for "  # began the reason for a pin that a line of the stack names, in format 1
+_ASKS = (
+    "the stack asks for "  # began the reason for a pin that a line of the stack names, in format 1
+)
 
 _PLACE = re.compile(r".+:\d{1,9}")  # file:line
 _MARKER = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 
-# What TOML allows unescaped although terminals act on it or do not show it: C1, directional marks, and so on
+# What TOML allows unescaped although terminals act on it or do not show it: C1, directional marks,
+# and so on
 _INVISIBLE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
@@ -77,7 +80,10 @@ def read(folder: Path) -> Lock | None:
 
 
 def parse(content: str, folder: Path) -> Lock:
-    """The lock whose lock.toml, in this folder, has this content. Raises InputError if it cannot be read."""
+    """The lock whose lock.toml, in this folder, has this content.
+
+    Raises InputError if it cannot be read.
+    """
     try:
         raw = toml.loads(content, toml.LOCK)
         version = raw.get("format")
@@ -88,7 +94,13 @@ def parse(content: str, folder: Path) -> Lock:
         lock = msgspec.convert(raw, Lock, strict=True)
         _require_sound(lock)
         return lock
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:  # also of TOML and msgspec
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:  # also of TOML and msgspec
         if isinstance(error, toml.DecodeError) and _MARKER.search(content):
             hint = f"git checkout --ours -- {shlex.quote(str(folder))}, then lock again: pins that still fit are kept"
             what = "the lock has the conflict markers of a merge"
@@ -112,8 +124,8 @@ def parse_cutoff(written: str) -> dt.datetime:
 def _require_sound(lock: Lock) -> None:
     """Raise ValueError, with the reason, if a lock is incomplete or contains something that no lock has.
 
-    Scripts are made from it, and it may have been edited. msgspec has already compared each text with the pattern that
-    `model.lock` gives for it.
+    Scripts are made from it, and it may have been edited. msgspec has already compared each text
+    with the pattern that `model.lock` gives for it.
     """
     pins = (*lock.pin, *lock.build_pin)
     for component, value in lock.target.system.items():
@@ -138,8 +150,14 @@ def _require_sound(lock: Lock) -> None:
     indexes = _require_unique((index.name for index in lock.index), "an index")
     for pin in pins:
         if pin.git is None and pin.index not in indexes:
-            raise ValueError(f"`{pin.name}` is from `{pin.index}`, which is not an index of the lock")
-    for message in (*lock.all_warnings, *lock.notes, *(why for stage in lock.stage for why in stage.because)):
+            raise ValueError(
+                f"`{pin.name}` is from `{pin.index}`, which is not an index of the lock"
+            )
+    for message in (
+        *lock.all_warnings,
+        *lock.notes,
+        *(why for stage in lock.stage for why in stage.because),
+    ):
         try:
             translate(message, "en")
         except (KeyError, IndexError):
@@ -147,16 +165,22 @@ def _require_sound(lock: Lock) -> None:
     facts = {fact.id: dt.date.fromisoformat(fact.checked) for fact in lock.fact}
     for driver in lock.driver:
         if driver.fact not in facts and not _PLACE.fullmatch(driver.fact):
-            raise ValueError(f"what {driver.by} requires of the driver rests on `{driver.fact}`, which is no fact here")
+            raise ValueError(
+                f"what {driver.by} requires of the driver rests on `{driver.fact}`, which is no fact here"
+            )
         for line in driver.needs:
             need = ComponentRequirement.parse(line)
             if need is None or need.component != "hdk":
                 raise ValueError(f"`{line}` states nothing about the driver")
     for row in lock.optional:
         if row.fact not in facts:
-            raise ValueError(f"what is optional of {row.package} rests on `{row.fact}`, which is no fact here")
+            raise ValueError(
+                f"what is optional of {row.package} rests on `{row.fact}`, which is no fact here"
+            )
     in_scripts = [value for index in lock.index for value in (index.name, index.url)]
-    in_scripts += [value for env in (lock.import_env, *(pin.env for pin in pins)) for value in env.values()]
+    in_scripts += [
+        value for env in (lock.import_env, *(pin.env for pin in pins)) for value in env.values()
+    ]
     in_scripts += [row.value for row in lock.export]
     steps = [step for pin in lock.pin if pin.git is not None for step in pin.git.steps]
     for value in (*in_scripts, *(word for step in steps for word in (step.comment, *step.run))):
@@ -192,7 +216,10 @@ def _require_pin(pin: LockedPin) -> None:
             raise ValueError(f"`{file.name}` is not a file of {pin.name} {pin.version}")
     if (git := pin.git) is None:
         return
-    paths = [git.subdirectory, *(path for step in git.steps for path in (step.move, step.to, step.in_, step.wheels))]
+    paths = [
+        git.subdirectory,
+        *(path for step in git.steps for path in (step.move, step.to, step.in_, step.wheels)),
+    ]
     for path in (*filter(None, paths), *(row.path for row in git.submodules)):
         repository.inside(path)
     for url, commit in git.commits:
@@ -220,7 +247,9 @@ def _require_stages(lock: Lock) -> None:
             raise ValueError(f"stage {number} has no pins")
         for name in stage.pins:
             if pins[name].mode != stage.mode:
-                raise ValueError(f"`{name}` is {pins[name].mode}, and in a stage that is {stage.mode}")
+                raise ValueError(
+                    f"`{name}` is {pins[name].mode}, and in a stage that is {stage.mode}"
+                )
         if len(stage.pins) > 1 and any(pins[name].git is not None for name in stage.pins):
             raise ValueError(f"stage {number} has more than the one pin that comes from git")
 
@@ -249,7 +278,8 @@ def _from_format_1(raw: dict[str, Any]) -> dict[str, Any]:
         "pin": [_without(row, "why", "needs") for row in pins],
         "build-pin": [_without(row, "why", "needs") for row in tools],
         "stage": [
-            {**_without(row, "title"), "because": list(map(_text, row.get("because", [])))} for row in raw["stage"]
+            {**_without(row, "title"), "because": list(map(_text, row.get("because", [])))}
+            for row in raw["stage"]
         ],
         "fact": [_without(row, "text-zh") for row in raw.get("fact", [])],
         "warnings": list(map(_text, raw.get("warnings", []))),
@@ -272,8 +302,8 @@ _ALWAYS = frozenset(("index", "stage", "pin", "pins", "requires"))
 def _without_empty(value: Any) -> Any:
     """The value without None, which TOML does not have, and without empty values; keys keep their order.
 
-    msgspec omits defaults by identity, and whether an empty tuple is *the* empty tuple depends on the version of
-    Python. A lock must not depend on that.
+    msgspec omits defaults by identity, and whether an empty tuple is *the* empty tuple depends on
+    the version of Python. A lock must not depend on that.
     """
     if isinstance(value, dict):
         return {

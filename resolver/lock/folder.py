@@ -1,9 +1,9 @@
 """Replacing a lock's folder atomically.
 
-New files are written to a folder beside it, synced, and exchanged with the old one in a single system call
-(renameat2 with RENAME_EXCHANGE). If the file system does not support that, two renames are used instead, and a
-run that finds only one of them done finishes the job. The old folder is removed
-once the disk has the exchange.
+New files are written to a folder beside it, synced, and exchanged with the old one in a single
+system call (renameat2 with RENAME_EXCHANGE). If the file system does not support that, two renames
+are used instead, and a run that finds only one of them done finishes the job. The old folder is
+removed once the disk has the exchange.
 
 The folder of a stack and those of its targets are ours: none of them may be a link to elsewhere.
 """
@@ -64,10 +64,11 @@ def replace(
 ) -> None:
     """Write these files (relative path -> text) to each folder; other files in it are kept.
 
-    `require` is called for each folder once no other run can write it, and may raise. Everything is written before the
-    first folder is exchanged. An `edit` of the stack of these folders is written with them: a run that is killed in
-    between leaves a record, by which the next one finishes it. Raises InputError if the disk refuses, leaving all
-    folders as they were, or if the file that is to be edited was changed meanwhile.
+    `require` is called for each folder once no other run can write it, and may raise. Everything is
+    written before the first folder is exchanged. An `edit` of the stack of these folders is written
+    with them: a run that is killed in between leaves a record, by which the next one finishes it.
+    Raises InputError if the disk refuses, leaving all folders as they were, or if the file that is
+    to be edited was changed meanwhile.
     """
     folder = min(folders, default=Path())
     with contextlib.ExitStack() as stack:
@@ -129,7 +130,9 @@ def outdated(contents: Mapping[str, str], folder: Path) -> tuple[str, ...]:
             return False
 
     unstartable = not_executable(contents, folder)
-    return tuple(name for name, text in contents.items() if name in unstartable or not has(name, text))
+    return tuple(
+        name for name, text in contents.items() if name in unstartable or not has(name, text)
+    )
 
 
 def not_executable(contents: Iterable[str], folder: Path) -> tuple[str, ...]:
@@ -152,12 +155,19 @@ def foreign(contents: Iterable[str], folder: Path) -> tuple[str, ...]:
     Reports of a conflict are not foreign: the next lock removes them.
     """
     own = set(contents)
-    parents = {f"{path}/" for name in own for path in map(str, PurePosixPath(name).parents) if path != "."}
+    parents = {
+        f"{path}/" for name in own for path in map(str, PurePosixPath(name).parents) if path != "."
+    }
     found = []
     for parent in sorted({"", *parents}):
         with contextlib.suppress(OSError):
-            found += [f"{parent}{entry.name}{'/' * _is_folder(entry)}" for entry in os.scandir(folder / parent)]
-    return tuple(sorted(name for name in found if name not in own | parents and not _REPORT.fullmatch(name)))
+            found += [
+                f"{parent}{entry.name}{'/' * _is_folder(entry)}"
+                for entry in os.scandir(folder / parent)
+            ]
+    return tuple(
+        sorted(name for name in found if name not in own | parents and not _REPORT.fullmatch(name))
+    )
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -201,7 +211,8 @@ def report_inputs(folder: Path) -> MadeFrom:
 def finish_edit(folder: Path, file: Path) -> bool:
     """Finish an edit that a killed run had begun to write: of locks in a stack's folder, and of the stack's file.
 
-    Returns whether there was one. A file that was changed since stays as it is. Raises InputError if the disk refuses.
+    Returns whether there was one. A file that was changed since stays as it is. Raises InputError
+    if the disk refuses.
     """
     try:
         with _folder_of_stack(folder) as parent:
@@ -219,16 +230,21 @@ def finish_edit(folder: Path, file: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError, LinkInTheWay):
         return False
     except OSError as error:
-        raise files.input_error(error, "an edit that was interrupted cannot be finished", file, _HINT) from None
+        raise files.input_error(
+            error, "an edit that was interrupted cannot be finished", file, _HINT
+        ) from None
 
 
 @contextlib.contextmanager
 def _edited(
     edit: StackEdit, folders: Mapping[Path, Mapping[str, str]], parents: Mapping[Path, OwnedFolder]
 ) -> Iterator[None]:
-    """Write the edit when the context ends. Before it begins, everything is on the disk, with a record of it.
+    """Write the edit when the context ends.
 
-    The folders are those of one stack's targets; without any, no lock changes, and no record is needed.
+    Before it begins, everything is on the disk, with a record of it.
+
+    The folders are those of one stack's targets; without any, no lock changes, and no record is
+    needed.
     """
     locks = {folder.name: _sha256(contents[NAME].encode()) for folder, contents in folders.items()}
     record = _EditRecord(_sha256(edit.old), edit.new.decode(), locks)
@@ -288,7 +304,11 @@ def _recover_all(parent: OwnedFolder) -> None:
     """Do the work of `_recover` for every target, also for those that no longer exist."""
     _roll_forward(parent)
     parent.remove(f".{_EDIT}.partial")
-    left = {name[1:-4] for name in parent.names() if name.startswith(".") and name.endswith((".new", ".old"))}
+    left = {
+        name[1:-4]
+        for name in parent.names()
+        if name.startswith(".") and name.endswith((".new", ".old"))
+    }
     for name in sorted(left):
         _recover(parent, name)
 
@@ -315,7 +335,9 @@ def _fill(new: OwnedFolder, contents: Mapping[str, str]) -> None:
         new.create(name, text.encode(), 0o755 if name.endswith(_EXECUTABLE) else 0o644)
 
 
-def _copy_others(parent: OwnedFolder, name: str, new: OwnedFolder, contents: Mapping[str, str]) -> None:
+def _copy_others(
+    parent: OwnedFolder, name: str, new: OwnedFolder, contents: Mapping[str, str]
+) -> None:
     """Copy what somebody else put beside the lock, but not what earlier locks wrote."""
     if parent.kind(name) is not Kind.FOLDER:
         return
@@ -323,7 +345,11 @@ def _copy_others(parent: OwnedFolder, name: str, new: OwnedFolder, contents: Map
     with parent.folder(name) as before:
         for entry in before.names():
             final = entry.removeprefix(".").removesuffix(".partial")
-            if entry not in of_lock and not _SOMETIMES.match(entry) and not _REPORT.fullmatch(final):
+            if (
+                entry not in of_lock
+                and not _SOMETIMES.match(entry)
+                and not _REPORT.fullmatch(final)
+            ):
                 new.copy_from(before, entry)
 
 
@@ -337,7 +363,10 @@ def _swap(parent: OwnedFolder, name: str) -> None:
 
 
 def _settle(parent: OwnedFolder) -> None:
-    """Sync the exchange before the old folders are removed. All are exchanged, so an error of the disk is ignored."""
+    """Sync the exchange before the old folders are removed.
+
+    All are exchanged, so an error of the disk is ignored.
+    """
     with contextlib.suppress(OSError):
         parent.sync()
     for name in parent.names():
@@ -346,6 +375,9 @@ def _settle(parent: OwnedFolder) -> None:
 
 
 def _tidy(parent: OwnedFolder, name: str) -> None:
-    """Remove what is no longer needed. What cannot be removed is left to the next run, which says why."""
+    """Remove what is no longer needed.
+
+    What cannot be removed is left to the next run, which says why.
+    """
     with contextlib.suppress(OSError):
         parent.remove_tree(name)

@@ -25,7 +25,9 @@ from resolver.model.release import Source
 
 _UNORDERED = ""  # the node that stands for all pins that no fact orders
 _INSTALLER = frozenset(("pip", "setuptools"))
-_MODES: tuple[Mode, ...] = get_args(Mode)  # in the order in which the pins of a generation are installed
+_MODES: tuple[Mode, ...] = get_args(
+    Mode
+)  # in the order in which the pins of a generation are installed
 
 
 def stages(
@@ -36,9 +38,10 @@ def stages(
 ) -> tuple[LockedStage, ...]:
     """Stages for the pins, by the facts about them and the sources that they are built from.
 
-    Pins that no fact orders are installed together, before any build that uses the environment and any plugin that
-    rewrites it. Those built in isolated `environments` (name -> which) come before them. Pins built in different ones,
-    or with different variables, are in different stages. Raises InputError if the facts form a cycle.
+    Pins that no fact orders are installed together, before any build that uses the environment and
+    any plugin that rewrites it. Those built in isolated `environments` (name -> which) come before
+    them. Pins built in different ones, or with different variables, are in different stages. Raises
+    InputError if the facts form a cycle.
     """
     by_name = {pin.name: pin for pin in pins}
     environments = environments or {}
@@ -47,7 +50,11 @@ def stages(
     because = defaultdict[str, list[Message]](list)
 
     def put_after(package: str, others: Iterable[str], code: str, **values: object) -> bool:
-        locked = [other for other in others if package in by_name and other in by_name and other != package]
+        locked = [
+            other
+            for other in others
+            if package in by_name and other in by_name and other != package
+        ]
         graph.add_edges_from((other, package) for other in locked)
         if locked:
             because[package].append(message(code, package=package, others=locked, **values))
@@ -55,10 +62,16 @@ def stages(
 
     for fact in afters:
         put_after(
-            fact.package, fact.others, "order.after", reason=verbatim(fact.reason, fact.reason_zh), where=fact.where
+            fact.package,
+            fact.others,
+            "order.after",
+            reason=verbatim(fact.reason, fact.reason_zh),
+            where=fact.where,
         )
     rewriting = [
-        row.name for row in sources if put_after(row.name, row.recipe.rewrites, "order.rewrites", where=row.where)
+        row.name
+        for row in sources
+        if put_after(row.name, row.recipe.rewrites, "order.rewrites", where=row.where)
     ]
     with suppress(nx.NetworkXNoCycle):
         cycle = [name for name, _ in nx.find_cycle(graph)]
@@ -74,26 +87,35 @@ def stages(
     independent = sorted(name for name in by_name if name not in graph)
     pip = by_name.get("pip")
     installer = [
-        name for name in independent if name in _INSTALLER and pip and by_name[name].mode == pip.mode == "wheels"
+        name
+        for name in independent
+        if name in _INSTALLER and pip and by_name[name].mode == pip.mode == "wheels"
     ]
     alone = [name for name in independent if name in environments]
     because |= {name: [message("order.pip-first")] for name in installer}
     because |= {name: [message("order.alone-first")] for name in alone}
     unordered = [name for name in independent if name not in installer and name not in alone]
     generations = (
-        (unordered if node == _UNORDERED else [node] for node in nodes) for nodes in nx.topological_generations(graph)
+        (unordered if node == _UNORDERED else [node] for node in nodes)
+        for nodes in nx.topological_generations(graph)
     )
 
     def stage_key(pin: LockedPin) -> tuple[object, ...]:
         """The same for pins that are installed together: all that indexes serve and one environment builds."""
-        of_git = (True, pin.name) if pin.git is not None else (False, environments.get(pin.name, -1))
+        of_git = (
+            (True, pin.name) if pin.git is not None else (False, environments.get(pin.name, -1))
+        )
         return _MODES.index(pin.mode), *of_git, sorted(pin.env.items())
 
     result: list[LockedStage] = []
     for names in (installer, alone, *(chain(*generation) for generation in generations)):
-        for _, group in groupby(sorted((by_name[name] for name in sorted(names)), key=stage_key), stage_key):
+        for _, group in groupby(
+            sorted((by_name[name] for name in sorted(names)), key=stage_key), stage_key
+        ):
             members = tuple(group)
             reasons = dict.fromkeys(why for pin in members for why in because[pin.name])
             pins_of_stage = tuple(pin.name for pin in members)
-            result.append(LockedStage(mode=members[0].mode, pins=pins_of_stage, because=tuple(reasons)))
+            result.append(
+                LockedStage(mode=members[0].mode, pins=pins_of_stage, because=tuple(reasons))
+            )
     return tuple(result)

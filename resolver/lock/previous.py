@@ -16,8 +16,11 @@ from resolver.model.message import Message, verbatim
 
 Pins = dict[NormalizedName, Version]
 
-# Fields of a lock that have a part of their own in a difference, and those that say what changed earlier.
-_NOT_OTHERS = frozenset(("target", "requires", "pin", "build_pin", "fact", "warnings", "change", "first"))
+# Fields of a lock that have a part of their own in a difference, and those that say what changed
+# earlier.
+_NOT_OTHERS = frozenset(
+    ("target", "requires", "pin", "build_pin", "fact", "warnings", "change", "first")
+)
 
 
 class Preferences(Struct, frozen=True):
@@ -42,7 +45,9 @@ class UpgradePolicy(Struct, frozen=True):
         names = {pin.name for lock in previous for pin in (*lock.pin, *lock.build_pin)}
         for name in sorted(self.packages - names) if previous else ():
             hint = did_you_mean(name, names, "see lock.toml for its projects")
-            raise InputError(f"the lock has no project `{name}` to upgrade", where="--upgrade-package", hint=hint)
+            raise InputError(
+                f"the lock has no project `{name}` to upgrade", where="--upgrade-package", hint=hint
+            )
 
     def preferences(self, previous: Lock | None) -> Preferences:
         """The releases of the previous lock that are kept if they still fit."""
@@ -55,7 +60,10 @@ class UpgradePolicy(Struct, frozen=True):
 
         return Preferences(
             versions(previous.pin),
-            {tuple(map(canonicalize_name, pins[0].builds)): versions(pins) for pins in previous.build_environments()},
+            {
+                tuple(map(canonicalize_name, pins[0].builds)): versions(pins)
+                for pins in previous.build_environments()
+            },
             tuple(row for row in previous.skipped if row.project not in self.packages),
         )
 
@@ -79,8 +87,8 @@ def same_decisions(before: Lock, after: Lock) -> bool:
 def with_changes(lock: Lock, previous: Lock | None) -> Lock:
     """The lock with its changes since the previous one.
 
-    If no decision changed, the changes reported by the previous lock are kept, so that locking again gives the same
-    bytes.
+    If no decision changed, the changes reported by the previous lock are kept, so that locking
+    again gives the same bytes.
     """
     if previous is None:
         return replace(lock, first=True)
@@ -90,13 +98,18 @@ def with_changes(lock: Lock, previous: Lock | None) -> Lock:
 
 
 def changes(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[PinChange]:
-    """Projects added, removed or changed, by name. If a file changed but not the version, its hash is shown."""
+    """Projects added, removed or changed, by name.
+
+    If a file changed but not the version, its hash is shown.
+    """
     old = {pin.name: pin for pin in before}
     new = {pin.name: pin for pin in after}
     for name in sorted({*old, *new}):
         old_text, new_text = _version_text(old.get(name)), _version_text(new.get(name))
         if old_text == new_text and old[name].file != new[name].file:
-            old_text, new_text = (f"{old_text} ({pins[name].file[0].sha256[:12]}…)" for pins in (old, new))
+            old_text, new_text = (
+                f"{old_text} ({pins[name].file[0].sha256[:12]}…)" for pins in (old, new)
+            )
         if old_text != new_text:
             yield PinChange(name=name, old=old_text, new=new_text)
 
@@ -105,7 +118,13 @@ def _decisions(lock: Lock) -> list[list[LockedPin]]:
     """The pins without their requirements and why a source is trusted, which depends on the network of the day."""
     return [
         [
-            replace(pin, requires=(), build_requires=(), fact_requires={}, git=pin.git and replace(pin.git, trust=None))
+            replace(
+                pin,
+                requires=(),
+                build_requires=(),
+                fact_requires={},
+                git=pin.git and replace(pin.git, trust=None),
+            )
             for pin in pins
         ]
         for pins in (lock.pin, lock.build_pin)
@@ -119,7 +138,10 @@ def _version_text(pin: LockedPin | None) -> str:
 
 
 class DifferenceRow(Struct, frozen=True, omit_defaults=True):
-    """How something differs; `old` or `new` is empty if it was added or removed. A line or a warning has no name."""
+    """How something differs; `old` or `new` is empty if it was added or removed.
+
+    A line or a warning has no name.
+    """
 
     name: str = ""
     old: str | Message = ""
@@ -129,8 +151,9 @@ class DifferenceRow(Struct, frozen=True, omit_defaults=True):
 class Difference(Struct, frozen=True, kw_only=True):
     """What differs between two locks, by parts of the lock in the order in which people read them.
 
-    `files` are those of pins whose version stayed, `details` their other fields. Facts and warnings that only moved to
-    another line are the same. `others` are further keys of lock.toml that differ.
+    `files` are those of pins whose version stayed, `details` their other fields. Facts and warnings
+    that only moved to another line are the same. `others` are further keys of lock.toml that
+    differ.
     """
 
     target: tuple[DifferenceRow, ...]
@@ -149,8 +172,13 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 def difference(before: Lock, after: Lock) -> Difference:
     """What differs from `before` in `after`."""
-    old_tools, new_tools = ({pins[0].builds: pins for pins in lock.build_environments()} for lock in (before, after))
-    tools = [(old_tools.get(names, ()), new_tools.get(names, ())) for names in sorted({*old_tools, *new_tools})]
+    old_tools, new_tools = (
+        {pins[0].builds: pins for pins in lock.build_environments()} for lock in (before, after)
+    )
+    tools = [
+        (old_tools.get(names, ()), new_tools.get(names, ()))
+        for names in sorted({*old_tools, *new_tools})
+    ]
     return Difference(
         target=tuple(_field_rows("", before.target, after.target)),
         lines=tuple(_text_rows(before.requires, after.requires)),
@@ -178,14 +206,19 @@ def _without_places(value: Any) -> Any:
     """A message, or a value of one, without the lines of files."""
     match value:
         case Message(code, values):
-            return Message(code, {key: _without_places(inner) for key, inner in values.items() if key != "where"})
+            return Message(
+                code,
+                {key: _without_places(inner) for key, inner in values.items() if key != "where"},
+            )
         case tuple():
             return tuple(map(_without_places, value))
         case _:
             return value
 
 
-def _text_rows(before: Sequence[str | Message], after: Sequence[str | Message]) -> Iterator[DifferenceRow]:
+def _text_rows(
+    before: Sequence[str | Message], after: Sequence[str | Message]
+) -> Iterator[DifferenceRow]:
     old, new = ({_without_places(text): text for text in texts} for texts in (before, after))
     yield from (DifferenceRow(old=text) for key, text in old.items() if key not in new)
     yield from (DifferenceRow(new=text) for key, text in new.items() if key not in old)
@@ -195,7 +228,9 @@ def _pin_rows(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterat
     return (DifferenceRow(change.name, change.old, change.new) for change in changes(before, after))
 
 
-def _same_versions(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[tuple[LockedPin, LockedPin]]:
+def _same_versions(
+    before: Iterable[LockedPin], after: Iterable[LockedPin]
+) -> Iterator[tuple[LockedPin, LockedPin]]:
     old = {(pin.name, pin.version): pin for pin in before}
     return ((old[pin.name, pin.version], pin) for pin in after if (pin.name, pin.version) in old)
 
@@ -208,21 +243,30 @@ def _file_rows(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Itera
                 yield DifferenceRow(name, old.get(name, ""), new.get(name, ""))
 
 
-def _detail_rows(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[DifferenceRow]:
+def _detail_rows(
+    before: Iterable[LockedPin], after: Iterable[LockedPin]
+) -> Iterator[DifferenceRow]:
     for pins in _same_versions(before, after):
         # files have rows of their own, and that a commit is trusted is a warning
-        old, new = (replace(pin, file=(), git=pin.git and replace(pin.git, trust=None)) for pin in pins)
+        old, new = (
+            replace(pin, file=(), git=pin.git and replace(pin.git, trust=None)) for pin in pins
+        )
         yield from _field_rows(new.name, old, new)
 
 
-def _fact_rows(before: Iterable[LockedFact], after: Iterable[LockedFact]) -> Iterator[DifferenceRow]:
+def _fact_rows(
+    before: Iterable[LockedFact], after: Iterable[LockedFact]
+) -> Iterator[DifferenceRow]:
     old_facts, new_facts = ({fact.id: fact for fact in facts} for facts in (before, after))
     for name in sorted({*old_facts, *new_facts}):
         old, new = old_facts.get(name), new_facts.get(name)
         if old is not None and new is not None:
             yield from _field_rows(name, old, replace(new, where=old.where))
         else:
-            reasons = (verbatim(fact.reason, fact.reason_zh) if fact is not None else "" for fact in (old, new))
+            reasons = (
+                verbatim(fact.reason, fact.reason_zh) if fact is not None else ""
+                for fact in (old, new)
+            )
             yield DifferenceRow(name, *reasons)
 
 

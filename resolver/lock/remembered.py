@@ -1,9 +1,9 @@
 """Locks made earlier from the same inputs: a hit replaces solving, checking and building.
 
-The key covers the input files, the preferences and the program itself. The entry holds the fingerprint of each
-look-up. It is used only if all are the same today, for which the indexes (or offline, the cache) are asked each time.
-Metadata and archives of files with a hash need none. A lock that rests on anything else is not
-remembered.
+The key covers the input files, the preferences and the program itself. The entry holds the
+fingerprint of each look-up. It is used only if all are the same today, for which the indexes (or
+offline, the cache) are asked each time. Metadata and archives of files with a hash need none. A
+lock that rests on anything else is not remembered.
 
 The files of a lock follow from it and the program alone, and are remembered by these.
 """
@@ -97,9 +97,13 @@ def rendered(lock: Lock, cache: Cache, render: Callable[[Lock], dict[str, str]])
 def _program() -> str:
     """The state of this program, which developers change without changing its version.
 
-    That is name, size and time of change of each module, template and text, and the versions of Python and of
-    packaging, by which versions and markers are read.
+    That is name, size and time of change of each module, template and text, and the versions of
+    Python and of packaging, by which versions and markers are read.
     """
-    paths = [path for path in Path(__file__).parents[1].rglob("*") if path.suffix in (".py", ".po", ".j2")]
+    paths = [
+        path
+        for path in Path(__file__).parents[1].rglob("*")
+        if path.suffix in (".py", ".po", ".j2")
+    ]
     states = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(paths)]
     return "\n".join([f"{sys.version} {packaging.__version__}", *states])

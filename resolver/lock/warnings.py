@@ -22,8 +22,9 @@ _HDK = "hdk"
 def drivers(resolution: Resolution, facts_in_use: Sequence[facts.Fact]) -> Iterator[LockedDriver]:
     """What the lines of the stack, then the facts that the lock rests on, require of the driver, in their order.
 
-    A warning requires one if its `unless` names the driver, and the target states all other components that it names.
-    If the target does not state one of those, such as the CANN, it is unknown whether the warning applies.
+    A warning requires one if its `unless` names the driver, and the target states all other
+    components that it names. If the target does not state one of those, such as the CANN, it is
+    unknown whether the warning applies.
     """
     problem = resolution.problem
     for root in problem.stack.requirements:
@@ -51,19 +52,29 @@ def drivers(resolution: Resolution, facts_in_use: Sequence[facts.Fact]) -> Itera
             components = (need for need in fact.unless if isinstance(need, ComponentRequirement))
             needs = tuple(str(need) for need in components if need.component == _HDK)
             yield LockedDriver(
-                by=_by(fact, resolution), needs=needs, text=fact.text, text_zh=fact.text_zh, fact=fact.id
+                by=_by(fact, resolution),
+                needs=needs,
+                text=fact.text,
+                text_zh=fact.text_zh,
+                fact=fact.id,
             )
 
 
 def is_left_open(need: facts.Need, resolution: Resolution) -> bool:
     """Whether this is about the driver and is left to the machine: the target has no driver, or only the oldest."""
     system = resolution.problem.target.system
-    return isinstance(need, ComponentRequirement) and need.component == _HDK and not need.is_promised_by(system)
+    return (
+        isinstance(need, ComponentRequirement)
+        and need.component == _HDK
+        and not need.is_promised_by(system)
+    )
 
 
 def _is_about_the_driver(warning: facts.Warns, problem: Problem) -> bool:
     """Whether a warning depends on the driver, and on no component that the target leaves open."""
-    return _HDK in warning.components and warning.components - {_HDK} <= problem.target.system.keys()
+    return (
+        _HDK in warning.components and warning.components - {_HDK} <= problem.target.system.keys()
+    )
 
 
 def _by(fact: facts.Fact, resolution: Resolution) -> str:
@@ -94,11 +105,18 @@ _GRAVE = frozenset(
 def is_grave(warning: Message, problem: Problem) -> bool:
     """Whether a warning of a lock for this problem should be seen whenever the lock is made."""
     stated = (fact for fact in problem.facts if fact.where == warning.values.get("where"))
-    return warning.code in _GRAVE or any(isinstance(fact, facts.Warns) and fact.grave for fact in stated)
+    return warning.code in _GRAVE or any(
+        isinstance(fact, facts.Warns) and fact.grave for fact in stated
+    )
 
 
-def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog: Catalog) -> Iterator[Message]:
-    """The warnings of a resolution that rests on these facts. A lock has them in this order, the gravest first."""
+def warnings(
+    resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog: Catalog
+) -> Iterator[Message]:
+    """The warnings of a resolution that rests on these facts.
+
+    A lock has them in this order, the gravest first.
+    """
     requirements = [root.need for root in resolution.problem.stack.requirements]
     direct = {need.name for need in requirements if isinstance(need, Requirement)}
     yield from (_warning(fact) for fact in _facts_that_warn(resolution, facts_in_use) if fact.grave)
@@ -113,7 +131,9 @@ def warnings(resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog
 def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
     """Yield an unknown CANN, bounds of extras, old releases, practices; then missing extras and skipped releases."""
     if near := resolution.problem.near_canns:
-        yield message("lock.unknown", value=resolution.problem.target.system["cann"], near=" / ".join(near))
+        yield message(
+            "lock.unknown", value=resolution.problem.target.system["cann"], near=" / ".join(near)
+        )
     for row in resolution.unmet_bounds:
         yield message(
             "lock.unmet-bound",
@@ -122,7 +142,11 @@ def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
             other=f"{row.other} {row.other_version}",
         )
     for unloadable in resolution.unloadable_pins:
-        yield message("lock.unloadable", package=f"{unloadable.project} {unloadable.version}", why=unloadable.why)
+        yield message(
+            "lock.unloadable",
+            package=f"{unloadable.project} {unloadable.version}",
+            why=unloadable.why,
+        )
     yield from map(_fell_back, resolution.outdated_pins)
     yield from map(_of_practice, resolution.used_practices)
     yield from _missing_extras(resolution)
@@ -131,20 +155,28 @@ def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
             yield from _skipped(pin, resolution)
 
 
-def _facts_that_warn(resolution: Resolution, facts_in_use: Sequence[facts.Fact]) -> list[facts.Warns]:
+def _facts_that_warn(
+    resolution: Resolution, facts_in_use: Sequence[facts.Fact]
+) -> list[facts.Warns]:
     """Return the warnings among the facts, without those about the driver, which are one warning."""
     warns = (fact for fact in facts_in_use if isinstance(fact, facts.Warns))
     return [fact for fact in warns if not _is_about_the_driver(fact, resolution.problem)]
 
 
-def _of_facts(resolution: Resolution, facts_in_use: Sequence[facts.Fact], direct: Set[str]) -> Iterator[Message]:
+def _of_facts(
+    resolution: Resolution, facts_in_use: Sequence[facts.Fact], direct: Set[str]
+) -> Iterator[Message]:
     """The driver, facts set aside, then facts that are not grave, of which those about `direct` projects come first."""
     problem = resolution.problem
     warns = _facts_that_warn(resolution, facts_in_use)
     if rows := list(drivers(resolution, facts_in_use)):
         yield _of_driver(rows, facts_in_use)
     for row in problem.stack.relaxed:
-        values = {"strength": message(f"strength.{row.fact.strength}"), "fact": row.fact.id, "where": row.where}
+        values = {
+            "strength": message(f"strength.{row.fact.strength}"),
+            "fact": row.fact.id,
+            "where": row.where,
+        }
         if row.needs:
             yield message("lock.relaxed-needs", needs=row.needs, reason=row.reason, **values)
         else:
@@ -154,7 +186,9 @@ def _of_facts(resolution: Resolution, facts_in_use: Sequence[facts.Fact], direct
             yield _warning(fact)
         for need in facts.needs_of(fact):
             if _is_unchecked(need, resolution):
-                yield message("lock.unchecked-fact", package=fact.package, need=need, where=fact.where)
+                yield message(
+                    "lock.unchecked-fact", package=fact.package, need=need, where=fact.where
+                )
 
 
 def _without_effect(resolution: Resolution) -> Iterator[Message]:
@@ -177,9 +211,13 @@ def _of_pins(resolution: Resolution, direct: Set[str], catalog: Catalog) -> Iter
                 yield _no_extra(pin, extra)
         if pin.release.yanked:
             code = "lock.yanked-because" if pin.release.file.yanked else "lock.yanked"
-            yield message(code, package=f"{pin.name} {pin.version}", reason=pin.release.file.yanked or "")
+            yield message(
+                code, package=f"{pin.name} {pin.version}", reason=pin.release.file.yanked or ""
+            )
         for line in own_lines(pin, catalog, ()):
-            if text.depends_on_kernel(line.partition(";")[2]):  # PEP 508: platform_release, platform_version
+            if text.depends_on_kernel(
+                line.partition(";")[2]
+            ):  # PEP 508: platform_release, platform_version
                 yield message("lock.kernel", package=f"{pin.name} {pin.version}", line=line)
         yield from _quarantined(pin, catalog)
         yield from on_trust(pin, resolution, catalog)
@@ -189,15 +227,24 @@ def _of_pins(resolution: Resolution, direct: Set[str], catalog: Catalog) -> Iter
 
 def _of_binaries(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
     """Yield a warning of pins that are linked with others, and of which nobody knows whether they load."""
-    linked = [fact for fact in resolution.problem.facts if isinstance(fact, facts.Links) and fact.to]
-    unread = [f"{pin.name} {pin.version}" for pin in resolution.pins if pin.name in resolution.unread_pins]
+    linked = [
+        fact for fact in resolution.problem.facts if isinstance(fact, facts.Links) and fact.to
+    ]
+    unread = [
+        f"{pin.name} {pin.version}" for pin in resolution.pins if pin.name in resolution.unread_pins
+    ]
     judged_by_name = []
     torch = resolution.pin("torch")
     is_torch_read = torch is None or catalog.known_linkage(torch.release.file) is not None
     for pin in resolution.pins:
         release = pin.release
         is_linked = any(fact.is_about(pin.name, pin.version) for fact in linked)
-        if not is_linked or release.source is not None or release.builds is not None or not release.file.is_wheel:
+        if (
+            not is_linked
+            or release.source is not None
+            or release.builds is not None
+            or not release.file.is_wheel
+        ):
             continue
         linkage = catalog.linkage(release.file)
         if linkage is None:
@@ -219,7 +266,9 @@ def _of_indexes(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
         index = pin.release.index
         for name in catalog.lookup(pin.name).unreachable if pin.release.source is None else ():
             if name != index:
-                unreachable.setdefault(name, []).append(message("lock.project-from", project=pin.name, index=index))
+                unreachable.setdefault(name, []).append(
+                    message("lock.project-from", project=pin.name, index=index)
+                )
     for name, projects in sorted(unreachable.items()):
         yield message("lock.unreachable", index=name, projects=projects)
 
@@ -248,7 +297,10 @@ def variants(pins: Sequence[LockedPin]) -> Iterator[Message]:
 
 def _of_practice(practice: facts.Practice) -> Message:
     warning = facts.as_warning(practice)
-    english, chinese = f"{warning.text} Source: {practice.source}", f"{warning.text_zh}来源：{practice.source}"
+    english, chinese = (
+        f"{warning.text} Source: {practice.source}",
+        f"{warning.text_zh}来源：{practice.source}",
+    )
     return _warning(replace(warning, text=english, text_zh=chinese))
 
 
@@ -260,14 +312,23 @@ def _fell_back(row: OutdatedPin) -> Message:
 
 
 def _warning(fact: facts.Warns) -> Message:
-    return message("lock.fact-warns", package=fact.package, text=verbatim(fact.text, fact.text_zh), where=fact.where)
+    return message(
+        "lock.fact-warns",
+        package=fact.package,
+        text=verbatim(fact.text, fact.text_zh),
+        where=fact.where,
+    )
 
 
 def _of_driver(rows: Sequence[LockedDriver], facts_in_use: Sequence[facts.Fact]) -> Message:
     """One warning of all requirements on the driver, since a machine has one driver."""
     places = {fact.id: fact.where for fact in facts_in_use}
     texts = [
-        message("lock.driver-told", text=verbatim(row.text, row.text_zh), where=places.get(row.fact, row.fact))
+        message(
+            "lock.driver-told",
+            text=verbatim(row.text, row.text_zh),
+            where=places.get(row.fact, row.fact),
+        )
         for row in rows
     ]
     needs = [message("lock.driver-asks", by=row.by, needs=" | ".join(row.needs)) for row in rows]
@@ -299,9 +360,16 @@ def _missing_extras(resolution: Resolution) -> Iterator[Message]:
         if row.version is None:
             yield _no_extra(pin, row.extra)
         else:
-            in_other_releases.setdefault((pin, f"{row.project}=={row.version}"), []).append(row.extra)
+            in_other_releases.setdefault((pin, f"{row.project}=={row.version}"), []).append(
+                row.extra
+            )
     for (pin, other), extras in in_other_releases.items():
-        yield message("lock.lost-extra", package=f"{pin.name} {pin.version}", extra="`, `".join(extras), other=other)
+        yield message(
+            "lock.lost-extra",
+            package=f"{pin.name} {pin.version}",
+            extra="`, `".join(extras),
+            other=other,
+        )
 
 
 def _skipped(pin: Pin, resolution: Resolution) -> Iterator[Message]:
@@ -330,7 +398,9 @@ def _quarantined(pin: Pin, catalog: Catalog) -> Iterator[Message]:
         if page.index == pin.release.index and page.project_status.status == QUARANTINED:
             reason = page.project_status.reason
             code = "lock.quarantined-because" if reason else "lock.quarantined"
-            yield message(code, package=f"{pin.name} {pin.version}", index=page.index, reason=reason)
+            yield message(
+                code, package=f"{pin.name} {pin.version}", index=page.index, reason=reason
+            )
 
 
 def _from_other_indexes(resolution: Resolution) -> Iterator[Message]:
@@ -339,13 +409,18 @@ def _from_other_indexes(resolution: Resolution) -> Iterator[Message]:
     for pin in resolution.pins:
         names = indexes.shipped_for(pin.name, platform)
         if names and pin.release.source is None and pin.release.index not in names:
-            yield message("lock.project-elsewhere", project=pin.name, indexes=names, index=pin.release.index)
+            yield message(
+                "lock.project-elsewhere", project=pin.name, indexes=names, index=pin.release.index
+            )
 
 
 def on_trust(pin: Pin, resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
     """Yield that a pin rests on what is recorded about its file, as the file's index did not answer."""
     for row in resolution.problem.recorded:
-        if row.filename == pin.release.file.filename and row.index in catalog.lookup(pin.name).unreachable:
+        if (
+            row.filename == pin.release.file.filename
+            and row.index in catalog.lookup(pin.name).unreachable
+        ):
             yield message(
                 "lock.on-trust",
                 package=f"{pin.name} {pin.version}",

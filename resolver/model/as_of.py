@@ -23,7 +23,9 @@ def read_as_of(value: str | dt.date) -> str:
     try:
         return dt.datetime.strptime(value, "%Y-%m-%d").date().isoformat()
     except ValueError:
-        raise ValueError(f"`{value}` is neither a day such as 2026-03-01 nor `auto` or `newest`") from None
+        raise ValueError(
+            f"`{value}` is neither a day such as 2026-03-01 nor `auto` or `newest`"
+        ) from None
 
 
 class DatedRelease(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True):
@@ -37,21 +39,35 @@ class DatedRelease(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", om
     day: str
 
 
-class AsOf(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True, forbid_unknown_fields=True):
+class AsOf(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="kebab",
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+):
     """The day of a lock, and what it follows from."""
 
     # what the stack or the command line says: `auto`, `newest` or a day
     policy: str
     # the last day whose releases are preferred, in ISO 8601; empty if the newest releases are
     day: str = ""
-    # with `auto`, the last release to appear of those that the stack pins; None if it pins none with a known day
+    # with `auto`, the last release to appear of those that the stack pins; None if it pins none
+    # with a known day
     latest: DatedRelease | None = None
-    # the pins for which no day is known; without a day of the lock, those of them that the stack names
+    # the pins for which no day is known; without a day of the lock, those of them that the stack
+    # names
     undated: tuple[NormalizedName, ...] = ()
 
 
 class NewerPin(
-    msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True, forbid_unknown_fields=True
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="kebab",
+    omit_defaults=True,
+    forbid_unknown_fields=True,
 ):
     """A pin that appeared after the day of its lock."""
 
@@ -59,8 +75,8 @@ class NewerPin(
     project: NormalizedName
     version: str
     day: str
-    # what does not admit the newest release of that day: releases as `name version`, or `stack`; empty if nothing does
-    # so by itself, or no release of that day can be used
+    # what does not admit the newest release of that day: releases as `name version`, or `stack`;
+    # empty if nothing does so by itself, or no release of that day can be used
     needed_by: tuple[str, ...] = ()
     # whether it is only there because the previous lock has it
     is_kept: bool = False

@@ -27,8 +27,8 @@ class PackageKind(IntEnum):
 class Package(NamedTuple):
     """What the solver chooses a candidate for.
 
-    `project[extra]` is a package of its own that requires the same release of `project`. A line with two extras is two
-    packages.
+    `project[extra]` is a package of its own that requires the same release of `project`. A line
+    with two extras is two packages.
     """
 
     name: str
@@ -48,8 +48,8 @@ class Package(NamedTuple):
 class Candidate(msgspec.Struct, frozen=True, eq=False):
     """A candidate for a package. There is one object for each, so that identity is equality.
 
-    `chosen` is a project's release, a component's value, or the name of the distribution that has a module. For
-    `PackageKind.VERSION` it is the version of the project's release, or NOT_INSTALLED.
+    `chosen` is a project's release, a component's value, or the name of the distribution that has a
+    module. For `PackageKind.VERSION` it is the version of the project's release, or NOT_INSTALLED.
     """
 
     package: Package
@@ -77,7 +77,8 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
                 return self.chosen == allows.version
             case SpecifierSet():
                 return self.chosen == NOT_INSTALLED or (
-                    isinstance(self.chosen, Version) and allows.contains(self.chosen, prereleases=True)
+                    isinstance(self.chosen, Version)
+                    and allows.contains(self.chosen, prereleases=True)
                 )
             case _:
                 return False

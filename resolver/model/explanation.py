@@ -19,7 +19,10 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
-    """A case in a derivation: a release of `subject` among `versions` is chosen. It has a closing or branches."""
+    """A case in a derivation: a release of `subject` among `versions` is chosen.
+
+    It has a closing or branches.
+    """
 
     subject: str
     versions: tuple[ReleaseRange, ...]
@@ -30,8 +33,8 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
     """Statements that cannot all hold, though they can without any one of them.
 
-    Either `closing` says what they leave no candidate for, or `branches` say it for each case. `notes` are known faults
-    of the releases in the statements.
+    Either `closing` says what they leave no candidate for, or `branches` say it for each case.
+    `notes` are known faults of the releases in the statements.
     """
 
     statements: tuple[Statement, ...]
@@ -52,7 +55,8 @@ class ChangeKind(Enum):
     POLICY = "policy"  # another policy of the stack
     FACTS = "facts"  # another file of facts, `after`, is used by the stack
     ADD = "add"  # a fact against metadata is added to the stack, a risk: `after` is its TOML
-    STATE = "state"  # likewise one with the requirements of the archive `before`, which has no static metadata
+    # likewise one with the requirements of the archive `before`, which has no static metadata
+    STATE = "state"
     RELAX = "relax"  # a fact is set aside: a risk
     SPLIT = "split"  # the lines are locked in two environments
 
@@ -60,11 +64,12 @@ class ChangeKind(Enum):
 class Change(msgspec.Struct, frozen=True):
     """One change: `before` becomes `after`. `where` is file:line of what changes.
 
-    `subject` is the project, the component or the fact's id. `steps` is the number of releases between the requested
-    and the new version, negative if that is older; 0 if it has no meaning. `years` are the full years between their
-    uploads, with the same sign; 0 if unknown. For a fact set aside or added, `before` is the requirement that it
-    removes (`vllm==0.13.0`), or empty. A split has a change for each environment: `subject` is its name, `after` its
-    lines. `target` is the name of the target whose component changes, if that is not the explained one.
+    `subject` is the project, the component or the fact's id. `steps` is the number of releases
+    between the requested and the new version, negative if that is older; 0 if it has no meaning.
+    `years` are the full years between their uploads, with the same sign; 0 if unknown. For a fact
+    set aside or added, `before` is the requirement that it removes (`vllm==0.13.0`), or empty. A
+    split has a change for each environment: `subject` is its name, `after` its lines. `target` is
+    the name of the target whose component changes, if that is not the explained one.
     """
 
     kind: ChangeKind
@@ -88,9 +93,10 @@ class ShownPin(msgspec.Struct, frozen=True, kw_only=True):
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """The lock of a fix. `name` is that of its stack; `count` is the number of all pins.
 
-    `warnings` are facts that apply to it and would not, as far as is known, have applied to the requested versions.
-    `gone` are projects that it lacks though no line about them was dropped: that the contradictions are about, or that
-    are no longer needed because of a change; and extras of lines (`trl[vllm]`) that the locked releases do not have.
+    `warnings` are facts that apply to it and would not, as far as is known, have applied to the
+    requested versions. `gone` are projects that it lacks though no line about them was dropped:
+    that the contradictions are about, or that are no longer needed because of a change; and extras
+    of lines (`trl[vllm]`) that the locked releases do not have.
     """
 
     name: str
@@ -104,8 +110,9 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 class Fix(msgspec.Struct, frozen=True, kw_only=True):
     """Changes with which the stack was solved and locked: in one environment, or in two.
 
-    `name` is a letter. `files` are pairs of the name of a stack (the changed one, or one for each environment) and the
-    text of its TOML file. `risky` fixes go against a fact. `price` is the sum of the costs of the changes.
+    `name` is a letter. `files` are pairs of the name of a stack (the changed one, or one for each
+    environment) and the text of its TOML file. `risky` fixes go against a fact. `price` is the sum
+    of the costs of the changes.
     """
 
     name: str
@@ -122,14 +129,16 @@ class AttemptOutcome(Enum):
     CONFLICT = "conflict"
     UNDECIDED = "undecided"  # the limit of time or search was reached
     FAILED = "failed"  # for another reason, such as an index or a file that cannot be read
-    ELSEWHERE = "other-target"  # it can be locked for this target, but not for another one of the stack
+    ELSEWHERE = (
+        "other-target"  # it can be locked for this target, but not for another one of the stack
+    )
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """Changes that were tried and gave no lock.
 
-    `because` is a contradiction that remains, `why` the message of another failure. `target` is the name of the target
-    for which there was no lock; empty for the explained one.
+    `because` is a contradiction that remains, `why` the message of another failure. `target` is the
+    name of the target for which there was no lock; empty for the explained one.
     """
 
     changes: tuple[Change, ...]
@@ -142,7 +151,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 class Awaited(msgspec.Struct, frozen=True, kw_only=True):
     """A project on which the answer depends, as `indexes` that may have it could not be reached.
 
-    `needs` are the requirements on it, `by` the releases with these requirements; none for the stack's own lines.
+    `needs` are the requirements on it, `by` the releases with these requirements; none for the
+    stack's own lines.
     """
 
     indexes: tuple[str, ...]
@@ -161,12 +171,15 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """The contradictions of a problem and its fixes. With `limited` the time was over: there may be more.
+    """The contradictions of a problem and its fixes.
 
-    `missing` are further projects that lines of the stack require and no index has, if they are too many for a
-    contradiction each. `options` are those with which a command finds the same fixes. If projects are `awaited`, the
-    problem is undecided: there is no solution without them. `unreached` are projects that further fixes would need from
-    indexes that could not be reached, each with those indexes.
+    With `limited` the time was over: there may be more.
+
+    `missing` are further projects that lines of the stack require and no index has, if they are too
+    many for a contradiction each. `options` are those with which a command finds the same fixes. If
+    projects are `awaited`, the problem is undecided: there is no solution without them. `unreached`
+    are projects that further fixes would need from indexes that could not be reached, each with
+    those indexes.
     """
 
     problem: Problem
@@ -180,18 +193,20 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     unreached: tuple[tuple[str, tuple[str, ...]], ...] = ()
     # of a problem with `awaited` projects, if they are recorded
     expected: Expected | None = None
-    # the relative path from the report's folder to that of facts and stacks; empty if no link may lead there
+    # the relative path from the report's folder to that of facts and stacks; empty if no link may
+    # lead there
     way_to_matrices: str = "../../../matrices"
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):
     """Why a project is pinned to a version in a solved problem.
 
-    `requirements` are those on it, `bound` those of them that admit nothing newer. `newer` are the newer releases,
-    newest first. `tried` is the release that was tried instead, empty for none, with the contradictions that it causes;
-    without any it is possible, and then `moves` are the pins that change (name, from, to). `unreachable` are indexes
-    that may have more releases; `untried` says why none was tried if an index failed. `later` are newer releases of
-    lower preference, each with the facts that say so.
+    `requirements` are those on it, `bound` those of them that admit nothing newer. `newer` are the
+    newer releases, newest first. `tried` is the release that was tried instead, empty for none,
+    with the contradictions that it causes; without any it is possible, and then `moves` are the
+    pins that change (name, from, to). `unreachable` are indexes that may have more releases;
+    `untried` says why none was tried if an index failed. `later` are newer releases of lower
+    preference, each with the facts that say so.
     """
 
     problem: Problem

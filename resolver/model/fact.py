@@ -1,8 +1,8 @@
 """Facts: statements that no project's metadata makes, with their source.
 
-Each kind is a type of its own, and the shape of its rows in a TOML file. A fact is about those releases of
-`package` that any of its `versions` (PEP 440 specifier sets) contains, including pre-releases.
-If a Chinese text (`…_zh`) is empty, the English one is shown.
+Each kind is a type of its own, and the shape of its rows in a TOML file. A fact is about those
+releases of `package` that any of its `versions` (PEP 440 specifier sets) contains, including
+pre-releases. If a Chinese text (`…_zh`) is empty, the English one is shown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from packaging.version import Version
 
 from resolver.model import patterns
 from resolver.model.repository import Address, Commit, Inside, Recipe
-from resolver.model.requirement import Component, ComponentRequirement, Requirement, Value, named_values
+from resolver.model.requirement import (
+    Component,
+    ComponentRequirement,
+    Requirement,
+    Value,
+    named_values,
+)
 from resolver.model.source import References
 from resolver.model.system import SystemVersion
 from resolver.model.text import (
@@ -48,7 +54,8 @@ class Strength(Enum):
     VENDOR = "vendor"  # from a table of the vendor: relaxed as a last resort
     DOCUMENTED = "documented"  # in a guide or requirements file: likewise
     OBSERVED = "observed"  # by somebody
-    PRACTICE = "practice"  # against metadata, as in an image of the vendor: only in force if a stack says so
+    # against metadata, as in an image of the vendor: only in force if a stack says so
+    PRACTICE = "practice"
 
     def __str__(self) -> str:
         return self.value
@@ -66,7 +73,10 @@ MachineNeed = Literal["c", "c++", "python-headers", "cmake", "make", "git"]
 
 
 class _Common(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """The keys of every fact. The file's name and its `defaults` give those that a row leaves out."""
+    """The keys of every fact.
+
+    The file's name and its `defaults` give those that a row leaves out.
+    """
 
     id: Text = ""
     package: NormalizedName
@@ -92,8 +102,8 @@ class _Common(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 class _OfWheels:
     """A fact that is only about wheels on an index, not about anything built from source, if `wheels` says so.
 
-    It is then about plain wheels: not about a variant (PEP 825) that itself says for which values of a component it was
-    built, if the fact states something about that component.
+    It is then about plain wheels: not about a variant (PEP 825) that itself says for which values
+    of a component it was built, if the fact states something about that component.
     """
 
     __slots__ = ()
@@ -106,7 +116,9 @@ class _OfWheels:
         if not release.file.is_wheel:
             return False
         stated = release.variant.components if release.variant is not None else frozenset()
-        return not stated or stated.isdisjoint(need.component for need in component_requirements(self._about()))
+        return not stated or stated.isdisjoint(
+            need.component for need in component_requirements(self._about())
+        )
 
     def _about(self) -> Iterable[Need]:
         """Return what the fact states about the target."""
@@ -145,7 +157,8 @@ class Requires(_Requirements, _OfWheels, frozen=True, kw_only=True):
 class Constrains(_Common, frozen=True, kw_only=True):
     """Bounds on other projects that hold only if those are installed as well, like a constraints file of pip.
 
-    The metadata leaves them out because `package` works without these projects, or checks for them only when it runs.
+    The metadata leaves them out because `package` works without these projects, or checks for them
+    only when it runs.
     """
 
     bounds: Annotated[tuple[Requirement, ...], NOT_EMPTY]
@@ -176,10 +189,11 @@ class Metadata(_Common, frozen=True, kw_only=True):
 class Builds(_Common, frozen=True, kw_only=True):
     """A source build whose requirements differ from those of the wheel on the index.
 
-    `requires_from` names a requirements file inside the archive. The build requirements are those of the archive's
-    pyproject.toml without `build_drop`, plus `build_add`. Without isolation they constrain the environment itself.
-    `label` is a PEP 440 local version that the build appends to the version: pip then does not accept it from an index,
-    but only by its path. The fact applies only to targets that meet all of `when`.
+    `requires_from` names a requirements file inside the archive. The build requirements are those
+    of the archive's pyproject.toml without `build_drop`, plus `build_add`. Without isolation they
+    constrain the environment itself. `label` is a PEP 440 local version that the build appends to
+    the version: pip then does not accept it from an index, but only by its path. The fact applies
+    only to targets that meet all of `when`.
     """
 
     from_: Literal["sdist"] = msgspec.field(name="from", default="sdist")
@@ -212,8 +226,9 @@ class After(_Common, frozen=True, kw_only=True):
 class Warns(_Common, _OfWheels, frozen=True, kw_only=True):
     """A warning if `package` and all of `together_with` are in the lock, and none of `unless` holds.
 
-    With `extra`, only if that extra is in use. A `grave` one says that the project fails at its main purpose. `last`
-    puts releases after others that differ in their post number alone and have a lower `last`.
+    With `extra`, only if that extra is in use. A `grave` one says that the project fails at its
+    main purpose. `last` puts releases after others that differ in their post number alone and have
+    a lower `last`.
     """
 
     text: Text
@@ -249,7 +264,8 @@ class Warns(_Common, _OfWheels, frozen=True, kw_only=True):
 class Names(_Common, frozen=True, kw_only=True):
     """Releases on `index` that are not what the project's name suggests, and must not be used.
 
-    With `component`, only for targets that state it; not if a line of the stack asks for one of `unless_asked`.
+    With `component`, only for targets that state it; not if a line of the stack asks for one of
+    `unless_asked`.
     """
 
     index: Text = "pypi"
@@ -261,7 +277,9 @@ class Names(_Common, frozen=True, kw_only=True):
         if self.component and self.component not in system:
             return False
         lines = [need for need in needs if isinstance(need, Requirement)]
-        return not any(_asks_for(line, exception) for line in lines for exception in self.unless_asked)
+        return not any(
+            _asks_for(line, exception) for line in lines for exception in self.unless_asked
+        )
 
 
 class Exports(_Common, frozen=True, kw_only=True):
@@ -286,13 +304,13 @@ class External(_Common, frozen=True, kw_only=True):
 class Sources(_Common, frozen=True, kw_only=True):
     """How `package` is built at one commit of a git repository, if a stack asks for that commit.
 
-    `committed` is the day of the commit, from which the day of a lock may follow.
-    `requires_from` are the files of the repository from which the requirements were taken; they are compared if the
+    `committed` is the day of the commit, from which the day of a lock may follow. `requires_from`
+    are the files of the repository from which the requirements were taken; they are compared if the
     repository can be read.
 
-    With `release`, the commit is also that of the release of this version: where no line names a commit, targets that
-    meet all of `when` take the release from there, whatever files an index has of it. A fact with `when` is there only
-    for such targets.
+    With `release`, the commit is also that of the release of this version: where no line names a
+    commit, targets that meet all of `when` take the release from there, whatever files an index has
+    of it. A fact with `when` is there only for such targets.
     """
 
     versions: Annotated[tuple[SpecifierSet, ...], UNWRITTEN] = (SpecifierSet(),)
@@ -318,8 +336,8 @@ class Sources(_Common, frozen=True, kw_only=True):
 class Absent(_Common, frozen=True, kw_only=True):
     """If `package` is installed, `other` must not be, whatever requires it.
 
-    If the stack itself names `package`, requirements on `other` are ignored. Otherwise the two exclude each other, like
-    distributions that collide.
+    If the stack itself names `package`, requirements on `other` are ignored. Otherwise the two
+    exclude each other, like distributions that collide.
     """
 
     other: NormalizedName = msgspec.field(name="without")
@@ -350,11 +368,13 @@ class Optional(_Common, frozen=True, kw_only=True):
 class Links(_Common, frozen=True, kw_only=True):
     """How the binaries in wheels of `package` are linked with those of others."""
 
-    # The projects whose libraries they need. Releases with such a fact are judged before they are chosen.
+    # The projects whose libraries they need. Releases with such a fact are judged before they are
+    # chosen.
     to: tuple[NormalizedName, ...] = ()
     # The libraries of `package` that others need; known by name even if nobody has read the wheel.
     provides: tuple[Text, ...] = ()
-    # Libraries, as patterns with `*`, that only parts need which are loaded if the machine has them.
+    # Libraries, as patterns with `*`, that only parts need which are loaded if the machine has
+    # them.
     optional: tuple[Text, ...] = ()
 
     def is_optional(self, library: str) -> bool:
@@ -363,9 +383,13 @@ class Links(_Common, frozen=True, kw_only=True):
 
 
 class Pairs(_Common, frozen=True, kw_only=True):
-    """What a table or a guide has together with releases. `ascend-lock pairs` shows it; it decides no lock."""
+    """What a table or a guide has together with releases.
 
-    # A branch, a tag, or a version that is not PEP 440, as upstream writes it; empty for the releases in `versions`.
+    `ascend-lock pairs` shows it; it decides no lock.
+    """
+
+    # A branch, a tag, or a version that is not PEP 440, as upstream writes it; empty for the
+    # releases in `versions`.
     release: Text = ""
     # The releases of other projects, and the components of the machine, that it goes with.
     others: Annotated[tuple[Need, ...], NOT_EMPTY] = msgspec.field(name="with")
@@ -387,10 +411,13 @@ def _is_for_machines_of(when: Sequence[ComponentRequirement], variant: Variant |
 def _asks_for(line: Requirement, exception: Requirement) -> bool:
     """Whether a line names the project and, if the exception has a specifier, a version or lower bound in it."""
     lower = ("==", "===", ">=", ">", "~=")
-    versions = [clause.version.removesuffix(".*") for clause in line.specifier if clause.operator in lower]
+    versions = [
+        clause.version.removesuffix(".*") for clause in line.specifier if clause.operator in lower
+    ]
     specifier = exception.specifier
     return line.name == exception.name and (
-        not str(specifier) or any(specifier.contains(version, prereleases=True) for version in versions)
+        not str(specifier)
+        or any(specifier.contains(version, prereleases=True) for version in versions)
     )
 
 
@@ -469,8 +496,15 @@ def needs_kept(fact: Requires, replacing: Iterable[Replaces]) -> tuple[Need, ...
     """The needs of a fact without those that `replaces` facts about the same release drop."""
     if fact.strength in (Strength.ENFORCED, Strength.PRACTICE):
         return fact.needs
-    dropped = {name for replaces in replacing if replaces.strength is Strength.PRACTICE for name in replaces.drop}
-    return tuple(need for need in fact.needs if not (isinstance(need, Requirement) and need.name in dropped))
+    dropped = {
+        name
+        for replaces in replacing
+        if replaces.strength is Strength.PRACTICE
+        for name in replaces.drop
+    }
+    return tuple(
+        need for need in fact.needs if not (isinstance(need, Requirement) and need.name in dropped)
+    )
 
 
 def as_warning(practice: Practice) -> Warns:

@@ -1,6 +1,7 @@
 """What the binaries of a wheel need of others, and what they offer: a wheel's linkage, as read from its bytes.
 
-Symbols are kept as hashes, four bytes each, since PyTorch offers tens of thousands of them with long names.
+Symbols are kept as hashes, four bytes each, since PyTorch offers tens of thousands of them with
+long names.
 """
 
 from __future__ import annotations
@@ -15,16 +16,20 @@ TORCH = NormalizedName("torch")
 SYMBOL_BYTES = 4
 
 
-class SharedObject(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, forbid_unknown_fields=True):
+class SharedObject(
+    msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, forbid_unknown_fields=True
+):
     """One ELF object of a wheel."""
 
     # Where it is in the wheel.
     path: str
-    # False if its content was not read because it is larger than a limit; all that follows is then unknown.
+    # False if its content was not read because it is larger than a limit; all that follows is then
+    # unknown.
     read: bool = True
     # The name by which others need it (DT_SONAME); empty if it has none.
     soname: str = ""
-    # The names of the libraries that the dynamic loader must find for it (DT_NEEDED), in their order.
+    # The names of the libraries that the dynamic loader must find for it (DT_NEEDED), in their
+    # order.
     needs: tuple[str, ...] = ()
     # The folders in which it has them looked for (DT_RUNPATH, else DT_RPATH).
     run_path: tuple[str, ...] = ()
@@ -69,7 +74,9 @@ class Linkage(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields
     @property
     def offers(self) -> frozenset[int]:
         """The hashes of all symbols that the wheel offers as PyTorch."""
-        return frozenset().union(*(unpacked(shared_object.offers) for shared_object in self.objects))
+        return frozenset().union(
+            *(unpacked(shared_object.offers) for shared_object in self.objects)
+        )
 
 
 def hashed(symbol: bytes) -> bytes:

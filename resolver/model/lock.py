@@ -1,4 +1,7 @@
-"""The lock of one target: pins, the order of installation, and the reasons. All other files are rendered from it."""
+"""The lock of one target: pins, the order of installation, and the reasons.
+
+All other files are rendered from it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ FORMAT = 2
 Mode = Literal["wheels", "built-apart", "built-here"]
 
 
-# The form of texts is checked when a lock is read: scripts are made of them, and the file may have been edited.
+# The form of texts is checked when a lock is read: scripts are made of them, and the file may have
+# been edited.
 FolderName = Annotated[str, Meta(pattern=patterns.NAME.whole)]
 PythonVersion = Annotated[str, Meta(pattern=patterns.PYTHON.whole)]
 _Project = Annotated[str, Meta(pattern=patterns.PROJECT.whole)]
@@ -40,7 +44,14 @@ def bundle_name(project: str, commit: str) -> str:
     return f"git/{project}-{commit[:12]}.bundle"
 
 
-class _Row(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True, forbid_unknown_fields=True):
+class _Row(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="kebab",
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+):
     pass
 
 
@@ -74,8 +85,9 @@ class LockedSubmodule(_Row, kw_only=True, frozen=True):
 class LockedGit(_Row, kw_only=True, frozen=True):
     """A commit of a git repository that a pin is built from. `ref` is its tag or description.
 
-    `rewrites` are pins whose installed files it changes. Of `submodules`, each comes after the one that it is in.
-    `trust` says why its requirements were not verified; None if they were read at the commit.
+    `rewrites` are pins whose installed files it changes. Of `submodules`, each comes after the one
+    that it is in. `trust` says why its requirements were not verified; None if they were read at
+    the commit.
     """
 
     url: str
@@ -97,18 +109,23 @@ class LockedGit(_Row, kw_only=True, frozen=True):
     @property
     def commits(self) -> tuple[tuple[str, str], ...]:
         """Address and commit of the repository and its submodules."""
-        return ((self.url, self.commit), *((module.url, module.commit) for module in self.submodules))
+        return (
+            (self.url, self.commit),
+            *((module.url, module.commit) for module in self.submodules),
+        )
 
 
 class LockedPin(_Row, kw_only=True, frozen=True):
     """A project at one version. `file` begins with the one that pip chooses on the target.
 
-    `index` is the name of its index; empty, as is `file`, if it is built from `git`. `mode` says how it is installed.
-    `label` is the local version that a source build appends to its version. `external` is what its build needs of the
-    machine that the lock does not have (see `fact.MachineNeed`). `requires` are the requirements of its metadata that
-    apply to the target, `build_requires` those of its build, and `fact_requires` those of facts, by id. If build tools
-    are in several environments, `builds` are the archives that are built in that of this one. `variant` is that of its
-    files, None for plain ones: pip refuses the name of a variant, so that it is installed under a plain one.
+    `index` is the name of its index; empty, as is `file`, if it is built from `git`. `mode` says
+    how it is installed. `label` is the local version that a source build appends to its version.
+    `external` is what its build needs of the machine that the lock does not have (see
+    `fact.MachineNeed`). `requires` are the requirements of its metadata that apply to the target,
+    `build_requires` those of its build, and `fact_requires` those of facts, by id. If build tools
+    are in several environments, `builds` are the archives that are built in that of this one.
+    `variant` is that of its files, None for plain ones: pip refuses the name of a variant, so that
+    it is installed under a plain one.
     """
 
     name: _Project
@@ -132,7 +149,9 @@ class LockedPin(_Row, kw_only=True, frozen=True):
         """The lines that it requires, or that its `build` does, each with the fact that states it ("": metadata)."""
         yield from ((line, "") for line in (self.build_requires if build else self.requires))
         if not build:
-            yield from ((line, fact) for fact, lines in self.fact_requires.items() for line in lines)
+            yield from (
+                (line, fact) for fact, lines in self.fact_requires.items() for line in lines
+            )
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -143,19 +162,30 @@ class LockedPin(_Row, kw_only=True, frozen=True):
     def needs(self) -> tuple[str, ...]:
         """The projects that must be installed in its environment, sorted."""
         kinds = (False, True) if self.mode == "built-here" else (False,)
-        names = {text.requirement(line).name for build in kinds for line, _ in self._requirements(build=build)}
+        names = {
+            text.requirement(line).name
+            for build in kinds
+            for line, _ in self._requirements(build=build)
+        }
         return tuple(sorted(names - {self.name}))
 
     def reasons(self, *, build: bool) -> Iterator[tuple[str, Message]]:
         """The same lines as reasons to install the projects that they name, which come first."""
         for line, fact in self._requirements(build=build):
-            values = {"line": line, "package": f"{self.name} {self.version}", **({"fact": fact} if fact else {})}
+            values = {
+                "line": line,
+                "package": f"{self.name} {self.version}",
+                **({"fact": fact} if fact else {}),
+            }
             code = "why.build" if build else "why.needs-fact" if fact else "why.needs"
             yield text.requirement(line).name, message(code, **values)
 
 
 class LockedStage(_Row, kw_only=True, frozen=True):
-    """Pins that are installed together, after those of earlier stages. `because` cites the facts of the order."""
+    """Pins that are installed together, after those of earlier stages.
+
+    `because` cites the facts of the order.
+    """
 
     mode: Mode
     pins: tuple[str, ...]
@@ -199,9 +229,10 @@ class LockedFact(_Row, kw_only=True, frozen=True):
 class LockedDriver(_Row, kw_only=True, frozen=True):
     """A requirement on the driver (HDK) that the target may not meet: one of `needs`, which are alternatives.
 
-    `by` is what requires it, `text` describes it (the Chinese may be empty), `fact` is the id of the fact, or file:line
-    of the stack's own line. It is `binding` if a line of the stack requires it, or a fact that is more than an
-    observation; otherwise a machine that does not meet it is only warned.
+    `by` is what requires it, `text` describes it (the Chinese may be empty), `fact` is the id of
+    the fact, or file:line of the stack's own line. It is `binding` if a line of the stack requires
+    it, or a fact that is more than an observation; otherwise a machine that does not meet it is
+    only warned.
     """
 
     by: str
@@ -215,8 +246,8 @@ class LockedDriver(_Row, kw_only=True, frozen=True):
 class Override(_Row, kw_only=True, frozen=True):
     """A requirement in the metadata of `package` that is ignored, so that pip check complains.
 
-    `name` is the required project, `dropped` the requirement, `fact` the id of the fact, or file:line of the stack's
-    own row.
+    `name` is the required project, `dropped` the requirement, `fact` the id of the fact, or
+    file:line of the stack's own row.
     """
 
     package: _Project
@@ -229,8 +260,8 @@ class Override(_Row, kw_only=True, frozen=True):
 class SkippedRelease(_Row, kw_only=True, frozen=True):
     """A release newer than the pin of its project, admitted by all requirements on it, that cannot be used.
 
-    The reason is `archive`, a source archive without static metadata: its own, or that of a release of `archive_of`
-    that it needs.
+    The reason is `archive`, a source archive without static metadata: its own, or that of a release
+    of `archive_of` that it needs.
     """
 
     project: _Project
@@ -266,7 +297,9 @@ class LockedOptional(_Row, kw_only=True, frozen=True):
 
 
 class LockedAbsent(_Row, kw_only=True, frozen=True):
-    """A distribution that must not be installed. `because` is the id of the fact, or file:line of the stack.
+    """A distribution that must not be installed.
+
+    `because` is the id of the fact, or file:line of the stack.
 
     The Chinese may be empty.
     """
@@ -286,14 +319,17 @@ class PinChange(_Row, kw_only=True, frozen=True):
 
 
 class Lock(_Row, kw_only=True, frozen=True):
-    """The lock of a target. `requires` are the stack's lines, `inputs` the digest of the files that it was made from.
+    """The lock of a target.
 
-    `pin` is what is installed, in the order of `stage`, and `build_pin` the tools of isolated builds. `override` are
-    ignored requirements, `skipped` newer releases that cannot be used, `absent` distributions that must not be
-    installed, `departs` the differences from a guide. `as_of` is the day whose releases are preferred, and `newer` are
-    the pins that appeared later. `imports` are tested after the installation, with `import_env`. `optional` is what may
-    fail when verify.py starts everything. `change` lists the differences from the previous lock; `first` tells that
-    there was none.
+    `requires` are the stack's lines, `inputs` the digest of the files that it was made from.
+
+    `pin` is what is installed, in the order of `stage`, and `build_pin` the tools of isolated
+    builds. `override` are ignored requirements, `skipped` newer releases that cannot be used,
+    `absent` distributions that must not be installed, `departs` the differences from a guide.
+    `as_of` is the day whose releases are preferred, and `newer` are the pins that appeared later.
+    `imports` are tested after the installation, with `import_env`. `optional` is what may fail when
+    verify.py starts everything. `change` lists the differences from the previous lock; `first`
+    tells that there was none.
     """
 
     format: int
@@ -334,7 +370,9 @@ class Lock(_Row, kw_only=True, frozen=True):
     def build_environments(self) -> tuple[tuple[LockedPin, ...], ...]:
         """The build tools of each isolated environment, in the order of `build_pin`."""
         groups = dict.fromkeys(pin.builds for pin in self.build_pin)
-        return tuple(tuple(pin for pin in self.build_pin if pin.builds == builds) for builds in groups)
+        return tuple(
+            tuple(pin for pin in self.build_pin if pin.builds == builds) for builds in groups
+        )
 
     def external(self) -> dict[MachineNeed, list[str]]:
         """What source builds need of the machine, each with the pins that need it."""
@@ -359,7 +397,11 @@ class Lock(_Row, kw_only=True, frozen=True):
             builds = [pin for pin in builds if pin.name in tools[0].builds]
         rows = [row for pin in tools or self.pin for row in pin.reasons(build=False)]
         rows += [row for pin in builds for row in pin.reasons(build=True)]
-        stack = [(text.requirement(line).name, message("why.stack", line=line)) for line in self.requires if not tools]
+        stack = [
+            (text.requirement(line).name, message("why.stack", line=line))
+            for line in self.requires
+            if not tools
+        ]
         reasons: dict[str, list[Message]] = {}
         for name, reason in (*stack, *sorted(rows, key=lambda row: "fact" not in row[1].values)):
             reasons.setdefault(name, []).append(reason)

@@ -20,12 +20,16 @@ Practices = Literal["all"] | tuple[str, ...]
 
 
 class Use(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A use of a machine. Its cells are releases of a project on each machine, or the targets of one shipped stack."""
+    """A use of a machine.
+
+    Its cells are releases of a project on each machine, or the targets of one shipped stack.
+    """
 
     name: Annotated[str, matching(patterns.USE)]
     summary: Text
     summary_zh: Text = ""
-    # the project whose releases are its rows, if not the grid's; of a stack, the project that it is for
+    # the project whose releases are its rows, if not the grid's; of a stack, the project that it is
+    # for
     package: Text = ""
     # further lines of the stack of each cell
     requires: tuple[Text, ...] = ()
@@ -33,7 +37,8 @@ class Use(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     newest: int | None = None
     # the releases that are tried; all if it is empty
     versions: Annotated[str, specifier] = ""
-    # whether, of a release and its post- and pre-releases, only the newest is tried, a final one if there is any
+    # whether, of a release and its post- and pre-releases, only the newest is tried, a final one if
+    # there is any
     one_of_series: bool = False
     # the Pythons of machines that are tried; all if it is empty
     python: tuple[Annotated[str, matching(patterns.PYTHON_LINE)], ...] = ()
@@ -66,7 +71,14 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """The name of its stack: serve-0.18.0-cann8.5.1-a2-aarch64-py311."""
         processor = self.platform.rpartition("-")[2]
-        parts = self.use, self.release, f"cann{self.cann}", self.soc, processor, f"py{self.python.replace('.', '')}"
+        parts = (
+            self.use,
+            self.release,
+            f"cann{self.cann}",
+            self.soc,
+            processor,
+            f"py{self.python.replace('.', '')}",
+        )
         return "-".join(parts).lower()
 
     @property
@@ -89,7 +101,12 @@ def stack_text(cell: Cell, use: Use, practices: Practices, name: str = "") -> st
         "practices": practices,
     }
     system = {"cann": cell.cann, "soc": cell.soc}
-    target = {"python": cell.python, "platform": cell.platform, "glibc": cell.glibc, "system": system}
+    target = {
+        "python": cell.python,
+        "platform": cell.platform,
+        "glibc": cell.glibc,
+        "system": system,
+    }
     return tomli_w.dumps({"stack": stack, "target": target})
 
 
@@ -98,7 +115,8 @@ class CellOutcome(Enum):
 
     LOCKS = "locks"
     PRACTICES = "locks-with-practices"  # and not without
-    EXPECTED = "expected"  # it locks where an index answers that did not: of a wheel, only the sha256 is missing
+    # it locks where an index answers that did not: of a wheel, only the sha256 is missing
+    EXPECTED = "expected"
     CONFLICT = "conflict"
     UNDECIDED = "undecided"  # it depends on an index that did not answer, or something failed
 
@@ -109,10 +127,10 @@ LOCKED = (CellOutcome.LOCKS, CellOutcome.PRACTICES)
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A solved cell. `stack` is the TOML of the stack that was solved.
 
-    If it can be locked, it has `pins` and the `practices` in force; if that is expected where an index answers,
-    `unhashed` are the files to be fetched there. Otherwise `reason` is the contradiction in one line, or the failure;
-    `cause` are the projects that no candidate is left for, and `pairing` is what the vendor's tables have the release
-    with.
+    If it can be locked, it has `pins` and the `practices` in force; if that is expected where an
+    index answers, `unhashed` are the files to be fetched there. Otherwise `reason` is the
+    contradiction in one line, or the failure; `cause` are the projects that no candidate is left
+    for, and `pairing` is what the vendor's tables have the release with.
     """
 
     cell: Cell
@@ -122,7 +140,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     pins: dict[str, str] = {}
     unhashed: tuple[str, ...] = ()
     pairing: tuple[str, ...] = ()
-    # of what locks, the releases that the vendor's tables do not have together although they have others of the two
+    # of what locks, the releases that the vendor's tables do not have together although they have
+    # others of the two
     unpaired: tuple[str, ...] = ()
     warnings: tuple[Message, ...] = ()
     reason: Message | None = None
@@ -130,10 +149,12 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Matrix(msgspec.Struct, frozen=True, kw_only=True):
-    """A grid that was solved on a `date`. `inputs` is the digest of the grid, the facts and the list of indexes.
+    """A grid that was solved on a `date`.
 
-    `package` is the grid's project. `releases` are the rows of each project, newest first; `canns` are oldest first.
-    Pairs of them without an answer are not in the vendor's tables.
+    `inputs` is the digest of the grid, the facts and the list of indexes.
+
+    `package` is the grid's project. `releases` are the rows of each project, newest first; `canns`
+    are oldest first. Pairs of them without an answer are not in the vendor's tables.
     """
 
     package: str
@@ -169,7 +190,9 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
         They are for the same SoC, processor and Python, and preferably the same CANN.
         """
         cell = answer.cell
-        locked = self._matching({key: getattr(cell, key) for key in ("use", "soc", "platform", "python")}, LOCKED)
+        locked = self._matching(
+            {key: getattr(cell, key) for key in ("use", "soc", "platform", "python")}, LOCKED
+        )
         nearest: list[Answer] = []
 
         def distance(other: Answer) -> int:
@@ -185,11 +208,14 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
         """Return the position of an answer's release among those of its project."""
         return self.releases[answer.cell.package].index(answer.cell.release)
 
-    def _matching(self, fields: Mapping[str, str], outcomes: Collection[CellOutcome]) -> list[Answer]:
+    def _matching(
+        self, fields: Mapping[str, str], outcomes: Collection[CellOutcome]
+    ) -> list[Answer]:
         """The answers with one of these outcomes in cells with these fields, newest release first."""
         answers = [
             answer
             for answer in self.answers
-            if answer.outcome in outcomes and all(getattr(answer.cell, key) == value for key, value in fields.items())
+            if answer.outcome in outcomes
+            and all(getattr(answer.cell, key) == value for key, value in fields.items())
         ]
         return sorted(answers, key=lambda answer: (self._row(answer), answer.cell.name))

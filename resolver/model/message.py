@@ -9,10 +9,11 @@ import msgspec
 
 Value = Union[str, int, "Message", tuple[Union[str, "Message"], ...]]
 
-# The code of a text that is not the program's: its values are the text in each of its languages, `en` at least.
+# The code of a text that is not the program's: its values are the text in each of its languages,
+# `en` at least.
 TEXT: Final = "text"
-# The code of several `items` that are joined by other words than those of a list: the text of the code `by` and, before
-# the last item, of the code `last`.
+# The code of several `items` that are joined by other words than those of a list: the text of the
+# code `by` and, before the last item, of the code `last`.
 JOINED: Final = "joined"
 
 

@@ -21,7 +21,17 @@ from resolver.model.repository import specifier
 from resolver.model.requirement import Requirement, Value
 from resolver.model.source import References
 from resolver.model.target import Platform, Target
-from resolver.model.text import NOT_EMPTY, AsOfText, Cutoff, RequirementLine, Sentence, Text, Variables, Where, matching
+from resolver.model.text import (
+    NOT_EMPTY,
+    AsOfText,
+    Cutoff,
+    RequirementLine,
+    Sentence,
+    Text,
+    Variables,
+    Where,
+    matching,
+)
 
 PYPI: Final = "pypi"
 Prereleases = Literal["if-necessary", "allow", "never"]
@@ -60,7 +70,12 @@ class RootRequirement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Departure(
-    msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True, forbid_unknown_fields=True
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="kebab",
+    omit_defaults=True,
+    forbid_unknown_fields=True,
 ):
     """A difference between a stack and the guide it replaces, and the reason; the Chinese texts may be empty."""
 
@@ -80,7 +95,10 @@ class Checks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Relaxed(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact that the stack sets aside: entirely, or only these `needs` of it. `where` is file:line."""
+    """A fact that the stack sets aside: entirely, or only these `needs` of it.
+
+    `where` is file:line.
+    """
 
     fact: Fact
     needs: tuple[str, ...]
@@ -133,10 +151,12 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class Index(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A simple repository (PEP 503). `pypi` has no address: it is the index that pip is configured with.
+    """A simple repository (PEP 503).
 
-    `mirrors` have the same content and are tried in order if `url` does not answer. An index that is not `complete` may
-    lack releases that exist, so that facts about them are no mistakes.
+    `pypi` has no address: it is the index that pip is configured with.
+
+    `mirrors` have the same content and are tried in order if `url` does not answer. An index that
+    is not `complete` may lack releases that exist, so that facts about them are no mistakes.
     """
 
     name: Text
@@ -148,10 +168,11 @@ class Index(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 class Binding(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """The only indexes of some projects.
 
-    `packages` are normalised names, or `*` for every project that no other binding names. With `take` = "first" only
-    the first of `indexes` that has the project counts; with "all" their files are combined, and the first index counts
-    for a version that several have. `unreachable` says whether to fail or to go on with the next one if an index cannot
-    be reached. Without `platforms` it is for all of them.
+    `packages` are normalised names, or `*` for every project that no other binding names. With
+    `take` = "first" only the first of `indexes` that has the project counts; with "all" their files
+    are combined, and the first index counts for a version that several have. `unreachable` says
+    whether to fail or to go on with the next one if an index cannot be reached. Without `platforms`
+    it is for all of them.
     """
 
     packages: Annotated[tuple[Bound, ...], NOT_EMPTY]
@@ -188,20 +209,28 @@ class Indexes(msgspec.Struct, frozen=True, kw_only=True):
         """The binding of a project on a platform; to `pypi` if no other is about it."""
         for name in (project, "*"):
             for binding in self.bindings:
-                if name in binding.packages and (not binding.platforms or platform in binding.platforms):
+                if name in binding.packages and (
+                    not binding.platforms or platform in binding.platforms
+                ):
                     return binding
         return Binding(packages=("*",), indexes=(PYPI,))
 
     def is_own(self, project: NormalizedName, platform: str) -> bool:
         """Return whether the stack says where a project is looked up: by a binding, or by an index of its binding."""
         binding = self.binding(project, platform)
-        return self.own_only or binding in self.own_bindings or not self.own_indexes.isdisjoint(binding.indexes)
+        return (
+            self.own_only
+            or binding in self.own_bindings
+            or not self.own_indexes.isdisjoint(binding.indexes)
+        )
 
     def shipped_for(self, project: NormalizedName, platform: str) -> tuple[str, ...]:
         """Return the indexes that matrices/indexes.toml names for a project, if the stack has any of its own."""
         if not any(project in binding.packages for binding in self.shipped):
             return ()
-        return Indexes(indexes=self.indexes, bindings=self.shipped).binding(project, platform).indexes
+        return (
+            Indexes(indexes=self.indexes, bindings=self.shipped).binding(project, platform).indexes
+        )
 
     def left_out(self, project: NormalizedName, platform: str) -> tuple[str, ...]:
         """Return the indexes that matrices/indexes.toml names for a project, and that are not asked for it."""
@@ -212,9 +241,10 @@ class Indexes(msgspec.Struct, frozen=True, kw_only=True):
 class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """Which releases are candidates, and which of them are preferred.
 
-    `exclude_newer` is a moment with a time zone, or None. `as_of` is the day whose releases are preferred: a date,
-    `auto` or `newest` (see `resolve/as_of.py`). With `own_indexes_only` a stack has only `pypi` and the indexes and
-    bindings that it defines; otherwise it adds them to those of matrices/indexes.toml.
+    `exclude_newer` is a moment with a time zone, or None. `as_of` is the day whose releases are
+    preferred: a date, `auto` or `newest` (see `resolve/as_of.py`). With `own_indexes_only` a stack
+    has only `pypi` and the indexes and bindings that it defines; otherwise it adds them to those of
+    matrices/indexes.toml.
     """
 
     prereleases: Prereleases = "if-necessary"
@@ -251,8 +281,8 @@ NO_OPTIONS: Final = PolicyOptions()
 class Stack(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a stack file, except for its targets. `where` is the file's path as given.
 
-    `enabled_practices` are those that it turns on by name, if it has a single target, for which each should make a
-    difference.
+    `enabled_practices` are those that it turns on by name, if it has a single target, for which
+    each should make a difference.
     """
 
     name: str
@@ -271,11 +301,12 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a resolution depends on, except for the content of the indexes and a previous lock.
 
-    `digest` is the sha256 of the input files; `readings` that of the recorded readings of archives, which repeat the
-    content of the archives. With `wheels_only` source archives are no candidates, as for build tools. `libraries` are
-    those that come with the system and its components, for the binaries of wheels to need. `values` are the
-    known values of each component, nearest to the target's first. `near_canns` are the known releases next to a CANN of
-    the target that is not known. `sources` are the resolved direct references of the stack, by their text. The
+    `digest` is the sha256 of the input files; `readings` that of the recorded readings of archives,
+    which repeat the content of the archives. With `wheels_only` source archives are no candidates,
+    as for build tools. `libraries` are those that come with the system and its components, for the
+    binaries of wheels to need. `values` are the known values of each component, nearest to the
+    target's first. `near_canns` are the known releases next to a CANN of the target that is not
+    known. `sources` are the resolved direct references of the stack, by their text. The
     `available_practices` are not in force; those that are, are among the `facts`.
     """
 

@@ -22,9 +22,10 @@ from resolver.model.variant import NO_VARIANTS, Variant, VariantTable
 class File(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One file of an index page (PEP 503, 592, 629, 658, 691, 700, 714).
 
-    Texts are the index's own. `sha256` is empty if the page has none. `yanked` is None, or the reason (which may be
-    empty). `metadata` is None if no `.metadata` file is offered, else its sha256, or empty without one. `uploaded` is
-    the page's text, ISO 8601, or empty. `url` is absolute; empty for files of a snapshot.
+    Texts are the index's own. `sha256` is empty if the page has none. `yanked` is None, or the
+    reason (which may be empty). `metadata` is None if no `.metadata` file is offered, else its
+    sha256, or empty without one. `uploaded` is the page's text, ISO 8601, or empty. `url` is
+    absolute; empty for files of a snapshot.
     """
 
     filename: str
@@ -43,7 +44,10 @@ class File(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class RejectionReason(Enum):
-    """Why a file or a release was rejected. The value is the sentence's predicate; `code` names it in `locale/`."""
+    """Why a file or a release was rejected.
+
+    The value is the sentence's predicate; `code` names it in `locale/`.
+    """
 
     FORMAT = "is not a wheel, .tar.gz or .zip"
     NAME = "has an unreadable file name"
@@ -102,9 +106,10 @@ QUARANTINED: Final = "quarantined"
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """A project on an index: its files by version, files that were rejected while reading, and its status.
 
-    `releases` is keyed by the version as spelled in the file names, with one key per distinct PEP 440 version.
-    `variant_files` are the lists of variants (PEP 825) of releases that have variant wheels, and `variants` what was
-    read from them; both by the same keys. A release without such a list has None.
+    `releases` is keyed by the version as spelled in the file names, with one key per distinct PEP
+    440 version. `variant_files` are the lists of variants (PEP 825) of releases that have variant
+    wheels, and `variants` what was read from them; both by the same keys. A release without such a
+    list has None.
     """
 
     project: NormalizedName
@@ -123,7 +128,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 class CoreMetadata(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The core metadata of one file; the texts are unchanged.
 
-    `own_variant` are the properties that a variant wheel itself has (PEP 825); None for a plain wheel.
+    `own_variant` are the properties that a variant wheel itself has (PEP 825); None for a plain
+    wheel.
     """
 
     name: str
@@ -137,8 +143,9 @@ class CoreMetadata(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Archive(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The static content of a source archive.
 
-    `metadata` is None if the archive has no static requirements (PEP 643 or PEP 621); `why_dynamic` then says why.
-    `build_requires` is build-system.requires of its pyproject.toml (PEP 518), or None if it has no such file or table.
+    `metadata` is None if the archive has no static requirements (PEP 643 or PEP 621); `why_dynamic`
+    then says why. `build_requires` is build-system.requires of its pyproject.toml (PEP 518), or
+    None if it has no such file or table.
     """
 
     metadata: CoreMetadata | None
@@ -147,12 +154,14 @@ class Archive(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """A release that is built from a commit. `commit` is the full hash; `ref` a tag or description, or empty.
+    """A release that is built from a commit.
+
+    `commit` is the full hash; `ref` a tag or description, or empty.
 
     `committed` is the day of the commit in UTC; None if it is not known.
 
-    The recipe is from `fact`, or without one from the files of the commit. `trust` says why the requirements of the
-    fact were not verified; it is None if they were read at the commit.
+    The recipe is from `fact`, or without one from the files of the commit. `trust` says why the
+    requirements of the fact were not verified; it is None if they were read at the commit.
     """
 
     name: NormalizedName
@@ -204,11 +213,12 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 class Release(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A release of a project that the target can use.
 
-    `file` is the one that pip chooses on the target: the best wheel by tag, then by build tag; or a source archive if
-    there is no wheel, or a fact has it built (`builds`). `others` are the other wheels that the target accepts, best
-    first, and of the same variant. `position` is the rank among the project's releases, 0 for the newest. With a
-    `source` the release is built from a commit, and `file` has only a name. `variant` is what the label in the file's
-    name stands for; None without one.
+    `file` is the one that pip chooses on the target: the best wheel by tag, then by build tag; or a
+    source archive if there is no wheel, or a fact has it built (`builds`). `others` are the other
+    wheels that the target accepts, best first, and of the same variant. `position` is the rank
+    among the project's releases, 0 for the newest. With a `source` the release is built from a
+    commit, and `file` has only a name. `variant` is what the label in the file's name stands for;
+    None without one.
     """
 
     version: Version

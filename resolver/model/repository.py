@@ -25,7 +25,10 @@ _SHORT = re.compile(r"[0-9a-f]{7,40}\Z")
 
 
 class Direct(msgspec.Struct, frozen=True):
-    """`git+URL@REVISION#subdirectory=PATH`. The revision is a commit or its beginning, a tag, or a git description."""
+    """`git+URL@REVISION#subdirectory=PATH`.
+
+    The revision is a commit or its beginning, a tag, or a git description.
+    """
 
     url: str
     revision: str
@@ -56,7 +59,9 @@ class Direct(msgspec.Struct, frozen=True):
 
     def means(self, commit: str, ref: str) -> bool:
         """Whether the revision may be that of a commit whose tag or description is `ref`."""
-        return self.revision == ref or (_SHORT.match(self.revision) is not None and commit.startswith(self.revision))
+        return self.revision == ref or (
+            _SHORT.match(self.revision) is not None and commit.startswith(self.revision)
+        )
 
 
 def repository(url: str) -> str:
@@ -66,12 +71,19 @@ def repository(url: str) -> str:
     except address.AddressError:
         raise ValueError("the address cannot be read") from None
     if parts.password is not None or (parts.user is not None and parts.scheme != "ssh"):
-        raise ValueError("the address contains credentials, which do not belong in a file; use a git credential helper")
+        raise ValueError(
+            "the address contains credentials, which do not belong in a file; use a git credential helper"
+        )
     if parts.scheme not in _SCHEMES:
         # what else ends in a colon may be a user
         found = f", not `{parts.scheme}`" if "://" in url else ""
         raise ValueError(f"only {', '.join(_SCHEMES)} are supported{found}")
-    if not _ADDRESS.match(url) or (parts.scheme != "file") != bool(parts.host) or "/-" in url or "@-" in url:
+    if (
+        not _ADDRESS.match(url)
+        or (parts.scheme != "file") != bool(parts.host)
+        or "/-" in url
+        or "@-" in url
+    ):
         raise ValueError("the address has characters that a repository address must not contain")
     return url
 
@@ -86,7 +98,13 @@ def commit(text: str) -> str:
 def inside(path: str) -> str:
     """A relative path that stays inside the checkout, in its normal form; raises ValueError."""
     parts = PurePosixPath(path).parts
-    if not parts or path.startswith(("/", "-")) or ".." in parts or ".git" in parts or not path.isprintable():
+    if (
+        not parts
+        or path.startswith(("/", "-"))
+        or ".." in parts
+        or ".git" in parts
+        or not path.isprintable()
+    ):
         raise ValueError("it is not a path inside the repository or archive")
     return PurePosixPath(path).as_posix()
 
@@ -112,12 +130,19 @@ Address = Annotated[str, repository]
 Commit = Annotated[str, commit]
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True, forbid_unknown_fields=True):
+class Step(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="kebab",
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+):
     """A step before a checkout is built, or the command that builds it.
 
-    A file replaces another (`move`, `to`); lines of the file `in_` that match a regular expression of Python are
-    commented out, at least one (`comment`); or a command is `run`. If that builds the wheel, `wheels` is a glob that
-    matches this one file.
+    A file replaces another (`move`, `to`); lines of the file `in_` that match a regular expression
+    of Python are commented out, at least one (`comment`); or a command is `run`. If that builds the
+    wheel, `wheels` is a glob that matches this one file.
     """
 
     move: Inside = ""
@@ -150,11 +175,14 @@ def container(path: str, paths: Iterable[str]) -> str:
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """The requirements of a project at one commit, and how to build it. `version` is the one that the build has.
+    """The requirements of a project at one commit, and how to build it.
 
-    `requires` are PEP 508 lines as in core metadata, with `extra == "x"` in their markers. `drop` are projects that the
-    project's own metadata requires and `requires` leaves out on purpose. `rewrites` are distributions whose installed
-    files the project changes when it is built or installed. Of `submodules`, each comes after the one that it is in.
+    `version` is the one that the build has.
+
+    `requires` are PEP 508 lines as in core metadata, with `extra == "x"` in their markers. `drop`
+    are projects that the project's own metadata requires and `requires` leaves out on purpose.
+    `rewrites` are distributions whose installed files the project changes when it is built or
+    installed. Of `submodules`, each comes after the one that it is in.
     """
 
     version: Version

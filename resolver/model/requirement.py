@@ -1,8 +1,8 @@
 """Requirements in stacks, facts and metadata: on a project (PEP 508), or on a component of the target.
 
 Components are `cann`, `hdk`, `soc`, `glibc` and `python`. A fact writes `cann in 8.5.0 | 8.5.*`,
-`hdk >= 25.3.rc1`, `soc in A2 | A3` or `python >= 3.10, < 3.12`. These names are reserved in facts and stacks only;
-a requirement in a file's metadata always means a project on an index.
+`hdk >= 25.3.rc1`, `soc in A2 | A3` or `python >= 3.10, < 3.12`. These names are reserved in facts
+and stacks only; a requirement in a file's metadata always means a project on an index.
 """
 
 from __future__ import annotations
@@ -23,14 +23,20 @@ Component = Literal["cann", "hdk", "soc", "glibc", "python"]
 COMPONENTS: Final[tuple[str, ...]] = get_args(Component)
 # Other names that people use for them; on indexes these are names of projects.
 COMPONENT_ALIASES: Final = {
-    **dict.fromkeys(("driver", "firmware", "npu-driver", "npu-firmware", "ascend-driver", "ascend-hdk"), "hdk"),
-    **dict.fromkeys(("ascend-cann", "ascend-toolkit", "cann-toolkit", "ascend-cann-toolkit"), "cann"),
+    **dict.fromkeys(
+        ("driver", "firmware", "npu-driver", "npu-firmware", "ascend-driver", "ascend-hdk"), "hdk"
+    ),
+    **dict.fromkeys(
+        ("ascend-cann", "ascend-toolkit", "cann-toolkit", "ascend-cann-toolkit"), "cann"
+    ),
 }
 _EXAMPLES: Final = {"glibc": "2.28", "python": "3.11"}
 
 Value = SystemVersion | Version | str
 
-_REQUIREMENT = re.compile(r"\s*(?P<component>[a-z]+)\s*(?P<body>(?:\bin\b|[=!<>]=|[<>]).*)", re.DOTALL)
+_REQUIREMENT = re.compile(
+    r"\s*(?P<component>[a-z]+)\s*(?P<body>(?:\bin\b|[=!<>]=|[<>]).*)", re.DOTALL
+)
 _COMPARISON = re.compile(r"\s*(?P<operator>[=!<>]=|[<>])\s*(?P<value>[^\s=<>!]\S*)\s*")
 
 
@@ -48,7 +54,9 @@ def parse_value(component: str, text: str) -> Value:
             try:
                 return Version(text)
             except InvalidVersion:
-                raise ValueError(f"`{text}` is not a version of {component} such as {_EXAMPLES[component]}") from None
+                raise ValueError(
+                    f"`{text}` is not a version of {component} such as {_EXAMPLES[component]}"
+                ) from None
         case _:
             raise ValueError(f"`{component}` is not a component: known are {', '.join(COMPONENTS)}")
 
@@ -57,7 +65,12 @@ def nearest(value: Value, values: Iterable[Value]) -> tuple[Value, ...]:
     """Distinct values, the nearest to `value` first, of two equally near ones the newer."""
     distinct = sorted(dict.fromkeys(values), key=lambda other: (isinstance(other, str), other))
     at = distinct.index(value)
-    return tuple(sorted(distinct, key=lambda other: (abs(distinct.index(other) - at), distinct.index(other) < at)))
+    return tuple(
+        sorted(
+            distinct,
+            key=lambda other: (abs(distinct.index(other) - at), distinct.index(other) < at),
+        )
+    )
 
 
 def named_values(need: object, component: str) -> Iterator[Value]:
@@ -81,8 +94,14 @@ class Comparison(msgspec.Struct, frozen=True):
         line = self.line
         if isinstance(value, SystemVersion) and isinstance(self.value, SystemVersion):
             return value.holds(self.operator, self.value)
-        if isinstance(value, Version) and isinstance(self.value, Version) and self.operator in ("==", "!="):
-            line = self.value.release  # `python in 3.11` means the line, as a target may state 3.11 or 3.11.14
+        if (
+            isinstance(value, Version)
+            and isinstance(self.value, Version)
+            and self.operator in ("==", "!=")
+        ):
+            line = (
+                self.value.release
+            )  # `python in 3.11` means the line, as a target may state 3.11 or 3.11.14
         if not line:
             return SIGNS[self.operator](value, self.value)
         numbers = value.line if isinstance(value, SystemVersion) else getattr(value, "release", ())
@@ -108,7 +127,8 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
     def parse(cls, text: str) -> ComponentRequirement | None:
         """Read `component in a | b` or `component >= a, < b`.
 
-        None if `text` does not begin with a component's name and an operator. Raises ValueError if the rest is wrong.
+        None if `text` does not begin with a component's name and an operator. Raises ValueError if
+        the rest is wrong.
         """
         match = _REQUIREMENT.fullmatch(text)
         if match is None or match["component"] not in COMPONENTS:
@@ -125,23 +145,31 @@ class ComponentRequirement(msgspec.Struct, frozen=True):
                 comparison = _COMPARISON.fullmatch(part)
                 if comparison is None:
                     raise ValueError(f"`{part.strip()}` is not a comparison such as >= 8.5.0")
-                comparisons.append(_comparison(component, comparison["operator"], comparison["value"]))
+                comparisons.append(
+                    _comparison(component, comparison["operator"], comparison["value"])
+                )
             alternatives = (tuple(comparisons),)
         return cls(component, alternatives, " ".join(text.split()))
 
     def allows(self, value: Value) -> bool:
         """Whether a target with this value meets the requirement."""
-        return any(all(comparison.allows(value) for comparison in every) for every in self.alternatives)
+        return any(
+            all(comparison.allows(value) for comparison in every) for every in self.alternatives
+        )
 
     def is_promised_by(self, system: Mapping[str, Value]) -> bool:
         """Whether every machine of a target with these components meets the requirement.
 
-        `hdk` is the oldest driver of the machines, so a requirement on it must admit every newer one as well.
+        `hdk` is the oldest driver of the machines, so a requirement on it must admit every newer
+        one as well.
         """
         value = system.get(self.component)
         if value is None or self.component != "hdk":
             return value is not None and self.allows(value)
-        return any(all(comparison.allows_from(value) for comparison in every) for every in self.alternatives)
+        return any(
+            all(comparison.allows_from(value) for comparison in every)
+            for every in self.alternatives
+        )
 
     def __str__(self) -> str:
         return self.text
@@ -161,7 +189,10 @@ def _comparison(component: str, sign: str, text: str) -> Comparison:
 
 
 class Requirement(msgspec.Struct, frozen=True, kw_only=True):
-    """A requirement on a project. `extras` are normalised and sorted. `url` is that of a direct reference, or empty."""
+    """A requirement on a project.
+
+    `extras` are normalised and sorted. `url` is that of a direct reference, or empty.
+    """
 
     name: NormalizedName
     extras: tuple[NormalizedName, ...] = ()

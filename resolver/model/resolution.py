@@ -1,8 +1,9 @@
 """The answer to a problem: the pins, or the statements that contradict each other.
 
-A statement is a constraint with its origin. It is data, of which renderers make sentences in English and in Chinese.
-There are six kinds: a line of the stack, a component of the target, a requirement (of a file's metadata, a fact or a
-build), a fact that forbids, a module that two distributions share, and the lack of usable files.
+A statement is a constraint with its origin. It is data, of which renderers make sentences in
+English and in Chinese. There are six kinds: a line of the stack, a component of the target, a
+requirement (of a file's metadata, a fact or a build), a fact that forbids, a module that two
+distributions share, and the lack of usable files.
 """
 
 from __future__ import annotations
@@ -91,7 +92,8 @@ class Lack(Enum):
     FILE = "file"  # the releases have no file that the target can use
     UNUSABLE = "unusable"  # a file proved unusable when it was opened
     PRERELEASE = "prerelease"  # pre-releases, which the policy excludes
-    NEEDLESS = "needless"  # pre-releases, which the policy admits only if no final release meets the requirements
+    # pre-releases, which the policy admits only if no final release meets the requirements
+    NEEDLESS = "needless"
     YANKED = "yanked"  # yanked, and pinned by neither the stack nor a fact
     CUTOFF = "cutoff"  # uploaded after the cut-off
     SOURCE = "source"  # the stack names a commit, which is of another version
@@ -101,7 +103,8 @@ class Lack(Enum):
 class RejectedRelease(msgspec.Struct, frozen=True, kw_only=True):
     """A release that cannot be used, and why each of its files was rejected, the nearest to the target first.
 
-    A file that proved unusable when it was opened is the first; wheels that the target cannot use follow.
+    A file that proved unusable when it was opened is the first; wheels that the target cannot use
+    follow.
     """
 
     version: str
@@ -119,14 +122,16 @@ class UnparsedFiles(msgspec.Struct, frozen=True):
 class Lacks(msgspec.Struct, frozen=True, kw_only=True):
     """There is no usable release of `subject` in `wanted` (a specifier, empty for any).
 
-    `refusals` are the newest of the `count` releases in question. `newest` is the newest release on the indexes, if
-    any. `nearest` are the releases just before and after `wanted`, if there is one after it. `where` names the indexes
-    that were asked, or the file. `unreachable` are indexes that may have one. With Lack.SOURCE `newest` is the version
-    of the commit, and `where` the source of that version. `meant` is a known project of a similar name, or a component,
-    if no index has this one. If wheels were rejected, `machine` is what the target has of what wheels are built for
-    (`tag_values`); with Lack.CUTOFF `cutoff` is the cut-off: a day that counts to its end, or a moment. `unread` are
-    the files of a project without any release, by reason, the most frequent first. `left_out` are indexes that
-    matrices/indexes.toml names for the project, and that the stack's own leave out.
+    `refusals` are the newest of the `count` releases in question. `newest` is the newest release on
+    the indexes, if any. `nearest` are the releases just before and after `wanted`, if there is one
+    after it. `where` names the indexes that were asked, or the file. `unreachable` are indexes that
+    may have one. With Lack.SOURCE `newest` is the version of the commit, and `where` the source of
+    that version. `meant` is a known project of a similar name, or a component, if no index has this
+    one. If wheels were rejected, `machine` is what the target has of what wheels are built for
+    (`tag_values`); with Lack.CUTOFF `cutoff` is the cut-off: a day that counts to its end, or a
+    moment. `unread` are the files of a project without any release, by reason, the most frequent
+    first. `left_out` are indexes that matrices/indexes.toml names for the project, and that the
+    stack's own leave out.
     """
 
     subject: str
@@ -156,8 +161,9 @@ def fact_of(statement: Statement) -> Fact | None:
 class Pin(msgspec.Struct, frozen=True, kw_only=True):
     """One project of a resolution, at a release with the requested extras.
 
-    `unknown_extras` are those of them that the release does not provide, and that add no requirement. `because` are the
-    requirements on the project, `needs` the projects that it requires.
+    `unknown_extras` are those of them that the release does not provide, and that add no
+    requirement. `because` are the requirements on the project, `needs` the projects that it
+    requires.
     """
 
     name: NormalizedName
@@ -184,7 +190,8 @@ class MissingExtra(msgspec.Struct, frozen=True, kw_only=True):
 class OutdatedPin(msgspec.Struct, frozen=True, kw_only=True):
     """A project required without an upper bound whose pin is far behind the newest release, and what excludes that.
 
-    `because` is empty if that was not determined, or if newer ones are possible. `why` is the same as a message.
+    `because` is empty if that was not determined, or if newer ones are possible. `why` is the same
+    as a message.
     """
 
     project: NormalizedName
@@ -222,10 +229,11 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     - `overrides` are the requirements that are not followed, as their project must be absent.
     - Without the `used_practices` the resolution would not be valid (see `resolve/gather.py`).
     - `as_of` is the day whose releases were preferred.
-    - `unmet_bounds` and `unloadable_pins` are the soft requirements that are not met; of the binaries of `unread_pins`
-      nobody knows whether they can be loaded (see `resolve/soft_requirements.py`).
-    - `skipped_releases`, `missing_extras`, `outdated_pins` and `newer_pins` are filled in only for what is going to be
-      locked (see `resolve/shortfalls.py`).
+    - `unmet_bounds` and `unloadable_pins` are the soft requirements that are not met; of the
+      binaries of `unread_pins` nobody knows whether they can be loaded (see
+      `resolve/soft_requirements.py`).
+    - `skipped_releases`, `missing_extras`, `outdated_pins` and `newer_pins` are filled in only for
+      what is going to be locked (see `resolve/shortfalls.py`).
     """
 
     problem: Problem

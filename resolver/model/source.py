@@ -100,7 +100,11 @@ class RepositoryFile(_Row, frozen=True):
         address = f"{self.repository.page}/blob/{self.commit}/{quote(self.path)}"
         if self.passage.lines is None:
             return address
-        plain = "?plain=1" if self.path.lower().endswith(_DOCUMENTS) and self.repository.host == GITHUB else ""
+        plain = (
+            "?plain=1"
+            if self.path.lower().endswith(_DOCUMENTS) and self.repository.host == GITHUB
+            else ""
+        )
         return f"{address}{plain}{self.passage.lines}"
 
     @property
@@ -256,7 +260,15 @@ class Document(_Row, frozen=True):
 
 
 Reference = (
-    RepositoryFile | RepositoryCommit | RepositoryTag | Issue | ArchiveMember | Listing | Page | Trial | Document
+    RepositoryFile
+    | RepositoryCommit
+    | RepositoryTag
+    | Issue
+    | ArchiveMember
+    | Listing
+    | Page
+    | Trial
+    | Document
 )
 
 

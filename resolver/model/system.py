@@ -71,7 +71,9 @@ class SystemVersion:
         """Read a version; raises ValueError that names the text."""
         match = _FORM.fullmatch(text.strip())
         if match is None:
-            raise ValueError(f"`{text}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2")
+            raise ValueError(
+                f"`{text}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"
+            )
         if match["stage"]:
             stage = (_STAGES[match["stage"].upper()], int(match["stage_number"]))
         else:
@@ -79,7 +81,11 @@ class SystemVersion:
         patch = tuple(int(part) for part in match["patch"].split(".")[1:])
         while patch and patch[-1] == 0:
             patch = patch[:-1]
-        pre = (_PRES[match["pre"].lower()], int(match["pre_number"] or 0)) if match["pre"] else _NOT_PRE
+        pre = (
+            (_PRES[match["pre"].lower()], int(match["pre_number"] or 0))
+            if match["pre"]
+            else _NOT_PRE
+        )
         key = _Key(int(match["major"]), int(match["minor"]), stage, patch, pre)
         return cls(text.strip(), key, int(match["build"]) if match["build"] else None)
 
@@ -103,7 +109,10 @@ class SystemVersion:
         return SIGNS[sign](self._key, other._key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SystemVersion) and (self._key, self.build) == (other._key, other.build)
+        return isinstance(other, SystemVersion) and (self._key, self.build) == (
+            other._key,
+            other.build,
+        )
 
     def __lt__(self, other: SystemVersion) -> bool:
         return (self._key, _build_rank(self.build)) < (other._key, _build_rank(other.build))

@@ -1,6 +1,7 @@
 """The machine that a lock is for: its marker environment and tags, and why a wheel is not for it.
 
-Everything is derived from the stack; nothing from the interpreter or machine that runs the resolver.
+Everything is derived from the stack; nothing from the interpreter or machine that runs the
+resolver.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ def component_name(component: str) -> str:
 class Target:
     """A machine to lock for.
 
-    `python` is `3.11` or `3.11.14`; without a patch number it is .0 in markers, as pip and uv have it, and
-    Requires-Python must admit every patch release. `system` are the components, `python` and `glibc` included, and
-    `places` the file:line of each. `name` is that of the lock's folder. `features` are what it has of the properties of
-    wheel variants (PEP 825).
+    `python` is `3.11` or `3.11.14`; without a patch number it is .0 in markers, as pip and uv have
+    it, and Requires-Python must admit every patch release. `system` are the components, `python`
+    and `glibc` included, and `places` the file:line of each. `name` is that of the lock's folder.
+    `features` are what it has of the properties of wheel variants (PEP 825).
     """
 
     name: str
@@ -75,16 +76,24 @@ class Target:
     def pythons(self, requires_python: str) -> tuple[Version, ...]:
         """The versions that this Requires-Python must all admit.
 
-        A target without a patch number is for machines with any: `<=3.11` admits 3.11.0, but pip on 3.11.7 refuses it.
-        The first and the last one stand for those between them, unless one of these is named.
+        A target without a patch number is for machines with any: `<=3.11` admits 3.11.0, but pip on
+        3.11.7 refuses it. The first and the last one stand for those between them, unless one of
+        these is named.
         """
         if len(Version(self.python).release) > 2:
             return (self.python_full,)
-        return self._patches if f"{self.python}." in requires_python else (self.python_full, self._patches[-1])
+        return (
+            self._patches
+            if f"{self.python}." in requires_python
+            else (self.python_full, self._patches[-1])
+        )
 
     @cached_property
     def _patches(self) -> tuple[Version, ...]:
-        return (self.python_full, *(Version(f"{self.python}.{patch}") for patch in range(1, _LAST_PATCH + 1)))
+        return (
+            self.python_full,
+            *(Version(f"{self.python}.{patch}") for patch in range(1, _LAST_PATCH + 1)),
+        )
 
     @cached_property
     def markers(self) -> dict[str, str]:
@@ -114,14 +123,26 @@ class Target:
         major, minor = self.glibc
         for number in range(minor, _OLDEST_GLIBC[self.machine] - 1, -1):
             yield f"manylinux_{major}_{number}_{self.machine}"
-            yield from (f"{name}_{self.machine}" for name, glibc in _LEGACY.items() if glibc == (major, number))
+            yield from (
+                f"{name}_{self.machine}"
+                for name, glibc in _LEGACY.items()
+                if glibc == (major, number)
+            )
         yield f"linux_{self.machine}"
 
     @property
     def parts(self) -> list[str]:
         """A description of the machine, without glibc."""
-        others = {component_name(key): value for key, value in self.system.items() if key not in ("python", "glibc")}
-        return [self.platform, f"Python {self.python}", *(f"{name} {value}" for name, value in others.items())]
+        others = {
+            component_name(key): value
+            for key, value in self.system.items()
+            if key not in ("python", "glibc")
+        }
+        return [
+            self.platform,
+            f"Python {self.python}",
+            *(f"{name} {value}" for name, value in others.items()),
+        ]
 
     def __str__(self) -> str:
         return ", ".join(self.parts)
@@ -134,7 +155,10 @@ def component_text(component: str, text: str) -> str:
 
 
 class Image(msgspec.Struct, frozen=True, kw_only=True):
-    """A container image with CANN and Python, for locks of these components. `name` includes registry and tag."""
+    """A container image with CANN and Python, for locks of these components.
+
+    `name` includes registry and tag.
+    """
 
     name: Annotated[str, matching(patterns.IMAGE)]
     cann: Annotated[str, partial(component_text, "cann")]
@@ -177,7 +201,11 @@ _SYSTEMS: Final = (("musllinux", "musl"), ("macosx", "macOS"), ("win", "Windows"
 def tag_values(target: Target) -> Mapping[str, str]:
     """What wheels are built for, of a target: `processor`, `glibc` and `python`."""
     python = ".".join(map(str, target.python_line))
-    return {"processor": target.machine, "glibc": ".".join(map(str, target.glibc)), "python": python}
+    return {
+        "processor": target.machine,
+        "glibc": ".".join(map(str, target.glibc)),
+        "python": python,
+    }
 
 
 def missing_on_machine(filename: str, machine: Mapping[str, str]) -> Mapping[str, str]:
@@ -199,7 +227,9 @@ def missing_on_machine(filename: str, machine: Mapping[str, str]) -> Mapping[str
 def newer_glibc(filenames: Iterable[str], machine: Mapping[str, str]) -> str:
     """The lowest glibc with which the machine could use one of these wheels; empty if none."""
     missing = (missing_on_machine(filename, machine) for filename in filenames)
-    return min((parts["glibc"] for parts in missing if parts.keys() == {"glibc"}), key=_numbers, default="")
+    return min(
+        (parts["glibc"] for parts in missing if parts.keys() == {"glibc"}), key=_numbers, default=""
+    )
 
 
 def wheel_glibc(filenames: Iterable[str], platform: Platform) -> str:
@@ -245,7 +275,9 @@ def _python(pythons: list[str], abis: list[str], line: str) -> dict[str, str]:
         version = ".".join(map(str, numbers))
         same = numbers == python or (match[1] == "py" and numbers == python[:1])
         stable = "abi3" in abis or (match[1] == "py" and "none" in abis)
-        if match[1] != "pp" and (same or (stable and numbers[0] == python[0] and numbers <= python)):
+        if match[1] != "pp" and (
+            same or (stable and numbers[0] == python[0] and numbers <= python)
+        ):
             free_threaded = f"{tag}t" in abis and tag not in abis and "abi3" not in abis
             return {"python": f"{version} (free-threaded)"} if free_threaded else {}
         names.append(f"PyPy {version}" if match[1] == "pp" else version)

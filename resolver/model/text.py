@@ -1,7 +1,8 @@
 """Parsers of texts: versions, specifiers and requirements, and checks of texts in TOML files.
 
-Texts that indexes repeat thousands of times are parsed once. A function in the annotation of a field reads a text of a
-TOML file: it returns the value of the field, and raises ValueError, or InputError with a hint, without credentials.
+Texts that indexes repeat thousands of times are parsed once. A function in the annotation of a
+field reads a text of a TOML file: it returns the value of the field, and raises ValueError, or
+InputError with a hint, without credentials.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from resolver.model.requirement import Requirement
 
 _MEMO = 1 << 16
 
-# Beyond these limits, which no honest text reaches, Python and packaging fail: `int` at 4,300 digits, and a parser that
-# recurses for each parenthesis.
+# Beyond these limits, which no honest text reaches, Python and packaging fail: `int` at 4,300
+# digits, and a parser that recurses for each parenthesis.
 _NUMBER: Final = re.compile(r"[0-9]{101}")
 _LONGEST: Final = 16 << 10
 _DEEPEST: Final = 50
-# Characters of a requirement; longer ones are not cached, as what is parsed takes forty times the memory. Messages
-# repeat a requirement without its marker, which must not be longer, either: no honest one has a fifth of that.
+# Characters of a requirement; longer ones are not cached, as what is parsed takes forty times the
+# memory. Messages repeat a requirement without its marker, which must not be longer, either: no
+# honest one has a fifth of that.
 LONG: Final = 1_000
 
 # A wildcard after an ordered comparison, `>=3.6.*`, which packaging accepted before version 22.
@@ -45,7 +47,9 @@ _FILE_OPTION: Final = re.compile(r"(-[rce]|--requirement|--constraint|--editable
 
 # `extra` in a marker, and its comparison with a name.
 _EXTRA: Final = re.compile(r"\bextra\b")
-_EXTRA_NAMED: Final = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
+_EXTRA_NAMED: Final = re.compile(
+    r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b"""
+)
 
 
 @lru_cache(_MEMO)
@@ -61,7 +65,9 @@ def version(text: str) -> Version | None:
 
 def is_exact(specifier: Specifier) -> bool:
     """Return whether a specifier names one release and no other: `===`, or `==` without a wildcard (PEP 440)."""
-    return specifier.operator == "===" or (specifier.operator == "==" and not specifier.version.endswith(".*"))
+    return specifier.operator == "===" or (
+        specifier.operator == "==" and not specifier.version.endswith(".*")
+    )
 
 
 def specifier_set(text: str) -> SpecifierSet:
@@ -132,14 +138,18 @@ def file_option(line: str) -> tuple[str, str]:
 
 
 def extras_in_marker(line: str) -> frozenset[str] | None:
-    """The extras that a requirement's marker names: for all others it evaluates as without any. None if it may not.
+    """The extras that a requirement's marker names: for all others it evaluates as without any.
+
+    None if it may not.
 
     That is if `extra` is compared other than by `==` and `!=` with a name, as PEP 508 has it.
     """
     if "extra" not in line:
         return frozenset()
     marker = line.partition(";")[2]
-    names = [canonicalize_name(match[1] or match[2] or "") for match in _EXTRA_NAMED.finditer(marker)]
+    names = [
+        canonicalize_name(match[1] or match[2] or "") for match in _EXTRA_NAMED.finditer(marker)
+    ]
     return frozenset(names) if len(names) == len(_EXTRA.findall(marker)) else None
 
 
@@ -203,7 +213,8 @@ def printable(text: str) -> str:
     """A text without control characters, for scripts."""
     if not text.isprintable():
         raise InputError(
-            "a text has characters that do not print", hint="write it without line breaks, tabs and control characters"
+            "a text has characters that do not print",
+            hint="write it without line breaks, tabs and control characters",
         )
     return text
 

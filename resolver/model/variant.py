@@ -1,8 +1,9 @@
 """Wheel variants (PEP 825, a draft): what their labels stand for, and in which order a target takes them.
 
-A variant wheel has a label in its name. The label stands for properties, `namespace :: feature :: value`. A wheel is
-compatible with a machine that has at least one of the values of each feature. Which values a target has is data
-(`matrices/variants.toml`), since no program runs on the target while locking.
+A variant wheel has a label in its name. The label stands for properties, `namespace :: feature ::
+value`. A wheel is compatible with a machine that has at least one of the values of each feature.
+Which values a target has is data (`matrices/variants.toml`), since no program runs on the target
+while locking.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     properties: tuple[str, ...] = ()
     # The namespaces of the release's properties, the most important first.
     namespaces: tuple[str, ...] = ()
-    # The components of targets, such as `soc`, for whose values the wheel itself says that it was built.
+    # The components of targets, such as `soc`, for whose values the wheel itself says that it was
+    # built.
     components: frozenset[str] = frozenset()
 
 
@@ -66,7 +68,9 @@ class TargetFeature(msgspec.Struct, frozen=True, kw_only=True):
     values: tuple[str, ...]
 
 
-class PropertyRow(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
+class PropertyRow(
+    msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True
+):
     """A row of `matrices/variants.toml`: what the values of a component are called in properties."""
 
     # `namespace :: feature`.
@@ -115,12 +119,18 @@ def variant_of(label: str, table: VariantTable, features: Iterable[TargetFeature
     properties = table.variants.get(label, {})
     components = frozenset(feature.component for feature in features if feature.name in properties)
     lines = property_lines(properties)
-    return Variant(label=label, properties=lines, namespaces=table.namespaces, components=components)
+    return Variant(
+        label=label, properties=lines, namespaces=table.namespaces, components=components
+    )
 
 
 def property_lines(properties: Properties) -> tuple[str, ...]:
     """Return properties as `namespace :: feature :: value`, sorted."""
-    return tuple(sorted(f"{feature} :: {value}" for feature, values in properties.items() for value in values))
+    return tuple(
+        sorted(
+            f"{feature} :: {value}" for feature, values in properties.items() for value in values
+        )
+    )
 
 
 # The sort key of a variant among those that a target can use; see `order_of`.
@@ -135,9 +145,9 @@ PLAIN: Final[Order] = ((_AFTER_ALL, _AFTER_ALL), "")
 def order_of(label: str, table: VariantTable, features: Iterable[TargetFeature]) -> Order | None:
     """Return the sort key of a variant for a target, None if the target lacks a property of it.
 
-    The order is that of the draft ("Variant ordering"): by namespace, feature and value. A variant that has more
-    properties comes before one whose properties are the first of them. Of equals the label decides. The null variant
-    comes last.
+    The order is that of the draft ("Variant ordering"): by namespace, feature and value. A variant
+    that has more properties comes before one whose properties are the first of them. Of equals the
+    label decides. The null variant comes last.
     """
     if label not in table.variants and label != NULL:
         return None
@@ -150,6 +160,10 @@ def order_of(label: str, table: VariantTable, features: Iterable[TargetFeature])
         if best is None:
             return None
         namespace = name.partition(" :: ")[0]
-        known = table.namespaces.index(namespace) if namespace in table.namespaces else len(table.namespaces)
+        known = (
+            table.namespaces.index(namespace)
+            if namespace in table.namespaces
+            else len(table.namespaces)
+        )
         keys.append((known, order.index(name), best))
     return (*sorted(keys), _AFTER_ALL), label

@@ -1,4 +1,7 @@
-"""Locks and explanations as files for pip, bash and people. Pure: the same lock gives the same bytes."""
+"""Locks and explanations as files for pip, bash and people.
+
+Pure: the same lock gives the same bytes.
+"""
 
 from __future__ import annotations
 

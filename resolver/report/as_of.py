@@ -26,13 +26,17 @@ def as_of_sentences(lock: Lock) -> Iterator[Message]:
     if as_of.day and as_of.undated:
         yield message("as-of.undated", names=first_of(as_of.undated, _NAMED))
     if lock.newer:
-        yield message("as-of.newer", day=as_of.day, pins=joined("comma", map(_newer_pin, lock.newer)))
+        yield message(
+            "as-of.newer", day=as_of.day, pins=joined("comma", map(_newer_pin, lock.newer))
+        )
 
 
 def _newer_pin(row: NewerPin) -> Message:
     pin = f"{row.project} {row.version}"
     if row.needed_by:
-        needed_by = joined("comma", [message("as-of.stack") if by == "stack" else by for by in row.needed_by])
+        needed_by = joined(
+            "comma", [message("as-of.stack") if by == "stack" else by for by in row.needed_by]
+        )
         return message("as-of.needed", pin=pin, by=needed_by)
     if row.is_kept:
         return message("as-of.kept", pin=pin)

@@ -60,18 +60,27 @@ def base_image(lock: Lock, images: Iterable[Image]) -> str:
         )
     cann = parse_value("cann", system["cann"])
     # the lock's CANN may be a build of the image's
-    requirements = [(image, ComponentRequirement.parse(f"cann in {image.cann}")) for image in images]
-    matching = [image for image, requirement in requirements if requirement is not None and requirement.allows(cann)]
+    requirements = [
+        (image, ComponentRequirement.parse(f"cann in {image.cann}")) for image in images
+    ]
+    matching = [
+        image
+        for image, requirement in requirements
+        if requirement is not None and requirement.allows(cann)
+    ]
     usable = [
         image
         for image in matching
-        if image.soc.upper() == system["soc"].upper() and Version(image.glibc) >= Version(lock.target.glibc)
+        if image.soc.upper() == system["soc"].upper()
+        and Version(image.glibc) >= Version(lock.target.glibc)
     ]
     line = lock.target.python_line
     for image in usable:
         if image.python == line:
             return image.name
-    why = f"with CANN {system['cann']} it has {', '.join(image.name for image in matching) or 'none'}"
+    why = (
+        f"with CANN {system['cann']} it has {', '.join(image.name for image in matching) or 'none'}"
+    )
     hint = "specify one that has the target's CANN and Python: --base-image NAME"
     if usable:
         nearest = usable[0]
@@ -84,5 +93,7 @@ def base_image(lock: Lock, images: Iterable[Image]) -> str:
 def _plain(what: str, text: str) -> None:
     if not _PLAIN.match(text):
         raise InputError(
-            f"`{text}` cannot be used in a Containerfile", where=what, hint="use letters, digits and ._/:@+-"
+            f"`{text}` cannot be used in a Containerfile",
+            where=what,
+            hint="use letters, digits and ._/:@+-",
         )

@@ -1,6 +1,7 @@
 """A text for people, before it is written for a terminal, as Markdown or as HTML: blocks in their order.
 
-Its writer translates the messages to the language of the reader and escapes the texts, which may be anybody's.
+Its writer translates the messages to the language of the reader and escapes the texts, which may be
+anybody's.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ Text = str | Message
 class Span(msgspec.Struct, frozen=True):
     """A piece of a line, and its address; empty if it has none.
 
-    One without a scheme is that of a file in the folder of facts and stacks (see `resolver/report/links`).
+    One without a scheme is that of a file in the folder of facts and stacks (see
+    `resolver/report/links`).
     """
 
     text: Text
@@ -50,9 +52,9 @@ class Paragraph(msgspec.Struct, frozen=True):
 class Item(msgspec.Struct, frozen=True, kw_only=True):
     """An item of a list: its lines, and where they come from.
 
-    `label` is its number or letter, empty for a plain one; `sort` is the kind of its origin. `source` cites what a fact
-    rests on; `evidence` says the same in full, which a terminal has no room for. `command` is what puts it into
-    practice, for a page that can copy it.
+    `label` is its number or letter, empty for a plain one; `sort` is the kind of its origin.
+    `source` cites what a fact rests on; `evidence` says the same in full, which a terminal has no
+    room for. `command` is what puts it into practice, for a page that can copy it.
     """
 
     lines: tuple[Line, ...]
@@ -103,7 +105,9 @@ def one_line(text: str) -> str:
     """The text on one line, without control characters and bidirectional marks."""
     if text.isprintable():
         return " ".join(text.split())
-    return " ".join("".join(ch for ch in text if ch in "\r\n\t" or unicodedata.category(ch)[0] != "C").split())
+    return " ".join(
+        "".join(ch for ch in text if ch in "\r\n\t" or unicodedata.category(ch)[0] != "C").split()
+    )
 
 
 def line(text: Text) -> Line:
@@ -124,7 +128,13 @@ def translated(part: Any, language: Language) -> Any:
         case tuple():
             return tuple(translated(element, language) for element in part)
         case msgspec.Struct():
-            return replace(part, **{name: translated(getattr(part, name), language) for name in part.__struct_fields__})
+            return replace(
+                part,
+                **{
+                    name: translated(getattr(part, name), language)
+                    for name in part.__struct_fields__
+                },
+            )
         case _:
             return part
 
@@ -137,6 +147,9 @@ def rewritten(part: Any, change: Callable[[str], str]) -> Any:
         case tuple():
             return tuple(rewritten(element, change) for element in part)
         case msgspec.Struct():
-            return replace(part, **{name: rewritten(getattr(part, name), change) for name in part.__struct_fields__})
+            return replace(
+                part,
+                **{name: rewritten(getattr(part, name), change) for name in part.__struct_fields__},
+            )
         case _:
             return part

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from resolver.errors import escaped
-from resolver.linkage.judgement import Fault, LockedWheel, MissingLibrary, MissingSymbols, NewerGlibc
+from resolver.linkage.judgement import (
+    Fault,
+    LockedWheel,
+    MissingLibrary,
+    MissingSymbols,
+    NewerGlibc,
+)
 from resolver.model.message import Message, message
 
 
@@ -12,8 +18,14 @@ def fault_sentence(wheel: LockedWheel, fault: Fault) -> Message:
     package = f"{wheel.project} {wheel.version}"
     match fault:
         case MissingLibrary(path=path, library=library):
-            return message("linkage.library", package=package, path=escaped(path), library=escaped(library))
+            return message(
+                "linkage.library", package=package, path=escaped(path), library=escaped(library)
+            )
         case NewerGlibc(path=path, needed=needed, has=has):
-            return message("linkage.glibc", package=package, path=escaped(path), needed=needed, has=has)
+            return message(
+                "linkage.glibc", package=package, path=escaped(path), needed=needed, has=has
+            )
         case MissingSymbols(missing=missing, taken=taken, torch=torch):
-            return message("linkage.symbols", package=package, count=missing, taken=taken, torch=torch)
+            return message(
+                "linkage.symbols", package=package, count=missing, taken=taken, torch=torch
+            )

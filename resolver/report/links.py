@@ -1,6 +1,7 @@
 """Links of a report to the files of facts and stacks: made where they lead somewhere, and left out elsewhere.
 
-What makes a document knows only where a line is within that folder; who writes it knows where the folder is.
+What makes a document knows only where a line is within that folder; who writes it knows where the
+folder is.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ BESIDE: Final = "../../../matrices"  # the way where `locks` and `matrices` are 
 def way_to_matrices(locks: Path, matrices: Path) -> str:
     """Return the relative path from a target's folder in `locks` to `matrices`; empty if no link may lead there.
 
-    None leaves the folder that has `locks`: it would be dead in any other clone, and tell of the machine.
+    None leaves the folder that has `locks`: it would be dead in any other clone, and tell of the
+    machine.
     """
     project, folder = locks.resolve().parent, matrices.resolve()
     if not folder.is_relative_to(project):
@@ -40,7 +42,9 @@ def linked(part: Any, matrices: str) -> Any:
         case tuple():
             return tuple(linked(element, matrices) for element in part)
         case msgspec.Struct():
-            fields = {name: linked(getattr(part, name), matrices) for name in part.__struct_fields__}
+            fields = {
+                name: linked(getattr(part, name), matrices) for name in part.__struct_fields__
+            }
             return replace(part, **fields)
         case _:
             return part

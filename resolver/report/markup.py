@@ -1,6 +1,7 @@
 """A document as Markdown, for review on a code forge, and as one page of HTML, without network access.
 
-The page's only script copies commands. Its policy admits that one by its digest, so that no text can bring another.
+The page's only script copies commands. Its policy admits that one by its digest, so that no text
+can bring another.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from resolver.report.document import (
 )
 from resolver.report.template import render_page
 
-# What has a meaning inside a line of CommonMark and GitHub's tables; `_` only at the edge of a word,
-# `#`, `>`, `+` and `-` only at the start.
+# What has a meaning inside a line of CommonMark and GitHub's tables; `_` only at the edge of a
+# word, `#`, `>`, `+` and `-` only at the start.
 _MARKDOWN = re.compile(r"([\\`*~\[\]<|&]|(?<!\w)_|_(?!\w)|^[#>+-])")
 _LANGUAGES = {"zh": "zh-Hans"}
 _NAMED = re.compile(r"`([^`]+)`")  # what splits a text by it has the names at its odd places
@@ -51,7 +52,10 @@ def markdown(text: str) -> str:
 
 def markdown_text(document: Document, language: Language) -> str:
     """The text, which ends with a line break."""
-    return "\n\n".join(text for block in document for text in _block(translated(block, language))) + "\n"
+    return (
+        "\n\n".join(text for block in document for text in _block(translated(block, language)))
+        + "\n"
+    )
 
 
 def _block(block: Block) -> Iterator[str]:
@@ -66,7 +70,9 @@ def _block(block: Block) -> Iterator[str]:
         case Code():
             yield _fenced(block.lines, block.syntax)
         case Table():
-            yield "\n".join([_row(block.head), "|" + "---|" * len(block.head), *map(_row, block.rows)])
+            yield "\n".join(
+                [_row(block.head), "|" + "---|" * len(block.head), *map(_row, block.rows)]
+            )
         case Details():
             yield f"<details><summary>{html.escape(one_line(str(block.summary)))}</summary>"
             for inner in block.blocks:
@@ -92,12 +98,20 @@ def _row(cells: Sequence[Text]) -> str:
 
 
 def _line(spans: Line) -> str:
-    return markdown(plain(spans)) if len(spans) == 1 and not spans[0].href else "".join(map(_span, spans))
+    return (
+        markdown(plain(spans))
+        if len(spans) == 1 and not spans[0].href
+        else "".join(map(_span, spans))
+    )
 
 
 def _span(span: Span) -> str:
     text = str(span.text)
-    return f"[{markdown(text)}]({span.href})" if span.href else _piece(text).replace(one_line(text), markdown(text))
+    return (
+        f"[{markdown(text)}]({span.href})"
+        if span.href
+        else _piece(text).replace(one_line(text), markdown(text))
+    )
 
 
 def _piece(text: str) -> str:

@@ -26,12 +26,19 @@ _COLUMNS: Final = ("use", "cann", "soc", "platform", "python")
 def matrix_json(matrix: Matrix) -> str:
     """The text of the file, the same for the same answers in any order.
 
-    What cells share is in lists of its own, and in the cells by its position there: `pins`, which are `name==version`,
-    and `texts` of warnings and reasons, by language. `frontier` and `ways` are names of cells.
+    What cells share is in lists of its own, and in the cells by its position there: `pins`, which
+    are `name==version`, and `texts` of warnings and reasons, by language. `frontier` and `ways` are
+    names of cells.
     """
     answers = sorted(matrix.answers, key=lambda answer: answer.cell.name)
-    pins = sorted({f"{name}=={version}" for answer in answers for name, version in answer.pins.items()})
-    messages = {text: None for answer in answers for text in (*answer.warnings, *filter(None, (answer.reason,)))}
+    pins = sorted(
+        {f"{name}=={version}" for answer in answers for name, version in answer.pins.items()}
+    )
+    messages = {
+        text: None
+        for answer in answers
+        for text in (*answer.warnings, *filter(None, (answer.reason,)))
+    }
     at_pin = {pin: at for at, pin in enumerate(pins)}
     at_text = {text: at for at, text in enumerate(messages)}
     head: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(matrix, answers=()))
@@ -41,7 +48,9 @@ def matrix_json(matrix: Matrix) -> str:
         **head,
         "frontier": [answer.cell.name for answer in matrix.frontier()],
         "pins": pins,
-        "texts": [{language: translate(text, language) for language in LANGUAGES} for text in messages],
+        "texts": [
+            {language: translate(text, language) for language in LANGUAGES} for text in messages
+        ],
         "cells": [
             {
                 "name": answer.cell.name,
@@ -49,7 +58,9 @@ def matrix_json(matrix: Matrix) -> str:
                 "pins": [at_pin[f"{name}=={version}"] for name, version in answer.pins.items()],
                 "warnings": [at_text[text] for text in answer.warnings],
                 "reason": None if answer.reason is None else at_text[answer.reason],
-                "ways": [way.cell.name for way in matrix.ways_out(answer)] if answer.reason is not None else [],
+                "ways": [way.cell.name for way in matrix.ways_out(answer)]
+                if answer.reason is not None
+                else [],
             }
             for answer in answers
         ],
@@ -62,7 +73,9 @@ def _lines(value: Any) -> str:
     """Each element of a list on a line, so that a difference of two files is about cells."""
     if not isinstance(value, (list, tuple)):
         return json_text(value, indent=None)
-    return "[\n" + ",\n".join(f"    {json_text(element, indent=None)}" for element in value) + "\n  ]"
+    return (
+        "[\n" + ",\n".join(f"    {json_text(element, indent=None)}" for element in value) + "\n  ]"
+    )
 
 
 def read_matrix(path: Path) -> Matrix:
@@ -86,7 +99,10 @@ def read_matrix(path: Path) -> Matrix:
         raise files.input_error(error, "the file cannot be read", path) from None
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
-            "the file is not a matrix", where=str(path), why=str(error), hint="write one: ascend-lock matrix"
+            "the file is not a matrix",
+            where=str(path),
+            why=str(error),
+            hint="write one: ascend-lock matrix",
         ) from None
 
 
@@ -101,7 +117,9 @@ def matrix_page(matrix: Matrix) -> str:
     return render_page(
         "matrix.html.j2",
         title=translate("matrix.page-title", LANGUAGES[0], package=matrix.package),
-        scriptless={language: translate("matrix.page-scriptless", language) for language in LANGUAGES},
+        scriptless={
+            language: translate("matrix.page-scriptless", language) for language in LANGUAGES
+        },
         matrix=_data(matrix_json(matrix)),
         texts=_data(json_text(texts, indent=None)),
     )
@@ -118,13 +136,26 @@ def matrix_summary(matrix: Matrix, language: Language, columns: int) -> str:
     The table is no wider than so many columns.
     """
     counts = Counter(answer.outcome for answer in matrix.answers)
-    causes = Counter(answer.cause for answer in matrix.answers if answer.outcome is CellOutcome.CONFLICT)
+    causes = Counter(
+        answer.cause for answer in matrix.answers if answer.outcome is CellOutcome.CONFLICT
+    )
     age = matrix.canns.index
-    newest = sorted(matrix.frontier(), key=lambda row: (row.cell.use, -age(row.cell.cann), row.cell.machine))
-    codes = (*(f"matrix.page-{name}" for name in _COLUMNS), "matrix.column-release", "matrix.column-practices")
+    newest = sorted(
+        matrix.frontier(), key=lambda row: (row.cell.use, -age(row.cell.cann), row.cell.machine)
+    )
+    codes = (
+        *(f"matrix.page-{name}" for name in _COLUMNS),
+        "matrix.column-release",
+        "matrix.column-practices",
+    )
     head = [translate(code, language) for code in codes]
     rows = [
-        [*(getattr(row.cell, name) for name in _COLUMNS), row.cell.release, ", ".join(row.practices)] for row in newest
+        [
+            *(getattr(row.cell, name) for name in _COLUMNS),
+            row.cell.release,
+            ", ".join(row.practices),
+        ]
+        for row in newest
     ]
     lines = [translate("matrix.count", language, len(matrix.answers))]
     lines += [
@@ -145,7 +176,9 @@ def matrix_summary(matrix: Matrix, language: Language, columns: int) -> str:
 
 def changed_cells(old: Matrix, new: Matrix) -> Iterator[tuple[str, Answer | None, Answer | None]]:
     """The cells that differ, by name, as they were and are; None for one that a grid does not have."""
-    before, after = ({answer.cell.name: answer for answer in matrix.answers} for matrix in (old, new))
+    before, after = (
+        {answer.cell.name: answer for answer in matrix.answers} for matrix in (old, new)
+    )
     for name in sorted(before.keys() | after.keys()):
         was, now = before.get(name), after.get(name)
         if was is None or now is None or (was.outcome, was.pins) != (now.outcome, now.pins):
@@ -154,7 +187,9 @@ def changed_cells(old: Matrix, new: Matrix) -> Iterator[tuple[str, Answer | None
 
 def is_broken(was: Answer | None, now: Answer | None) -> bool:
     """Whether a cell locked, and no longer does."""
-    return was is not None and was.outcome in LOCKED and now is not None and now.outcome not in LOCKED
+    return (
+        was is not None and was.outcome in LOCKED and now is not None and now.outcome not in LOCKED
+    )
 
 
 def matrix_difference(old: Matrix, new: Matrix, language: Language) -> str:
@@ -163,10 +198,13 @@ def matrix_difference(old: Matrix, new: Matrix, language: Language) -> str:
     if not rows:
         return translate("matrix.same", language, date=old.date) + "\n"
     lines = [translate("matrix.changed", language, len(rows), date=old.date)]
-    rows.sort(key=lambda row: (not is_broken(row[1], row[2]), not is_broken(row[2], row[1]), row[0]))
+    rows.sort(
+        key=lambda row: (not is_broken(row[1], row[2]), not is_broken(row[2], row[1]), row[0])
+    )
     for name, was, now in rows:
         outcomes = [
-            translate(f"matrix.{row.outcome.value}" if row else "matrix.absent", language) for row in (was, now)
+            translate(f"matrix.{row.outcome.value}" if row else "matrix.absent", language)
+            for row in (was, now)
         ]
         what = " -> ".join(dict.fromkeys(outcomes))
         moved = _moves(was, now) if was is not None and now is not None else []

@@ -17,7 +17,9 @@ from resolver.report.terminal import COLUMNS, table_groups, wrapped
 
 _PARTNERS: Final = tuple(map(NormalizedName, ("vllm", "torch", "torch-npu", "triton-ascend")))
 _NOTHING: Final = "-"  # where no fact and no file says anything
-WIDEST: Final = 1 << 16  # columns of the table without a terminal: a release is a line, however long
+WIDEST: Final = (
+    1 << 16
+)  # columns of the table without a terminal: a release is a line, however long
 
 
 def pairs_table(
@@ -30,10 +32,13 @@ def pairs_table(
 ) -> str:
     """Return a line for each release, and what the columns mean; with `sources`, below each the facts and the file.
 
-    Prose is no wider than `columns`. Where a release does not fit into `table_columns`, it is a list of its values.
+    Prose is no wider than `columns`. Where a release does not fit into `table_columns`, it is a
+    list of its values.
     """
     project = rows[0].project
-    partners = [name for name in _PARTNERS if name != project and any(name in row.projects for row in rows)]
+    partners = [
+        name for name in _PARTNERS if name != project and any(name in row.projects for row in rows)
+    ]
     is_paired = any(row.paired_with("cann") for row in rows)
     cells = [[project, *partners, "CANN", "Python", "glibc", "SoC", "HDK"]]
     cells[0] += [translate("pairs.accepted", language), translate("pairs.beside", language)]
@@ -42,16 +47,26 @@ def pairs_table(
         paired, needed = _values(row.paired_with("cann")), _values(row.needed("cann"))
         cann, accepted = (paired, needed) if is_paired else (needed, _NOTHING)
         cells.append([str(row.release), *pins, cann, *_machine(row), accepted, _beside(row)])
-    columns_in_use = [column for column in zip(*cells, strict=True) if set(column[1:]) != {_NOTHING}]
+    columns_in_use = [
+        column for column in zip(*cells, strict=True) if set(column[1:]) != {_NOTHING}
+    ]
     rows_in_use = list(zip(*columns_in_use, strict=True))
-    if table_columns != WIDEST:  # values may be below each other, which they cannot be without spaces
+    if (
+        table_columns != WIDEST
+    ):  # values may be below each other, which they cannot be without spaces
         rows_in_use = [tuple(cell.replace(",", ", ") for cell in cells) for cells in rows_in_use]
     lines, *table = table_groups(rows_in_use, table_columns)
     for release, row in zip(table, rows, strict=True):
         lines += [*release, *(_sources(row, language, columns) if sources else ())]
     heads = {column[0] for column in columns_in_use}
-    codes = ["nothing", *(title.lower() for title in ("glibc", "SoC", "HDK") if title in heads), "locks"]
-    legend = translate(joined("report.space", [message(f"pairs.legend-{code}") for code in codes]), language)
+    codes = [
+        "nothing",
+        *(title.lower() for title in ("glibc", "SoC", "HDK") if title in heads),
+        "locks",
+    ]
+    legend = translate(
+        joined("report.space", [message(f"pairs.legend-{code}") for code in codes]), language
+    )
     return "\n".join([*lines, "", *wrapped(legend, "", "", columns)]) + "\n"
 
 
@@ -94,7 +109,10 @@ def _driver(row: Pairing) -> str:
 def _values(needs: Iterable[ComponentRequirement]) -> str:
     """The requirements on a component without its name: `8.5.0,8.5.1` for `cann in 8.5.0 | 8.5.1`."""
     bodies = (need.text.removeprefix(need.component).strip().removeprefix("in ") for need in needs)
-    return ",".join("".join(body.replace("|", ",").split()) for body in dict.fromkeys(bodies)) or _NOTHING
+    return (
+        ",".join("".join(body.replace("|", ",").split()) for body in dict.fromkeys(bodies))
+        or _NOTHING
+    )
 
 
 def _sources(row: Pairing, language: Language, columns: int) -> Iterator[str]:

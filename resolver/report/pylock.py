@@ -1,9 +1,10 @@
 """`pylock.toml` (PEP 751): the files of a lock with their addresses, for pip and uv.
 
-The format says which files, but not how: no order, no build tools, no variables of a build. So what is built in the
-environment itself is left out, and so are git sources: pip accepts no repository (`packages.vcs`) beside files with
-hashes, and the format cannot express a checkout that is kept or patched. Variants of wheels are left out as well: PEP
-825, a draft, has a table for them, which no released installer reads. `[tool.ascend-lock]` names all of them.
+The format says which files, but not how: no order, no build tools, no variables of a build. So what
+is built in the environment itself is left out, and so are git sources: pip accepts no repository
+(`packages.vcs`) beside files with hashes, and the format cannot express a checkout that is kept or
+patched. Variants of wheels are left out as well: PEP 825, a draft, has a table for them, which no
+released installer reads. `[tool.ascend-lock]` names all of them.
 """
 
 from __future__ import annotations

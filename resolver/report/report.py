@@ -30,8 +30,16 @@ def _name(language: Language) -> str:
 def report(lock: Lock, language: Language = "en") -> str:
     """The text of the report in a language; texts without Chinese stay English."""
     summary = verbatim(lock.summary, lock.summary_zh)
-    title = message("report.title", stack=lock.stack, summary=summary) if lock.summary else verbatim(lock.stack)
-    languages = tuple((Span(translate("language", other), _name(other)),) for other in LANGUAGES if other != language)
+    title = (
+        message("report.title", stack=lock.stack, summary=summary)
+        if lock.summary
+        else verbatim(lock.stack)
+    )
+    languages = tuple(
+        (Span(translate("language", other), _name(other)),)
+        for other in LANGUAGES
+        if other != language
+    )
     head = [Paragraph(languages), *(Paragraph((line(sentence),)) for sentence in _head(lock))]
     inputs = Paragraph((line(message("report.inputs", digest=lock.inputs)),))
     return markdown_text([Heading(title, level=1), *head, *_sections(lock), inputs], language)
@@ -52,7 +60,9 @@ def _section(
     if items:
         yield Items(tuple(Item(lines=(line(item),)) for item in items))
     if rows:
-        yield Table(tuple(message(f"report.column-{name}") for name in columns), tuple(map(tuple, rows)))
+        yield Table(
+            tuple(message(f"report.column-{name}") for name in columns), tuple(map(tuple, rows))
+        )
 
 
 def _head(lock: Lock) -> Iterator[Message]:
@@ -60,9 +70,15 @@ def _head(lock: Lock) -> Iterator[Message]:
     system: list[Text] = [message("report.oldest", name="glibc", version=target.glibc)]
     for key, value in target.system.items():
         name = component_name(key)
-        system.append(message("report.oldest", name=name, version=value) if key == "hdk" else f"{name} {value}")
+        system.append(
+            message("report.oldest", name=name, version=value)
+            if key == "hdk"
+            else f"{name} {value}"
+        )
     components = joined("conflict.clause", system)
-    yield message("report.target", platform=target.platform, python=target.python, system=components)
+    yield message(
+        "report.target", platform=target.platform, python=target.python, system=components
+    )
     if lock.source:
         yield message("report.instead", source=lock.source)
     yield from as_of_sentences(lock)
@@ -76,7 +92,9 @@ def _head(lock: Lock) -> Iterator[Message]:
         git=message("report.by-commit") if any(pin.git for pin in lock.pin) else "",
     )
     needs = [
-        message("report.external-for", what=message(f"machine.{need}"), names=joined("comma", names))
+        message(
+            "report.external-for", what=message(f"machine.{need}"), names=joined("comma", names)
+        )
         for need, names in lock.external().items()
     ]
     if needs:
@@ -100,7 +118,9 @@ def _sections(lock: Lock) -> Iterator[Block]:
     )
     changes, added, removed = map(message, ("report.changes", "report.came", "report.gone"))
     if lock.first or not lock.change:
-        yield from _section(changes, [message("report.first" if lock.first else "report.no-change")])
+        yield from _section(
+            changes, [message("report.first" if lock.first else "report.no-change")]
+        )
     else:
         rows = [(row.name, row.old or added, row.new or removed) for row in lock.change]
         yield from _section(changes, columns=("project", "before", "now"), rows=rows)
@@ -108,7 +128,11 @@ def _sections(lock: Lock) -> Iterator[Block]:
         message("report.departs"),
         columns=("guide", "here", "why"),
         rows=[
-            (verbatim(row.guide, row.guide_zh), verbatim(row.here, row.here_zh), verbatim(row.reason, row.reason_zh))
+            (
+                verbatim(row.guide, row.guide_zh),
+                verbatim(row.here, row.here_zh),
+                verbatim(row.reason, row.reason_zh),
+            )
             for row in lock.departs
         ],
     )
@@ -123,7 +147,9 @@ def _sections(lock: Lock) -> Iterator[Block]:
     for pins in lock.build_environments():
         names = pins[0].builds
         title = message("report.apart-for", names=names) if names else message("report.apart")
-        yield from _pins(lock, title, pins, lock.reasons(pins), paragraphs=[message("report.apart-said")])
+        yield from _pins(
+            lock, title, pins, lock.reasons(pins), paragraphs=[message("report.apart-said")]
+        )
     yield from _section(
         message("report.exports"),
         [message("report.exports-said")],
@@ -161,10 +187,17 @@ def _source(pin: LockedPin, git: LockedGit) -> Sequence[Text]:
 
 def treatment(git: LockedGit) -> list[Message]:
     """What is done to and with a checkout, a phrase each."""
-    phrases = [message("report.submodule", path=sub.path, place=f"{sub.url}, {sub.commit}") for sub in git.submodules]
+    phrases = [
+        message("report.submodule", path=sub.path, place=f"{sub.url}, {sub.commit}")
+        for sub in git.submodules
+    ]
     phrases += map(_step, git.steps)
     phrases += [message("report.editable")] if git.editable else []
-    return [*phrases, message("report.rewrites", names=joined("comma", git.rewrites))] if git.rewrites else phrases
+    return (
+        [*phrases, message("report.rewrites", names=joined("comma", git.rewrites))]
+        if git.rewrites
+        else phrases
+    )
 
 
 def _step(step: Step) -> Message:

@@ -22,7 +22,11 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}\Z")
 
 def by_hash(lock: Lock) -> tuple[LockedPin, ...]:
     """The pins that an installer can take by name and hash."""
-    return tuple(pin for pin in lock.pin if pin.mode != "built-here" and pin.git is None and pin.variant is None)
+    return tuple(
+        pin
+        for pin in lock.pin
+        if pin.mode != "built-here" and pin.git is None and pin.variant is None
+    )
 
 
 def by_script(lock: Lock) -> tuple[LockedPin, ...]:
@@ -41,11 +45,15 @@ def requirements(lock: Lock) -> str:
     apart = [pin.name for pin in pins if pin.mode == "built-apart"]
     lines = [*_title(lock), *_commands(lock, pins)]
     if lock.override:
-        lines.append("# (--no-deps, because requirements were removed that pip would insist on; see report.md)")
+        lines.append(
+            "# (--no-deps, because requirements were removed that pip would insist on; see report.md)"
+        )
     elif built or variants(lock):
         lines.append("# (--no-deps, because pip would ask for what is left out here)")
     else:
-        lines.append("# (--no-deps, because nothing is left to choose, and some releases of pip choose nevertheless)")
+        lines.append(
+            "# (--no-deps, because nothing is left to choose, and some releases of pip choose nevertheless)"
+        )
     if apart:
         lines += [
             f"# {', '.join(apart)}: source archives. pip would build them with whatever tools it finds that day;",
@@ -55,8 +63,12 @@ def requirements(lock: Lock) -> str:
         lines.append(f"# {', '.join(pin.name for pin in built)}: see {NO_DEPS_FILE}.")
     path_of = stage_file_by_pin(lock) if variants(lock) else {}
     for pin in variants(lock):
-        lines.append(f"# {pin.name}: a variant of a wheel, {pin.file[0].name}. pip refuses this name;")
-        lines.append(f"# install.sh installs it, and {path_of[pin.name]} says how to do so by hand.")
+        lines.append(
+            f"# {pin.name}: a variant of a wheel, {pin.file[0].name}. pip refuses this name;"
+        )
+        lines.append(
+            f"# install.sh installs it, and {path_of[pin.name]} says how to do so by hand."
+        )
     for row in lock.absent:
         lines.append(f"# {row.name} must not be installed: {one_line(row.reason)}")
     return "\n".join([*lines, "", *pin_lines(pins, via=_via(lock)), ""])
@@ -66,7 +78,10 @@ def _via(lock: Lock) -> dict[str, list[str]]:
     """What requires each pin, as pip-compile writes it: other projects, and the file of the stack."""
     needed = lock.needed_by()
     stack = f"-r {lock.stack}.toml"
-    return {pin.name: [stack] * (pin.name in lock.requested_projects) + needed.get(pin.name, []) for pin in lock.pin}
+    return {
+        pin.name: [stack] * (pin.name in lock.requested_projects) + needed.get(pin.name, [])
+        for pin in lock.pin
+    }
 
 
 def no_deps(lock: Lock) -> str | None:
@@ -79,18 +94,27 @@ def no_deps(lock: Lock) -> str | None:
         return None
     pins = [pin for pin in built if pin.git is None]
     path_of = stage_file_by_pin(lock)
-    lines = [*_title(lock), f"# To be installed after everything in {FILE}, each with its environment variables:"]
+    lines = [
+        *_title(lock),
+        f"# To be installed after everything in {FILE}, each with its environment variables:",
+    ]
     for pin in pins:
-        variables = " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items()))
+        variables = " ".join(
+            f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items())
+        )
         options = "--no-deps --no-build-isolation --no-cache-dir"
         if pin.label:
             version = f"{pin.version}+{pin.label}"
-            lines.append(f"# {pin.name} calls itself {version}, so pip installs it only by path (and then does not")
+            lines.append(
+                f"# {pin.name} calls itself {version}, so pip installs it only by path (and then does not"
+            )
             lines.append("# check the hash; compare it first, as install.sh does):")
         how = f"./{pin.file[0].name}"
         if not pin.label:
             file = NO_DEPS_FILE if len(pins) == 1 else path_of[pin.name]
-            how = f"{_index_option(lock, pin.index)}--no-binary {pin.name} --require-hashes -r {file}"
+            how = (
+                f"{_index_option(lock, pin.index)}--no-binary {pin.name} --require-hashes -r {file}"
+            )
         lines.append(f"#   {variables} pip install {options} {how}")
     for pin in built:
         lines += [] if pin.git is None else _from_git(pin, pin.git)
@@ -102,9 +126,12 @@ def _from_git(pin: LockedPin, git: LockedGit) -> Iterator[str]:
     yield f"# {pin.name} {pin.version} comes from git{ref}, which a file of hashes cannot contain;"
     yield "# install.sh checks the commit and builds it with the pinned tools. By hand:"
     variables = "".join(f"{key}={shlex.quote(value)} " for key, value in sorted(pin.env.items()))
-    options = "--no-deps" + " --no-build-isolation" * (pin.mode == "built-here") + " -e" * git.editable
+    options = (
+        "--no-deps" + " --no-build-isolation" * (pin.mode == "built-here") + " -e" * git.editable
+    )
     if not git.steps:
-        # not `name @ address`: the pip bundled with Python 3.10 and 3.11 does not accept that after -e
+        # not `name @ address`: the pip bundled with Python 3.10 and 3.11 does not accept that after
+        # -e
         place = f"&subdirectory={git.subdirectory}" if git.subdirectory else ""
         address = f"git+{git.url}@{git.commit}#egg={pin.name}{place}"
         yield f"#   {variables}pip install {options} {shlex.quote(address)}"
@@ -136,7 +163,9 @@ def build_requirements(lock: Lock) -> dict[str, str]:
     files = {}
     for file, tools in environments(lock):
         names = tools[0].builds or [pin.name for pin in lock.pin if pin.mode == "built-apart"]
-        title = f"# Build requirements of {', '.join(names)}, for a separate environment (install.sh)."
+        title = (
+            f"# Build requirements of {', '.join(names)}, for a separate environment (install.sh)."
+        )
         for path, pins, remarks in files_by_index(lock, file, tools):
             files[path] = "\n".join([*_title(lock), title, *remarks, "", *pin_lines(pins), ""])
     return files
@@ -147,21 +176,41 @@ def files_by_index(
 ) -> Iterator[tuple[str, list[LockedPin], list[str]]]:
     """The pins of a requirements file by index, so that pip asks no index for what it does not serve.
 
-    Each with the path of its file and the comments that distinguish them. The first has `path`; the others are in the
-    folder of the stages, named after it and their index.
+    Each with the path of its file and the comments that distinguish them. The first has `path`; the
+    others are in the folder of the stages, named after it and their index.
     """
     by_name = {index.name: index for index in lock.index}
     plain = [pin for pin in pins if pin.variant is None]
-    indexes = [by_name.get(name, LockedIndex(name=name)) for name in sorted({pin.index for pin in plain})]
+    indexes = [
+        by_name.get(name, LockedIndex(name=name)) for name in sorted({pin.index for pin in plain})
+    ]
     indexes.sort(key=lambda index: index.url != "")  # pip's own first
     groups = [(index, [pin for pin in plain if pin.index == index.name]) for index in indexes]
     # each variant by itself, as install.sh fetches the file
-    groups += [(by_name.get(pin.index, LockedIndex(name=pin.index)), [pin]) for pin in pins if pin.variant is not None]
-    paths = [path, *(_further_path(path, *group, number) for number, group in enumerate(groups[1:], 2))]
+    groups += [
+        (by_name.get(pin.index, LockedIndex(name=pin.index)), [pin])
+        for pin in pins
+        if pin.variant is not None
+    ]
+    paths = [
+        path,
+        *(_further_path(path, *group, number) for number, group in enumerate(groups[1:], 2)),
+    ]
     for (index, group), file in zip(groups, paths, strict=False):
-        remarks = [f"# From the index `{one_line(index.name)}` only."] if len(groups) > 1 or index.url else []
-        remarks += [f"# The rest is in {other}." for other in paths if len(groups) > 1 and other != file]
-        remarks += [line for pin in group if pin.variant is not None for line in _of_variant(pin, pin.variant, file)]
+        remarks = (
+            [f"# From the index `{one_line(index.name)}` only."]
+            if len(groups) > 1 or index.url
+            else []
+        )
+        remarks += [
+            f"# The rest is in {other}." for other in paths if len(groups) > 1 and other != file
+        ]
+        remarks += [
+            line
+            for pin in group
+            if pin.variant is not None
+            for line in _of_variant(pin, pin.variant, file)
+        ]
         yield file, group, remarks
 
 
@@ -184,10 +233,12 @@ def _further_path(path: str, index: LockedIndex, pins: Sequence[LockedPin], numb
 def _commands(lock: Lock, pins: Collection[LockedPin]) -> list[str]:
     """Return comments with the commands that install these pins, one for each index.
 
-    With several indexes in one command, pip would ask each of them for every project. So the pins of an index are then
-    taken from the files of the stages.
+    With several indexes in one command, pip would ask each of them for every project. So the pins
+    of an index are then taken from the files of the stages.
     """
-    names = sorted({pin.index for pin in pins}, key=lambda name: _index_option(lock, name) != "")  # pip's own first
+    names = sorted(
+        {pin.index for pin in pins}, key=lambda name: _index_option(lock, name) != ""
+    )  # pip's own first
     if len(names) <= 1:
         return [_command(lock, name, [FILE]) for name in names]
     files: dict[str, dict[str, None]] = {name: {} for name in names}
@@ -219,7 +270,10 @@ def stage_file_by_pin(lock: Lock) -> dict[str, str]:
 
 
 def pin_lines(
-    pins: Iterable[LockedPin], *, labelled: bool = False, via: Mapping[str, Sequence[str]] | None = None
+    pins: Iterable[LockedPin],
+    *,
+    labelled: bool = False,
+    via: Mapping[str, Sequence[str]] | None = None,
 ) -> list[str]:
     """Lines of a requirements file, sorted by name like the lock, as pip-compile writes them.
 
@@ -227,7 +281,9 @@ def pin_lines(
     """
     lines = []
     for pin in pins:
-        hashes = [f"--hash=sha256:{sha256}" for sha256 in sorted({file.sha256 for file in pin.file})]
+        hashes = [
+            f"--hash=sha256:{sha256}" for sha256 in sorted({file.sha256 for file in pin.file})
+        ]
         version = f"{pin.version}+{pin.label}" if labelled and pin.label else pin.version
         lines.append(" \\\n    ".join([f"{pin.name}=={version}", *hashes]))
         names = (via or {}).get(pin.name, ())

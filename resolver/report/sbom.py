@@ -10,7 +10,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from uuid import UUID, uuid5
 
-from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, Property, XsUri
+from cyclonedx.model import (
+    ExternalReference,
+    ExternalReferenceType,
+    HashAlgorithm,
+    HashType,
+    Property,
+    XsUri,
+)
 from cyclonedx.model.bom import Bom
 from cyclonedx.model.component import Component, ComponentScope, ComponentType
 from cyclonedx.model.contact import OrganizationalEntity
@@ -41,7 +48,9 @@ def sbom(lock: Lock) -> str:
     reasons = lock.reasons()
     pins = {pin.name: _component(pin, addresses, reasons.get(pin.name, ())) for pin in lock.pin}
     tools = {
-        f"{pin.name} {pin.version}": _component(pin, addresses, lock.reasons(pins).get(pin.name, ()), tool=True)
+        f"{pin.name} {pin.version}": _component(
+            pin, addresses, lock.reasons(pins).get(pin.name, ()), tool=True
+        )
         for pins in lock.build_environments()
         for pin in pins
     }
@@ -60,7 +69,12 @@ def sbom(lock: Lock) -> str:
     for component in (*tools.values(), *system):
         bom.register_dependency(component)
     bom.metadata.tools.components.add(
-        Component(name="ascend-lock", version=__version__, type=ComponentType.APPLICATION, bom_ref="tool:ascend-lock")
+        Component(
+            name="ascend-lock",
+            version=__version__,
+            type=ComponentType.APPLICATION,
+            bom_ref="tool:ascend-lock",
+        )
     )
     document = json.loads(JsonV1Dot6(bom).output_as_string())
     del document["metadata"]["timestamp"]  # the library's clock
@@ -68,19 +82,32 @@ def sbom(lock: Lock) -> str:
 
 
 def _root(lock: Lock) -> Component:
-    properties = [("target", lock.target.name), ("platform", lock.target.platform), ("inputs", lock.inputs)]
+    properties = [
+        ("target", lock.target.name),
+        ("platform", lock.target.platform),
+        ("inputs", lock.inputs),
+    ]
     properties += [("instead-of", lock.source)] if lock.source else []
     properties += [("warning", translate(warning, "en")) for warning in lock.all_warnings]
     properties += [(f"absent:{row.name}", f"{row.reason} ({row.because})") for row in lock.absent]
     properties += [
-        (f"fact:{row.id}", f"{row.reason} ({row.strength}; {row.source}; checked {row.checked}; {row.where})")
+        (
+            f"fact:{row.id}",
+            f"{row.reason} ({row.strength}; {row.source}; checked {row.checked}; {row.where})",
+        )
         for row in lock.fact
     ]
     properties += [
-        (f"override:{row.package}", f"{row.dropped} taken out of {row.package} {row.version} by {row.fact}")
+        (
+            f"override:{row.package}",
+            f"{row.dropped} taken out of {row.package} {row.version} by {row.fact}",
+        )
         for row in lock.override
     ]
-    properties += [(f"{'optional-' if row.optional else ''}environment:{row.name}", row.value) for row in lock.export]
+    properties += [
+        (f"{'optional-' if row.optional else ''}environment:{row.name}", row.value)
+        for row in lock.export
+    ]
     return Component(
         name=lock.stack,
         version=lock.inputs[:12],
@@ -105,7 +132,11 @@ def _component(
     properties += [("fact", str(why.values["fact"])) for why in reasons if "fact" in why.values]
     properties += [("yanked", pin.yanked or "no reason given")] if pin.yanked is not None else []
     properties += [("git-commit", pin.git.commit)] if pin.git else []
-    properties += [("git-treatment", translate(phrase, "en")) for phrase in treatment(pin.git)] if pin.git else []
+    properties += (
+        [("git-treatment", translate(phrase, "en")) for phrase in treatment(pin.git)]
+        if pin.git
+        else []
+    )
     purl = _purl(pin, version, addresses)
     return Component(
         name=pin.name,
@@ -115,7 +146,9 @@ def _component(
         purl=purl,
         scope=ComponentScope.EXCLUDED if tool else ComponentScope.REQUIRED,
         hashes=[HashType(alg=HashAlgorithm.SHA_256, content=file.sha256) for file in pin.file[:1]],
-        external_references=[ExternalReference(type=ExternalReferenceType.VCS, url=XsUri(pin.git.url))]
+        external_references=[
+            ExternalReference(type=ExternalReferenceType.VCS, url=XsUri(pin.git.url))
+        ]
         if pin.git
         else [],
         properties=_properties(properties),
@@ -127,9 +160,15 @@ def _purl(pin: LockedPin, version: str, addresses: Mapping[str, str]) -> Package
     if pin.git:
         source = {"vcs_url": f"git+{pin.git.url}@{pin.git.commit}"}
         return PackageURL(
-            "generic", name=pin.name, version=version, qualifiers=source, subpath=pin.git.subdirectory or None
+            "generic",
+            name=pin.name,
+            version=version,
+            qualifiers=source,
+            subpath=pin.git.subdirectory or None,
         )
-    qualifiers = {} if pin.index == PYPI else {"repository_url": addresses.get(pin.index) or pin.index}
+    qualifiers = (
+        {} if pin.index == PYPI else {"repository_url": addresses.get(pin.index) or pin.index}
+    )
     return PackageURL("pypi", name=pin.name, version=version, qualifiers=qualifiers)
 
 
@@ -144,7 +183,12 @@ def _system(lock: Lock) -> Iterator[Component]:
             bom_ref=f"system:{key}",
             supplier=OrganizationalEntity(name=supplier) if supplier else None,
         )
-    yield Component(name="CPython", version=lock.target.python, type=ComponentType.PLATFORM, bom_ref="system:python")
+    yield Component(
+        name="CPython",
+        version=lock.target.python,
+        type=ComponentType.PLATFORM,
+        bom_ref="system:python",
+    )
     text = f"{lock.target.glibc} or newer"
     yield Component(name="glibc", version=text, type=ComponentType.PLATFORM, bom_ref="system:glibc")
 

@@ -12,7 +12,15 @@ from resolver.files import digest, json_text
 from resolver.i18n import LANGUAGES, translate
 from resolver.index.parse.distribution import plain_name
 from resolver.lock.bundle import BundledLock
-from resolver.model.lock import Lock, LockedExport, LockedFact, LockedGit, LockedPin, LockedStage, bundle_name
+from resolver.model.lock import (
+    Lock,
+    LockedExport,
+    LockedFact,
+    LockedGit,
+    LockedPin,
+    LockedStage,
+    bundle_name,
+)
 from resolver.model.message import message
 from resolver.model.repository import container
 from resolver.report.document import one_line
@@ -39,18 +47,23 @@ def stage_files(lock: Lock) -> dict[str, str]:
     for number, stage in enumerate(lock.stage, 1):
         header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {translate(stage_title(lock, stage), 'en')}"
         for path, pins, remarks in _files(lock, number, stage):
-            # install.sh compares an environment with these: the version, and the source and steps it was built from
+            # install.sh compares an environment with these: the version, and the source and steps
+            # it was built from
             sources = [
                 f"# {pin.name} @ {pin.git.reference}\n"
                 f"{pin.name}=={pin.version}  # source {source_key(pin)}{' editable' if pin.git.editable else ''}"
                 for pin in pins
                 if pin.git is not None
             ]
-            files[path] = "\n".join([header, *remarks, "", *(sources or pin_lines(pins, labelled=True)), ""])
+            files[path] = "\n".join(
+                [header, *remarks, "", *(sources or pin_lines(pins, labelled=True)), ""]
+            )
     return files
 
 
-def _files(lock: Lock, number: int, stage: LockedStage) -> list[tuple[str, list[LockedPin], list[str]]]:
+def _files(
+    lock: Lock, number: int, stage: LockedStage
+) -> list[tuple[str, list[LockedPin], list[str]]]:
     return list(files_by_index(lock, f"{STAGES}/{number}.txt", lock.pins_of(stage)))
 
 
@@ -73,7 +86,8 @@ def script(lock: Lock) -> str:
         cann="cann" in lock.target.system,
         by_path=[pin.name for pin in lock.pin if pin.label],
         sources_built=any(
-            pin.git is None and not pin.label and pin.mode in ("built-apart", "built-here") for pin in lock.pin
+            pin.git is None and not pin.label and pin.mode in ("built-apart", "built-here")
+            for pin in lock.pin
         ),
         builds=any(stage.mode != "wheels" for stage in lock.stage),
         git=any(pin.git is not None for pin in lock.pin),
@@ -96,7 +110,9 @@ def bundle_script(locks: Sequence[BundledLock]) -> dict[str, str]:
 
 def _elsewhere(lock: Lock) -> Iterator[Mapping[str, object]]:
     """The indexes other than pip's own, with the files whose pins come from them."""
-    groups = [group for number, stage in enumerate(lock.stage, 1) for group in _files(lock, number, stage)]
+    groups = [
+        group for number, stage in enumerate(lock.stage, 1) for group in _files(lock, number, stage)
+    ]
     for file, tools in environments(lock):
         groups += files_by_index(lock, file, tools)
     for index in lock.index:
@@ -121,7 +137,11 @@ def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
 def _rewriting(lock: Lock) -> dict[str, list[str]]:
     """The pins that modify installed files of other pins, and the names of these."""
     pinned = {pin.name for pin in lock.pin}
-    rows = {pin.name: [name for name in pin.git.rewrites if name in pinned - {pin.name}] for pin in lock.pin if pin.git}
+    rows = {
+        pin.name: [name for name in pin.git.rewrites if name in pinned - {pin.name}]
+        for pin in lock.pin
+        if pin.git
+    }
     return {name: names for name, names in rows.items() if names}
 
 
@@ -129,7 +149,11 @@ def _direct(git: LockedGit) -> str:
     """The text of direct_url.json (PEP 610)."""
     direct = {
         "url": git.url,
-        "vcs_info": {"vcs": "git", "commit_id": git.commit, **({"requested_revision": git.ref} if git.ref else {})},
+        "vcs_info": {
+            "vcs": "git",
+            "commit_id": git.commit,
+            **({"requested_revision": git.ref} if git.ref else {}),
+        },
         **({"subdirectory": git.subdirectory} if git.subdirectory else {}),
     }
     return json_text(direct, indent=None)
@@ -168,7 +192,11 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
         "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],
         "files": [path for path, _, _ in files],
         "wheel_files": [path for path, group, _ in files if group[0].variant is None],
-        "variants": [_variant(lock, path, group[0]) for path, group, _ in files if group[0].variant is not None],
+        "variants": [
+            _variant(lock, path, group[0])
+            for path, group, _ in files
+            if group[0].variant is not None
+        ],
         "because": [translate(reason, "en") for reason in stage.because],
         "builds": [(path, pin) for path, group, _ in files for pin in group],
     }
@@ -208,12 +236,16 @@ def _export(lock: Lock, row: LockedExport) -> dict[str, object]:
         "name": row.name,
         "value": row.value,
         "optional": row.optional,
-        "why": [line for fact in lock.facts_of(row) for line in _comment(fact, optional=row.optional)],
+        "why": [
+            line for fact in lock.facts_of(row) for line in _comment(fact, optional=row.optional)
+        ],
     }
 
 
 def _comment(fact: LockedFact, *, optional: bool) -> list[Raw]:
     """A fact's reason and source, in lines that can follow a `#`."""
     text = one_line(f"{'optional: ' if optional else ''}{fact.reason} ({fact.id}: {fact.source})")
-    lines = textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(
+        text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
     return list(map(Raw, lines))

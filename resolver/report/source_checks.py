@@ -24,7 +24,11 @@ def source_line(fact: Fact, checked: CheckedSource, language: Language) -> str:
     line = message("sources.fact", verdict=verdict, id=escaped(fact.id), where=fact.where)
     remarks = [*map(_remark, filter(_needs_a_word, checked.references)), *checked.missing]
     if remarks:
-        line = message("sources.fact-with", fact=line, remarks=joined("semicolon", list(map(_harmless, remarks))))
+        line = message(
+            "sources.fact-with",
+            fact=line,
+            remarks=joined("semicolon", list(map(_harmless, remarks))),
+        )
     return translate(line, language)
 
 
@@ -43,7 +47,9 @@ def _remark(checked: CheckedReference) -> Message:
 
 def _harmless(remark: Message) -> Message:
     """Return a remark whose values, which quote files, can do nothing to a terminal."""
-    return message(remark.code, **{key: _harmless_value(value) for key, value in remark.values.items()})
+    return message(
+        remark.code, **{key: _harmless_value(value) for key, value in remark.values.items()}
+    )
 
 
 def _harmless_value(value: object) -> object:
@@ -63,7 +69,11 @@ def sources_summary(every: Sequence[Checked], language: Language) -> str:
     outcome = _outcome(Counter(reference.said for reference in references))
     lines.append(message("sources.references", count=len(references), outcome=outcome))
     if unread:
-        kinds = [message(f"sources.count-{kind.value}", count=unread[kind]) for kind in Unread if unread[kind]]
+        kinds = [
+            message(f"sources.count-{kind.value}", count=unread[kind])
+            for kind in Unread
+            if unread[kind]
+        ]
         lines.append(message("sources.unread", kinds=joined("comma", kinds)))
     return "\n".join(translate(line, language) for line in lines)
 

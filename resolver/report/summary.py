@@ -17,7 +17,17 @@ from resolver.model.message import Message, first_of, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
 from resolver.report.as_of import as_of_sentences
-from resolver.report.document import Block, Heading, Item, Items, Paragraph, Table, line, one_line, translated
+from resolver.report.document import (
+    Block,
+    Heading,
+    Item,
+    Items,
+    Paragraph,
+    Table,
+    line,
+    one_line,
+    translated,
+)
 from resolver.report.terminal import COLUMNS, styled, table_lines, wrapped
 
 _CHANGES = 10
@@ -29,8 +39,8 @@ KINDS: Final = ("locked", "current", "stale", "without-a-solution", "undecided",
 def lock_json(lock: Lock, folder: Path, *, moved: bool, written: Sequence[str]) -> dict[str, Any]:
     """The result of a target for `--json`. `pins` is what scripts need; the rest is in lock.toml.
 
-    `moved` tells whether a pin changed in this run; the lock itself keeps the changes of the last run that had any.
-    `written` are the files that this run changed.
+    `moved` tells whether a pin changed in this run; the lock itself keeps the changes of the last
+    run that had any. `written` are the files that this run changed.
     """
     return {
         "status": "locked",
@@ -39,7 +49,9 @@ def lock_json(lock: Lock, folder: Path, *, moved: bool, written: Sequence[str]) 
         "folder": str(folder),
         "pins": {pin.name: pin.version for pin in lock.pin},
         "warnings": [translate(warning, "en") for warning in lock.all_warnings],
-        "changes": [{"name": row.name, "old": row.old, "new": row.new} for row in lock.change if moved],
+        "changes": [
+            {"name": row.name, "old": row.old, "new": row.new} for row in lock.change if moved
+        ],
         "written": list(written),
     }
 
@@ -58,17 +70,24 @@ def summary(
 ) -> str:
     """The final summary on a terminal: what was locked, what changed, what to do next.
 
-    `moved` tells whether a pin changed in this run; of the warnings those of `shown` are; `columns` is the longest line
-    of prose.
+    `moved` tells whether a pin changed in this run; of the warnings those of `shown` are; `columns`
+    is the longest line of prose.
     """
     built = [pin.name for pin in lock.pin if pin.mode != "wheels"]
     stages = message("cli.stages", count=len(lock.stage))
     size = message("cli.distributions", count=len(lock.pin), stages=stages)
     sources = message("cli.built", count=len(built), names=", ".join(built)) if built else ""
-    locked = message("cli.locked", stack=lock.stack, target=problem.target, size=size, sources=sources)
-    requested = [root.need.name for root in problem.stack.requirements if hasattr(root.need, "name")]
+    locked = message(
+        "cli.locked", stack=lock.stack, target=problem.target, size=size, sources=sources
+    )
+    requested = [
+        root.need.name for root in problem.stack.requirements if hasattr(root.need, "name")
+    ]
     pins = ", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in requested)
-    lines = [styled(translate(locked, language), color, "bold"), *wrapped(pins, "  ", "  ", columns)]
+    lines = [
+        styled(translate(locked, language), color, "bold"),
+        *wrapped(pins, "  ", "  ", columns),
+    ]
     for sentence in as_of_sentences(lock):
         if sentence.code == "as-of.open":
             continue  # nothing is to be known of it here; the report says it
@@ -102,7 +121,13 @@ def pin_change(name: str, old: str, new: str) -> Message:
 
 
 def _warnings(
-    lock: Lock, folder: Path, language: Language, *, shown: Sequence[Message], columns: int, color: bool
+    lock: Lock,
+    folder: Path,
+    language: Language,
+    *,
+    shown: Sequence[Message],
+    columns: int,
+    color: bool,
 ) -> Iterator[str]:
     """The warnings of `shown`, each in two lines at most, and where all of them are in full."""
     if not lock.all_warnings:
@@ -142,7 +167,10 @@ class SummaryRow(NamedTuple):
 def table(rows: Sequence[SummaryRow], language: Language, columns: int, *, color: bool) -> str:
     """A line for each target, no wider than `columns`; the outcome comes last because it may be long."""
     cells = [[translate(f"cli.column-{name}", language) for name in SummaryRow._fields[:-1]]]
-    cells += [[row.stack, row.target or "-", f"{row.seconds:.1f}", row.changes, row.outcome] for row in rows]
+    cells += [
+        [row.stack, row.target or "-", f"{row.seconds:.1f}", row.changes, row.outcome]
+        for row in rows
+    ]
     return "".join(f"{line}\n" for line in table_lines(cells, columns, color=color))
 
 
@@ -170,17 +198,28 @@ def difference_blocks(difference: Difference) -> Iterator[Block]:
             continue
         yield Heading(message(f"difference.{kind}", count=len(rows)), level=3)
         if rows[0].name:
-            head = tuple(message(f"report.column-{name}") for name in (_NAME_COLUMNS.get(kind, "what"), "was", "is"))
-            yield Table(head, tuple((row.name, row.old or added, row.new or removed) for row in rows))
+            head = tuple(
+                message(f"report.column-{name}")
+                for name in (_NAME_COLUMNS.get(kind, "what"), "was", "is")
+            )
+            yield Table(
+                head, tuple((row.name, row.old or added, row.new or removed) for row in rows)
+            )
         else:
-            items = [Item(lines=(line(row.new or row.old),), label="+" if row.new else "-") for row in rows]
+            items = [
+                Item(lines=(line(row.new or row.old),), label="+" if row.new else "-")
+                for row in rows
+            ]
             yield Items(tuple(items), most=len(items))
     if difference.others:
-        yield Paragraph((line(message("difference.others", names=joined("comma", difference.others))),))
+        yield Paragraph(
+            (line(message("difference.others", names=joined("comma", difference.others))),)
+        )
 
 
 def difference_json(difference: Difference) -> dict[str, Any]:
     """The rows by kind; each has of `name`, `old` and `new` those that are not empty."""
     return {
-        kind: msgspec.to_builtins(translated(getattr(difference, kind), "en")) for kind in difference.__struct_fields__
+        kind: msgspec.to_builtins(translated(getattr(difference, kind), "en"))
+        for kind in difference.__struct_fields__
     }

@@ -1,9 +1,12 @@
-"""The templates of shell scripts and of the Containerfile. What they are given is one word unless a filter marks it.
+"""The templates of shell scripts and of the Containerfile.
+
+What they are given is one word unless a filter marks it.
 
 (Pages of HTML have their own way to be safe: see `render_page`.)
 
-A word (`finalize`) does nothing between double quotes, in a comment or in a here-document either, so a template without
-a filter is safe, if not always beautiful. Only between single quotes no value may be; a test looks for that.
+A word (`finalize`) does nothing between double quotes, in a comment or in a here-document either,
+so a template without a filter is safe, if not always beautiful. Only between single quotes no value
+may be; a test looks for that.
 """
 
 from __future__ import annotations
@@ -84,7 +87,9 @@ def _failure(code: str, hint_of: str = "", **values: object) -> Raw:
     hint = f"{hint_of or code}-hint"
     hinted = hint in templates("script.", LANGUAGES[0])
     texts = (
-        _quoted(code, language, values) + " " + (_quoted(hint, language, values) if hinted else '""')
+        _quoted(code, language, values)
+        + " "
+        + (_quoted(hint, language, values) if hinted else '""')
         for language in LANGUAGES
     )
     return Raw(" \\\n        ".join(texts))
@@ -93,7 +98,9 @@ def _failure(code: str, hint_of: str = "", **values: object) -> Raw:
 def _quoted(code: str, language: Language, values: Mapping[str, object]) -> str:
     """A text between double quotes; of the values only what is marked as shell acts in it."""
     form = _IN_QUOTES.sub(r"\\\1", templates("script.", language)[code])
-    texts = {key: value if isinstance(value, Raw) else _text(str(value)) for key, value in values.items()}
+    texts = {
+        key: value if isinstance(value, Raw) else _text(str(value)) for key, value in values.items()
+    }
     return f'"{form.format(**texts)}"'
 
 
@@ -132,7 +139,9 @@ def _env(variables: Mapping[str, str]) -> Raw:
 
 def _here(paths: str | Iterable[str]) -> Raw:
     """Files of the lock's folder, as words."""
-    return Raw(" ".join(f'"$here/{word(path)}"' for path in ([paths] if isinstance(paths, str) else paths)))
+    return Raw(
+        " ".join(f'"$here/{word(path)}"' for path in ([paths] if isinstance(paths, str) else paths))
+    )
 
 
 def _line(text: str) -> Raw:

@@ -11,14 +11,25 @@ from rich.cells import cell_len, set_cell_size
 
 from resolver.errors import escaped, harmless
 from resolver.model.text import Language
-from resolver.report.document import Document, Heading, Item, Items, Paragraph, Table, one_line, plain, translated
+from resolver.report.document import (
+    Document,
+    Heading,
+    Item,
+    Items,
+    Paragraph,
+    Table,
+    one_line,
+    plain,
+    translated,
+)
 
 WIDTH: Final = 110  # of a document, if that of the terminal is unknown
 COLUMNS: Final = 100  # likewise of a line of prose
 _GAP = 2
 _LEAST = 36  # of a column
 _STACKED = 80  # on a terminal narrower than this the origin is below the sentence
-# Units without a line break inside: a Chinese character with attached punctuation, a run of others, spaces.
+# Units without a line break inside: a Chinese character with attached punctuation, a run of others,
+# spaces.
 _WORDS = re.compile(
     r"[（「]{0,9}(?:[\u3000-\u9fff\uff00-\uffef](?<![（「])|[^\s\u3000-\u9fff\uff00-\uffef]+)[，。；：、）」]*|[（「]|\s+"
 )
@@ -27,7 +38,12 @@ _LEAD = re.compile(r"[ │├└─]*(?:- )?")
 _BRANCHES = str.maketrans("├└─-", "│   ")  # how the lines of a tree go on
 
 Style = Literal["bold", "bold red", "bold yellow", "yellow"]
-_CODES: Final[Mapping[Style, str]] = {"bold": "1", "bold red": "1;31", "bold yellow": "1;33", "yellow": "33"}
+_CODES: Final[Mapping[Style, str]] = {
+    "bold": "1",
+    "bold red": "1;31",
+    "bold yellow": "1;33",
+    "yellow": "33",
+}
 # The escape sequences that this program writes: a style, and its end.
 _SEQUENCES: Final = re.compile(rf"(\x1b\[(?:0|{'|'.join(_CODES.values())})m)")
 
@@ -45,7 +61,9 @@ def for_terminal(text: str, *, color: bool) -> str:
     return "".join(piece if at % 2 else harmless(piece, "\n\t") for at, piece in enumerate(pieces))
 
 
-def terminal_text(document: Document, language: Language, columns: int = WIDTH, *, color: bool = False) -> str:
+def terminal_text(
+    document: Document, language: Language, columns: int = WIDTH, *, color: bool = False
+) -> str:
     """The text for a terminal of so many columns, which ends with a line break.
 
     In `color`, headings and labels are bold; without it, the text is plain and says the same.
@@ -76,7 +94,11 @@ def wrapped(text: str, first: str, hanging: str, columns: int = COLUMNS) -> list
     """The text in lines, broken at spaces, or between Chinese characters if a line has no space."""
     lines, line = [], first
     for word in _WORDS.findall(text):
-        if _shown_width(line + word.rstrip()) > columns and line.strip() and line not in (first, hanging):
+        if (
+            _shown_width(line + word.rstrip()) > columns
+            and line.strip()
+            and line not in (first, hanging)
+        ):
             lines.append(line.rstrip())
             line = hanging + word.lstrip()
         else:
@@ -89,14 +111,16 @@ def paragraph(text: str, columns: int, indent: str = "", hanging: str | None = N
 
     The first line is indented by `indent` and the others by `hanging` (None: the same).
     """
-    return wrapped(escaped(one_line(text)), indent, indent if hanging is None else hanging, columns) or [indent]
+    return wrapped(
+        escaped(one_line(text)), indent, indent if hanging is None else hanging, columns
+    ) or [indent]
 
 
 def fitted(text: str, columns: int) -> str:
     """Return a text of several lines with none wider than so many columns, broken between words.
 
-    What a broken line goes on with is indented by two more than its beginning; the branches of a tree go on. A word
-    that is wider than the terminal is left to it.
+    What a broken line goes on with is indented by two more than its beginning; the branches of a
+    tree go on. A word that is wider than the terminal is left to it.
     """
     lines: list[str] = []
     for line in text.split("\n"):
@@ -109,7 +133,9 @@ def fitted(text: str, columns: int) -> str:
     return "\n".join(lines)
 
 
-def table_lines(rows: Sequence[Sequence[object]], columns: int, indent: str = "", *, color: bool = False) -> list[str]:
+def table_lines(
+    rows: Sequence[Sequence[object]], columns: int, indent: str = "", *, color: bool = False
+) -> list[str]:
     """Return rows of cells below each other, the first of which has the names of the columns."""
     return [line for group in table_groups(rows, columns, indent, color=color) for line in group]
 
@@ -119,8 +145,8 @@ def table_groups(
 ) -> list[list[str]]:
     """Return the lines of each row of a table, the first of which has the names of the columns.
 
-    If they are too wide together, the cells of the widest columns are wrapped. If not even their words fit beside each
-    other, a row is a list of its cells, each after the name of its column.
+    If they are too wide together, the cells of the widest columns are wrapped. If not even their
+    words fit beside each other, a row is a list of its cells, each after the name of its column.
     """
     head, *body = [[escaped(one_line(str(cell))) for cell in row] for row in rows]
     room = columns - len(indent)
@@ -148,22 +174,31 @@ def _longest_word(text: str) -> int:
     return max((cell_len(word) for word in _WORDS.findall(text)), default=0)
 
 
-def _row_lines(row: Sequence[str], widths: Sequence[int], indent: str, gap: str, *, color: bool = False) -> list[str]:
+def _row_lines(
+    row: Sequence[str], widths: Sequence[int], indent: str, gap: str, *, color: bool = False
+) -> list[str]:
     """Return the lines of a row of cells; in `color`, they are bold."""
     cells = [wrapped(cell, "", "", width) or [""] for cell, width in zip(row, widths, strict=True)]
     lines = []
     for pieces in zip_longest(*cells, fillvalue=""):
-        padded = [piece + " " * (width - cell_len(piece)) for piece, width in zip(pieces, widths, strict=True)]
+        padded = [
+            piece + " " * (width - cell_len(piece))
+            for piece, width in zip(pieces, widths, strict=True)
+        ]
         lines.append(indent + styled(gap.join(padded).rstrip(), color, "bold"))
     return lines
 
 
-def _record(head: Sequence[str], row: Sequence[str], columns: int, indent: str, color: bool) -> list[str]:
+def _record(
+    head: Sequence[str], row: Sequence[str], columns: int, indent: str, color: bool
+) -> list[str]:
     """Return a row as a list: its first cell, and below it what else there is after the names of the columns."""
     first, *names = head
     width = max(map(cell_len, names), default=0) + _GAP
     inner = indent + "  "
-    lines = [styled(line, color, "bold") for line in wrapped(f"{first} {row[0]}", indent, inner, columns)]
+    lines = [
+        styled(line, color, "bold") for line in wrapped(f"{first} {row[0]}", indent, inner, columns)
+    ]
     for name, cell in zip(names, row[1:], strict=True):
         if cell in _NOTHING:
             continue
@@ -195,7 +230,9 @@ def _item(item: Item, columns: int, indent: str, most: int, color: bool) -> Iter
     first, *further_lines = item.lines
     hanging = indent + (" " * (cell_len(item.label) + 2) if item.label else "  ")
     head = f"{indent}{item.label or '-'}"
-    line, *further = paragraph(plain(first), columns, set_cell_size(head, cell_len(hanging)), hanging)
+    line, *further = paragraph(
+        plain(first), columns, set_cell_size(head, cell_len(hanging)), hanging
+    )
     yield indent + styled(item.label, color, "bold") + line[len(indent) + len(item.label) :]
     yield from further
     for spans in (*further_lines, *item.details):
@@ -214,7 +251,9 @@ def _statements(items: Sequence[Item], columns: int) -> Iterator[str]:
         sources.add(item.source)
         rows.append((item, plain(item.lines[0]), [plain(item.origin), *source]))
     label = max(4, *(2 + cell_len(item.label) for item in items)) + _GAP
-    left, right = _widths([text for _, text, _ in rows], [text for row in rows for text in row[2]], columns - label)
+    left, right = _widths(
+        [text for _, text, _ in rows], [text for row in rows for text in row[2]], columns - label
+    )
     is_stacked = columns < _STACKED or label + left + _GAP + right > columns
     for item, text, origins in rows:
         head = set_cell_size(f"  {item.label:>2}", label)
@@ -223,7 +262,10 @@ def _statements(items: Sequence[Item], columns: int) -> Iterator[str]:
             for origin in origins:
                 yield from paragraph(origin, columns, " " * label + "  ")
         else:
-            texts, places = paragraph(text, left), [line for origin in origins for line in paragraph(origin, right)]
+            texts, places = (
+                paragraph(text, left),
+                [line for origin in origins for line in paragraph(origin, right)],
+            )
             for start, line, place in zip_longest([head], texts, places, fillvalue=""):
                 yield f"{start or ' ' * label}{line}{' ' * (left + _GAP - cell_len(line))}{place}".rstrip()
         for detail in item.details:
@@ -231,7 +273,9 @@ def _statements(items: Sequence[Item], columns: int) -> Iterator[str]:
 
 
 def _widths(lefts: Sequence[str], rights: Sequence[str], columns: int) -> tuple[int, int]:
-    """The widths of two columns. The right one has what its texts need, up to half, and what the left one leaves.
+    """The widths of two columns.
+
+    The right one has what its texts need, up to half, and what the left one leaves.
 
     They are wider than there is room for if a word of the right one is too wide.
     """

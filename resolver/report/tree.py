@@ -21,10 +21,13 @@ _MERMAID = str.maketrans({"<": "#lt;", ">": "#gt;", '"': "#quot;"})
 class Tree:
     """What each of the `names` requires in a lock, to a `depth`; or, `inverted`, who requires it, up to the stack.
 
-    Without names that is the stack, and pins that nothing requires; inverted, pins that require nothing.
+    Without names that is the stack, and pins that nothing requires; inverted, pins that require
+    nothing.
     """
 
-    def __init__(self, lock: Lock, names: Sequence[str], depth: int | None, *, inverted: bool) -> None:
+    def __init__(
+        self, lock: Lock, names: Sequence[str], depth: int | None, *, inverted: bool
+    ) -> None:
         self._lock = lock
         self._inverted = inverted
         self._depth = depth
@@ -34,8 +37,13 @@ class Tree:
         self._roots = names or sorted(node for node, count in self._graph.in_degree() if not count)
 
     def text(self, language: Language) -> str:
-        """A row for each requirement. What is below a row is shown once; where that comes again, it ends in `(*)`."""
-        above: dict[str, int] = {}  # and at which level, since a depth cuts off more below a deeper one
+        """A row for each requirement.
+
+        What is below a row is shown once; where that comes again, it ends in `(*)`.
+        """
+        above: dict[
+            str, int
+        ] = {}  # and at which level, since a depth cuts off more below a deeper one
         lines: list[str] = []
         for root in self._roots:
             lines += [self._label(root), *self._below(root, "", 0, above, language)]
@@ -46,7 +54,10 @@ class Tree:
     def mermaid(self) -> str:
         """A flowchart, which code forges draw; arrows lead from what requires to what is required."""
         numbers = {node: f"n{number}" for number, node in enumerate(self._within())}
-        lines = ["flowchart LR", *(f'    {number}["{self._label(node)}"]' for node, number in numbers.items())]
+        lines = [
+            "flowchart LR",
+            *(f'    {number}["{self._label(node)}"]' for node, number in numbers.items()),
+        ]
         for requiring, required, requirements in self._edges():
             label = ", ".join(requirements).translate(_MERMAID)
             arrow = f'-->|"{label}"|' if label else "-->"
@@ -63,19 +74,29 @@ class Tree:
             "target": self._lock.target.name,
             "roots": list(self._roots),
             "packages": [
-                {"name": node, "version": self._pins[node].version if node else "", "requires": required}
+                {
+                    "name": node,
+                    "version": self._pins[node].version if node else "",
+                    "requires": required,
+                }
                 for node, required in requires.items()
             ],
         }
 
-    def _below(self, node: str, indent: str, level: int, above: dict[str, int], language: Language) -> Iterator[str]:
+    def _below(
+        self, node: str, indent: str, level: int, above: dict[str, int], language: Language
+    ) -> Iterator[str]:
         if level == self._depth:
             return
         above[node] = level
         children = sorted(self._graph[node])
         for child in children:
             branch, further = ("└── ", "    ") if child == children[-1] else ("├── ", "│   ")
-            again = bool(self._graph[child]) and child in above and (not self._depth or above[child] <= level + 1)
+            again = (
+                bool(self._graph[child])
+                and child in above
+                and (not self._depth or above[child] <= level + 1)
+            )
             yield f"{indent}{branch}{self._label(child)}{self._lines(node, child, language)}{_AGAIN if again else ''}"
             if not again:
                 yield from self._below(child, indent + further, level + 1, above, language)
@@ -108,7 +129,8 @@ class Tree:
 def _requirement_graph(lock: Lock) -> nx.DiGraph:
     """From the stack, and from each pin, to each pin that it requires where it is installed.
 
-    An edge has its `lines`: the requirements on that pin, such as `[http]>=2` or `==2 (fact verl-npu)`.
+    An edge has its `lines`: the requirements on that pin, such as `[http]>=2` or `==2 (fact
+    verl-npu)`.
     """
     graph = nx.DiGraph()
     graph.add_nodes_from([_STACK, *(pin.name for pin in lock.pin)])

@@ -8,7 +8,17 @@ from typing import Any, Final
 
 from msgspec import to_builtins
 
-from resolver.audit.compare import Change, Compared, DuplicateFile, Gone, Marked, Rehashed, Unyanked, Yanked, is_grave
+from resolver.audit.compare import (
+    Change,
+    Compared,
+    DuplicateFile,
+    Gone,
+    Marked,
+    Rehashed,
+    Unyanked,
+    Yanked,
+    is_grave,
+)
 from resolver.audit.fact_checks import CheckedFact, Remark, Verdict
 from resolver.errors import escaped
 from resolver.i18n import translate
@@ -22,16 +32,23 @@ _SOME: Final = 8  # names on one line
 
 def change_lines(compared: Compared, old: Sequence[LockedFact], days: int) -> Iterator[Message]:
     """A line for each change since a lock was made, grave ones first."""
-    yield from map(change_sentence, sorted(compared.changes, key=lambda change: not is_grave(change)))
+    yield from map(
+        change_sentence, sorted(compared.changes, key=lambda change: not is_grave(change))
+    )
     if not compared.changes and compared.files:
         yield message("upstream.no-change")
     for row in compared.out_of_reach:
         yield message(
-            "upstream.out-of-reach", index=row.index, projects=first_of(row.projects, _SOME), why=escaped(row.why)
+            "upstream.out-of-reach",
+            index=row.index,
+            projects=first_of(row.projects, _SOME),
+            why=escaped(row.why),
         )
     if compared.newer:
         requested = [row for row in compared.newer if row.is_requested]
-        named = first_of([f"{row.project} {row.version} → {row.newest}" for row in requested], _SOME)
+        named = first_of(
+            [f"{row.project} {row.version} → {row.newest}" for row in requested], _SOME
+        )
         code = "upstream.newer-named" if requested else "upstream.newer"
         yield message(code, count=len(compared.newer), named=named)
     if compared.sources:
@@ -47,13 +64,19 @@ def change_lines(compared: Compared, old: Sequence[LockedFact], days: int) -> It
 def old_facts_sentence(old: Sequence[LockedFact], days: int) -> Message:
     """The facts of a lock that were checked long ago."""
     return message(
-        "upstream.old-facts", count=len(old), days=days, facts=first_of([escaped(fact.id) for fact in old], _SOME)
+        "upstream.old-facts",
+        count=len(old),
+        days=days,
+        facts=first_of([escaped(fact.id) for fact in old], _SOME),
     )
 
 
 def change_sentence(change: Change) -> Message:
     """One change."""
-    release, values = f"{change.project} {change.version}", {"project": change.project, "index": change.index}
+    release, values = (
+        f"{change.project} {change.version}",
+        {"project": change.project, "index": change.index},
+    )
     match change:
         case Yanked(reason=reason):
             code = "upstream.yanked" if reason.strip() else "upstream.yanked-silently"
@@ -75,13 +98,19 @@ def change_sentence(change: Change) -> Message:
         case Marked(status=status, reason=reason):
             code = f"upstream.mark-{status}" if status in _MARKS else "upstream.mark-other"
             mark = message(code, status=escaped(status), **values)
-            return message("upstream.because", text=mark, reason=escaped(reason)) if reason.strip() else mark
+            return (
+                message("upstream.because", text=mark, reason=escaped(reason))
+                if reason.strip()
+                else mark
+            )
 
 
 def compared_json(compared: Compared) -> dict[str, Any]:
     """The changes for programs; texts are those of the index."""
     return {
-        "changes": [{**to_builtins(change), "grave": is_grave(change)} for change in compared.changes],
+        "changes": [
+            {**to_builtins(change), "grave": is_grave(change)} for change in compared.changes
+        ],
         "files": compared.files,
         "files_without_hash": compared.unhashed,
         "from_git": list(compared.sources),
@@ -95,7 +124,9 @@ def fact_line(checked: CheckedFact, *, old_after: int | None, language: Language
     verdict = message(f"upstream.verdict-{checked.verdict.value}")
     remarks = joined("semicolon", [_remark(remark, language) for remark in checked.remarks])
     fact = checked.fact
-    line = message("upstream.fact", verdict=verdict, id=escaped(fact.id), where=fact.where, remarks=remarks)
+    line = message(
+        "upstream.fact", verdict=verdict, id=escaped(fact.id), where=fact.where, remarks=remarks
+    )
     if old_after is not None:
         line = message("upstream.old", text=line, checked=fact.checked.isoformat(), days=old_after)
     return translate(line, language)
@@ -106,8 +137,12 @@ def facts_summary(facts: Sequence[CheckedFact], target: str, language: Language)
     if not facts:
         return translate("upstream.no-facts", language)
     numbers = Counter(checked.verdict for checked in facts)
-    outcome = message("upstream.outcome", **{verdict.value: numbers[verdict] for verdict in Verdict})
-    return translate(message("upstream.facts", count=len(facts), target=target, outcome=outcome), language)
+    outcome = message(
+        "upstream.outcome", **{verdict.value: numbers[verdict] for verdict in Verdict}
+    )
+    return translate(
+        message("upstream.facts", count=len(facts), target=target, outcome=outcome), language
+    )
 
 
 def fact_json(checked: CheckedFact, *, old: bool, language: Language) -> dict[str, Any]:

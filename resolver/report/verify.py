@@ -1,8 +1,8 @@
 """`verify.py`: a program that checks whether a machine and environment match the lock.
 
-It is a single file, so that it can be copied and read alone: the modules of `resolver/verify` one after the other,
-with `model/system.py` so that versions of CANN are compared by the same code; then the data it needs of the
-lock, as JSON, since Python 3.10 cannot read TOML.
+It is a single file, so that it can be copied and read alone: the modules of `resolver/verify` one
+after the other, with `model/system.py` so that versions of CANN are compared by the same code; then
+the data it needs of the lock, as JSON, since Python 3.10 cannot read TOML.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ if __name__ == "__main__":
 def verify(lock: Lock) -> str:
     """The text of verify.py."""
     imports, body = _program()
-    head = _HEAD.format(title=_in_docstring(lock.title), python=lock.target.python_line, imports=imports)
+    head = _HEAD.format(
+        title=_in_docstring(lock.title), python=lock.target.python_line, imports=imports
+    )
     return head + body + _FOOT.format(lock=_data(lock))
 
 
@@ -88,19 +90,25 @@ def verify(lock: Lock) -> str:
 def _program() -> tuple[str, str]:
     """The imports of all modules, and the rest of their code.
 
-    The modules import only the standard library and each other, and no two of them define the same name, as they end up
-    in one file; a test checks that.
+    The modules import only the standard library and each other, and no two of them define the same
+    name, as they end up in one file; a test checks that.
     """
     imports: dict[str, set[str]] = {}  # names by module; modules below an empty name
     parts: list[str] = []
     for module in MODULES:
         source = files("resolver").joinpath(f"{module}.py").read_text(encoding="utf-8")
         tree = ast.parse(source)
-        nodes = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]  # below its docstring
+        nodes = [
+            node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))
+        ]  # below its docstring
         for node in nodes:
-            imports.setdefault(getattr(node, "module", ""), set()).update(alias.name for alias in node.names)
+            imports.setdefault(getattr(node, "module", ""), set()).update(
+                alias.name for alias in node.names
+            )
         code = "\n".join(source.split("\n")[nodes[-1].end_lineno :]).strip()
-        title = "".join(f"# {line}".rstrip() + "\n" for line in (ast.get_docstring(tree) or "").splitlines())
+        title = "".join(
+            f"# {line}".rstrip() + "\n" for line in (ast.get_docstring(tree) or "").splitlines()
+        )
         parts.append(f"\n\n# --- {module.rpartition('/')[2]}\n#\n{title}\n{code}\n")
     lines = [f"import {name}" for name in sorted(imports.pop(""))]
     for module, names in sorted(imports.items()):
@@ -110,7 +118,10 @@ def _program() -> tuple[str, str]:
 
 
 def _data(lock: Lock) -> str:
-    """The lock's data, one pin a line. JSON never has three quotes in a row, so it cannot end the string early."""
+    """The lock's data, one pin a line.
+
+    JSON never has three quotes in a row, so it cannot end the string early.
+    """
     stages = {name: number for number, stage in enumerate(lock.stage, 1) for name in stage.pins}
     pins = [_pin(pin, stages[pin.name]) for pin in lock.pin]
     rows = {
@@ -123,7 +134,9 @@ def _data(lock: Lock) -> str:
         "overrides": [[row.package, row.version, row.name] for row in lock.override],
         "imports": list(lock.imports),
         "import_env": dict(sorted(lock.import_env.items())),
-        "rewritten": sorted({name for pin in lock.pin if pin.git is not None for name in pin.git.rewrites}),
+        "rewritten": sorted(
+            {name for pin in lock.pin if pin.git is not None for name in pin.git.rewrites}
+        ),
         "absent": {row.name: row.reason for row in lock.absent},
         "driver": [_driver(row, lock) for row in lock.driver],
         "requested": sorted(lock.requested_projects),
@@ -133,7 +146,9 @@ def _data(lock: Lock) -> str:
     dumps = json.dumps  # noqa: TID251  ASCII alone, inside of Python's source
     lines = [f'"{key}": {dumps(value)},' for key, value in rows.items()]
     messages = json_text(texts(), indent=0, sort_keys=False)
-    return "\n".join(["{", *lines, '"pins": [', ",\n".join(map(dumps, pins)), "],", f'"texts": {messages}', "}"])
+    return "\n".join(
+        ["{", *lines, '"pins": [', ",\n".join(map(dumps, pins)), "],", f'"texts": {messages}', "}"]
+    )
 
 
 def texts() -> dict[str, dict[str, str]]:
@@ -159,13 +174,19 @@ def _pin(pin: LockedPin, stage: int) -> dict[str, Any]:
 def _driver(row: LockedDriver, lock: Lock) -> dict[str, Any]:
     needs = [need for need in map(ComponentRequirement.parse, row.needs) if need is not None]
     fact = next((fact for fact in lock.fact if fact.id == row.fact), None)
-    evidence = fact and message("conflict.labelled", label=message(f"strength.{fact.strength}"), text=fact.source)
-    reason = message("conflict.in-brackets", text=verbatim(row.text, row.text_zh), extra=evidence or row.fact)
+    evidence = fact and message(
+        "conflict.labelled", label=message(f"strength.{fact.strength}"), text=fact.source
+    )
+    reason = message(
+        "conflict.in-brackets", text=verbatim(row.text, row.text_zh), extra=evidence or row.fact
+    )
     return {
         "by": row.by,
         "wanted": " | ".join(map(str, needs)),
         "ranges": [
-            [[clause.operator, _value(clause)] for clause in clauses] for need in needs for clauses in need.alternatives
+            [[clause.operator, _value(clause)] for clause in clauses]
+            for need in needs
+            for clauses in need.alternatives
         ],
         "binding": row.binding,
         "reason": {language: translate(reason, language) for language in LANGUAGES},

@@ -1,7 +1,8 @@
 """The day of a stack: releases that appeared by then are preferred.
 
-Old metadata has no upper bounds for versions that did not exist when it was written. So the set that somebody tried is
-the set of its day, and the newest releases of today are the likeliest to break it.
+Old metadata has no upper bounds for versions that did not exist when it was written. So the set
+that somebody tried is the set of its day, and the newest releases of today are the likeliest to
+break it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.resolve.project import Project
 
-GRACE = dt.timedelta(days=14)  # after the last of what a stack pins: for the fixes that follow a release
+GRACE = dt.timedelta(
+    days=14
+)  # after the last of what a stack pins: for the fixes that follow a release
 
 ProjectOf = Callable[[NormalizedName], Project]
 
@@ -36,9 +39,10 @@ def decisive_lines(problem: Problem) -> list[Requirement]:
 def day_of(problem: Problem, project: ProjectOf) -> AsOf:
     """Return the day of a problem's policy.
 
-    With `auto`, the day is two weeks after the first day on which every bounded line of the stack, and every `==` that
-    a fact adds to a pinned release, could be met. There is none if neither a line nor a commit pins a release.
-    `project` looks a project up. Raises IndexFailure where that fails.
+    With `auto`, the day is two weeks after the first day on which every bounded line of the stack,
+    and every `==` that a fact adds to a pinned release, could be met. There is none if neither a
+    line nor a commit pins a release. `project` looks a project up. Raises IndexFailure where that
+    fails.
     """
     policy = problem.policy.as_of
     if policy == NEWEST:
@@ -77,14 +81,20 @@ def _first_releases(problem: Problem, project: ProjectOf) -> list[DatedRelease]:
             continue
         first = min(positions, key=of_project.ordered.day)
         release = DatedRelease(
-            project=need.name, version=str(of_project.versions[first]), day=of_project.ordered.day(first)
+            project=need.name,
+            version=str(of_project.versions[first]),
+            day=of_project.ordered.day(first),
         )
         if release in releases:
             continue
         releases[release] = None
         if _is_pinned(need):
             for fact in of_project.facts_about(first, facts.Requires):
-                pins = [need for need in fact.needs if isinstance(need, Requirement) and _is_pinned(need)]
+                pins = [
+                    need
+                    for need in fact.needs
+                    if isinstance(need, Requirement) and _is_pinned(need)
+                ]
                 waiting += [need for need in pins if _applies(need, problem)]
     return list(releases)
 

@@ -44,8 +44,8 @@ from resolver.resolve.project import OrderedReleases, Project, is_put_last, of_s
 class Demand(NamedTuple):
     """What edges require of one package; `a & b` is the demand of both.
 
-    `mask` are the candidates that all edges admit (see `Candidates.mask`); the other fields say whether any edge is of
-    that kind.
+    `mask` are the candidates that all edges admit (see `Candidates.mask`); the other fields say
+    whether any edge is of that kind.
     """
 
     mask: int = -1
@@ -61,17 +61,26 @@ class Demand(NamedTuple):
     def decision_key(self, first_required: int) -> tuple[object, ...]:
         """A sort key for the order of decisions: first pinned packages, then the stack's, then those with bounds.
 
-        Among equals, packages that were required earlier go first, so most of what requires a package is decided before
-        it, and its demand is complete. Those of the stack are sorted by name.
+        Among equals, packages that were required earlier go first, so most of what requires a
+        package is decided before it, and its demand is complete. Those of the stack are sorted by
+        name.
         """
-        return not self.pin, not self.from_stack, not self.bounded, 0 if self.from_stack else first_required
+        return (
+            not self.pin,
+            not self.from_stack,
+            not self.bounded,
+            0 if self.from_stack else first_required,
+        )
 
 
 ANYTHING = Demand()
 
 
 def names_prerelease(allows: Allows) -> bool:
-    """Whether a requirement names a pre-release. The link between an extra and its project's release does not."""
+    """Whether a requirement names a pre-release.
+
+    The link between an extra and its project's release does not.
+    """
     return isinstance(allows, SpecifierSet) and bool(allows.prereleases)
 
 
@@ -90,39 +99,56 @@ class Candidates:
     """
 
     def __init__(
-        self, problem: Problem, catalog: Catalog, preferred: Mapping[NormalizedName, Version] | None = None
+        self,
+        problem: Problem,
+        catalog: Catalog,
+        preferred: Mapping[NormalizedName, Version] | None = None,
     ) -> None:
         self.problem = problem
         self.catalog = catalog
         self.preferred = dict(preferred or {})
         needs = [root.need for root in problem.stack.requirements]
         names = [need.name for need in needs if isinstance(need, Requirement) and need.url]
-        self.sources = {name: source for name in names if (source := problem.source(name)) is not None}
+        self.sources = {
+            name: source for name in names if (source := problem.source(name)) is not None
+        }
         self._compatibility = Compatibility(problem.target, problem.policy.exclude_newer)
         self._facts: dict[NormalizedName, list[facts.Fact]] = {}
         for fact in problem.facts:
             self._facts.setdefault(fact.package, []).append(fact)
         # the projects that facts put bounds on without requiring them
-        self.bounded_projects = frozenset(bound.name for fact in problem.facts for bound in facts.bounds_of(fact))
-        self._collisions = [fact for fact in problem.facts if isinstance(fact, (facts.Collides, facts.Absent))]
+        self.bounded_projects = frozenset(
+            bound.name for fact in problem.facts for bound in facts.bounds_of(fact)
+        )
+        self._collisions = [
+            fact for fact in problem.facts if isinstance(fact, (facts.Collides, facts.Absent))
+        ]
         self._projects: dict[NormalizedName, Project] = {}
         self._ordered: dict[NormalizedName, OrderedReleases] = {}  # of all variants
-        self._shared: dict[NormalizedName, list[tuple[object, Project]]] = {}  # likewise, with what each is made from
+        self._shared: dict[
+            NormalizedName, list[tuple[object, Project]]
+        ] = {}  # likewise, with what each is made from
         self._candidates: dict[tuple[Package, object], Candidate] = {}
         self._demands: dict[Edge, Demand] = {}
 
     @cached_property
     def as_of(self) -> AsOf:
-        """Return the day whose releases are preferred. With the policy `auto`, look up the projects that decide it.
+        """Return the day whose releases are preferred.
+
+        With the policy `auto`, look up the projects that decide it.
 
         Must be known before anything is prefetched, as look-ahead must not wait for a page.
         """
         if named := decisive_lines(self.problem):
-            self.catalog.prefetch((need.name, need.specifier) for need in named)  # all at once, not one by one
+            self.catalog.prefetch(
+                (need.name, need.specifier) for need in named
+            )  # all at once, not one by one
         return day_of(self.problem, self.project)
 
     def project(self, name: NormalizedName, lookup: Lookup | None = None) -> Project:
-        """A project with all its releases. The first call asks the catalog, unless given its answer, `lookup`.
+        """A project with all its releases.
+
+        The first call asks the catalog, unless given its answer, `lookup`.
 
         May be called from any thread, like `candidate`: look-ahead does so from the catalog's.
         """
@@ -136,7 +162,9 @@ class Candidates:
             self._ordered[name] = OrderedReleases(lookup)
         return self._projects.setdefault(name, self._project(self._ordered[name], name, source))
 
-    def _project(self, ordered: OrderedReleases, name: NormalizedName, source: Source | None) -> Project:
+    def _project(
+        self, ordered: OrderedReleases, name: NormalizedName, source: Source | None
+    ) -> Project:
         """A project, which may be that of another variant: most projects are the same in all."""
         about = self._facts.get(name, [])
         system = self.problem.target.system if any(map(is_put_last, about)) else {}
@@ -162,7 +190,9 @@ class Candidates:
             return -1
         if package.kind is PackageKind.PROJECT:
             return self.project(text.name(package.name)).mask(allows)
-        return sum(candidate.satisfies(allows) << at for at, candidate in enumerate(self._choices(package)))
+        return sum(
+            candidate.satisfies(allows) << at for at, candidate in enumerate(self._choices(package))
+        )
 
     def demand(self, *edges: Edge) -> Demand:
         """The combined demand of edges on one package. Looks the project up."""
@@ -179,7 +209,8 @@ class Candidates:
             pin=pin,
             from_stack=from_stack,
             bounded=bool(str(edge.allows)),
-            pinned_by_user=pin and (from_stack or (isinstance(origin, NeedLine) and origin.source is NeedSource.FACT)),
+            pinned_by_user=pin
+            and (from_stack or (isinstance(origin, NeedLine) and origin.source is NeedSource.FACT)),
             prerelease=names_prerelease(edge.allows),
         )
         return self._demands[edge]
@@ -192,14 +223,20 @@ class Candidates:
         return candidate.satisfies(edge.allows)
 
     def candidates(
-        self, package: Package, demand: Demand, excluded: Iterable[Candidate] = (), *, stable: bool = False
+        self,
+        package: Package,
+        demand: Demand,
+        excluded: Iterable[Candidate] = (),
+        *,
+        stable: bool = False,
     ) -> Iterator[Candidate]:
         """The candidates that a demand and the policies admit, in order of preference.
 
-        With the policy "if-necessary" pre-releases are offered if a requirement names one, or if nothing else fits and
-        `stable` is not set. Yanked releases are offered only if the stack or a fact pins them: PEP 592 leaves open
-        whether a pin in metadata counts, and uv does not accept one either. A pin admits several releases if they
-        differ in their local part; those that were yanked then come last.
+        With the policy "if-necessary" pre-releases are offered if a requirement names one, or if
+        nothing else fits and `stable` is not set. Yanked releases are offered only if the stack or
+        a fact pins them: PEP 592 leaves open whether a pin in metadata counts, and uv does not
+        accept one either. A pin admits several releases if they differ in their local part; those
+        that were yanked then come last.
         """
         banned = set(excluded)
         if package.kind is PackageKind.PROJECT:
@@ -236,7 +273,8 @@ class Candidates:
     def all_candidates(self, package: Package) -> Iterator[Candidate]:
         """All candidates of a package that some requirements could admit, the least preferred last.
 
-        Those of a component are the target's value, then all other known values, including those named by facts.
+        Those of a component are the target's value, then all other known values, including those
+        named by facts.
         """
         if package.kind is PackageKind.PROJECT:
             project = self.project(text.name(package.name))
@@ -278,7 +316,9 @@ class Candidates:
         release = self.project(text.name(package.name)).release(position)
         return self.candidate_for(package, release) if isinstance(release, Release) else None
 
-    def collisions(self, name: NormalizedName, version: Version) -> Iterator[facts.Collides | facts.Absent]:
+    def collisions(
+        self, name: NormalizedName, version: Version
+    ) -> Iterator[facts.Collides | facts.Absent]:
         """The facts by which a release owns a module together with another project."""
         for fact in self._collisions:
             if name == fact.other or fact.is_about(name, version):
@@ -288,7 +328,11 @@ class Candidates:
         """The candidates of a component, which are the target's value, or of a module, which are its owners."""
         choices: Iterable[Value] = ()
         if package.kind is PackageKind.MODULE:
-            rows = [(fact.package, fact.other) for fact in self._collisions if fact.module == package.name]
+            rows = [
+                (fact.package, fact.other)
+                for fact in self._collisions
+                if fact.module == package.name
+            ]
             choices = sorted(set(chain.from_iterable(rows)))
         elif package.kind is PackageKind.COMPONENT and package.name in self.problem.target.system:
             choices = (self.problem.target.system[package.name],)
@@ -301,14 +345,22 @@ class Candidates:
     def _check_facts(self, project: Project) -> None:
         """Raise InputError for a fact that matches no release.
 
-        Facts are about what the shipped indexes have, or about a commit that another fact knows. They are not about a
-        project that the stack looks up elsewhere, nor about one of which part of the indexes could not be reached.
+        Facts are about what the shipped indexes have, or about a commit that another fact knows.
+        They are not about a project that the stack looks up elsewhere, nor about one of which part
+        of the indexes could not be reached.
         """
         indexes, platform = self.problem.indexes, self.problem.target.platform
-        if not project.exists or project.source or project.unreachable or indexes.is_own(project.name, platform):
+        if (
+            not project.exists
+            or project.source
+            or project.unreachable
+            or indexes.is_own(project.name, platform)
+        ):
             return
         binding = indexes.binding(project.name, platform)
-        if not all(indexes.indexes[name].complete for name in binding.indexes if name in indexes.indexes):
+        if not all(
+            indexes.indexes[name].complete for name in binding.indexes if name in indexes.indexes
+        ):
             return
         of_project = self._facts.get(project.name, ())
         at_commits = [fact.recipe.version for fact in of_project if isinstance(fact, facts.Sources)]
@@ -316,7 +368,9 @@ class Candidates:
             if isinstance(fact, facts.Sources):
                 continue
             for versions in fact.versions:
-                is_at_commit = any(versions.contains(version, prereleases=True) for version in at_commits)
+                is_at_commit = any(
+                    versions.contains(version, prereleases=True) for version in at_commits
+                )
                 if not project.mask(versions) and not is_at_commit:
                     raise InputError(
                         f"the fact `{fact.id}` refers to {project.name} {versions}, but there is no such release",

@@ -1,11 +1,13 @@
 """The check of a refutation: is there really no solution? Written apart from the engine, like that of a resolution.
 
-An engine says which grounds clash, and which releases each of them is about. Here each of these claims is looked up
-again, in the pages, the metadata and the facts (see `independent_reading`), and what is confirmed is enumerated: if
-some choice of releases meets all of it, the refutation is wrong.
+An engine says which grounds clash, and which releases each of them is about. Here each of these
+claims is looked up again, in the pages, the metadata and the facts (see `independent_reading`), and
+what is confirmed is enumerated: if some choice of releases meets all of it, the refutation is
+wrong.
 
-Three claims are taken as they are: that binaries need a version of another project, that an archive was not opened as
-others of its project had no static metadata, and which releases permit a yanked release or a pre-release.
+Three claims are taken as they are: that binaries need a version of another project, that an archive
+was not opened as others of its project had no static metadata, and which releases permit a yanked
+release or a pre-release.
 """
 
 from __future__ import annotations
@@ -86,12 +88,16 @@ class _Check:
         self._problem = problem
         self._catalog = catalog
         self._reading = IndependentReading(problem, catalog)
-        self._facts: dict[str, list[facts.Fact]] = defaultdict(list)  # those of a stack may share an id
+        self._facts: dict[str, list[facts.Fact]] = defaultdict(
+            list
+        )  # those of a stack may share an id
         for fact in problem.facts:
             self._facts[fact.id].append(fact)
         self._components: set[str] = set()
         self._component_needs: list[tuple[NormalizedName, Version, str, ComponentRequirement]] = []
-        self._lines: dict[object, set[str]] = defaultdict(set)  # the aspects of each line, by its origin
+        self._lines: dict[object, set[str]] = defaultdict(
+            set
+        )  # the aspects of each line, by its origin
         self._root_components: list[ComponentRequirement] = []
         self._needs: dict[tuple[NormalizedName, Version, str], list[Need]] = defaultdict(list)
         self._bounds: dict[tuple[NormalizedName, Version], list[Need]] = defaultdict(list)
@@ -115,7 +121,9 @@ class _Check:
                     yield f"the target does not say which {ground.name} it has"
             case CollisionGround():
                 known = self._facts.get(ground.fact, ())
-                excluding = [fact for fact in known if isinstance(fact, (facts.Collides, facts.Absent))]
+                excluding = [
+                    fact for fact in known if isinstance(fact, (facts.Collides, facts.Absent))
+                ]
                 self._collisions += excluding
                 if not excluding:
                     yield f"`{ground.fact}` is no fact about what excludes each other"
@@ -136,7 +144,11 @@ class _Check:
             return
         if not self._is_taken(claimed.project, release):
             yield f"{release.file.filename} is not what pip takes"
-        about = [fact for fact in self._facts.get(ground.fact, ()) if fact.is_about(claimed.project, claimed.version)]
+        about = [
+            fact
+            for fact in self._facts.get(ground.fact, ())
+            if fact.is_about(claimed.project, claimed.version)
+        ]
         fact = about[0] if about else None
         need = self._stated_need(ground, claimed, release, about)
         if need is None:
@@ -147,7 +159,9 @@ class _Check:
             self._bounds[claimed.project, claimed.version].append(need_of(need, by_user=True))
         else:
             by_user = ground.source is NeedSource.FACT
-            self._needs[claimed.project, claimed.version, claimed.extra].append(need_of(need, by_user=by_user))
+            self._needs[claimed.project, claimed.version, claimed.extra].append(
+                need_of(need, by_user=by_user)
+            )
 
     def _is_taken(self, name: NormalizedName, release: Release) -> bool:
         """Return whether the target takes a release from this file, or from this commit."""
@@ -158,7 +172,11 @@ class _Check:
         return self._reading.is_taken(name, release)
 
     def _stated_need(
-        self, ground: RequirementGround, claimed: ClaimedRelease, release: Release, about: Iterable[facts.Fact]
+        self,
+        ground: RequirementGround,
+        claimed: ClaimedRelease,
+        release: Release,
+        about: Iterable[facts.Fact],
     ) -> facts.Need | None:
         """Return the requirement of a release that reads like a claim; None if it has none."""
         if ground.source is NeedSource.LINKAGE:
@@ -251,7 +269,11 @@ class _Check:
         """Return the versions of a project: that of the commit if the stack names one, else those on its pages."""
         for root in self._problem.stack.requirements:
             need = root.need
-            if isinstance(need, Requirement) and need.name == name and need.url in self._problem.sources:
+            if (
+                isinstance(need, Requirement)
+                and need.name == name
+                and need.url in self._problem.sources
+            ):
                 return [self._problem.sources[need.url].version]
         versions: dict[Version, None] = {}
         for page in self._catalog.lookup(name).pages:
@@ -265,7 +287,10 @@ class _Check:
     def _has_usable_file(self, claimed: ClaimedRelease) -> bool:
         pages = self._catalog.lookup(claimed.project).pages
         return any(
-            self._reading.has_usable_file(claimed.project, page, claimed.version, is_yanked_fine=True) for page in pages
+            self._reading.has_usable_file(
+                claimed.project, page, claimed.version, is_yanked_fine=True
+            )
+            for page in pages
         )
 
     def _is_unusable(self, claimed: ClaimedRelease) -> bool:
@@ -276,7 +301,14 @@ class _Check:
         if claimed.reason is RejectionReason.UNOPENED:
             return not release.file.is_wheel
         if claimed.reason in _BINARIES:
-            pin = Pin(name=claimed.project, release=release, extras=(), unknown_extras=(), because=(), needs=())
+            pin = Pin(
+                name=claimed.project,
+                release=release,
+                extras=(),
+                unknown_extras=(),
+                because=(),
+                needs=(),
+            )
             return any(BinaryCheck(self._problem, {pin.name: pin}, self._catalog).faults(pin))
         try:
             if release.file.is_wheel:
@@ -301,7 +333,9 @@ class _Check:
         if not self._reading.applies(need, claimed.extra):
             return False
         is_of_itself = need.name == claimed.project
-        return bool(need.url) or (is_of_itself and not need.specifier.contains(claimed.version, prereleases=True))
+        return bool(need.url) or (
+            is_of_itself and not need.specifier.contains(claimed.version, prereleases=True)
+        )
 
     # --- the enumeration
 
@@ -314,13 +348,18 @@ class _Check:
         names.update(need.project for needs in self._needs.values() for need in needs)
         names.discard(_IMPOSSIBLE.project)
         specifiers: dict[str, set[str]] = defaultdict(set)
-        for need in (*roots, *(need for needs in (*self._needs.values(), *self._bounds.values()) for need in needs)):
+        for need in (
+            *roots,
+            *(need for needs in (*self._needs.values(), *self._bounds.values()) for need in needs),
+        ):
             specifiers[need.project].add(need.specifier)
         choices = {name: self._choices(text.name(name), sorted(specifiers[name])) for name in names}
         doubtful = sorted({project for project, _ in self._doubtful})
         finals: dict[str, list[Version]] = {}
         for project in doubtful:
-            finals[project] = [version for version in self._versions(project) if self._is_final(project, version)]
+            finals[project] = [
+                version for version in self._versions(project) if self._is_final(project, version)
+            ]
         return is_possible(roots, choices, finals)
 
     def _is_final(self, name: NormalizedName, version: Version) -> bool:
@@ -337,7 +376,9 @@ class _Check:
         roots = []
         for root in self._problem.stack.requirements:
             aspects = self._lines.get(root.origin)
-            if not aspects or (isinstance(root.need, Requirement) and not self._reading.applies(root.need, "")):
+            if not aspects or (
+                isinstance(root.need, Requirement) and not self._reading.applies(root.need, "")
+            ):
                 continue
             if isinstance(root.need, ComponentRequirement):
                 self._root_components.append(root.need)

@@ -1,10 +1,11 @@
 """A problem as clauses of a SAT solver, more of them as metadata is read.
 
-There is a variable for each candidate of each package that something needs; at most one candidate of a package is
-chosen. Clauses rest on grounds (see `grounded`), and a ground can be left out.
+There is a variable for each candidate of each package that something needs; at most one candidate
+of a package is chosen. Clauses rest on grounds (see `grounded`), and a ground can be left out.
 
-A release without a usable file, and one that is required and does not exist, has a variable, too, which only the ground
-of its absence rules out. So a core names an absence if and only if it matters.
+A release without a usable file, and one that is required and does not exist, has a variable, too,
+which only the ground of its absence rules out. So a core names an absence if and only if it
+matters.
 """
 
 from __future__ import annotations
@@ -36,31 +37,40 @@ from resolver.resolve.project import Project
 from resolver.resolve.provider import Prefetch
 from resolver.resolve.universe import Universe
 
-# How many pins of a project are compared, each with each. The clauses of further ones only make reports shorter: a pin
-# admits no release but its own without them.
+# How many pins of a project are compared, each with each. The clauses of further ones only make
+# reports shorter: a pin admits no release but its own without them.
 _COMPARED: Final = 100
 
 
 class Clauses(Grounded):
     """One problem's clauses. Those that rest on `relaxed` grounds do not count.
 
-    A pre-release or a yanked release is taken only if a requirement permits it, and any release that
-    has not been read might have such a requirement. Unless `reading` is set, they are assumed to have none.
+    A pre-release or a yanked release is taken only if a requirement permits it, and any release
+    that has not been read might have such a requirement. Unless `reading` is set, they are assumed
+    to have none.
     """
 
     def __init__(self, universe: Universe) -> None:
         super().__init__()
         self.universe = universe
         self.packages: dict[Package, list[Candidate]] = {}
-        self.edges: dict[Ground, list[tuple[Candidate | None, Edge]]] = {}  # what each ground was added for
+        self.edges: dict[
+            Ground, list[tuple[Candidate | None, Edge]]
+        ] = {}  # what each ground was added for
         # what each ground of an absence rules out: package, position of the release, variable
         self.ruled_out_releases: dict[Ground, list[tuple[Package, int, int]]] = {}
-        self._permitting: dict[Ground, dict[Candidate, None]] = {}  # who permits what a policy rules out
-        self._set_aside: dict[Package, dict[int, int]] = {}  # position of an unusable release -> variable
+        self._permitting: dict[
+            Ground, dict[Candidate, None]
+        ] = {}  # who permits what a policy rules out
+        self._set_aside: dict[
+            Package, dict[int, int]
+        ] = {}  # position of an unusable release -> variable
         self._nowhere: dict[tuple[Package, str], int] = {}  # package and specifier -> variable
         self._ruled_out: list[tuple[Package, Lack, Callable[[Edge], bool], bool]] = []
         self._pins: dict[Package, list[tuple[SpecifierSet, list[int], bool]]] = {}
-        self._bounds: dict[Package, list[tuple[list[int], SpecifierSet]]] = {}  # clauses of bounds on each project
+        self._bounds: dict[
+            Package, list[tuple[list[int], SpecifierSet]]
+        ] = {}  # clauses of bounds on each project
         self.prefetch = Prefetch(universe)
         self._variables: dict[Candidate, int] = {}
         self._candidates: dict[int, Candidate] = {}
@@ -102,7 +112,8 @@ class Clauses(Grounded):
     def import_clauses(self, other: Clauses) -> int:
         """Open what other clauses have opened, of the packages that these have.
 
-        The result is a variable that, assumed, rules out what the policy excludes in the other ones, where it holds.
+        The result is a variable that, assumed, rules out what the policy excludes in the other
+        ones, where it holds.
         """
         for opened in other._opened:
             package = opened.package
@@ -127,13 +138,21 @@ class Clauses(Grounded):
         variables = [self.variable(candidate) for candidate in candidates]
         absent: list[int] = []
         if package.kind is PackageKind.PROJECT and not package.extra:
-            absent = list(self._absent_releases(package, {candidate.release.position for candidate in candidates}))
+            absent = list(
+                self._absent_releases(
+                    package, {candidate.release.position for candidate in candidates}
+                )
+            )
             for candidate in candidates:
                 for edge in self.universe.module_edges(candidate):
                     self._add(candidate, edge)
         self.at_most_one([*variables, *absent])
-        if package.kind is not PackageKind.MODULE:  # tried first: the most preferred of each package
-            self._solver.set_phases([*variables[:1], *(-variable for variable in (*variables[1:], *absent))])
+        if (
+            package.kind is not PackageKind.MODULE
+        ):  # tried first: the most preferred of each package
+            self._solver.set_phases(
+                [*variables[:1], *(-variable for variable in (*variables[1:], *absent))]
+            )
         if package.kind is PackageKind.COMPONENT:
             self.rule([ComponentGround(package.name)], [variables[0]])
         for clause, bound in self._bounds.get(package, ()):
@@ -157,8 +176,9 @@ class Clauses(Grounded):
     ) -> None:
         """Rule out a project's yanked releases, or its pre-releases, unless an edge of a chosen candidate permits them.
 
-        If `any_may`, so may those that are not read yet, the releases themselves among them, or need another that does;
-        these count only where `reading` is set. A true literal of `unless` permits them, too.
+        If `any_may`, so may those that are not read yet, the releases themselves among them, or
+        need another that does; these count only where `reading` is set. A true literal of `unless`
+        permits them, too.
         """
         self._ruled_out.append((package, lack, permits, any_may))
         ground, permitted = LackGround(package.name, lack, ""), self.new_variable()
@@ -168,12 +188,19 @@ class Clauses(Grounded):
                 continue
             if candidate not in self._opened:
                 unread += [self.variable(candidate)] if any_may else []
-            elif any(edge.package.base == package and permits(edge) for edge in self.universe.edges(candidate)):
+            elif any(
+                edge.package.base == package and permits(edge)
+                for edge in self.universe.edges(candidate)
+            ):
                 read.append(self.variable(candidate))
                 self._permitting.setdefault(ground, {})[candidate] = None
         # a line that is relaxed now may permit them when it is not
         rows = self._selectors.items()
-        lines = [selector for row, selector in rows if row in self.relaxed and isinstance(row, LineGround)]
+        lines = [
+            selector
+            for row, selector in rows
+            if row in self.relaxed and isinstance(row, LineGround)
+        ]
         permitting = [*read, *lines, *unless]
         if unread:
             self._unread.update(unread)
@@ -184,7 +211,9 @@ class Clauses(Grounded):
         self.add_clause([-permitted, *permitting])
         absent = self.ruled_out_releases.setdefault(ground, [])
         for candidate in self.packages[package]:
-            is_excluded = candidate.release.yanked if lack is Lack.YANKED else candidate.version.is_prerelease
+            is_excluded = (
+                candidate.release.yanked if lack is Lack.YANKED else candidate.version.is_prerelease
+            )
             if is_excluded:
                 variable = self.variable(candidate)
                 row = (candidate.package, candidate.release.position, variable)
@@ -213,7 +242,9 @@ class Clauses(Grounded):
             project = self.universe.project(text.name(package.name))
             release = project.release(position)
             usable = release if isinstance(release, Release) else None
-            releases.append(ClaimedRelease(project.name, project.versions[position], release=usable))
+            releases.append(
+                ClaimedRelease(project.name, project.versions[position], release=usable)
+            )
         permitting = [_claimed(candidate) for candidate in self._permitting.get(ground, ())]
         return Claim(ground, tuple(dict.fromkeys(releases)), tuple(permitting))
 
@@ -243,13 +274,21 @@ class Clauses(Grounded):
         for because, bounds in grounds(parent.package if parent is not None else None, edge):
             for ground in because:
                 self.edges.setdefault(ground, []).append((parent, edge))
-            if bounds and isinstance(edge.allows, SpecifierSet) and not edge.package.extra and pins(edge.allows):
+            if (
+                bounds
+                and isinstance(edge.allows, SpecifierSet)
+                and not edge.package.extra
+                and pins(edge.allows)
+            ):
                 selectors = [-self.selector(ground) for ground in because]
                 self._exclude_other_pins(edge.package, edge.allows, [*selectors, *premise])
             self.rule(because, [*premise, *self._allowed(edge, edge.allows if bounds else None)])
 
     def _add_bound(self, parent: Candidate | None, edge: Edge) -> None:
-        """Add the clauses of a bound: not the parent, or not a release beyond it. A bound requires nothing."""
+        """Add the clauses of a bound: not the parent, or not a release beyond it.
+
+        A bound requires nothing.
+        """
         assert parent is not None  # noqa: S101  only releases have bounds
         project = Package(edge.package.name)
         for because, _ in grounds(parent.package, edge):
@@ -287,7 +326,9 @@ class Clauses(Grounded):
         candidates = self.packages[package]
         if allows is not None and package.kind is PackageKind.PROJECT:
             mask = self.universe.mask(package, allows)
-            candidates = [candidate for candidate in candidates if mask >> candidate.release.position & 1]
+            candidates = [
+                candidate for candidate in candidates if mask >> candidate.release.position & 1
+            ]
         elif allows is not None:
             candidates = [candidate for candidate in candidates if candidate.satisfies(allows)]
         yield from map(self.variable, candidates)
@@ -328,14 +369,24 @@ class Clauses(Grounded):
         if not mask:
             specifier = str(allows) if isinstance(allows, SpecifierSet) else ""
             because: list[Ground] = [LackGround(base.name, Lack.RELEASE, specifier)]
-            if project.source is not None:  # there might be one without the line that names the commit
+            if (
+                project.source is not None
+            ):  # there might be one without the line that names the commit
                 root, _ = self.universe.sources[project.name]
-                because = [LackGround(base.name, Lack.SOURCE, specifier), LineGround(root.origin, "")]
+                because = [
+                    LackGround(base.name, Lack.SOURCE, specifier),
+                    LineGround(root.origin, ""),
+                ]
             yield self._nonexistent(base, specifier, *because)
-        yield from (variable for at, variable in self._set_aside.get(base, {}).items() if mask >> at & 1)
+        yield from (
+            variable for at, variable in self._set_aside.get(base, {}).items() if mask >> at & 1
+        )
 
     def _nonexistent(self, package: Package, specifier: str, *because: Ground) -> int:
-        """The variable of something required that does not exist. It excludes nothing, since it is unknown."""
+        """The variable of something required that does not exist.
+
+        It excludes nothing, since it is unknown.
+        """
         variable = self._nowhere.get((package, specifier))
         if variable is None:
             variable = self._nowhere[package, specifier] = self.new_variable()
@@ -345,7 +396,9 @@ class Clauses(Grounded):
 
 def _claimed(candidate: Candidate, reason: RejectionReason | None = None) -> ClaimedRelease:
     name = text.name(candidate.package.name)
-    return ClaimedRelease(name, candidate.version, candidate.package.extra, candidate.release, reason)
+    return ClaimedRelease(
+        name, candidate.version, candidate.package.extra, candidate.release, reason
+    )
 
 
 def _why_absent(project: Project, position: int) -> Ground:
@@ -365,5 +418,6 @@ def _are_disjoint(first: SpecifierSet, second: SpecifierSet) -> bool:
     """Whether no version can meet both pins. `===` compares texts, and a release has only one."""
     versions = [specifier.version for specifier in (*first, *second) if text.is_exact(specifier)]
     return all(text.version(version) is not None for version in versions) and not any(
-        first.contains(version, prereleases=True) and second.contains(version, prereleases=True) for version in versions
+        first.contains(version, prereleases=True) and second.contains(version, prereleases=True)
+        for version in versions
     )

@@ -1,9 +1,10 @@
 """The complete engine: newest-first decisions that a SAT solver checks.
 
-Packages are decided one after the other, each for its most preferred release, as in the search. After every decision
-the solver is asked whether the decisions are still satisfiable together with everything known. A candidate whose
-metadata has not been read counts as needing nothing, so unsatisfiable is certain. The solver then names the decisions
-to blame, and the engine jumps back to the latest of them and never meets the same clash again.
+Packages are decided one after the other, each for its most preferred release, as in the search.
+After every decision the solver is asked whether the decisions are still satisfiable together with
+everything known. A candidate whose metadata has not been read counts as needing nothing, so
+unsatisfiable is certain. The solver then names the decisions to blame, and the engine jumps back to
+the latest of them and never meets the same clash again.
 """
 
 from __future__ import annotations
@@ -53,7 +54,10 @@ class CompleteEngine:
         self._require(universe.roots())
 
     def solve(self) -> dict[Package, Candidate]:
-        """The choices that the stack reaches. Raises Unsatisfiable, or UndecidedError beyond its limits."""
+        """The choices that the stack reaches.
+
+        Raises Unsatisfiable, or UndecidedError beyond its limits.
+        """
         while True:
             if not self.clauses.satisfiable():
                 if self.clauses.reading or self.clauses.unread > MOST_UNREAD:
@@ -74,14 +78,23 @@ class CompleteEngine:
         """The package to decide now, in an order like that of the search; None if all are decided."""
 
         def key(package: Package) -> tuple[object, ...]:
-            return package.kind, *self._demands[package][-1].decision_key(self._first_required[package]), package
+            return (
+                package.kind,
+                *self._demands[package][-1].decision_key(self._first_required[package]),
+                package,
+            )
 
-        return min((package for package in self._demands if package not in self._chosen), key=key, default=None)
+        return min(
+            (package for package in self._demands if package not in self._chosen),
+            key=key,
+            default=None,
+        )
 
     def _require(self, edges: Iterable[Edge]) -> None:
         for edge in edges:
             if edge.package.kind is PackageKind.VERSION:
-                continue  # the clauses of bounds are about the project itself: there is nothing to decide
+                # the clauses of bounds are about the project itself: there is nothing to decide
+                continue
             self._first_required.setdefault(edge.package, len(self._first_required))
             demands = self._demands.setdefault(edge.package, [])
             demand = self._universe.demand(edge)
@@ -101,7 +114,9 @@ class CompleteEngine:
     def _decide(self, package: Package) -> bool:
         """Take the most preferred candidate that is compatible with the decisions; False if none is."""
         candidates = list(self._candidates(package))
-        opened = list(takewhile(self.clauses.opened, candidates))  # mostly by earlier decisions, and in vain
+        opened = list(
+            takewhile(self.clauses.opened, candidates)
+        )  # mostly by earlier decisions, and in vain
         if len(opened) > _SEVERAL and not self._holds(self.clauses.any_of(opened)):
             candidates = candidates[len(opened) :]
         for candidate in candidates:
@@ -130,7 +145,10 @@ class CompleteEngine:
         admitted = dict.fromkeys(self._universe.candidates(package, demand))
         yield from admitted
         for candidate in self.clauses.packages.get(package, ()):
-            possible = package.kind is not PackageKind.PROJECT or demand.mask >> candidate.release.position & 1
+            possible = (
+                package.kind is not PackageKind.PROJECT
+                or demand.mask >> candidate.release.position & 1
+            )
             if possible and candidate not in admitted:
                 yield candidate
 
@@ -144,9 +162,13 @@ class CompleteEngine:
         while self._chosen and not self._holds():
             blamed = self.clauses.blamed()
             decisions = enumerate(self._chosen.values())
-            self._undo_decisions(max((at for at, candidate in decisions if candidate in blamed), default=0))
+            self._undo_decisions(
+                max((at for at, candidate in decisions if candidate in blamed), default=0)
+            )
         if len(self._chosen) == before and self._holds():
-            raise UndecidedError("the engine stopped", hint="please report this together with the stack file")
+            raise UndecidedError(
+                "the engine stopped", hint="please report this together with the stack file"
+            )
 
     def _round(self) -> None:
         self.rounds += 1
@@ -164,8 +186,9 @@ class CompleteEngine:
     def _exclude_unpermitted(self) -> bool:
         """Exclude the pre-releases and yanked releases that were chosen without permission; whether there were any.
 
-        The clauses are about the project, not about this answer: so they exclude nothing that could be allowed, and
-        releases excluded for the same reason are excluded together (docs/solving.md).
+        The clauses are about the project, not about this answer: so they exclude nothing that could
+        be allowed, and releases excluded for the same reason are excluded together
+        (docs/solving.md).
         """
         graph = DependencyGraph(self._universe, self._chosen)
         unpermitted = list(graph.unpermitted())
@@ -174,11 +197,16 @@ class CompleteEngine:
             if candidate.release.yanked and not demand.pinned_by_user:
                 any_may = self._may_be_pinned(package)
                 self.clauses.rule_out(
-                    package, Lack.YANKED, lambda edge: self._universe.demand(edge).pinned_by_user, any_may=any_may
+                    package,
+                    Lack.YANKED,
+                    lambda edge: self._universe.demand(edge).pinned_by_user,
+                    any_may=any_may,
                 )
             else:
                 final = next(self._universe.candidates(package, demand))
-                self.clauses.rule_out(package, Lack.NEEDLESS, partial(self._permits_prerelease, final), any_may=True)
+                self.clauses.rule_out(
+                    package, Lack.NEEDLESS, partial(self._permits_prerelease, final), any_may=True
+                )
         return bool(unpermitted)
 
     def _permits_prerelease(self, final: Candidate, edge: Edge) -> bool:
@@ -190,7 +218,12 @@ class CompleteEngine:
     def _may_be_pinned(self, package: Package) -> bool:
         """Whether a fact pins a project, or may do so because it reads requirements from an archive or repository."""
         all_facts = self._universe.problem.facts
-        needs = (need for fact in all_facts for need in facts.needs_of(fact) if isinstance(need, Requirement))
+        needs = (
+            need
+            for fact in all_facts
+            for need in facts.needs_of(fact)
+            if isinstance(need, Requirement)
+        )
         return (
             bool(self._universe.sources)
             or any(isinstance(fact, (facts.Builds, facts.Sources)) for fact in all_facts)
@@ -200,14 +233,15 @@ class CompleteEngine:
     def _exclude_unneeded(self) -> bool:
         """Exclude what the solver chose and nothing that the stack reaches needs; whether there was anything.
 
-        A path from the stack to one of them must enter through a candidate that is none of them: one that is known to
-        need one of their packages, or has not been opened.
+        A path from the stack to one of them must enter through a candidate that is none of them:
+        one that is known to need one of their packages, or has not been opened.
         """
         # a component exists whether or not anything needs it
         unneeded = {
             candidate
             for candidate in self.clauses.chosen().values()
-            if candidate.package.kind is PackageKind.PROJECT and self._chosen.get(candidate.package) is not candidate
+            if candidate.package.kind is PackageKind.PROJECT
+            and self._chosen.get(candidate.package) is not candidate
         }
         packages = {candidate.package for candidate in unneeded}
         variable, opened = self.clauses.variable, self.clauses.opened
@@ -216,7 +250,10 @@ class CompleteEngine:
             for parent in self.clauses.candidates()
             if parent not in unneeded
             and parent.package.kind is PackageKind.PROJECT
-            and (not opened(parent) or any(edge.package in packages for edge in self._universe.edges(parent)))
+            and (
+                not opened(parent)
+                or any(edge.package in packages for edge in self._universe.edges(parent))
+            )
         ]
         for candidate in sorted(unneeded, key=variable):
             self.clauses.add_clause([-variable(candidate), *parents])

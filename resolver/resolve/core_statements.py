@@ -1,7 +1,7 @@
 """From grounds to statements: the releases that a ground of a core is about, and its origin.
 
-A ground may hold for more releases than matter. A statement names only those that the other grounds of the core leave
-possible, so each release that it names is needed for the conflict.
+A ground may hold for more releases than matter. A statement names only those that the other grounds
+of the core leave possible, so each release that it names is needed for the conflict.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ from packaging.specifiers import SpecifierSet
 
 from resolver.errors import closest
 from resolver.model import text
-from resolver.model.dependency import NeedLine, NeedSource, Package, PackageKind, RequirementOrigin, StackLine, Unusable
+from resolver.model.dependency import (
+    NeedLine,
+    NeedSource,
+    Package,
+    PackageKind,
+    RequirementOrigin,
+    StackLine,
+    Unusable,
+)
 from resolver.model.fact import Absent, Collides, Excludes, Names, projects_named_by
 from resolver.model.release import Rejection, RejectionReason, Release
 from resolver.model.requirement import COMPONENT_ALIASES, Requirement
@@ -63,7 +71,10 @@ def statements_of(clauses: Clauses, core: Iterable[Ground]) -> dict[Ground, Stat
     # the stack, the machine, requirements, what does not exist
     ranks = {LineGround: 0, ComponentGround: 1, RequirementGround: 2, CollisionGround: 2}
     order = {ground: number for number, ground in enumerate(clauses.known)}
-    lines = {root.origin: number for number, root in enumerate(clauses.universe.problem.stack.requirements)}
+    lines = {
+        root.origin: number
+        for number, root in enumerate(clauses.universe.problem.stack.requirements)
+    }
 
     def key(ground: Ground) -> tuple[int, int, int]:
         line = lines.get(ground.origin, 0) if isinstance(ground, LineGround) else 0
@@ -74,8 +85,13 @@ def statements_of(clauses: Clauses, core: Iterable[Ground]) -> dict[Ground, Stat
     return {ground: builder.statement(ground) for ground in core}
 
 
-def release_ranges(project: Project, positions: Iterable[int], apart: Collection[int] = ()) -> tuple[ReleaseRange, ...]:
-    """Positions as ranges, newest first. Releases that nobody could take do not end a range, unless kept `apart`."""
+def release_ranges(
+    project: Project, positions: Iterable[int], apart: Collection[int] = ()
+) -> tuple[ReleaseRange, ...]:
+    """Positions as ranges, newest first.
+
+    Releases that nobody could take do not end a range, unless kept `apart`.
+    """
     included = set(positions)
     ranges: list[list[int]] = []
     has_ended = True
@@ -88,7 +104,9 @@ def release_ranges(project: Project, positions: Iterable[int], apart: Collection
         elif not has_ended and (position in apart or project.stable >> position & 1):
             has_ended = position in apart or not isinstance(project.release(position), tuple)
     versions = project.versions
-    return tuple(ReleaseRange(str(versions[row[-1]]), str(versions[row[0]]), len(row)) for row in ranges)
+    return tuple(
+        ReleaseRange(str(versions[row[-1]]), str(versions[row[0]]), len(row)) for row in ranges
+    )
 
 
 class _StatementBuilder:
@@ -105,7 +123,9 @@ class _StatementBuilder:
                 return origin_statement(ground.origin)
             case ComponentGround():
                 where = self._target.places.get(ground.name, self._universe.problem.stack.where)
-                return Has(component=ground.name, value=str(self._target.system[ground.name]), where=where)
+                return Has(
+                    component=ground.name, value=str(self._target.system[ground.name]), where=where
+                )
             case CollisionGround():
                 fact = self._facts[ground.fact]
                 assert isinstance(fact, (Collides, Absent))  # noqa: S101  only these have modules
@@ -116,13 +136,17 @@ class _StatementBuilder:
                 project, positions = self._ruled_out(ground)
                 fact = self._facts[ground.fact]
                 assert isinstance(fact, (Excludes, Names))  # noqa: S101  only these take releases out
-                return Forbids(subject=project.name, versions=release_ranges(project, positions), fact=fact)
+                return Forbids(
+                    subject=project.name, versions=release_ranges(project, positions), fact=fact
+                )
             case LackGround():
                 return self._lacks(ground)
 
     def _matters(self, ground: Ground, variable: int) -> bool:
         """Whether the other grounds of the core leave this possible."""
-        return self._clauses.satisfiable([variable], [other for other in self._core if other != ground])
+        return self._clauses.satisfiable(
+            [variable], [other for other in self._core if other != ground]
+        )
 
     def _needs(self, ground: RequirementGround) -> Needs:
         project = self._universe.project(text.name(ground.package.name))
@@ -133,13 +157,17 @@ class _StatementBuilder:
             if not (isinstance(other, RequirementGround) and other.package == ground.package)
         ]
         for parent, _ in self._clauses.edges[ground]:
-            if parent is not None and self._clauses.satisfiable([self._clauses.variable(parent)], others):
+            if parent is not None and self._clauses.satisfiable(
+                [self._clauses.variable(parent)], others
+            ):
                 files[parent.release.position] = parent.release.file.filename
         fact = self._facts.get(ground.fact)
         newest = files[min(files)] if files else ""
         return Needs(
             subject=str(ground.package),
-            versions=release_ranges(project, files, self._ruled_out_between(ground.package, files) if files else ()),
+            versions=release_ranges(
+                project, files, self._ruled_out_between(ground.package, files) if files else ()
+            ),
             needs=ground.text,
             source=ground.source,
             where=newest if fact is None else fact.where,
@@ -152,14 +180,17 @@ class _StatementBuilder:
             position
             for ground in self._core
             for other, position, variable in self._clauses.ruled_out_releases.get(ground, ())
-            if other == package.base and newest < position < oldest and self._matters(ground, variable)
+            if other == package.base
+            and newest < position < oldest
+            and self._matters(ground, variable)
         }
 
     def _ruled_out(self, ground: Ground) -> tuple[Project, list[int]]:
         """The project in which a ground rules releases out, and the positions of those that matter."""
         rows = self._clauses.ruled_out_releases[ground]
         project = self._universe.project(text.name(rows[0][0].name))
-        # what a later ground rules out, too, such as a yanked pre-release, belongs to this statement
+        # what a later ground rules out, too, such as a yanked pre-release, belongs to this
+        # statement
         later = {
             other: {variable for _, _, variable in self._clauses.ruled_out_releases.get(other, ())}
             for other in self._core[self._core.index(ground) + 1 :]
@@ -169,16 +200,22 @@ class _StatementBuilder:
             row
             for row in self._core
             if row != ground
-            and not (isinstance(row, RequirementGround) and text.name(row.package.name) == project.name)
+            and not (
+                isinstance(row, RequirementGround) and text.name(row.package.name) == project.name
+            )
         ]
         positions = {
             position
             for _, position, variable in rows
-            if self._clauses.satisfiable([variable], [row for row in others if variable not in later.get(row, ())])
+            if self._clauses.satisfiable(
+                [variable], [row for row in others if variable not in later.get(row, ())]
+            )
         }
         return project, sorted(positions)
 
-    def _rejections(self, ground: LackGround, project: Project) -> dict[int, tuple[Rejections, Rejections]]:
+    def _rejections(
+        self, ground: LackGround, project: Project
+    ) -> dict[int, tuple[Rejections, Rejections]]:
         """The rejections for each release that matters: of the file that was opened, and of the others."""
         rejections: dict[int, tuple[Rejections, Rejections]] = {}
         if ground.lack is Lack.UNUSABLE:
@@ -188,13 +225,18 @@ class _StatementBuilder:
                     assert isinstance(origin, Unusable)  # noqa: S101  see `grounds`
                     detail = "" if origin.reason in _WITHOUT_DETAIL else origin.text
                     opened = (Rejection(origin.filename, origin.reason, detail),)
-                    rejections[position] = opened, nearest_first(project.wheels_set_aside(position), self._target)
+                    rejections[position] = (
+                        opened,
+                        nearest_first(project.wheels_set_aside(position), self._target),
+                    )
             return dict(sorted(rejections.items()))
         for position in self._ruled_out(ground)[1]:
             release = project.release(position)
             rows = nearest_first(release, self._target) if isinstance(release, tuple) else ()
             if isinstance(release, Release) and release.file.yanked and ground.lack is Lack.YANKED:
-                rows = (Rejection(release.file.filename, RejectionReason.YANKED, release.file.yanked),)
+                rows = (
+                    Rejection(release.file.filename, RejectionReason.YANKED, release.file.yanked),
+                )
             rejections[position] = (), rows
         return rejections
 
@@ -209,7 +251,9 @@ class _StatementBuilder:
             files = self._rejections(ground, project)
         wheels = {position: rows for position, (_, rows) in files.items()}
         listed = _of_each_cause(wheels, self._target)
-        by_tags = lack is Lack.FILE or (lack is Lack.UNUSABLE and any(wheels[position] for position in listed))
+        by_tags = lack is Lack.FILE or (
+            lack is Lack.UNUSABLE and any(wheels[position] for position in listed)
+        )
         return Lacks(
             subject=ground.project,
             wanted=ground.detail if lack in (Lack.RELEASE, Lack.SOURCE) else "",
@@ -219,17 +263,25 @@ class _StatementBuilder:
             newest=str(project.versions[0]) if project.versions else "",
             nearest=_nearest(project, SpecifierSet(ground.detail)) if lack is Lack.RELEASE else (),
             refusals=tuple(
-                RejectedRelease(version=str(project.versions[position]), files=tuple(chain(*files[position])))
+                RejectedRelease(
+                    version=str(project.versions[position]), files=tuple(chain(*files[position]))
+                )
                 for position in listed
             ),
             unreachable=tuple(project.unreachable),
-            meant=(COMPONENT_ALIASES.get(project.name) or similar_project(self._clauses, project.name))
+            meant=(
+                COMPONENT_ALIASES.get(project.name) or similar_project(self._clauses, project.name)
+            )
             if lack is Lack.PROJECT
             else "",
             machine=tuple(tag_values(self._target).items()) if by_tags else (),
             cutoff=cutoff_text(problem.policy.exclude_newer) if lack is Lack.CUTOFF else "",
-            unread=_unread(project.rejections) if lack is Lack.RELEASE and not project.versions else (),
-            left_out=problem.indexes.left_out(project.name, self._target.platform) if lack in _ON_NO_INDEX else (),
+            unread=_unread(project.rejections)
+            if lack is Lack.RELEASE and not project.versions
+            else (),
+            left_out=problem.indexes.left_out(project.name, self._target.platform)
+            if lack in _ON_NO_INDEX
+            else (),
         )
 
 
@@ -266,7 +318,9 @@ def _unread(files: Iterable[Rejection]) -> tuple[UnparsedFiles, ...]:
     names: dict[RejectionReason, list[str]] = {}
     for file in files:
         names.setdefault(file.reason, []).append(file.filename)
-    rows = (UnparsedFiles(reason, len(filenames), filenames[0]) for reason, filenames in names.items())
+    rows = (
+        UnparsedFiles(reason, len(filenames), filenames[0]) for reason, filenames in names.items()
+    )
     return tuple(sorted(rows, key=lambda row: -row.count))
 
 
@@ -277,15 +331,28 @@ def similar_project(clauses: Clauses, name: str) -> str:
     """
     universe = clauses.universe
     problem = universe.problem
-    in_files = {root.need.name for root in problem.stack.requirements if isinstance(root.need, Requirement)}
-    in_files.update(name for fact in problem.facts for name in (fact.package, *projects_named_by(fact)))
-    edges = (edge for candidate in universe.opened_candidates() for edge in universe.edges(candidate))
+    in_files = {
+        root.need.name for root in problem.stack.requirements if isinstance(root.need, Requirement)
+    }
+    in_files.update(
+        name for fact in problem.facts for name in (fact.package, *projects_named_by(fact))
+    )
+    edges = (
+        edge for candidate in universe.opened_candidates() for edge in universe.edges(candidate)
+    )
     required = {edge.package.name for edge in edges if edge.package.kind is PackageKind.PROJECT}
 
     def existing(names: Iterable[str]) -> Iterator[str]:
-        return (row for row in map(text.name, names) if not universe.is_loaded(row) or universe.project(row).exists)
+        return (
+            row
+            for row in map(text.name, names)
+            if not universe.is_loaded(row) or universe.project(row).exists
+        )
 
-    similar = closest(name, existing(in_files), _SIMILAR), closest(name, existing(required), _NEARLY_THE_SAME)
+    similar = (
+        closest(name, existing(in_files), _SIMILAR),
+        closest(name, existing(required), _NEARLY_THE_SAME),
+    )
     return closest(name, similar, _SIMILAR)
 
 
@@ -321,6 +388,10 @@ def nearest_first(files: Iterable[Rejection], target: Target) -> tuple[Rejection
 
     def distance(file: Rejection) -> tuple[bool, ...]:
         name = file.filename
-        return "system" in missing_on_machine(name, machine), target.machine not in name, python not in name
+        return (
+            "system" in missing_on_machine(name, machine),
+            target.machine not in name,
+            python not in name,
+        )
 
     return tuple(sorted(files, key=distance))

@@ -1,7 +1,7 @@
 """A small, plain search: can these projects be installed together? It shares nothing with the engines.
 
-It knows releases by what the statements of a refutation say of them, and nothing else. It tries every combination, so
-it is only for a handful of projects, each with few releases that differ.
+It knows releases by what the statements of a refutation say of them, and nothing else. It tries
+every combination, so it is only for a handful of projects, each with few releases that differ.
 """
 
 from __future__ import annotations
@@ -58,18 +58,25 @@ class _State(NamedTuple):
 
 
 def is_possible(
-    roots: Iterable[Need], choices: Mapping[str, Sequence[Choice]], finals: Mapping[str, Sequence[Version]]
+    roots: Iterable[Need],
+    choices: Mapping[str, Sequence[Choice]],
+    finals: Mapping[str, Sequence[Version]],
 ) -> bool:
-    """Return whether some of these choices meet the roots and what the choices require. Raises TooManyError.
+    """Return whether some of these choices meet the roots and what the choices require.
 
-    `finals` are the final releases of projects with doubtful choices: while one of them meets all requirements on its
-    project, no pre-release is taken that nothing permits, whatever the final release requires itself.
+    Raises TooManyError.
+
+    `finals` are the final releases of projects with doubtful choices: while one of them meets all
+    requirements on its project, no pre-release is taken that nothing permits, whatever the final
+    release requires itself.
     """
     return _Enumeration(choices, finals).is_possible(roots)
 
 
 class _Enumeration:
-    def __init__(self, choices: Mapping[str, Sequence[Choice]], finals: Mapping[str, Sequence[Version]]) -> None:
+    def __init__(
+        self, choices: Mapping[str, Sequence[Choice]], finals: Mapping[str, Sequence[Version]]
+    ) -> None:
         self._choices = choices
         self._finals = finals
         self._steps = 0
@@ -137,11 +144,15 @@ class _Enumeration:
             if project in permitted:
                 continue
             needs = state.needs[project]
-            if choice.is_yanked and not any(need.by_user and _is_pin(need.specifier) for need in needs):
+            if choice.is_yanked and not any(
+                need.by_user and _is_pin(need.specifier) for need in needs
+            ):
                 return False
             is_asked_for = any(SpecifierSet(need.specifier).prereleases for need in needs)
             finals = [
-                final for final in self._finals.get(project, ()) if all(admits(need.specifier, final) for need in needs)
+                final
+                for final in self._finals.get(project, ())
+                if all(admits(need.specifier, final) for need in needs)
             ]
             if choice.is_doubtful and finals and not is_asked_for:
                 return False
@@ -165,7 +176,9 @@ def admits(specifier: str, version: Version) -> bool:
 
 def _is_pin(specifier: str) -> bool:
     clauses = SpecifierSet(specifier)
-    return any(clause.operator in ("==", "===") and not clause.version.endswith(".*") for clause in clauses)
+    return any(
+        clause.operator in ("==", "===") and not clause.version.endswith(".*") for clause in clauses
+    )
 
 
 def need_of(requirement: Requirement, *, by_user: bool) -> Need:

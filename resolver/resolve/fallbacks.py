@@ -1,9 +1,10 @@
 """Releases of long ago that a search took because newer ones clash with something that was decided before.
 
-An old release often has no upper bounds, as what it would have to exclude did not exist. So a search that has taken the
-newest fsspec, which no recent datasets admits, ends with a datasets of three years before. It is valid, nothing in it
-could simply be newer, and it is seldom what anybody wants: a slightly older fsspec goes with the newest datasets. Here
-such projects are decided before all others, and the result is taken if they gain more than any other project loses.
+An old release often has no upper bounds, as what it would have to exclude did not exist. So a
+search that has taken the newest fsspec, which no recent datasets admits, ends with a datasets of
+three years before. It is valid, nothing in it could simply be newer, and it is seldom what anybody
+wants: a slightly older fsspec goes with the newest datasets. Here such projects are decided before
+all others, and the result is taken if they gain more than any other project loses.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def without_fallbacks(universe: Universe, resolution: Resolution, search: Search
 
     All such projects are tried at once, then the one that fell back the furthest.
 
-    An index that fails in a search ends the attempt, and `universe` is marked: with the index, there may be another
-    answer.
+    An index that fails in a search ends the attempt, and `universe` is marked: with the index,
+    there may be another answer.
     """
     fallbacks = [fallback.project for fallback in _fallbacks(universe, resolution)]
     pins = {pin.name: pin.version for pin in resolution.pins}
@@ -92,7 +93,9 @@ def _newest_admitted(universe: Universe, project: Project, pin: Pin) -> int | No
     return None
 
 
-def _is_better(universe: Universe, before: Resolution, after: Resolution, names: Iterable[NormalizedName]) -> bool:
+def _is_better(
+    universe: Universe, before: Resolution, after: Resolution, names: Iterable[NormalizedName]
+) -> bool:
     """Return whether the projects of these names gain more time than any other project loses."""
     moved = {}
     for pin in after.pins:

@@ -1,8 +1,9 @@
 """From an engine's choices to a resolution: the pins that the stack reaches, upgraded where that is simply possible.
 
-An engine's first decisions may have ruled out a release that would fit in the end. So afterwards no project that the
-stack asks for can be newer unless another one of these gets older (`upgrade_requested`), and no other project with all
-others as they are (`upgrade_others`). "Newer" is what comes first in the order of preference (`candidates`).
+An engine's first decisions may have ruled out a release that would fit in the end. So afterwards no
+project that the stack asks for can be newer unless another one of these gets older
+(`upgrade_requested`), and no other project with all others as they are (`upgrade_others`). "Newer"
+is what comes first in the order of preference (`candidates`).
 """
 
 from __future__ import annotations
@@ -38,11 +39,13 @@ class InvalidChoiceError(Exception):
 class DependencyGraph:
     """The choices that the stack reaches, and the edges on each; those of the project `without` are not followed.
 
-    `demands` are those on each project by others, and `needs` the projects that each project needs. Raises
-    InvalidChoiceError if an edge is unmet: engines are not trusted.
+    `demands` are those on each project by others, and `needs` the projects that each project needs.
+    Raises InvalidChoiceError if an edge is unmet: engines are not trusted.
     """
 
-    def __init__(self, universe: Universe, choices: Choices, *, without: Package | None = None) -> None:
+    def __init__(
+        self, universe: Universe, choices: Choices, *, without: Package | None = None
+    ) -> None:
         self.edges: dict[Candidate, list[Edge]] = {}
         self.demands: dict[Package, Demand] = {}
         self.needs: dict[Package, set[Package]] = {}
@@ -61,19 +64,27 @@ class DependencyGraph:
                 self.needs.setdefault(parent, set()).add(base)
             if candidate not in self.edges:
                 self.edges[candidate] = []
-                edges += [(needed, base) for needed in universe.edges(candidate)] if base != without else []
+                edges += (
+                    [(needed, base) for needed in universe.edges(candidate)]
+                    if base != without
+                    else []
+                )
             self.edges[candidate].append(edge)
         self.choices = {candidate.package: candidate for candidate in self.edges}
         self._universe = universe
         for candidate in self.choices.values():
-            if candidate.package.kind is PackageKind.PROJECT and (broken := self.broken_bound(candidate)):
+            if candidate.package.kind is PackageKind.PROJECT and (
+                broken := self.broken_bound(candidate)
+            ):
                 raise InvalidChoiceError(f"{broken.origin} is not met")
 
     def broken_bound(self, candidate: Candidate) -> Edge | None:
         """Return a bound of some choice that a release is beyond, whether or not the release is one of the choices."""
         for edge in self._bounds.get(candidate.package.name, ()):
             bound = edge.allows
-            if isinstance(bound, SpecifierSet) and not bound.contains(candidate.version, prereleases=True):
+            if isinstance(bound, SpecifierSet) and not bound.contains(
+                candidate.version, prereleases=True
+            ):
                 return edge
         return None
 
@@ -83,7 +94,9 @@ class DependencyGraph:
             if package.kind is not PackageKind.PROJECT or package.extra:
                 continue
             doubtful = candidate.release.yanked or candidate.version.is_prerelease
-            if doubtful and candidate not in self._universe.candidates(package, self.demands[package]):
+            if doubtful and candidate not in self._universe.candidates(
+                package, self.demands[package]
+            ):
                 yield candidate
 
 
@@ -103,10 +116,18 @@ def upgrade_others(universe: Universe, choices: Choices) -> Choices:
         has_changed = False
         circular = _circular(graph)
         for package, candidate in list(graph.choices.items()):
-            if package.kind is not PackageKind.PROJECT or package.extra or graph.choices.get(package) is not candidate:
+            if (
+                package.kind is not PackageKind.PROJECT
+                or package.extra
+                or graph.choices.get(package) is not candidate
+            ):
                 continue
             # what a project requires of itself by way of others would be gone together with it
-            others = DependencyGraph(universe, graph.choices, without=package) if package in circular else graph
+            others = (
+                DependencyGraph(universe, graph.choices, without=package)
+                if package in circular
+                else graph
+            )
             for newer in _before(candidate, universe.candidates(package, others.demands[package])):
                 if others.broken_bound(newer) is not None:
                     continue
@@ -119,20 +140,37 @@ def upgrade_others(universe: Universe, choices: Choices) -> Choices:
 
 def _circular(graph: DependencyGraph) -> set[Package]:
     """The projects that need themselves by way of others."""
-    needs = nx.DiGraph((package, needed) for package, packages in graph.needs.items() for needed in packages)
-    return {package for circle in nx.strongly_connected_components(needs) if len(circle) > 1 for package in circle}
+    needs = nx.DiGraph(
+        (package, needed) for package, packages in graph.needs.items() for needed in packages
+    )
+    return {
+        package
+        for circle in nx.strongly_connected_components(needs)
+        if len(circle) > 1
+        for package in circle
+    }
 
 
 def _with_release(universe: Universe, choices: Choices, newer: Candidate) -> DependencyGraph | None:
     """The graph with another release of a project; None unless all others can stay as they are."""
     packages = [package for package in choices if package.base == newer.package]
-    candidates = {package: universe.candidate(package, newer.release.position) for package in packages}
-    choices = {**choices, **{package: candidate for package, candidate in candidates.items() if candidate is not None}}
+    candidates = {
+        package: universe.candidate(package, newer.release.position) for package in packages
+    }
+    choices = {
+        **choices,
+        **{
+            package: candidate for package, candidate in candidates.items() if candidate is not None
+        },
+    }
     for package in packages:
         for edge in universe.edges(choices[package]):
             if edge.package.kind is PackageKind.VERSION:
                 continue  # the graph compares bounds with what it reaches
-            if edge.package.kind in (PackageKind.COMPONENT, PackageKind.MODULE) and edge.package not in choices:
+            if (
+                edge.package.kind in (PackageKind.COMPONENT, PackageKind.MODULE)
+                and edge.package not in choices
+            ):
                 admitted = universe.candidates(edge.package, universe.demand(edge))
                 choices.update((edge.package, candidate) for candidate in admitted)
             if edge.package not in choices or not universe.is_admitted(choices[edge.package], edge):
@@ -152,10 +190,15 @@ def upgrade_requested(universe: Universe, choices: Choices, tick: Tick | None) -
             base = edge.package.base
             demands[base] = demands.get(base, ANYTHING) & universe.demand(edge)
     candidates = {
-        package: [choices[package], *_before(choices[package], universe.candidates(package, demand))]
+        package: [
+            choices[package],
+            *_before(choices[package], universe.candidates(package, demand)),
+        ]
         for package, demand in demands.items()
     }
-    masks = {package: sum(map(_bit, rows)) for package, rows in candidates.items()}  # of releases that are possible
+    masks = {
+        package: sum(map(_bit, rows)) for package, rows in candidates.items()
+    }  # of releases that are possible
 
     def known_needs(candidate: Candidate) -> Iterator[tuple[Package, int]]:
         for edge in universe.edges(candidate) if universe.opened(candidate) else ():
@@ -179,10 +222,15 @@ def upgrade_requested(universe: Universe, choices: Choices, tick: Tick | None) -
     possible = {package: masks[package] for package in demands}
     for package in demands:
         if newer := possible[package] & ~_bit(choices[package]):
-            from resolver.resolve.complete import CompleteEngine, Unsatisfiable  # PySAT is loaded only if needed
+            from resolver.resolve.complete import (
+                CompleteEngine,
+                Unsatisfiable,
+            )  # PySAT is loaded only if needed
 
             with suppress(Unsatisfiable, UndecidedError):
-                return CompleteEngine(universe.narrowed({**possible, package: newer}, choices), tick=tick).solve()
+                return CompleteEngine(
+                    universe.narrowed({**possible, package: newer}, choices), tick=tick
+                ).solve()
     return None
 
 
@@ -209,7 +257,9 @@ def gather(universe: Universe, choices: Choices, *, engine: str, rounds: int) ->
         base, *extras = sorted(candidates, key=lambda candidate: candidate.package)
         if any(extra.chosen is not base.chosen for extra in extras):
             raise InvalidChoiceError(f"two releases of {name}")
-        origins = dict.fromkeys(edge.origin for candidate in candidates for edge in graph.edges[candidate])
+        origins = dict.fromkeys(
+            edge.origin for candidate in candidates for edge in graph.edges[candidate]
+        )
         packages = graph.needs.get(base.package, ())
         pins.append(
             Pin(
@@ -223,7 +273,11 @@ def gather(universe: Universe, choices: Choices, *, engine: str, rounds: int) ->
                     and all(isinstance(edge.origin, SameRelease) for edge in universe.edges(extra))
                 ),
                 because=tuple(origin for origin in origins if not isinstance(origin, SameRelease)),
-                needs=tuple(sorted(text.name(row.name) for row in packages if row.kind is PackageKind.PROJECT)),
+                needs=tuple(
+                    sorted(
+                        text.name(row.name) for row in packages if row.kind is PackageKind.PROJECT
+                    )
+                ),
             )
         )
     overrides = {row for candidate in graph.edges for row in universe.overrides_of(candidate)}
@@ -250,7 +304,9 @@ def _practices_used(universe: Universe, resolution: Resolution) -> Iterator[fact
         match fact:
             case facts.Requires() if fact.counts_for(pin.release):
                 yield fact
-            case facts.Replaces() if any(_is_unmet(need, resolution) for need in _replaced_by(fact, pin, universe)):
+            case facts.Replaces() if any(
+                _is_unmet(need, resolution) for need in _replaced_by(fact, pin, universe)
+            ):
                 yield fact
 
 
@@ -269,4 +325,6 @@ def _replaced_by(fact: facts.Replaces, pin: Pin, universe: Universe) -> Iterator
         yield from (need for need in needs if need.name in fact.drop)
     for other in project.facts_about(pin.release.position, facts.Requires):
         remaining = facts.needs_kept(other, [fact])
-        yield from (need for need in other.needs if isinstance(need, Requirement) and need not in remaining)
+        yield from (
+            need for need in other.needs if isinstance(need, Requirement) and need not in remaining
+        )

@@ -1,7 +1,7 @@
 """A SAT solver whose clauses have grounds (see `grounds`), and can be left out with them.
 
-Every clause except purely logical ones has a selector for its ground, so that an unsatisfiable answer names the
-grounds that clash, and a ground can be left out.
+Every clause except purely logical ones has a selector for its ground, so that an unsatisfiable
+answer names the grounds that clash, and a ground can be left out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ MOST_CONFLICTS: Final = 50_000  # of one question; those of real stacks have a f
 class Grounded:
     """Clauses and their grounds. Clauses with `relaxed` grounds do not count.
 
-    Unless `reading` is set, guards are false: a guard stands for possibilities that nobody has looked at yet.
+    Unless `reading` is set, guards are false: a guard stands for possibilities that nobody has
+    looked at yet.
     """
 
     def __init__(self) -> None:
@@ -61,16 +62,21 @@ class Grounded:
 
     # --- answers
 
-    def satisfiable(self, assumed: Iterable[int] = (), among: Collection[Ground] | None = None) -> bool:
+    def satisfiable(
+        self, assumed: Iterable[int] = (), among: Collection[Ground] | None = None
+    ) -> bool:
         """Return whether the clauses are satisfiable with variables assumed; if given, only with the grounds `among`.
 
-        After False, `core` has the reasons. Raises UndecidedError after too many conflicts, and what `polling` raises.
+        After False, `core` has the reasons. Raises UndecidedError after too many conflicts, and
+        what `polling` raises.
         """
         if among is not None:
             selectors = [self._selectors[ground] for ground in among if ground not in self.relaxed]
         else:
             items = self._selectors.items()
-            selectors = [-selector if ground in self.relaxed else selector for ground, selector in items]
+            selectors = [
+                -selector if ground in self.relaxed else selector for ground, selector in items
+            ]
         guards = () if self.reading else (-guard for guard in self._guards)
         assumptions = [*assumed, *selectors, *guards]
         for _ in range(MOST_CONFLICTS // _CONFLICTS_AT_ONCE):
@@ -89,30 +95,41 @@ class Grounded:
         """Grounds with a clause that the last satisfying answer does not meet."""
         model: Sequence[int] = self._solver.get_model() or ()  # the literal of variable n at n - 1
         rows = self._selectors.items()
-        return {ground for ground, selector in rows if selector > len(model) or model[selector - 1] < 0}
+        return {
+            ground for ground, selector in rows if selector > len(model) or model[selector - 1] < 0
+        }
 
     def core(self) -> list[Ground]:
         """The grounds that the last unsatisfiable answer rests on; not made minimal."""
-        selectors = sorted(literal for literal in self._solver.get_core() or () if literal in self._grounds)
+        selectors = sorted(
+            literal for literal in self._solver.get_core() or () if literal in self._grounds
+        )
         return [self._grounds[selector] for selector in selectors]
 
-    def minimal(self, assumed: Iterable[int] = (), among: Collection[Ground] | None = None) -> list[Ground]:
+    def minimal(
+        self, assumed: Iterable[int] = (), among: Collection[Ground] | None = None
+    ) -> list[Ground]:
         """The grounds that clash, made minimal by leaving them out one by one, the latest known first."""
         assumed = list(assumed)
         self.satisfiable(assumed, list(self.known) if among is None else among)
         core = self.core()
         for ground in reversed(core):
-            if ground in core and not self.satisfiable(assumed, [other for other in core if other != ground]):
+            if ground in core and not self.satisfiable(
+                assumed, [other for other in core if other != ground]
+            ):
                 core = self.core()
         return core
 
     def preferred(self, assumed: Sequence[int], order: Sequence[Ground]) -> list[Ground]:
         """A minimal core of these grounds, with the first ones in this order wherever possible (QuickXplain).
 
-        It depends on the clauses alone, and neither on the solver nor on the order in which they became known.
+        It depends on the clauses alone, and neither on the solver nor on the order in which they
+        became known.
         """
 
-        def needed(background: list[Ground], has_grown: bool, among: Sequence[Ground]) -> list[Ground]:
+        def needed(
+            background: list[Ground], has_grown: bool, among: Sequence[Ground]
+        ) -> list[Ground]:
             if has_grown and not self.satisfiable(assumed, background):
                 return []
             if len(among) == 1:

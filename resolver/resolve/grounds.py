@@ -7,13 +7,25 @@ from typing import NamedTuple
 from packaging.utils import NormalizedName
 
 from resolver.model import text
-from resolver.model.dependency import Edge, ModuleOwner, NeedLine, NeedSource, Package, SameRelease, StackLine, Unusable
+from resolver.model.dependency import (
+    Edge,
+    ModuleOwner,
+    NeedLine,
+    NeedSource,
+    Package,
+    SameRelease,
+    StackLine,
+    Unusable,
+)
 from resolver.model.release import RejectionReason
 from resolver.model.resolution import Lack
 
 
 class LineGround(NamedTuple):
-    """A line of the stack (or a build requirement). `aspect` is "" (the project), "version", or "extra x"."""
+    """A line of the stack (or a build requirement).
+
+    `aspect` is "" (the project), "version", or "extra x".
+    """
 
     origin: StackLine | NeedLine
     aspect: str
@@ -48,7 +60,10 @@ class ExclusionGround(NamedTuple):
 
 
 class LackGround(NamedTuple):
-    """A project (or an extra) has nothing usable. `detail` is a specifier, or the name of a `RejectionReason`."""
+    """A project (or an extra) has nothing usable.
+
+    `detail` is a specifier, or the name of a `RejectionReason`.
+    """
 
     project: str
     lack: Lack
@@ -60,7 +75,14 @@ class LackGround(NamedTuple):
         return text.name(self.project.partition("[")[0])
 
 
-Ground = LineGround | ComponentGround | RequirementGround | CollisionGround | ExclusionGround | LackGround
+Ground = (
+    LineGround
+    | ComponentGround
+    | RequirementGround
+    | CollisionGround
+    | ExclusionGround
+    | LackGround
+)
 
 
 def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...], bool], ...]:
@@ -72,22 +94,34 @@ def grounds(parent: Package | None, edge: Edge) -> tuple[tuple[tuple[Ground, ...
     match origin:
         case SameRelease():
             return ()
-        case StackLine() | NeedLine() if parent is None:  # as a line of a build environment, in its stack
+        case StackLine() | NeedLine() if (
+            parent is None
+        ):  # as a line of a build environment, in its stack
             line = LineGround(origin, "")
             if edge.package.extra:  # it has the version of the project
                 return (((line, LineGround(origin, f"extra {edge.package.extra}")), False),)
             exists = (((line,), False),)
-            return (*exists, ((line, LineGround(origin, "version")), True)) if str(edge.allows) else exists
+            return (
+                (*exists, ((line, LineGround(origin, "version")), True))
+                if str(edge.allows)
+                else exists
+            )
         case Unusable():
             # those that were not opened are reported together with those that were
-            reason = RejectionReason.DYNAMIC if origin.reason is RejectionReason.UNOPENED else origin.reason
+            reason = (
+                RejectionReason.DYNAMIC
+                if origin.reason is RejectionReason.UNOPENED
+                else origin.reason
+            )
             return (((LackGround(str(parent), Lack.UNUSABLE, reason.name),), True),)
         case NeedLine():
             assert parent is not None  # noqa: S101  only the stack's own lines have no parent
             fact = origin.fact.id if origin.fact else ""
             if isinstance(edge.allows, ModuleOwner):
                 return (((CollisionGround(fact),), True),)
-            source = NeedSource.FACT if fact and origin.source is NeedSource.METADATA else origin.source
+            source = (
+                NeedSource.FACT if fact and origin.source is NeedSource.METADATA else origin.source
+            )
             return (((RequirementGround(parent, source, origin.text, fact),), True),)
         case StackLine():
             raise AssertionError(edge)

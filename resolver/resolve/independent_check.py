@@ -1,7 +1,7 @@
 """The independent check: is a resolution valid? Deliberately written separately from the search.
 
-It looks at pages, metadata and facts again (see `independent_reading`), so that a mistake in the universe, the search
-or the SAT encoding cannot go unnoticed.
+It looks at pages, metadata and facts again (see `independent_reading`), so that a mistake in the
+universe, the search or the SAT encoding cannot go unnoticed.
 """
 
 from __future__ import annotations
@@ -47,13 +47,23 @@ class _Check:
         self._catalog = catalog
         self._pins: Mapping[str, Pin] = {pin.name: pin for pin in resolution.pins}
         self._facts_about = {
-            pin.name: [fact for fact in problem.facts if fact.package == pin.name and fact.applies_to(pin.version)]
+            pin.name: [
+                fact
+                for fact in problem.facts
+                if fact.package == pin.name and fact.applies_to(pin.version)
+            ]
             for pin in resolution.pins
         }
         self._specifiers: defaultdict[str, list[SpecifierSet]] = defaultdict(list)
-        self._user_specifiers: defaultdict[str, list[SpecifierSet]] = defaultdict(list)  # of the stack or a fact
-        self._needed: set[tuple[str, str]] = set()  # pins and extras that something needs; "" stands for no extra
-        self._todo: list[tuple[str, str]] = []  # those of them whose requirements were not checked yet
+        self._user_specifiers: defaultdict[str, list[SpecifierSet]] = defaultdict(
+            list
+        )  # of the stack or a fact
+        self._needed: set[tuple[str, str]] = (
+            set()
+        )  # pins and extras that something needs; "" stands for no extra
+        self._todo: list[
+            tuple[str, str]
+        ] = []  # those of them whose requirements were not checked yet
         self._reading = IndependentReading(problem, catalog)
         self._absent = set(self._absences())
         self._binaries = BinaryCheck(problem, self._pins, catalog)
@@ -84,7 +94,11 @@ class _Check:
 
     def _lines_about(self, name: str) -> list[Requirement]:
         """The stack's lines about a project that apply to the target."""
-        needs = [root.need for root in self._problem.stack.requirements if isinstance(root.need, Requirement)]
+        needs = [
+            root.need
+            for root in self._problem.stack.requirements
+            if isinstance(root.need, Requirement)
+        ]
         return [need for need in needs if need.name == name and self._reading.applies(need, "")]
 
     def _absences(self) -> Iterator[str]:
@@ -100,7 +114,11 @@ class _Check:
             else:
                 pages = self._catalog.lookup(fact.package).pages if lines else ()
                 versions = [parsed_version(spelled) for page in pages for spelled in page.releases]
-            asked = [v for v in versions if all(line.specifier.contains(v, prereleases=True) for line in lines)]
+            asked = [
+                v
+                for v in versions
+                if all(line.specifier.contains(v, prereleases=True) for line in lines)
+            ]
             admitted = [version for version in asked if self._target_admits(fact.package, version)]
             if admitted and all(map(fact.applies_to, admitted)):
                 yield fact.other
@@ -108,7 +126,11 @@ class _Check:
     def _target_admits(self, name: str, version: Version) -> bool:
         """Return whether the target has what facts require of its components for a release of a project."""
         for fact in self._problem.facts:
-            if not isinstance(fact, facts.Requires) or fact.wheels or not fact.is_about(name, version):
+            if (
+                not isinstance(fact, facts.Requires)
+                or fact.wheels
+                or not fact.is_about(name, version)
+            ):
                 continue
             for need in fact.needs:
                 if isinstance(need, ComponentRequirement):
@@ -121,7 +143,11 @@ class _Check:
         """A pin that is not from an index must be the source that the stack names, in its known version."""
         source = pin.release.source
         urls = {line.url for line in self._lines_about(pin.name) if line.url}
-        if len(urls) != 1 or self._problem.sources.get(next(iter(urls), "")) != source or source is None:
+        if (
+            len(urls) != 1
+            or self._problem.sources.get(next(iter(urls), "")) != source
+            or source is None
+        ):
             yield f"{pin.name} is not what the stack's address stands for"
         elif source.name != pin.name or source.version != pin.version:
             yield f"{pin.name} {pin.version} is not {source.name} {source.version} of {source.address}"
@@ -151,7 +177,9 @@ class _Check:
         for root in self._problem.stack.requirements:
             need = root.need
             if isinstance(need, Requirement) and need.url in self._problem.sources:
-                need = replace(need, url="")  # `_source` checks that the pin is what the address means
+                need = replace(
+                    need, url=""
+                )  # `_source` checks that the pin is what the address means
             yield from self._need(str(root.origin), need)
         while self._todo:
             name, extra = self._todo.pop()
@@ -182,12 +210,18 @@ class _Check:
             for fact in self._facts_of_kind(pin, facts.Requires):
                 firm = fact.strength in (facts.Strength.ENFORCED, facts.Strength.PRACTICE)
                 for need in fact.needs if self._reading.counts(fact, pin.name, pin.release) else ():
-                    if firm or isinstance(need, ComponentRequirement) or need.name not in by_practice:
+                    if (
+                        firm
+                        or isinstance(need, ComponentRequirement)
+                        or need.name not in by_practice
+                    ):
                         yield from self._need(requirer, need)
             for need in chain.from_iterable(fact.add for fact in replacing):
                 yield from self._need(requirer, need)
             for name in self._binaries.needed(pin):
-                yield from self._project_need(f"the binaries of {requirer}", text.requirement(name), by_user=False)
+                yield from self._project_need(
+                    f"the binaries of {requirer}", text.requirement(name), by_user=False
+                )
 
     def _need(self, requirer: str, need: facts.Need) -> Iterator[str]:
         if isinstance(need, ComponentRequirement):
@@ -212,7 +246,9 @@ class _Check:
             self._specifiers[name].append(need.specifier)
             if by_user:
                 self._user_specifiers[name].append(need.specifier)
-            new = [(name, extra) for extra in ("", *need.extras) if (name, extra) not in self._needed]
+            new = [
+                (name, extra) for extra in ("", *need.extras) if (name, extra) not in self._needed
+            ]
             self._needed.update(new)
             self._todo += new
 
@@ -220,7 +256,10 @@ class _Check:
 
     def _file(self, pin: Pin) -> Iterator[str]:
         index = pin.release.index
-        if index not in self._problem.indexes.binding(pin.name, self._problem.target.platform).indexes:
+        if (
+            index
+            not in self._problem.indexes.binding(pin.name, self._problem.target.platform).indexes
+        ):
             yield f"{pin.name} comes from `{index}`, which it is not bound to"
         offered = self._reading.offers(pin.name, pin.version, index)
         hashes = {(file.filename, file.sha256) for file in offered}
@@ -269,7 +308,8 @@ class _Check:
     def _policy(self, pin: Pin) -> Iterator[str]:
         specifiers = chain.from_iterable(self._user_specifiers[pin.name])
         pinned = any(
-            spec.operator == "===" or (spec.operator == "==" and "*" not in spec.version) for spec in specifiers
+            spec.operator == "===" or (spec.operator == "==" and "*" not in spec.version)
+            for spec in specifiers
         )
         if pin.release.file.yanked is not None and not pinned:
             yield f"{pin.name} {pin.version} was yanked, and neither the stack nor a fact pins it"
@@ -278,7 +318,9 @@ class _Check:
         policy = self._problem.policy.prereleases_for(pin.name)
         if policy == "never":
             yield f"{pin.name} {pin.version} is a pre-release"
-        elif policy == "if-necessary" and not any(spec.prereleases for spec in self._specifiers[pin.name]):
+        elif policy == "if-necessary" and not any(
+            spec.prereleases for spec in self._specifiers[pin.name]
+        ):
             for page in self._catalog.lookup(pin.name).pages:
                 for version in map(parsed_version, page.releases):
                     if not version.is_prerelease and self._fits(pin, page, version):
@@ -299,7 +341,9 @@ class _Check:
         for fact in self._problem.facts:
             if isinstance(fact, (facts.Absent, facts.Collides)):
                 applies = fact in self._facts_about.get(fact.package, ())
-                owners[fact.module] |= self._pins.keys() & ({fact.package, fact.other} if applies else {fact.other})
+                owners[fact.module] |= self._pins.keys() & (
+                    {fact.package, fact.other} if applies else {fact.other}
+                )
         for module, names in owners.items():
             if len(names) > 1:
                 yield f"{' and '.join(sorted(names))} must not be together, as each owns `{module}`"
@@ -344,7 +388,13 @@ class _Check:
                     pass  # see `_absences`, `_collisions` and `_file`
                 case facts.Links():
                     pass  # see `independent_linkage`
-                case facts.After() | facts.Warns() | facts.Exports() | facts.External() | facts.Optional():
+                case (
+                    facts.After()
+                    | facts.Warns()
+                    | facts.Exports()
+                    | facts.External()
+                    | facts.Optional()
+                ):
                     pass  # they rule nothing out
                 case facts.Pairs():
                     pass  # they decide nothing

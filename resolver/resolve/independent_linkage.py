@@ -1,4 +1,7 @@
-"""The part of the independent check that is about binaries. It shares no code with `linkage/judgement`."""
+"""The part of the independent check that is about binaries.
+
+It shares no code with `linkage/judgement`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,8 @@ class BinaryCheck:
     def needed(self, pin: Pin) -> list[str]:
         """Return the projects that binaries need, by name: those of their `to` that have libraries which they need.
 
-        Torch also, if they take its symbols, or need what neither they nor the target nor a fact has.
+        Torch also, if they take its symbols, or need what neither they nor the target nor a fact
+        has.
         """
         links = self._about(pin)
         if not _is_judged(pin, links):
@@ -39,14 +43,21 @@ class BinaryCheck:
         except UnusableFile:  # `faults` reports it
             return []
         own = _names(objects).union(self._problem.libraries)
-        left = {name for part in objects for name in part.needs if name not in own and "libpython" not in name}
+        left = {
+            name
+            for part in objects
+            for name in part.needs
+            if name not in own and "libpython" not in name
+        }
         left = {name for name in left if not _is_optional(name, links)}
         found: dict[str, set[str]] = {name: set() for fact in links for name in fact.to}
         for fact in self._facts:
             if fact.package in found:
                 found[fact.package].update(left.intersection(fact.provides))
         needed = {name for name, libraries in found.items() if libraries}
-        if "torch" in found and (left.difference(*found.values()) or any(part.takes for part in objects)):
+        if "torch" in found and (
+            left.difference(*found.values()) or any(part.takes for part in objects)
+        ):
             needed.add("torch")
         return sorted(needed)
 
@@ -78,13 +89,20 @@ class BinaryCheck:
             unoffered[part.path] = is_known and not offered.issuperset(_hashes(part.takes))
         for path, names in missing.items():
             if not any(not missing[other] for other in _alternatives(path, missing)):
-                yield from (f"{pin.name} {pin.version}: {path} needs {name}, which nothing provides" for name in names)
+                yield from (
+                    f"{pin.name} {pin.version}: {path} needs {name}, which nothing provides"
+                    for name in names
+                )
         for path, is_unoffered in unoffered.items():
             if is_unoffered and all(unoffered[other] for other in _alternatives(path, unoffered)):
                 yield f"{pin.name} {pin.version}: {path} takes symbols that torch does not offer"
 
     def _about(self, pin: Pin) -> list[facts.Links]:
-        return [fact for fact in self._facts if fact.package == pin.name and fact.applies_to(pin.version)]
+        return [
+            fact
+            for fact in self._facts
+            if fact.package == pin.name and fact.applies_to(pin.version)
+        ]
 
     def _objects(self, pin: Pin) -> Sequence[SharedObject]:
         """Return the objects of a pin, none if they are unread. Raises UnusableFile."""
@@ -102,7 +120,9 @@ class BinaryCheck:
 
 def _is_judged(pin: Pin, links: Iterable[facts.Links]) -> bool:
     """Return whether a fact has the binaries of a pin judged."""
-    return any(fact.to for fact in links) and pin.release.source is None and pin.release.file.is_wheel
+    return (
+        any(fact.to for fact in links) and pin.release.source is None and pin.release.file.is_wheel
+    )
 
 
 def _alternatives(path: str, paths: Iterable[str]) -> Iterator[str]:

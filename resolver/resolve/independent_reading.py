@@ -1,7 +1,8 @@
 """What pages, metadata and facts say, for the checks of answers: written apart from the search.
 
-Everything is evaluated with the `packaging` library. What is shared with the search, and thus cannot be doubted, are
-the model's types with their comparisons (tags of a target, requirements on components), and pages as they were parsed.
+Everything is evaluated with the `packaging` library. What is shared with the search, and thus
+cannot be doubted, are the model's types with their comparisons (tags of a target, requirements on
+components), and pages as they were parsed.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.variant import VariantTable
 
 _MOST_TAGS = 1000
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
+_TIME = re.compile(
+    r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
+)
 parsed_version = lru_cache(None)(Version)  # the same texts occur again and again
 _NAMED = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
 _ANY = None  # stands for every extra
@@ -51,13 +54,19 @@ class IndependentReading:
     def __init__(self, problem: Problem, catalog: Catalog) -> None:
         self.problem = problem
         self.catalog = catalog
-        self._by_extra: dict[Release, defaultdict[str | None, list[str]]] = {}  # the lines of a release, by extra
+        self._by_extra: dict[
+            Release, defaultdict[str | None, list[str]]
+        ] = {}  # the lines of a release, by extra
 
     def facts_about(self, name: str, version: Version) -> list[facts.Fact]:
         """Return the facts about a release."""
-        return [fact for fact in self.problem.facts if fact.package == name and fact.applies_to(version)]
+        return [
+            fact for fact in self.problem.facts if fact.package == name and fact.applies_to(version)
+        ]
 
-    def facts_of_kind(self, name: str, version: Version, kind: type[facts.FactKind]) -> list[facts.FactKind]:
+    def facts_of_kind(
+        self, name: str, version: Version, kind: type[facts.FactKind]
+    ) -> list[facts.FactKind]:
         """Return the facts of a kind about a release."""
         return [fact for fact in self.facts_about(name, version) if isinstance(fact, kind)]
 
@@ -65,10 +74,15 @@ class IndependentReading:
 
     def applies(self, need: Requirement, extra: str) -> bool:
         """Return whether the marker of a requirement holds on the target, with an extra or "" for none."""
-        return need.marker is None or need.marker.evaluate({**self.problem.target.markers, "extra": extra})
+        return need.marker is None or need.marker.evaluate(
+            {**self.problem.target.markers, "extra": extra}
+        )
 
     def lines_for(self, name: NormalizedName, release: Release, extra: str) -> list[str]:
-        """Return the lines of a release that may apply for an extra; "" stands for no extra. Raises UnusableFile."""
+        """Return the lines of a release that may apply for an extra; "" stands for no extra.
+
+        Raises UnusableFile.
+        """
         by_extra = self._by_extra.get(release)
         if by_extra is None:
             by_extra = defaultdict(list)
@@ -98,7 +112,10 @@ class IndependentReading:
         return list(archive.metadata.requires_dist)
 
     def build_lines(self, name: NormalizedName, release: Release) -> list[str]:
-        """Return the build requirements of a release that is built in the environment. Raises UnusableFile."""
+        """Return the build requirements of a release that is built in the environment.
+
+        Raises UnusableFile.
+        """
         if release.source is not None:
             recipe = release.source.recipe
             lines = [] if recipe.isolation else list(recipe.build_requires)
@@ -108,7 +125,9 @@ class IndependentReading:
                 return []
             requires = self.catalog.archive(release.file).build_requires
             lines = ["setuptools>=40.8.0", "wheel"] if requires is None else list(requires)
-            lines = [line for line in lines if text.requirement(line).name not in builds[-1].build_drop]
+            lines = [
+                line for line in lines if text.requirement(line).name not in builds[-1].build_drop
+            ]
             lines += map(str, builds[-1].build_add)
         return [line for line in lines if text.requirement(line).name != name]
 
@@ -124,12 +143,19 @@ class IndependentReading:
                 known = [fact]
             elif isinstance(fact, facts.Builds):
                 known = []  # the later fact counts
-        return [Source.of_fact(fact, message("trust.not-read", fact=fact.id)) for fact in known[-1:]]
+        return [
+            Source.of_fact(fact, message("trust.not-read", fact=fact.id)) for fact in known[-1:]
+        ]
 
     def offers(self, name: NormalizedName, version: Version, index: str = "") -> list[File]:
         """Return the files of a release on one index, or on all of them."""
         pages = self.catalog.lookup(name).pages
-        return [file for page in pages if page.index == index or not index for file in files_of(page, version)]
+        return [
+            file
+            for page in pages
+            if page.index == index or not index
+            for file in files_of(page, version)
+        ]
 
     def is_taken(self, name: NormalizedName, release: Release) -> bool:
         """Return whether pip takes the file of a release on the target, and no better wheel of the same index."""
@@ -144,13 +170,19 @@ class IndependentReading:
         taken = self.rank(release.file, table)
         offered = unambiguous(self.offers(name, release.version, release.index))
         wheels = [file for file in offered if file.is_wheel]
-        return not any(self.rank(file, table) < taken and not any(self.refusals(file)) for file in wheels)
+        return not any(
+            self.rank(file, table) < taken and not any(self.refusals(file)) for file in wheels
+        )
 
-    def has_usable_file(self, name: NormalizedName, page: Page, version: Version, *, is_yanked_fine: bool) -> bool:
+    def has_usable_file(
+        self, name: NormalizedName, page: Page, version: Version, *, is_yanked_fine: bool
+    ) -> bool:
         """Return whether a page has a file of a release that the target and the facts admit."""
         about = self.facts_about(name, version)
         for fact in about:
-            if isinstance(fact, facts.Excludes) or (isinstance(fact, facts.Names) and fact.index == page.index):
+            if isinstance(fact, facts.Excludes) or (
+                isinstance(fact, facts.Names) and fact.index == page.index
+            ):
                 return False
         if self.release_sources(name, version):
             offered = [file for file in files_of(page, version) if not self.is_late(file)]
@@ -188,7 +220,8 @@ class IndependentReading:
     def rank(self, file: File, table: VariantTable) -> _Rank:
         """Return the order in which files are taken: wheels, then archives, and then the same of what was yanked.
 
-        Variants come before plain wheels, in the order of PEP 825; of each, the one with the best tag.
+        Variants come before plain wheels, in the order of PEP 825; of each, the one with the best
+        tag.
         """
         accepted = self.problem.target.tags
         behind = 0 if file.yanked is None else 2
@@ -205,7 +238,10 @@ class IndependentReading:
         return behind, place, best
 
     def own_faults(self, file: File, table: VariantTable) -> Iterator[str]:
-        """Yield that a variant wheel itself has other properties than its index says. Raises UnusableFile."""
+        """Yield that a variant wheel itself has other properties than its index says.
+
+        Raises UnusableFile.
+        """
         _, label = split_label(file.filename)
         own = self.catalog.metadata(file).own_variant if label else None
         if own is not None and own != table.variants.get(label, {}):
@@ -231,7 +267,9 @@ class IndependentReading:
             if not ranks:
                 return None
             namespace = feature.split(" ")[0]
-            of_namespace = [number for number, known in enumerate(table.namespaces) if known == namespace]
+            of_namespace = [
+                number for number, known in enumerate(table.namespaces) if known == namespace
+            ]
             keys.append((of_namespace[0] if of_namespace else len(table.namespaces), *min(ranks)))
         return _Place(tuple(sorted(keys)), label)
 
@@ -240,7 +278,9 @@ class IndependentReading:
     def table(self, name: NormalizedName, version: Version, index: str) -> VariantTable:
         """Return what the labels of a release's wheels stand for on an index."""
         pages = self.catalog.lookup(name).pages
-        return next((table_of(page, version) for page in pages if page.index == index), VariantTable())
+        return next(
+            (table_of(page, version) for page in pages if page.index == index), VariantTable()
+        )
 
     def stated(self, name: NormalizedName, version: Version, file: File, index: str) -> set[str]:
         """Return the components for whose values a wheel says itself, by its variant, that it was built."""
@@ -248,15 +288,25 @@ class IndependentReading:
         if not label:
             return set()
         properties = self.table(name, version, index).variants.get(label, {})
-        return {feature.component for feature in self.problem.target.features if feature.name in properties}
+        return {
+            feature.component
+            for feature in self.problem.target.features
+            if feature.name in properties
+        }
 
-    def builds(self, name: NormalizedName, version: Version, file: File, index: str) -> list[facts.Builds]:
+    def builds(
+        self, name: NormalizedName, version: Version, file: File, index: str
+    ) -> list[facts.Builds]:
         """Return the facts that have a release built; none if they are for targets whose own variant the file is."""
         known = self.facts_of_kind(name, version, facts.Builds)
-        is_spared = bool(known) and self._states(known[-1].when, self.stated(name, version, file, index))
+        is_spared = bool(known) and self._states(
+            known[-1].when, self.stated(name, version, file, index)
+        )
         return [] if is_spared else known
 
-    def is_for_machines_of(self, fact: facts.Sources | None, name: NormalizedName, release: Release) -> bool:
+    def is_for_machines_of(
+        self, fact: facts.Sources | None, name: NormalizedName, release: Release
+    ) -> bool:
         """Return whether a wheel is a variant for the targets for which a fact takes the release from a commit."""
         stated = self.stated(name, release.version, release.file, release.index)
         return fact is not None and self._states(fact.when, stated)
@@ -348,7 +398,9 @@ def split_label(filename: str) -> tuple[str, str]:
 
 def table_of(page: Page, version: Version) -> VariantTable:
     """Return what the labels of a release's wheels stand for on a page."""
-    tables = (page.variants[spelled] for spelled in page.variants if parsed_version(spelled) == version)
+    tables = (
+        page.variants[spelled] for spelled in page.variants if parsed_version(spelled) == version
+    )
     return next(tables, VariantTable())
 
 
@@ -356,7 +408,10 @@ def files_of(page: Page, version: Version) -> Sequence[File]:
     """The files of a release; a page has one spelling of each version."""
     if (plain := str(version)) in page.releases:
         return page.releases[plain]
-    return next((page.releases[spelled] for spelled in page.releases if parsed_version(spelled) == version), ())
+    return next(
+        (page.releases[spelled] for spelled in page.releases if parsed_version(spelled) == version),
+        (),
+    )
 
 
 @cache
@@ -372,10 +427,15 @@ def _parsed_tags(joined: str) -> Collection[str]:
 
 @cache
 def _admits_python(requires_python: str, pythons: tuple[Version, ...]) -> bool:
-    """Whether a Requires-Python admits each of these, and can be read at all. `>=3.6.*` stands for `>=3.6`."""
+    """Whether a Requires-Python admits each of these, and can be read at all.
+
+    `>=3.6.*` stands for `>=3.6`.
+    """
     clauses = (clause.strip() for clause in requires_python.split(","))
     try:
-        ordered = (clause.removesuffix(".*") if clause[:1] in ("<", ">") else clause for clause in clauses)
+        ordered = (
+            clause.removesuffix(".*") if clause[:1] in ("<", ">") else clause for clause in clauses
+        )
         admitted = SpecifierSet(",".join(ordered))
         return all(admitted.contains(python, prereleases=True) for python in pythons)
     except InvalidSpecifier:

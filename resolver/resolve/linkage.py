@@ -1,6 +1,7 @@
 """What a release's binaries need, judged before the release is chosen.
 
-Only releases that a `links` fact is about are judged, by their own wheel. What it takes from others becomes edges.
+Only releases that a `links` fact is about are judged, by their own wheel. What it takes from others
+becomes edges.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class UnloadableError(Exception):
     """A release's binaries cannot be loaded on the target; the arguments are the reason and what it says."""
 
 
-# The projects that the binaries of a wheel need, each with the versions that have what they need of it.
+# The projects that the binaries of a wheel need, each with the versions that have what they need of
+# it.
 _Needs = tuple[tuple[NormalizedName, str], ...]
 
 
@@ -49,22 +51,30 @@ class LinkageRules:
         self._verdicts: dict[tuple[str, str, frozenset[str]], _Needs | UnloadableError] = {}
 
     def edges(
-        self, candidate: Candidate, of_torch: Iterable[SpecifierSet], assumed: frozenset[str] | None = None
+        self,
+        candidate: Candidate,
+        of_torch: Iterable[SpecifierSet],
+        assumed: frozenset[str] | None = None,
     ) -> tuple[Edge, ...]:
         """Return what a release requires because its binaries are linked with those of other projects.
 
-        Empty if its wheel is left unread, and if no fact says that they are, unless that is `assumed`: then these are
-        libraries of other projects that count as there. `of_torch` is what its metadata requires of torch: if the
-        target can use no such release, that is reason enough, and nothing is read.
+        Empty if its wheel is left unread, and if no fact says that they are, unless that is
+        `assumed`: then these are libraries of other projects that count as there. `of_torch` is
+        what its metadata requires of torch: if the target can use no such release, that is reason
+        enough, and nothing is read.
 
         Raises UnloadableError.
         """
-        if not is_judged(candidate.release) or not (assumed is not None or self.is_linked(candidate)):
+        if not is_judged(candidate.release) or not (
+            assumed is not None or self.is_linked(candidate)
+        ):
             return ()
         specifiers = tuple(of_torch)
         if specifiers and not self._has_torch(specifiers):
             return ()
-        return tuple(self._edge(candidate, *need) for need in self._needs(candidate, assumed or frozenset()))
+        return tuple(
+            self._edge(candidate, *need) for need in self._needs(candidate, assumed or frozenset())
+        )
 
     def is_linked(self, candidate: Candidate) -> bool:
         """Return whether a fact says that the binaries of a release are linked with those of other projects."""
@@ -107,12 +117,17 @@ class LinkageRules:
         origin = NeedLine(NeedSource.LINKAGE, str(candidate), f"{project}{specifier}", filename)
         return Edge(Package(project), SpecifierSet(specifier), origin)
 
-    def _judge(self, release: Release, links: Sequence[facts.Links], there: frozenset[str]) -> _Needs:
-        """Return what the binaries of a wheel need, nothing if it is left unread. Raises UnloadableError.
+    def _judge(
+        self, release: Release, links: Sequence[facts.Links], there: frozenset[str]
+    ) -> _Needs:
+        """Return what the binaries of a wheel need, nothing if it is left unread.
 
-        A library that neither the target nor a fact is known to have must be around a torch that somebody has read. A
-        torch that nobody has read is known to have what facts say, and no more: what is left are mostly libraries of
-        CUDA, and a target with NPUs has none. The independent check sees it in the same way.
+        Raises UnloadableError.
+
+        A library that neither the target nor a fact is known to have must be around a torch that
+        somebody has read. A torch that nobody has read is known to have what facts say, and no
+        more: what is left are mostly libraries of CUDA, and a target with NPUs has none. The
+        independent check sees it in the same way.
         """
         try:
             linkage = self._candidates.catalog.linkage(release.file)
@@ -128,8 +143,15 @@ class LinkageRules:
         missing = missing_libraries(linkage, provided.__contains__, links)
         taken = TakenSymbols(linkage)
         to = sorted({name for fact in links for name in fact.to}) or [TORCH]
-        by_fact = {name: self._provided_by(name).intersection(fault.library for fault in missing) for name in to}
-        foreign = [fault for fault in missing if not any(fault.library in found for found in by_fact.values())]
+        by_fact = {
+            name: self._provided_by(name).intersection(fault.library for fault in missing)
+            for name in to
+        }
+        foreign = [
+            fault
+            for fault in missing
+            if not any(fault.library in found for found in by_fact.values())
+        ]
         if foreign and TORCH not in to:
             raise _nothing_provides(foreign)
         needs = []
@@ -148,23 +170,35 @@ class LinkageRules:
     def _about(self, project: NormalizedName) -> list[facts.Links]:
         return [fact for fact in self._links if fact.package == project]
 
-    def _lacks(self, project: NormalizedName, version: Version, libraries: Iterable[str]) -> frozenset[str]:
+    def _lacks(
+        self, project: NormalizedName, version: Version, libraries: Iterable[str]
+    ) -> frozenset[str]:
         """Return those of the libraries that no fact says this release to provide."""
         holding = [fact.provides for fact in self._about(project) if fact.applies_to(version)]
         return frozenset(libraries).difference(*holding)
 
-    def _bounds(self, project: NormalizedName, libraries: Collection[str], missing: Sequence[MissingLibrary]) -> str:
-        """Return the versions of a project that provide all of the libraries. Raises UnloadableError if none does."""
-        provides = [(version, not self._lacks(project, version, libraries)) for version in self._versions(project)]
+    def _bounds(
+        self, project: NormalizedName, libraries: Collection[str], missing: Sequence[MissingLibrary]
+    ) -> str:
+        """Return the versions of a project that provide all of the libraries.
+
+        Raises UnloadableError if none does.
+        """
+        provides = [
+            (version, not self._lacks(project, version, libraries))
+            for version in self._versions(project)
+        ]
         if not any(is_provided for _, is_provided in provides):
             raise _nothing_provides([fault for fault in missing if fault.library in libraries])
         return bounds(provides)
 
-    def _torch_bounds(self, taken: TakenSymbols, libraries: Collection[str], foreign: Sequence[MissingLibrary]) -> str:
+    def _torch_bounds(
+        self, taken: TakenSymbols, libraries: Collection[str], foreign: Sequence[MissingLibrary]
+    ) -> str:
         """Return the versions of torch that have what a wheel needs, as far as that is known.
 
-        `libraries` are those that facts say some torch to provide, `foreign` those that nobody does. Raises
-        UnloadableError if no torch has the latter.
+        `libraries` are those that facts say some torch to provide, `foreign` those that nobody
+        does. Raises UnloadableError if no torch has the latter.
         """
         around = {fault.library for fault in foreign}
         loads = []
@@ -178,7 +212,9 @@ class LinkageRules:
                 loads.append((version, False))
         if foreign and not any(is_loading for _, is_loading in loads):
             raise _nothing_provides(foreign)
-        return bounds((version, is_loading) for version, is_loading in loads if not version.is_prerelease)
+        return bounds(
+            (version, is_loading) for version, is_loading in loads if not version.is_prerelease
+        )
 
     def _versions(self, name: NormalizedName) -> Iterator[Version]:
         """Yield the versions of a project that the target can use."""
@@ -194,7 +230,9 @@ class LinkageRules:
         mask = project.all
         for specifier in specifiers:
             mask &= project.mask(specifier)
-        return any(isinstance(project.release(position), Release) for position in project.positions(mask))
+        return any(
+            isinstance(project.release(position), Release) for position in project.positions(mask)
+        )
 
     @cached_property
     def _torch(self) -> Mapping[Version, TorchRelease]:
@@ -203,7 +241,11 @@ class LinkageRules:
         read = {}
         for position in project.positions(project.all):
             release = project.release(position)
-            if not isinstance(release, Release) or release.source is not None or not release.file.is_wheel:
+            if (
+                not isinstance(release, Release)
+                or release.source is not None
+                or not release.file.is_wheel
+            ):
                 continue
             try:
                 linkage = self._candidates.catalog.known_linkage(release.file)

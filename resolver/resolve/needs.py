@@ -27,7 +27,9 @@ class DynamicArchiveError(InputError):
 
     def __init__(self, release: Release, why: str) -> None:
         self.release = release
-        super().__init__(f"`{release.file.filename}`: {DYNAMIC}", where=f"index `{release.index}`", why=why)
+        super().__init__(
+            f"`{release.file.filename}`: {DYNAMIC}", where=f"index `{release.index}`", why=why
+        )
 
 
 class ReleaseRequirements(msgspec.Struct, frozen=True):
@@ -39,10 +41,13 @@ class ReleaseRequirements(msgspec.Struct, frozen=True):
     extras: tuple[str, ...]
 
 
-def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[facts.Metadata]) -> ReleaseRequirements:
+def requirement_lines(
+    catalog: Catalog, release: Release, metadata: Sequence[facts.Metadata]
+) -> ReleaseRequirements:
     """Read what a release needs from the first of: its source, its `builds` fact, its file, its `metadata` fact.
 
-    Raises UnusableFile if a file cannot be read, DynamicArchiveError if an archive has no static metadata and no fact.
+    Raises UnusableFile if a file cannot be read, DynamicArchiveError if an archive has no static
+    metadata and no fact.
     """
     file = release.file
     if release.source is not None:
@@ -53,26 +58,40 @@ def requirement_lines(catalog: Catalog, release: Release, metadata: Sequence[fac
     if file.is_wheel:
         wheel = catalog.metadata(file)
         _require_own_properties(release, wheel)
-        return ReleaseRequirements(wheel.requires_dist, wheel.requires_python, (), wheel.provides_extra)
+        return ReleaseRequirements(
+            wheel.requires_dist, wheel.requires_python, (), wheel.provides_extra
+        )
     archive = catalog.archive(file)
     if release.builds is not None:
         requires = requirements_file(catalog.member(file, release.builds.requires_from))
         static = archive.metadata or CoreMetadata("", "", (), file.requires_python)
         # the fact says what is always needed; extras are taken from the archive itself
-        optional = [line for line in static.requires_dist if text.extras_in_marker(line) != frozenset()]
+        optional = [
+            line for line in static.requires_dist if text.extras_in_marker(line) != frozenset()
+        ]
         build = build_lines(archive, release.builds)
-        return ReleaseRequirements((*requires, *optional), static.requires_python, build, static.provides_extra)
+        return ReleaseRequirements(
+            (*requires, *optional), static.requires_python, build, static.provides_extra
+        )
     if metadata:
         fact = metadata[0]
-        python = str(fact.requires_python) if fact.requires_python is not None else file.requires_python
-        build = build_lines(archive, None) if fact.build_requires is None else tuple(map(str, fact.build_requires))
+        python = (
+            str(fact.requires_python) if fact.requires_python is not None else file.requires_python
+        )
+        build = (
+            build_lines(archive, None)
+            if fact.build_requires is None
+            else tuple(map(str, fact.build_requires))
+        )
         requires = tuple(map(str, fact.requires))
         return ReleaseRequirements(requires, python, build, text.all_extras(requires))
     if archive.metadata is None:
         raise DynamicArchiveError(release, archive.why_dynamic)
     static = archive.metadata
     build = build_lines(archive, None)
-    return ReleaseRequirements(static.requires_dist, static.requires_python, build, static.provides_extra)
+    return ReleaseRequirements(
+        static.requires_dist, static.requires_python, build, static.provides_extra
+    )
 
 
 def _require_own_properties(release: Release, wheel: CoreMetadata) -> None:
@@ -82,7 +101,9 @@ def _require_own_properties(release: Release, wheel: CoreMetadata) -> None:
     own = property_lines(wheel.own_variant)
     if own != release.variant.properties:
         said = ", ".join(release.variant.properties) or "no properties"
-        raise UnusableFile(f"{release.file.filename} has {', '.join(own) or 'no properties'}, its index says {said}")
+        raise UnusableFile(
+            f"{release.file.filename} has {', '.join(own) or 'no properties'}, its index says {said}"
+        )
 
 
 def is_built_here(release: Release) -> bool:
@@ -103,7 +124,9 @@ def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...
             if text.requirement(line).name not in builds.build_drop:
                 corrected.append(line)
         except InvalidRequirement:
-            raise UnusableFile(f"`{line}` in its build-system.requires is not a requirement") from None
+            raise UnusableFile(
+                f"`{line}` in its build-system.requires is not a requirement"
+            ) from None
     return (*corrected, *map(str, builds.build_add))
 
 
@@ -112,7 +135,9 @@ def requirements_file(content: str) -> tuple[str, ...]:
     lines = tuple(line for _, line in text.file_lines(content))
     for line in lines:
         if line.startswith("-"):
-            raise UnusableFile(f"the requirements file has the option `{line}`, which is not supported")
+            raise UnusableFile(
+                f"the requirements file has the option `{line}`, which is not supported"
+            )
     return lines
 
 
@@ -140,7 +165,9 @@ class MarkerEvaluator:
         unclear, by_extra = self._by_extra[filename]
         return [*unclear, *by_extra.get(extra, ())] if extra else lines
 
-    def requirements(self, filename: str, lines: Sequence[str], extra: str) -> Iterator[Requirement]:
+    def requirements(
+        self, filename: str, lines: Sequence[str], extra: str
+    ) -> Iterator[Requirement]:
         """The requirements among the lines of a file that apply; invalid lines are left out."""
         for line in self.lines_for(filename, lines, extra):
             with suppress(InvalidRequirement):
@@ -161,7 +188,9 @@ class MarkerEvaluator:
         try:
             applies = requirement.marker.evaluate(self._markers)
             if extra:
-                applies = not applies and requirement.marker.evaluate({**self._markers, "extra": extra})
+                applies = not applies and requirement.marker.evaluate(
+                    {**self._markers, "extra": extra}
+                )
         except (UndefinedComparison, UndefinedEnvironmentName) as error:
             raise InvalidRequirement(str(error)) from None
         return requirement if applies else None

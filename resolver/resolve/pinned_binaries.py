@@ -22,8 +22,8 @@ class PinnedBinaries:
     def may_be_linked(self, pin: Pin) -> bool:
         """Return whether a pin may have binaries that are linked with torch, although no fact speaks of them.
 
-        That is so for a wheel with binaries if its metadata requires torch, or if only the stack asks for the project:
-        some that are made for torch require nothing at all (sgl-kernel, dgl).
+        That is so for a wheel with binaries if its metadata requires torch, or if only the stack
+        asks for the project: some that are made for torch require nothing at all (sgl-kernel, dgl).
         """
         if not is_judged(pin.release) or _is_pure(pin):
             return False
@@ -38,8 +38,8 @@ class PinnedBinaries:
     def fault(self, pin: Pin, torch: Version, there: frozenset[str]) -> str:
         """Return why the binaries of a pin cannot be loaded with a torch; empty if they can, or are unread.
 
-        `there` are libraries of other pins. Where the universe looks for a release that loads, one that is left unread
-        is no better than one that is known not to.
+        `there` are libraries of other pins. Where the universe looks for a release that loads, one
+        that is left unread is no better than one that is known not to.
         """
         if pin.name in self._universe.linked and not self._is_read(pin):
             return "its binaries were not read"

@@ -1,7 +1,8 @@
 """A project's releases, newest first: as bit masks what requirements admit; for one target, which of them are usable.
 
-Bit i of a mask stands for the i-th newest release. What a comparison admits (for `!=`: excludes) is contiguous in
-version order, so its mask is given by two bounds, which are found by bisection, once for each specifier.
+Bit i of a mask stands for the i-th newest release. What a comparison admits (for `!=`: excludes) is
+contiguous in version order, so its mask is given by two bounds, which are found by bisection, once
+for each specifier.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ class OrderedReleases:
         self.offers = [rows[version] for version in self.versions]
         self.all = (1 << len(self.versions)) - 1
         self._days: dict[int, str] = {}
-        self.stable = self.all ^ sum(1 << at for at, version in enumerate(self.versions) if version.is_prerelease)
+        self.stable = self.all ^ sum(
+            1 << at for at, version in enumerate(self.versions) if version.is_prerelease
+        )
         self._masks: dict[str, int] = {}
 
     def position(self, version: Version) -> int | None:
@@ -89,7 +92,12 @@ class OrderedReleases:
     def _mask_of(self, specifier: Specifier) -> int:
         match specifier.operator:
             case ">=" | ">":
-                return (1 << self._bisect(lambda version: not specifier.contains(version, prereleases=True))) - 1
+                return (
+                    1
+                    << self._bisect(
+                        lambda version: not specifier.contains(version, prereleases=True)
+                    )
+                ) - 1
             case "<=" | "<":
                 newer = self._bisect(lambda version: specifier.contains(version, prereleases=True))
                 return self.all >> newer << newer
@@ -117,8 +125,8 @@ class OrderedReleases:
 class Project:
     """All releases of a project on the indexes bound to it, newest first; or only that of its `source`.
 
-    `facts` are those about this project. Each release is screened when first looked at. Masks have a bit for each
-    position. `system` has the components of the target.
+    `facts` are those about this project. Each release is screened when first looked at. Masks have
+    a bit for each position. `system` has the components of the target.
     """
 
     def __init__(
@@ -148,9 +156,13 @@ class Project:
         self._facts = [(fact, reduce(or_, map(ordered.mask, fact.versions), 0)) for fact in facts]
         last = [(fact, mask) for fact, mask in self._facts if is_put_last(fact)]
         self._last = [(fact, mask) for fact, mask in last if not fact.is_averted_on(system)]
-        # made for this target, as they would come last on another; then those for another release of its CANN's line
+        # made for this target, as they would come last on another; then those for another release
+        # of its CANN's line
         made_for = (Warns.is_averted_on, Warns.is_averted_on_release_line)
-        self._first = [reduce(or_, (mask for fact, mask in last if is_for(fact, system)), 0) for is_for in made_for]
+        self._first = [
+            reduce(or_, (mask for fact, mask in last if is_for(fact, system)), 0)
+            for is_for in made_for
+        ]
         self._known_releases: dict[int, Release | tuple[Rejection, ...]] = {}
 
     def release(self, position: int) -> Release | tuple[Rejection, ...]:
@@ -162,7 +174,9 @@ class Project:
 
     def facts_about(self, position: int, kind: type[FactKind]) -> list[FactKind]:
         """The facts of a kind that are about the release at a position."""
-        return [fact for fact, mask in self._facts if mask >> position & 1 and isinstance(fact, kind)]
+        return [
+            fact for fact, mask in self._facts if mask >> position & 1 and isinstance(fact, kind)
+        ]
 
     def positions(self, mask: int) -> Iterator[int]:
         """The positions in a mask, newest first."""
@@ -171,9 +185,10 @@ class Project:
     def by_preference(self, mask: int, day: str = "") -> Iterator[int]:
         """The positions in a mask, most preferred first.
 
-        First come releases that a `last` fact puts last on other targets only, then the others. Of both, releases
-        uploaded by `day` (ISO 8601; empty for any) come first, newest first, and then later ones, oldest first. Of the
-        post releases of one version, those that such a fact puts last on this target come last.
+        First come releases that a `last` fact puts last on other targets only, then the others. Of
+        both, releases uploaded by `day` (ISO 8601; empty for any) come first, newest first, and
+        then later ones, oldest first. Of the post releases of one version, those that such a fact
+        puts last on this target come last.
         """
         for first in self._first:
             yield from self._by_day(mask & first, day)
@@ -182,12 +197,16 @@ class Project:
         if not any(mask & late for _, late in self._last):
             yield from positions
             return
-        posts: dict[tuple[object, ...], list[int]] = {}  # of one version, in order of preference otherwise
+        posts: dict[
+            tuple[object, ...], list[int]
+        ] = {}  # of one version, in order of preference otherwise
         for position in positions:
             version = self.versions[position]
             posts.setdefault((version.epoch, version.release, version.pre), []).append(position)
         for group in posts.values():
-            yield from sorted(group, key=lambda post: max((fact.last for fact in self.put_last(post)), default=0))
+            yield from sorted(
+                group, key=lambda post: max((fact.last for fact in self.put_last(post)), default=0)
+            )
 
     def _by_day(self, mask: int, day: str) -> Iterator[int]:
         """Yield the releases uploaded by a day, newest first; then later ones, the oldest first."""
@@ -228,7 +247,12 @@ class Project:
     def wheels_set_aside(self, position: int) -> tuple[Rejection, ...]:
         """Why wheels of a release were rejected, if only its archive remains."""
         release = self.release(position)
-        if not isinstance(release, Release) or release.source is not None or release.file.is_wheel or release.builds:
+        if (
+            not isinstance(release, Release)
+            or release.source is not None
+            or release.file.is_wheel
+            or release.builds
+        ):
             return ()
         rows = [
             row
@@ -239,7 +263,11 @@ class Project:
 
     def uploaded(self, position: int) -> datetime | None:
         """When the first file of a release was uploaded, if an index says so."""
-        times = [upload_time(file.uploaded) for offer in self.ordered.offers[position] for file in offer.files]
+        times = [
+            upload_time(file.uploaded)
+            for offer in self.ordered.offers[position]
+            for file in offer.files
+        ]
         return min(filter(None, times), default=None)
 
     def _screen(self, position: int) -> Release | tuple[Rejection, ...]:
@@ -257,20 +285,35 @@ class Project:
                 yanked = yanked or release
         return yanked or rejections
 
-    def _on_index(self, offer: IndexRelease, version: Version, position: int) -> Release | tuple[Rejection, ...]:
+    def _on_index(
+        self, offer: IndexRelease, version: Version, position: int
+    ) -> Release | tuple[Rejection, ...]:
         index = offer.page.index
-        facts: list[Excludes | Names] = [*self.facts_about(position, Excludes), *self.facts_about(position, Names)]
+        facts: list[Excludes | Names] = [
+            *self.facts_about(position, Excludes),
+            *self.facts_about(position, Names),
+        ]
         for fact in facts:
             if isinstance(fact, Excludes) or fact.index == index:
-                return (Rejection(str(version), RejectionReason.FACT, f"{fact.reason}, {fact.where}"),)
+                return (
+                    Rejection(str(version), RejectionReason.FACT, f"{fact.reason}, {fact.where}"),
+                )
         if self.source is not None:
-            return Release(version=version, file=offer.files[0], index="", position=position, source=self.source)
+            return Release(
+                version=version,
+                file=offer.files[0],
+                index="",
+                position=position,
+                source=self.source,
+            )
         compatible = self._compatibility(offer.files, offer.variants)
         wheels, archives, rejections = compatible.wheels, compatible.archives, compatible.rejections
         best = _not_yanked(wheels) or wheels
         variant = self._variant(best[0], offer.variants) if best else None
         commit = self._source_of(version)
-        if commit is not None and not (best and best[0].yanked is None and commit.is_spared_by(variant)):
+        if commit is not None and not (
+            best and best[0].yanked is None and commit.is_spared_by(variant)
+        ):
             return _from_commit(commit, offer, rejections, position)
         builds = next(reversed(self.facts_about(position, Builds)), None)
         if builds is not None and best and best[0].yanked is None and builds.is_spared_by(variant):
@@ -278,10 +321,14 @@ class Project:
         if builds is not None:
             variant = None
             why = f"built from source, {builds.where}"
-            rejections += tuple(Rejection(file.filename, RejectionReason.FACT, why) for file in wheels)
+            rejections += tuple(
+                Rejection(file.filename, RejectionReason.FACT, why) for file in wheels
+            )
             wheels = ()
         if self._wheels_only:
-            rejections += tuple(Rejection(file.filename, RejectionReason.SOURCE) for file in archives)
+            rejections += tuple(
+                Rejection(file.filename, RejectionReason.SOURCE) for file in archives
+            )
             archives = ()
         # as in pip: files that are not yanked come first, and wheels among them
         files = _not_yanked(wheels) or _not_yanked(archives) or wheels or archives
@@ -323,7 +370,9 @@ def _from_commit(
     What an index says of its files counts: when it was uploaded, and whether it was yanked.
     """
     source = Source.of_fact(fact, message("trust.not-read", fact=fact.id))
-    late = [row for row in rejections if row.reason in (RejectionReason.NEWER, RejectionReason.NO_DATE)]
+    late = [
+        row for row in rejections if row.reason in (RejectionReason.NEWER, RejectionReason.NO_DATE)
+    ]
     if len(late) == len(offer.files):
         return tuple(late)
     kept = [file for file in offer.files if file.yanked is None]

@@ -1,8 +1,8 @@
 """The provider that answers resolvelib from a universe: the next package, its candidates and their dependencies.
 
-Requirements are edges, candidates are `Candidate`s, identifiers are packages. docs/solving.md explains the order.
-Meanwhile `Prefetch` guesses what will be needed next and has the catalog request it: a wrong guess costs a request, a
-right one saves the search a round trip.
+Requirements are edges, candidates are `Candidate`s, identifiers are packages. docs/solving.md
+explains the order. Meanwhile `Prefetch` guesses what will be needed next and has the catalog
+request it: a wrong guess costs a request, a right one saves the search a round trip.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ Tick = Callable[[int, int], None]
 class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Candidate, Package]):
     """The provider and the reporter of one resolution.
 
-    `resolution` must be set before it begins: the current demand on a package is read from its state. `tick` is
-    called with the numbers of rounds and decided packages, after each round and each release tried in vain. Raises
-    ResolutionTooDeep after too many conflicts, and where a search goes in circles: on cyclic graphs resolvelib can take
-    back and decide the same for ever, without a conflict.
+    `resolution` must be set before it begins: the current demand on a package is read from its
+    state. `tick` is called with the numbers of rounds and decided packages, after each round and
+    each release tried in vain. Raises ResolutionTooDeep after too many conflicts, and where a
+    search goes in circles: on cyclic graphs resolvelib can take back and decide the same for ever,
+    without a conflict.
     """
 
     resolution: Resolution[Edge, Candidate, Package]
@@ -111,9 +112,14 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
             return _Uncached(partial(self._of_extra, identifier, demand, banned))
         pin = self.resolution.state.mapping.get(identifier)
         # before a final release gives way to a pre-release, what rules it out is reconsidered
-        stable = pin is not None and isinstance(pin.chosen, Release) and not pin.version.is_prerelease
+        stable = (
+            pin is not None and isinstance(pin.chosen, Release) and not pin.version.is_prerelease
+        )
         find = partial(self._universe.candidates, identifier, demand, banned, stable=stable)
-        if identifier.kind is PackageKind.PROJECT and identifier.name in self._universe.bounded_projects:
+        if (
+            identifier.kind is PackageKind.PROJECT
+            and identifier.name in self._universe.bounded_projects
+        ):
             return _Uncached(partial(self._within_bounds, identifier, find))
         return find
 
@@ -129,13 +135,17 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
 
     # --- the reporter
 
-    def rejecting_candidate(self, criterion: Criterion[Edge, Candidate], candidate: Candidate) -> None:
+    def rejecting_candidate(
+        self, criterion: Criterion[Edge, Candidate], candidate: Candidate
+    ) -> None:
         """Prefetch those that come after it, more and more at once: reading each may take long."""
         self._report()
         rejected = self._rejected.setdefault(candidate.package, set())
         rejected.add(candidate)
         count = len(rejected)
-        if candidate.package.kind is PackageKind.PROJECT and (count in (1, 5, 13) or count % 32 == 29):
+        if candidate.package.kind is PackageKind.PROJECT and (
+            count in (1, 5, 13) or count % 32 == 29
+        ):
             # so that each is prefetched once: 4, 8, 16, and 32 at a time
             following = iter(self._universe.candidates(candidate.package, ANYTHING))
             if candidate in following:  # which moves on to it
@@ -143,7 +153,9 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
 
     def resolving_conflicts(self, causes: Iterable[Information]) -> None:
         """Count the conflict for each package that took part."""
-        self._conflicts.update(package for package in _packages(causes) if package.kind is PackageKind.PROJECT)
+        self._conflicts.update(
+            package for package in _packages(causes) if package.kind is PackageKind.PROJECT
+        )
         self._conflicts_met += 1
         if self._conflicts_met > _MOST_CONFLICTS:
             raise ResolutionTooDeep(self.rounds)
@@ -166,25 +178,37 @@ class Provider(AbstractProvider[Edge, Candidate, Package], BaseReporter[Edge, Ca
         """The current demand on a package. May be called from any thread."""
         state = getattr(self.resolution, "state", None)
         criterion = state.criteria.get(package) if state is not None else None
-        return self._universe.demand(*criterion.iter_requirement()) if criterion is not None else ANYTHING
+        return (
+            self._universe.demand(*criterion.iter_requirement())
+            if criterion is not None
+            else ANYTHING
+        )
 
-    def _of_extra(self, package: Package, demand: Demand, banned: Sequence[Candidate]) -> Iterator[Candidate]:
+    def _of_extra(
+        self, package: Package, demand: Demand, banned: Sequence[Candidate]
+    ) -> Iterator[Candidate]:
         """Candidates of an extra that the current demand on its project admits, too.
 
         If none is left, one that clashes, so that resolvelib sees the clash.
         """
         candidate = None
-        for candidate in self._universe.candidates(package, demand & self._demand(package.base), banned):
+        for candidate in self._universe.candidates(
+            package, demand & self._demand(package.base), banned
+        ):
             yield candidate
         if candidate is None:
             yield from islice(self._universe.candidates(package, demand, banned), 1)
 
-    def _within_bounds(self, package: Package, find: Callable[[], Iterator[Candidate]]) -> Iterator[Candidate]:
+    def _within_bounds(
+        self, package: Package, find: Callable[[], Iterator[Candidate]]
+    ) -> Iterator[Candidate]:
         """Yield the candidates of a project that the current bounds on its version admit.
 
         If none is left, one that clashes, so that resolvelib sees the clash.
         """
-        criterion = self.resolution.state.criteria.get(Package(package.name, "", PackageKind.VERSION))
+        criterion = self.resolution.state.criteria.get(
+            Package(package.name, "", PackageKind.VERSION)
+        )
         edges = criterion.iter_requirement() if criterion is not None else ()
         bounds = [edge.allows for edge in edges if isinstance(edge.allows, SpecifierSet)]
         clashing = None
@@ -227,20 +251,26 @@ class Prefetch:
     `demand` returns the search's current demand on a package.
     """
 
-    def __init__(self, universe: Universe, demand: Callable[[Package], Demand] = lambda _: ANYTHING) -> None:
+    def __init__(
+        self, universe: Universe, demand: Callable[[Package], Demand] = lambda _: ANYTHING
+    ) -> None:
         self._universe = universe
         self._demand = demand
         _ = universe.as_of  # known before anything is looked ahead for
         self.target: Hashable = universe.problem.target, universe.problem.wheels_only
         self._requested: set[tuple[str, str]] = set()  # projects and specifiers
-        self._guessed: dict[str, dict[str, Edge]] = {}  # demands of the likely releases of other projects, by project
+        self._guessed: dict[
+            str, dict[str, Edge]
+        ] = {}  # demands of the likely releases of other projects, by project
         self._read: dict[NormalizedName, CoreMetadata] = {}  # of the release picked last
         self._extras: dict[NormalizedName, dict[str, None]] = {}  # required ones of a project
         self._followed: set[tuple[str, str, str]] = set()
 
     def prefetch(self, edges: Iterable[Edge]) -> None:
         """Prefetch the projects that these edges name."""
-        rows: dict[NormalizedName, SpecifierSet] = {}  # one per project is enough: `likely_file` knows the others
+        rows: dict[
+            NormalizedName, SpecifierSet
+        ] = {}  # one per project is enough: `likely_file` knows the others
         for edge in edges:
             if edge.package.kind is PackageKind.PROJECT and isinstance(edge.allows, SpecifierSet):
                 name = text.name(edge.package.name)
@@ -252,14 +282,23 @@ class Prefetch:
     def prefetch_projects(self, names: Iterable[NormalizedName]) -> None:
         """Prefetch the projects of the previous lock."""
         preferred = self._universe.preferred
-        self._request((name, SpecifierSet(f"=={preferred[name]}" if name in preferred else "")) for name in names)
+        self._request(
+            (name, SpecifierSet(f"=={preferred[name]}" if name in preferred else ""))
+            for name in names
+        )
 
     def prefetch_releases(self, candidates: Iterable[Candidate]) -> None:
         """Prefetch the releases that the search will try if this one fails, too."""
-        releases = (candidate.chosen for candidate in candidates if isinstance(candidate.chosen, Release))
-        self._universe.catalog.prefetch_metadata(release.file for release in releases if release.file.is_wheel)
+        releases = (
+            candidate.chosen for candidate in candidates if isinstance(candidate.chosen, Release)
+        )
+        self._universe.catalog.prefetch_metadata(
+            release.file for release in releases if release.file.is_wheel
+        )
 
-    def likely_file(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
+    def likely_file(
+        self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet
+    ) -> File | None:
         """The file of the release that the search would take now."""
         if not lookup.pages:
             return None
@@ -293,14 +332,21 @@ class Prefetch:
         if new:
             self._universe.catalog.prefetch(new, self)
 
-    def _add_extras(self, project: NormalizedName, extras: Iterable[str]) -> list[tuple[NormalizedName, str]]:
-        """Remember required extras of a project. Returns the new ones if its metadata has been read already."""
+    def _add_extras(
+        self, project: NormalizedName, extras: Iterable[str]
+    ) -> list[tuple[NormalizedName, str]]:
+        """Remember required extras of a project.
+
+        Returns the new ones if its metadata has been read already.
+        """
         seen = self._extras.setdefault(project, {})
         new = [extra for extra in extras if extra not in seen]
         seen.update(dict.fromkeys(new))
         return [(project, extra) for extra in new if project in self._read]
 
-    def _follow(self, waiting: list[tuple[NormalizedName, str]]) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
+    def _follow(
+        self, waiting: list[tuple[NormalizedName, str]]
+    ) -> Iterator[tuple[NormalizedName, SpecifierSet]]:
         """What the lines of projects that were read lead to, each for an extra or none."""
         while waiting:
             project, extra = waiting.pop()
@@ -310,7 +356,9 @@ class Prefetch:
                 continue
             self._followed.add(key)
             lines = metadata.requires_dist
-            for requirement in self._universe.requirements(f"{project} {metadata.version}", lines, extra):
+            for requirement in self._universe.requirements(
+                f"{project} {metadata.version}", lines, extra
+            ):
                 if requirement.url:
                     continue
                 waiting += self._add_extras(requirement.name, requirement.extras)

@@ -1,6 +1,7 @@
 """Where a resolution falls short of the stack: lines far behind, later and skipped releases, extras that are missing.
 
-All of it depends on the stack, the pages, and what the search opened, not on a cache or the progress of a look-ahead.
+All of it depends on the stack, the pages, and what the search opened, not on a cache or the
+progress of a look-ahead.
 """
 
 from __future__ import annotations
@@ -19,7 +20,15 @@ from resolver.errors import ResolverError
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.as_of import NewerPin
-from resolver.model.dependency import Candidate, Edge, NeedLine, Package, PackageKind, SameRelease, StackLine
+from resolver.model.dependency import (
+    Candidate,
+    Edge,
+    NeedLine,
+    Package,
+    PackageKind,
+    SameRelease,
+    StackLine,
+)
 from resolver.model.lock import SkippedRelease
 from resolver.model.release import Rejection, RejectionReason, Release
 from resolver.model.requirement import Requirement
@@ -42,9 +51,9 @@ _LOOKED_AT = 3  # releases, the most preferred first: each may be a file to read
 def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedPin, ...]:
     """The lines whose pin is far behind.
 
-    Projects that facts bind to a component come first, and of those the ones that no other row needs. Only the first
-    row says why: a core of the clauses about the projects that the stack names, which is far cheaper than a proof;
-    nothing if something newer may be possible.
+    Projects that facts bind to a component come first, and of those the ones that no other row
+    needs. Only the first row says why: a core of the clauses about the projects that the stack
+    names, which is far cheaper than a proof; nothing if something newer may be possible.
     """
     rows = list(_far_behind(universe, resolution))
     needed = {name for pin, _ in rows for name in pin.needs}
@@ -56,7 +65,10 @@ def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedP
     rows.sort(key=lambda row: (row[0].name not in bound, row[0].name in needed))
     return tuple(
         OutdatedPin(
-            project=pin.name, version=pin.version, newest=newest, because=() if at else _newer_ruled_out(universe, pin)
+            project=pin.name,
+            version=pin.version,
+            newest=newest,
+            because=() if at else _newer_ruled_out(universe, pin),
         )
         for at, (pin, newest) in enumerate(rows)
     )
@@ -66,7 +78,11 @@ def _far_behind(universe: Universe, resolution: Resolution) -> Iterator[tuple[Pi
     """The pins of such lines that are far behind, each with the newest final release that is preferred to it."""
     for root in resolution.problem.stack.requirements:
         need = root.need
-        if not isinstance(need, Requirement) or need.url or (pin := resolution.pin(need.name)) is None:
+        if (
+            not isinstance(need, Requirement)
+            or need.url
+            or (pin := resolution.pin(need.name)) is None
+        ):
             continue
         if any(specifier.operator in _BOUNDS for specifier in need.specifier):
             continue
@@ -108,13 +124,19 @@ def _newer_ruled_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
     from resolver.resolve.core_statements import statements_of
 
     stack, line = universe.problem.stack, f"{pin.name}>{pin.version.public}"
-    clauses = Clauses(universe.with_line(line, stack.where))  # without what a lock prefers: locking again says the same
-    requested = {root.need.name for root in stack.requirements if isinstance(root.need, Requirement)}
+    clauses = Clauses(
+        universe.with_line(line, stack.where)
+    )  # without what a lock prefers: locking again says the same
+    requested = {
+        root.need.name for root in stack.requirements if isinstance(root.need, Requirement)
+    }
     try:
         unread = [
             candidate
             for candidate in clauses.packages[Package(pin.name)]
-            if candidate.version > pin.version and not candidate.version.is_prerelease and not candidate.release.yanked
+            if candidate.version > pin.version
+            and not candidate.version.is_prerelease
+            and not candidate.release.yanked
         ]
         newer, tried = [clauses.any_of(unread)], set(unread)
         while True:
@@ -126,7 +148,9 @@ def _newer_ruled_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
             chosen = clauses.chosen().values()
             releases = [candidate for candidate in chosen if isinstance(candidate.chosen, Release)]
             unread = [
-                candidate for candidate in releases if candidate.package.name in requested and candidate not in tried
+                candidate
+                for candidate in releases
+                if candidate.package.name in requested and candidate not in tried
             ]
             if not unread:
                 return ()
@@ -135,12 +159,19 @@ def _newer_ruled_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
         statements = dict.fromkeys(statements_of(clauses, core).values())
     finally:
         clauses.close()
-    return tuple(statement for statement in statements if statement != Asks(text=line, where=stack.where))
+    return tuple(
+        statement for statement in statements if statement != Asks(text=line, where=stack.where)
+    )
 
 
 def _order(ground: Ground) -> tuple[int, str]:
-    """What people can change comes first. The order must not depend on what was read when: a lock contains the core."""
-    return 0 if isinstance(ground, LineGround) else 1 if isinstance(ground, ComponentGround) else 2, repr(ground)
+    """What people can change comes first.
+
+    The order must not depend on what was read when: a lock contains the core.
+    """
+    return 0 if isinstance(ground, LineGround) else 1 if isinstance(
+        ground, ComponentGround
+    ) else 2, repr(ground)
 
 
 # --- pins that appeared after the day of the stack
@@ -154,7 +185,9 @@ def newer_pins(universe: Universe, resolution: Resolution) -> Iterator[NewerPin]
         if not project.is_later(pin.release.position, day):
             continue
         newest = _newest_by(project, day)
-        needed_by = tuple(dict.fromkeys(_excluding(resolution, pin, newest))) if newest is not None else ()
+        needed_by = (
+            tuple(dict.fromkeys(_excluding(resolution, pin, newest))) if newest is not None else ()
+        )
         yield NewerPin(
             project=pin.name,
             version=str(pin.version),
@@ -167,8 +200,8 @@ def newer_pins(universe: Universe, resolution: Resolution) -> Iterator[NewerPin]
 def _is_only_kept(universe: Universe, resolution: Resolution, pin: Pin) -> bool:
     """Return whether a pin is there because the previous lock has it, and a release of the day would do as well.
 
-    A lock that is made without a previous one has no such pin, and must be the same when it is made again: so it is not
-    enough that the previous lock has the pin.
+    A lock that is made without a previous one has no such pin, and must be the same when it is made
+    again: so it is not enough that the previous lock has the pin.
     """
     if universe.preferred.get(pin.name) != pin.version:
         return False
@@ -188,7 +221,11 @@ def _would_fit(universe: Universe, resolution: Resolution, pin: Pin, position: i
     candidates = list(_candidates(universe, pin, position))
     if not candidates or any(_excluding(resolution, pin, candidates[0].version)):
         return False
-    if not all(_is_met(universe, resolution, edge) for candidate in candidates for edge in universe.edges(candidate)):
+    if not all(
+        _is_met(universe, resolution, edge)
+        for candidate in candidates
+        for edge in universe.edges(candidate)
+    ):
         return False
     other = replace(pin, release=candidates[0].release)
     pins = tuple(other if row is pin else row for row in resolution.pins)
@@ -265,29 +302,43 @@ def skipped_releases(
 ) -> tuple[SkippedRelease, ...]:
     """For each pin, by name: the newest such release that all requirements on the project admit for this target.
 
-    Only those count that the search opened, so that nothing is read for this. A search that prefers the pins of a lock
-    does not come to newer releases: the rows `before`, which that lock has, hold for as long as it keeps their pins.
+    Only those count that the search opened, so that nothing is read for this. A search that prefers
+    the pins of a lock does not come to newer releases: the rows `before`, which that lock has, hold
+    for as long as it keeps their pins.
     """
     archives = {
         candidate: error.release
         for candidate in universe.opened_candidates()
         if isinstance(candidate.chosen, Release)
-        and isinstance(error := universe.fixable_errors.get(candidate.release.file.filename), DynamicArchiveError)
+        and isinstance(
+            error := universe.fixable_errors.get(candidate.release.file.filename),
+            DynamicArchiveError,
+        )
     }
     known = {row.project: row for row in before}
     if not archives and not known:
         return ()
     edges: dict[str, list[Edge]] = defaultdict(list)
-    pinned = (candidate for pin in resolution.pins for candidate in _candidates(universe, pin, pin.release.position))
+    pinned = (
+        candidate
+        for pin in resolution.pins
+        for candidate in _candidates(universe, pin, pin.release.position)
+    )
     for edge in chain(universe.roots(), *map(universe.edges, pinned)):
         if edge.package.kind is PackageKind.PROJECT and not isinstance(edge.origin, SameRelease):
             edges[edge.package.name].append(edge)
-    rows = (_skipped(universe, pin, edges[pin.name], archives, known.get(pin.name)) for pin in resolution.pins)
+    rows = (
+        _skipped(universe, pin, edges[pin.name], archives, known.get(pin.name))
+        for pin in resolution.pins
+    )
     return tuple(filter(None, rows))
 
 
 def _candidates(universe: Universe, pin: Pin, position: int) -> Iterator[Candidate]:
-    return filter(None, (universe.candidate(Package(pin.name, extra), position) for extra in ("", *pin.extras)))
+    return filter(
+        None,
+        (universe.candidate(Package(pin.name, extra), position) for extra in ("", *pin.extras)),
+    )
 
 
 def _skipped(
@@ -298,12 +349,18 @@ def _skipped(
     known: SkippedRelease | None,
 ) -> SkippedRelease | None:
     project, pinned = universe.project(pin.name), pin.release.position
-    mask = universe.demand(*edges).mask & (project.all if pin.version.is_prerelease else project.stable)
-    is_kept = known is not None and universe.preferred.get(pin.name) == pin.version and not _has_fact(known, universe)
+    mask = universe.demand(*edges).mask & (
+        project.all if pin.version.is_prerelease else project.stable
+    )
+    is_kept = (
+        known is not None
+        and universe.preferred.get(pin.name) == pin.version
+        and not _has_fact(known, universe)
+    )
     for position in project.positions(mask & ((1 << pinned) - 1)):
-        if not project.is_preferred_to(position, pinned, universe.as_of.day) or _is_for_another_target(
-            universe, project, position
-        ):
+        if not project.is_preferred_to(
+            position, pinned, universe.as_of.day
+        ) or _is_for_another_target(universe, project, position):
             continue
         usable = [row for row in _candidates(universe, pin, position) if not row.release.yanked]
         for candidate in usable:
@@ -317,7 +374,12 @@ def _skipped(
                     archive_version=str(archive.version),
                     index=archive.index,
                 )
-        if usable and is_kept and known is not None and str(project.versions[position]) == known.version:
+        if (
+            usable
+            and is_kept
+            and known is not None
+            and str(project.versions[position]) == known.version
+        ):
             return known
     return None
 
@@ -326,7 +388,9 @@ def _has_fact(row: SkippedRelease, universe: Universe) -> bool:
     """Whether a fact says what an archive needs, or that it is not to be used."""
     about = (facts.Metadata, facts.Builds, facts.Excludes, facts.Names)
     name, version = text.name(row.archive_of), Version(row.archive_version)
-    return any(isinstance(fact, about) and fact.is_about(name, version) for fact in universe.problem.facts)
+    return any(
+        isinstance(fact, about) and fact.is_about(name, version) for fact in universe.problem.facts
+    )
 
 
 def _is_for_another_target(universe: Universe, project: Project, position: int) -> bool:
@@ -340,7 +404,9 @@ def _is_for_another_target(universe: Universe, project: Project, position: int) 
     )
 
 
-def _blocker(universe: Universe, candidate: Candidate, archives: Mapping[Candidate, Release]) -> Candidate | None:
+def _blocker(
+    universe: Universe, candidate: Candidate, archives: Mapping[Candidate, Release]
+) -> Candidate | None:
     """Which of these archives keeps a release out: its own, or the first of all that would meet one of its needs."""
     if candidate in archives:
         return candidate
@@ -359,8 +425,8 @@ def _blocker(universe: Universe, candidate: Candidate, archives: Mapping[Candida
 def missing_extras(universe: Universe, resolution: Resolution) -> tuple[MissingExtra, ...]:
     """Each such extra, with the most preferred of the releases that have it, if it is among the first.
 
-    pip takes a release without the extra as well, years old where need be, and so does the engine: an extra that a
-    release does not have requires nothing.
+    pip takes a release without the extra as well, years old where need be, and so does the engine:
+    an extra that a release does not have requires nothing.
     """
     return tuple(
         MissingExtra(project=pin.name, extra=extra, version=_version_with(universe, pin, extra))
@@ -372,7 +438,9 @@ def lost_extras(resolution: Resolution) -> Iterator[tuple[Pin, str]]:
     """The extras that lines of the stack ask for and the pin of their project lacks."""
     for pin in resolution.pins:
         needs = [root.need for root in resolution.problem.requirements_on(pin.name)]
-        requested = {extra for need in needs if isinstance(need, Requirement) for extra in need.extras}
+        requested = {
+            extra for need in needs if isinstance(need, Requirement) for extra in need.extras
+        }
         yield from ((pin, extra) for extra in pin.unknown_extras if extra in requested)
 
 

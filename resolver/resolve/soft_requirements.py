@@ -2,14 +2,15 @@
 
 There are two kinds.
 
-- What an extra says of a project that is there anyway, such as `torch>=2.6; extra == "torch"` of transformers. The
-  extra is seldom asked for, as the project is there for other reasons, but what the bound says is true all the same.
-  `Universe.extra_requirements` says which of them count. If the other project is too new for the bound, an older
-  release of the project with the extra is no better, although its metadata has no upper bound: it was written before
-  there was anything to exclude. So the upper bound holds for older releases as well.
-- That the binaries of a wheel can be loaded, if they may be linked with torch (see `pinned_binaries`) and no fact
-  speaks of them. What they need is read from the wheel, and may be needed by a part only that nobody uses: so it is no
-  requirement. With a `links` fact it is one.
+- What an extra says of a project that is there anyway, such as `torch>=2.6; extra == "torch"` of
+  transformers. The extra is seldom asked for, as the project is there for other reasons, but what
+  the bound says is true all the same. `Universe.extra_requirements` says which of them count. If
+  the other project is too new for the bound, an older release of the project with the extra is no
+  better, although its metadata has no upper bound: it was written before there was anything to
+  exclude. So the upper bound holds for older releases as well.
+- That the binaries of a wheel can be loaded, if they may be linked with torch (see
+  `pinned_binaries`) and no fact speaks of them. What they need is read from the wheel, and may be
+  needed by a part only that nobody uses: so it is no requirement. With a `links` fact it is one.
 """
 
 from __future__ import annotations
@@ -62,13 +63,15 @@ class _JudgedWheel(NamedTuple):
 _Judged = _JudgedBound | _JudgedWheel
 
 
-def with_soft_requirements(universe: Universe, resolution: Resolution, search: Search) -> Resolution:
+def with_soft_requirements(
+    universe: Universe, resolution: Resolution, search: Search
+) -> Resolution:
     """Return a resolution that meets more of the soft requirements, and none less, if `search` finds one.
 
-    Those that it does not meet are its `unmet_bounds` and `unloadable_pins`. A resolution that meets all of them is
-    returned as it is, which costs a look at the metadata of its pins. If an index fails in a search, or offline lacks
-    what that asks for, the requirement is given up as well, and `universe` is marked: with the index, there may be
-    another answer.
+    Those that it does not meet are its `unmet_bounds` and `unloadable_pins`. A resolution that
+    meets all of them is returned as it is, which costs a look at the metadata of its pins. If an
+    index fails in a search, or offline lacks what that asks for, the requirement is given up as
+    well, and `universe` is marked: with the index, there may be another answer.
     """
     asked = universe
     best = resolution
@@ -136,7 +139,11 @@ def _in_general(broken: _JudgedBound) -> ExtraBound:
     """Return a broken bound in the form that holds for all releases of its project."""
     version = Version(broken.bound.other_version)
     uppers = [_upper(clause) for clause in text.requirement(broken.bound.bound).specifier]
-    exceeded = sorted(upper for upper in uppers if upper and not Specifier(upper).contains(version, prereleases=True))
+    exceeded = sorted(
+        upper
+        for upper in uppers
+        if upper and not Specifier(upper).contains(version, prereleases=True)
+    )
     since = broken.bound.version if exceeded else ""
     return ExtraBound(*broken.pair, ",".join(exceeded), since)
 
@@ -192,10 +199,13 @@ def _judged_bounds(universe: Universe, pin: Pin, other: Pin) -> Iterator[_Judged
         yield _JudgedBound(SoftPair(pin.name, other.name), bound, is_met)
 
 
-def _judged_wheel(binaries: PinnedBinaries, pin: Pin, torch: Pin, required: Iterable[Pin]) -> _JudgedWheel:
+def _judged_wheel(
+    binaries: PinnedBinaries, pin: Pin, torch: Pin, required: Iterable[Pin]
+) -> _JudgedWheel:
     """Return whether the binaries of a pin can be loaded with the pinned torch.
 
-    What they need may also be in the wheels of the pins that it requires. If one of these was not read, nobody knows.
+    What they need may also be in the wheels of the pins that it requires. If one of these was not
+    read, nobody knows.
     """
     there: set[str] = set()
     why = binaries.fault(pin, torch.version, frozenset())

@@ -39,8 +39,8 @@ from resolver.resolve.universe import Universe
 if TYPE_CHECKING:
     from resolver.resolve.clauses import Clauses
 
-# resolvelib jumps back over several decisions at once in the first tenth of the rounds that it may take, which is far
-# better than one at a time.
+# resolvelib jumps back over several decisions at once in the first tenth of the rounds that it may
+# take, which is far better than one at a time.
 _ROUNDS = 20_000
 
 Archives = tuple[NormalizedName, ...]
@@ -58,7 +58,9 @@ class Refutation(msgspec.Struct, frozen=True):
     @property
     def statements(self) -> tuple[Statement, ...]:
         """The grounds as statements, for reports."""
-        from resolver.resolve.core_statements import statements_of  # PySAT is loaded only where it is needed
+        from resolver.resolve.core_statements import (
+            statements_of,
+        )  # PySAT is loaded only where it is needed
 
         return tuple(dict.fromkeys(statements_of(self.clauses, self.core).values()))
 
@@ -72,13 +74,15 @@ def solve(
 ) -> Resolution | Refutation:
     """Find a resolution that passes the independent check, or a refutation.
 
-    A refutation is certain, with two exceptions. If more than 400 releases were not read, none of them is assumed to
-    require a pre-release that the policy rules out, or a yanked release (docs/solving.md). And after three archives of
-    a project without static metadata, the project's remaining ones count as unusable, and its statements say so.
+    A refutation is certain, with two exceptions. If more than 400 releases were not read, none of
+    them is assumed to require a pre-release that the policy rules out, or a yanked release
+    (docs/solving.md). And after three archives of a project without static metadata, the project's
+    remaining ones count as unusable, and its statements say so.
 
-    `preferred` are releases to keep as long as they fit. `tick` is called with the numbers of rounds and decided
-    packages, and before each further release that is tried. Raises UndecidedError if neither can be shown; IndexFailure
-    and InputError come from the catalog and the facts.
+    `preferred` are releases to keep as long as they fit. `tick` is called with the numbers of
+    rounds and decided packages, and before each further release that is tried. Raises
+    UndecidedError if neither can be shown; IndexFailure and InputError come from the catalog and
+    the facts.
     """
     return decide(Universe(problem, catalog, preferred), tick=tick)
 
@@ -107,10 +111,11 @@ def search(
 ) -> Resolution | None:
     """Return what resolvelib finds and the check confirms; None, which proves nothing, if that is nothing valid.
 
-    `among` is the same universe with another order of decisions or preferences, in which is searched; what is found is
-    upgraded by those of `universe`.
+    `among` is the same universe with another order of decisions or preferences, in which is
+    searched; what is found is upgraded by those of `universe`.
 
-    On cyclic graphs resolvelib is known to fail, with an invalid result or a wrong "impossible" (its issue 206).
+    On cyclic graphs resolvelib is known to fail, with an invalid result or a wrong "impossible"
+    (its issue 206).
     """
     provider = Provider(among or universe, tick)
     provider.resolution = Search(provider, provider)
@@ -126,7 +131,10 @@ def search(
 
 def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutation:
     """Decide with the complete engine. Raises UndecidedError if its resolution fails the check."""
-    from resolver.resolve.complete import CompleteEngine, Unsatisfiable  # PySAT is loaded only where it is needed
+    from resolver.resolve.complete import (
+        CompleteEngine,
+        Unsatisfiable,
+    )  # PySAT is loaded only where it is needed
 
     engine = CompleteEngine(universe, tick=tick)
     try:
@@ -172,14 +180,19 @@ def _checked(refutation: Refutation) -> Refutation:
 def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> tuple[Ground, ...]:
     """A core that does not rest on files that a fact could make usable, if there is one.
 
-    Raises the error of a file with the metadata of another release if nothing else is in the way. An archive without
-    static metadata is a conflict like any other, which a fact solves.
+    Raises the error of a file with the metadata of another release if nothing else is in the way.
+    An archive without static metadata is a conflict like any other, which a fact solves.
     """
     errors: dict[Ground, ResolverError] = {}
     for ground in clauses.known:
         for _, edge in clauses.edges.get(ground, ()):
-            if isinstance(edge.origin, Unusable) and edge.origin.filename in universe.fixable_errors:
-                errors.setdefault(ground, universe.fixable_errors[edge.origin.filename])  # the newest is opened first
+            if (
+                isinstance(edge.origin, Unusable)
+                and edge.origin.filename in universe.fixable_errors
+            ):
+                errors.setdefault(
+                    ground, universe.fixable_errors[edge.origin.filename]
+                )  # the newest is opened first
     if errors.keys().isdisjoint(core):
         return core
     others = [ground for ground in clauses.known if ground not in errors]
@@ -203,14 +216,19 @@ class BuildEnvironment(NamedTuple):
 
 
 def solve_builds(
-    resolution: Resolution, catalog: Catalog, *, preferred: BuildPreferences | None = None, tick: Tick | None = None
+    resolution: Resolution,
+    catalog: Catalog,
+    *,
+    preferred: BuildPreferences | None = None,
+    tick: Tick | None = None,
 ) -> tuple[BuildEnvironment, ...]:
     """The environments in which a resolution's source archives are built; empty if it needs none.
 
-    pip's hash mode does not cover what an isolated build downloads, so a lock pins that, too. All archives are built in
-    one such environment if their tools are compatible. If not, they share environments as far as possible, in the order
-    of their names. The `preferred` releases of an environment are tried first, then those that the resolution itself
-    pins. Build tools must have wheels: they are not built themselves.
+    pip's hash mode does not cover what an isolated build downloads, so a lock pins that, too. All
+    archives are built in one such environment if their tools are compatible. If not, they share
+    environments as far as possible, in the order of their names. The `preferred` releases of an
+    environment are tried first, then those that the resolution itself pins. Build tools must have
+    wheels: they are not built themselves.
     """
     archives = tuple(
         pin.name
@@ -232,7 +250,9 @@ def solve_builds(
     if isinstance(together, Resolution) or len(archives) == 1:
         return (BuildEnvironment(ALL_ARCHIVES, together),)
     environments: list[BuildEnvironment] = []
-    for name in sorted(archives, key=lambda name: build_problem(resolution, catalog, (name,)) is None):
+    for name in sorted(
+        archives, key=lambda name: build_problem(resolution, catalog, (name,)) is None
+    ):
         for at, environment in enumerate(environments):
             wider = (*environment.archives, name)
             answer = solve_for(wider, wider) if isinstance(environment.answer, Resolution) else None
@@ -267,9 +287,15 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
     if not requirements:
         return None
     stack = replace(
-        resolution.problem.stack, requirements=tuple(requirements), checks=Checks(), departures=(), absent=()
+        resolution.problem.stack,
+        requirements=tuple(requirements),
+        checks=Checks(),
+        departures=(),
+        absent=(),
     )
-    policy = replace(resolution.problem.policy, as_of=resolution.as_of.day or NEWEST)  # tools are of the same day
+    policy = replace(
+        resolution.problem.policy, as_of=resolution.as_of.day or NEWEST
+    )  # tools are of the same day
     return replace(resolution.problem, stack=stack, policy=policy, wheels_only=True, sources={})
 
 

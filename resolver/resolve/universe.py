@@ -1,7 +1,7 @@
 """What can be chosen for one problem, and what each choice needs, according to its file and to facts.
 
-It is lazy: metadata is requested when a release is first chosen (`edges`). The search and the complete engine are both
-built on it; the independent check is not.
+It is lazy: metadata is requested when a release is first chosen (`edges`). The search and the
+complete engine are both built on it; the independent check is not.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ from resolver.resolve.needs import (
 )
 from resolver.resolve.project import Project
 
-# How many of a project's archives without static metadata are opened before older ones are given up.
+# How many of a project's archives without static metadata are opened before older ones are given
+# up.
 _IN_VAIN = 3
 
 
@@ -74,10 +75,16 @@ class ExtraBound(NamedTuple):
 
 
 class Universe(Candidates):
-    """The candidates of a problem and their edges. `fixable_errors` are of files that a fact could make usable."""
+    """The candidates of a problem and their edges.
+
+    `fixable_errors` are of files that a fact could make usable.
+    """
 
     def __init__(
-        self, problem: Problem, catalog: Catalog, preferred: Mapping[NormalizedName, Version] | None = None
+        self,
+        problem: Problem,
+        catalog: Catalog,
+        preferred: Mapping[NormalizedName, Version] | None = None,
     ) -> None:
         super().__init__(problem, catalog, preferred)
         self._markers = MarkerEvaluator(problem.target.markers)
@@ -89,35 +96,48 @@ class Universe(Candidates):
         self._overrides: dict[Candidate, tuple[Override, ...]] = {}
         self._mask_edges: tuple[Edge, ...] = ()  # further roots
         self._extra_bounds: frozenset[ExtraBound] = frozenset()
-        # projects taken to be linked with torch, each with the libraries of other projects that count as there
+        # projects taken to be linked with torch, each with the libraries of other projects that
+        # count as there
         self.linked: dict[NormalizedName, frozenset[str]] = {}
         self.decided_first: frozenset[NormalizedName] = frozenset()
         self.is_answer_final = True  # whether the same pages lead to the same answer
         self.linkage = LinkageRules(self)
 
-    def variant(self, problem: Problem, preferred: Mapping[NormalizedName, Version] | None = None) -> Universe:
+    def variant(
+        self, problem: Problem, preferred: Mapping[NormalizedName, Version] | None = None
+    ) -> Universe:
         """The universe of another problem, over the same catalog.
 
-        If only the stack's lines differ, all caches are shared: an attribute that depends on them, or on what is
-        preferred, must be replaced below.
+        If only the stack's lines differ, all caches are shared: an attribute that depends on them,
+        or on what is preferred, must be replaced below.
         """
         fresh = Universe(problem, self.catalog, preferred)
         fresh._ordered, fresh._shared = self._ordered, self._shared
         old, new = (
-            [(name, source) for name, (_, source) in universe.sources.items()] + sorted(universe.excluded_projects)
+            [(name, source) for name, (_, source) in universe.sources.items()]
+            + sorted(universe.excluded_projects)
             for universe in (self, fresh)
         )
         with_this_stack = replace(
-            problem, stack=self.problem.stack, digest=self.problem.digest, sources=self.problem.sources
+            problem,
+            stack=self.problem.stack,
+            digest=self.problem.digest,
+            sources=self.problem.sources,
         )
         if with_this_stack != self.problem or old != new:
             return fresh
         variant = copy(self)
-        variant.problem, variant.sources, variant.preferred = problem, fresh.sources, fresh.preferred
+        variant.problem, variant.sources, variant.preferred = (
+            problem,
+            fresh.sources,
+            fresh.preferred,
+        )
         variant.__dict__.pop("as_of", None)  # it follows from the lines
         return variant
 
-    def with_line(self, line: str, where: str, preferred: Mapping[NormalizedName, Version] | None = None) -> Universe:
+    def with_line(
+        self, line: str, where: str, preferred: Mapping[NormalizedName, Version] | None = None
+    ) -> Universe:
         """The universe of the stack with one more line."""
         stack = self.problem.stack
         root = RootRequirement(need=text.requirement(line), origin=StackLine(line, where))
@@ -126,14 +146,18 @@ class Universe(Candidates):
         variant.as_of = self.as_of  # a line that only asks "what if?" does not change the day
         return variant
 
-    def narrowed(self, releases: Mapping[Package, int], choices: Mapping[Package, Candidate]) -> Universe:
+    def narrowed(
+        self, releases: Mapping[Package, int], choices: Mapping[Package, Candidate]
+    ) -> Universe:
         """The universe for a stack that admits only certain releases, as masks, of the projects that it requires.
 
         `choices` are preferred.
         """
         origins = {edge.package.base: edge.origin for edge in self.roots()}
         narrowed = copy(self)
-        narrowed._mask_edges = tuple(Edge(name, ReleaseMask(mask), origins[name]) for name, mask in releases.items())
+        narrowed._mask_edges = tuple(
+            Edge(name, ReleaseMask(mask), origins[name]) for name, mask in releases.items()
+        )
         narrowed.preferred = {
             text.name(package.name): candidate.version
             for package, candidate in choices.items()
@@ -151,44 +175,58 @@ class Universe(Candidates):
         variant = copy(self)
         variant._extra_bounds = self._extra_bounds.union(bounds)
         variant.linked = {**self.linked, **linked}
-        variant.bounded_projects = self.bounded_projects.union(bound.other for bound in variant._extra_bounds)
+        variant.bounded_projects = self.bounded_projects.union(
+            bound.other for bound in variant._extra_bounds
+        )
         variant._edges = {}
         variant._overrides = {}
         return variant
 
-    def deciding_first(self, projects: Iterable[NormalizedName], pins: Mapping[NormalizedName, Version]) -> Universe:
+    def deciding_first(
+        self, projects: Iterable[NormalizedName], pins: Mapping[NormalizedName, Version]
+    ) -> Universe:
         """Return the universe in which these projects are decided before all others that are required with them.
 
         The `pins` of other projects are preferred.
         """
         variant = copy(self)
         variant.decided_first = frozenset(projects)
-        variant.preferred = {name: version for name, version in pins.items() if name not in variant.decided_first}
+        variant.preferred = {
+            name: version for name, version in pins.items() if name not in variant.decided_first
+        }
         return variant
 
     # --- what the stack requires
 
     def roots(self) -> tuple[Edge, ...]:
         """The edges of the stack's lines."""
-        edges = [edge for root in self.problem.stack.requirements for edge in self._of_need(root.need, root.origin)]
+        edges = [
+            edge
+            for root in self.problem.stack.requirements
+            for edge in self._of_need(root.need, root.origin)
+        ]
         return (*edges, *self._mask_edges)
 
     @cached_property
     def excluded_projects(self) -> Mapping[NormalizedName, str]:
         """The projects on which requirements do not count, each with a fact's id or the file:line of the stack's row.
 
-        A fact applies if the stack itself names its project, the fact is about every release that those lines and the
-        target's components admit, and the stack does not require the other project: so this is known before anything
-        is chosen.
+        A fact applies if the stack itself names its project, the fact is about every release that
+        those lines and the target's components admit, and the stack does not require the other
+        project: so this is known before anything is chosen.
         """
         absent = {row.package: row.where for row in self.problem.stack.absent}
         for fact in self.problem.facts:
             if not isinstance(fact, facts.Absent) or self.problem.requirements_on(fact.other):
                 continue
-            if edges := [edge for edge in self.roots() if edge.package.base == Package(fact.package)]:
+            if edges := [
+                edge for edge in self.roots() if edge.package.base == Package(fact.package)
+            ]:
                 project = self.project(fact.package)
                 positions = project.positions(self.demand(*edges).mask)
-                admitted = [project.versions[at] for at in positions if self._runs_on_target(project, at)]
+                admitted = [
+                    project.versions[at] for at in positions if self._runs_on_target(project, at)
+                ]
                 if admitted and all(map(fact.applies_to, admitted)):
                     absent.setdefault(fact.other, fact.id)
         return absent
@@ -222,24 +260,33 @@ class Universe(Candidates):
     def provides(self, candidate: Candidate, extra: str) -> bool:
         """Whether the metadata of a candidate that was opened has the extra (Provides-Extra)."""
         lines = self._lines.get(candidate.release)
-        return isinstance(lines, ReleaseRequirements) and any(text.name(provided) == extra for provided in lines.extras)
+        return isinstance(lines, ReleaseRequirements) and any(
+            text.name(provided) == extra for provided in lines.extras
+        )
 
     def extras_of(self, name: NormalizedName, release: Release) -> tuple[NormalizedName, ...]:
         """Return the extras that the metadata of a release declares; none if it cannot be read."""
         lines = self._readable_lines(name, release)
         return tuple(map(text.name, lines.extras)) if lines is not None else ()
 
-    def extra_requirements(self, name: NormalizedName, release: Release, extra: NormalizedName) -> list[Requirement]:
+    def extra_requirements(
+        self, name: NormalizedName, release: Release, extra: NormalizedName
+    ) -> list[Requirement]:
         """Return the bounds that an extra of a release puts on the project of the extra's name, as far as they count.
 
-        Facts go before them: a bound does not count if a fact about this release names the other project, or one about
-        the other project names this one. Neither does a pin (`vllm==0.10.1`): it says what was tried, not what works.
+        Facts go before them: a bound does not count if a fact about this release names the other
+        project, or one about the other project names this one. Neither does a pin (`vllm==0.10.1`):
+        it says what was tried, not what works.
         """
         lines = self._readable_lines(name, release)
         if lines is None or self._is_spoken_of(name, release.version, extra):
             return []
         needs = self._markers.requirements(release.file.filename, lines.requires, extra)
-        return [need for need in needs if need.name == extra and not need.url and _is_range(need.specifier)]
+        return [
+            need
+            for need in needs
+            if need.name == extra and not need.url and _is_range(need.specifier)
+        ]
 
     def _is_spoken_of(self, name: NormalizedName, version: Version, other: NormalizedName) -> bool:
         """Return whether a fact about a release names another project, or one about that project names this one."""
@@ -281,12 +328,19 @@ class Universe(Candidates):
             edges = tuple(self._of_lines(candidate, release))
         except _UnusableRelease as error:
             origin = Unusable(release.file.filename, *error.args)
-            edges = (Edge(Package(origin.filename, "", PackageKind.UNAVAILABLE), ReleaseMask(0), origin),)
+            edges = (
+                Edge(Package(origin.filename, "", PackageKind.UNAVAILABLE), ReleaseMask(0), origin),
+            )
         if not candidate.package.extra:
-            edges += (*self._of_facts(candidate, release), *self._of_extra_bounds(candidate, release))
+            edges += (
+                *self._of_facts(candidate, release),
+                *self._of_extra_bounds(candidate, release),
+            )
         absent = self.excluded_projects
         dropped = dict.fromkeys(
-            edge for edge in edges if edge.package.kind is PackageKind.PROJECT and edge.package.name in absent
+            edge
+            for edge in edges
+            if edge.package.kind is PackageKind.PROJECT and edge.package.name in absent
         )
         if dropped:
             edges = tuple(edge for edge in edges if edge not in dropped)
@@ -319,7 +373,9 @@ class Universe(Candidates):
         release, filename = candidate.release, candidate.release.file.filename
         metadata = self._facts_about(candidate, facts.Metadata)
         dynamic = self._dynamic.setdefault(candidate.package.name, [])
-        if len(dynamic) >= _IN_VAIN and not (metadata or release.builds or release.source or release.file.is_wheel):
+        if len(dynamic) >= _IN_VAIN and not (
+            metadata or release.builds or release.source or release.file.is_wheel
+        ):
             self.fixable_errors[filename] = dynamic[0]
             raise _UnusableRelease(RejectionReason.UNOPENED, RejectionReason.UNOPENED.value)
         try:
@@ -340,20 +396,34 @@ class Universe(Candidates):
 
     def _of_lines(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
         """What a release's lines require; raises _UnusableRelease if one of them cannot be followed."""
-        lines, parent, package = self._requirement_lines(candidate), str(candidate), candidate.package
+        lines, parent, package = (
+            self._requirement_lines(candidate),
+            str(candidate),
+            candidate.package,
+        )
         filename = release.file.filename
         if package.extra:
             same = SameRelease(parent, f"{package.base} {release.version}")
             yield Edge(package.base, ReleaseMask(1 << release.position), same)
-        dropped = {name for fact in self._facts_about(candidate, facts.Replaces) for name in fact.drop}
-        fact: facts.Fact | None = release.source.fact if release.source is not None else release.builds
-        metadata = next(iter(self._facts_about(candidate, facts.Metadata)), None) if not release.file.is_wheel else None
+        dropped = {
+            name for fact in self._facts_about(candidate, facts.Replaces) for name in fact.drop
+        }
+        fact: facts.Fact | None = (
+            release.source.fact if release.source is not None else release.builds
+        )
+        metadata = (
+            next(iter(self._facts_about(candidate, facts.Metadata)), None)
+            if not release.file.is_wheel
+            else None
+        )
         requires = self._markers.lines_for(filename, lines.requires, package.extra)
         of_torch = []
         for requirement in self._applying(requires, package.extra, dropped, "metadata", "it needs"):
             if requirement.name == package.name and not requirement.extras:
                 if not requirement.specifier.contains(release.version, prereleases=True):
-                    raise _UnusableRelease(RejectionReason.METADATA, f"it needs `{requirement}` of itself")
+                    raise _UnusableRelease(
+                        RejectionReason.METADATA, f"it needs `{requirement}` of itself"
+                    )
                 continue
             if requirement.name == TORCH:
                 of_torch.append(requirement.specifier)
@@ -363,14 +433,20 @@ class Universe(Candidates):
                 origin = NeedLine(NeedSource.FACT, parent, need, fact=fact)
             yield from _split(requirement, origin)
         tools = lines.build_requires if not package.extra and is_built_here(release) else ()
-        for requirement in self._applying(tools, "", {package.name}, "build-system.requires", "its build needs"):
+        for requirement in self._applying(
+            tools, "", {package.name}, "build-system.requires", "its build needs"
+        ):
             need = requirement.without_marker()
             yield from _split(requirement, NeedLine(NeedSource.BUILD, parent, need, filename, fact))
         if not package.extra:
             yield from self._of_binaries(candidate, of_torch)
 
-    def _of_binaries(self, candidate: Candidate, of_torch: Sequence[SpecifierSet]) -> Iterator[Edge]:
-        """Yield what the binaries of a release require. Raises _UnusableRelease if they cannot be loaded.
+    def _of_binaries(
+        self, candidate: Candidate, of_torch: Sequence[SpecifierSet]
+    ) -> Iterator[Edge]:
+        """Yield what the binaries of a release require.
+
+        Raises _UnusableRelease if they cannot be loaded.
 
         `of_torch` is what its metadata requires of torch.
         """
@@ -398,7 +474,8 @@ class Universe(Candidates):
                 continue
             if requirement.url:
                 raise _UnusableRelease(
-                    RejectionReason.DIRECT, f"{who} `{requirement}`, and addresses are not supported"
+                    RejectionReason.DIRECT,
+                    f"{who} `{requirement}`, and addresses are not supported",
                 )
             yield requirement
 
@@ -412,15 +489,23 @@ class Universe(Candidates):
         ]
         for fact, needs in (*rows, *((fact, fact.add) for fact in replacing)):
             for need in needs:
-                yield from self._of_need(need, NeedLine(NeedSource.FACT, parent, str(need), fact=fact))
+                yield from self._of_need(
+                    need, NeedLine(NeedSource.FACT, parent, str(need), fact=fact)
+                )
         for constrains in self._facts_about(candidate, facts.Constrains):
             for bound in constrains.bounds:
                 if bound.marker is None or bound.marker.evaluate(self.problem.target.markers):
                     origin = NeedLine(NeedSource.FACT, parent, str(bound), fact=constrains)
-                    yield Edge(Package(bound.name, "", PackageKind.VERSION), bound.specifier, origin)
+                    yield Edge(
+                        Package(bound.name, "", PackageKind.VERSION), bound.specifier, origin
+                    )
         if candidate.package.name in self.bounded_projects:
             same = SameRelease(parent, f"{candidate.package.name} {release.version}")
-            yield Edge(Package(candidate.package.name, "", PackageKind.VERSION), Installed(release.version), same)
+            yield Edge(
+                Package(candidate.package.name, "", PackageKind.VERSION),
+                Installed(release.version),
+                same,
+            )
         yield from self.module_edges(candidate)
 
     def _of_extra_bounds(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
@@ -430,7 +515,9 @@ class Universe(Candidates):
             if bound.project != name:
                 continue
             package = Package(bound.other, "", PackageKind.VERSION)
-            allowed = [need.specifier for need in self.extra_requirements(name, release, bound.other)]
+            allowed = [
+                need.specifier for need in self.extra_requirements(name, release, bound.other)
+            ]
             if bound.since and release.version < Version(bound.since):
                 allowed.append(SpecifierSet(bound.upper))
             for specifiers in allowed:
@@ -445,8 +532,12 @@ class Universe(Candidates):
             origin = NeedLine(NeedSource.FACT, str(candidate), line, fact=collision)
             yield Edge(Package(collision.module, "", PackageKind.MODULE), ModuleOwner(name), origin)
 
-    def _facts_about(self, candidate: Candidate, kind: type[facts.FactKind]) -> list[facts.FactKind]:
-        return self.project(text.name(candidate.package.name)).facts_about(candidate.release.position, kind)
+    def _facts_about(
+        self, candidate: Candidate, kind: type[facts.FactKind]
+    ) -> list[facts.FactKind]:
+        return self.project(text.name(candidate.package.name)).facts_about(
+            candidate.release.position, kind
+        )
 
 
 def _is_range(specifiers: SpecifierSet) -> bool:

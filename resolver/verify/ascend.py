@@ -1,11 +1,12 @@
 """CANN, the driver, the SoC and a tensor on the NPU, by the files of CANN and the driver, and by npu-smi.
 
-CANN: `version.info` has an internal number as `Version=8.2.0.0.201`, and the release as `version_dir`; `version.cfg`
-has `[internal:release]` of the running version, and a history of installations. So only ascend_toolkit_install.info,
-`*_running_version` and `version_dir` are read.
+CANN: `version.info` has an internal number as `Version=8.2.0.0.201`, and the release as
+`version_dir`; `version.cfg` has `[internal:release]` of the running version, and a history of
+installations. So only ascend_toolkit_install.info, `*_running_version` and `version_dir` are read.
 
-npu-smi prints the driver as Software Version, and the chip's names: an A2 has a Chip Type and a Chip Name (`Ascend`,
-`910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
+npu-smi prints the driver as Software Version, and the chip's names: an A2 has a Chip Type and a
+Chip Name (`Ascend`, `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of
+cards need not be consecutive.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ from resolver.verify.findings import (
 )
 from resolver.verify.imports import run_python, shown_command
 
-_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu reads the first
+_HOMES = (
+    "ASCEND_HOME_PATH",
+    "ASCEND_TOOLKIT_HOME",
+)  # set_env.sh sets both; torch_npu reads the first
 _PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
 _NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
 
@@ -54,13 +58,21 @@ def check_cann(context: CheckContext) -> Group:
     values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
     if not os.path.isdir(home):
         code = "cann-gone" if home else "cann-inactive"
-        return Group("cann", [Finding(code, values, _activation(context, any_release=True))], values)
+        return Group(
+            "cann", [Finding(code, values, _activation(context, any_release=True))], values
+        )
     record = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
     releases: list[_Release] = []
     findings: list[Finding] = []
-    for path in (record, f"{home}/version.cfg", *(f"{home}/{part}/version.info" for part in _PARTS)):
+    for path in (
+        record,
+        f"{home}/version.cfg",
+        *(f"{home}/{part}/version.info" for part in _PARTS),
+    ):
         try:
-            releases += [_Release(part, path, text, _parsed(text, path)) for part, text in _releases(path)]
+            releases += [
+                _Release(part, path, text, _parsed(text, path)) for part, text in _releases(path)
+            ]
         except UnreadableError as error:
             findings.append(Finding("cann-file-unreadable", error.values))
     if not releases:
@@ -72,7 +84,11 @@ def check_cann(context: CheckContext) -> Group:
     values["found"] = first.text
     if not first.version.same_release(SystemVersion.parse(wanted)):
         findings.insert(0, Finding("cann-differs", values, _activation(context, any_release=False)))
-    others = [f"{row.part} {row.text} ({row.path})" for row in releases if not row.version.same_release(first.version)]
+    others = [
+        f"{row.part} {row.text} ({row.path})"
+        for row in releases
+        if not row.version.same_release(first.version)
+    ]
     if others:
         findings.append(Finding("cann-parts-differ", {**values, **list_and_count(others)}))
     findings += _nnal(context, first.version)
@@ -85,7 +101,9 @@ def _releases(path: str) -> Iterator[tuple[str, str]]:
     rows = assignments(text or "")
     folder, name = os.path.split(path)
     if name == "version.cfg":
-        parts = [key[: -len("_running_version")] for key in rows if key.endswith("_running_version")]
+        parts = [
+            key[: -len("_running_version")] for key in rows if key.endswith("_running_version")
+        ]
         for part in sorted(parts, key=lambda part: (part != "toolkit", part)):
             pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{part}_running_version"])
             if pair is None:
@@ -106,7 +124,11 @@ def _nnal(context: CheckContext, release: SystemVersion) -> list[Finding]:
             found = assignments(read_text(path) or "").get("version")
             if found is not None:
                 values = {"found": found, "wanted": str(release), "path": path}
-                return [] if _parsed(found, path).same_release(release) else [Finding("nnal-differs", values)]
+                return (
+                    []
+                    if _parsed(found, path).same_release(release)
+                    else [Finding("nnal-differs", values)]
+                )
         except UnreadableError as error:
             return [Finding("cann-file-unreadable", error.values)]
         folder = os.path.dirname(folder)
@@ -116,7 +138,11 @@ def _nnal(context: CheckContext, release: SystemVersion) -> list[Finding]:
 def _activation(context: CheckContext, *, any_release: bool) -> str:
     """The command that activates the lock's release, or any if there is none; nothing where there is none of them."""
     release = context.lock.system["cann"]
-    names = [f"cann-{release}", f"ascend-toolkit/{release}", *(["cann", "ascend-toolkit"] if any_release else [])]
+    names = [
+        f"cann-{release}",
+        f"ascend-toolkit/{release}",
+        *(["cann", "ascend-toolkit"] if any_release else []),
+    ]
     homes = [context.ascend, *(f"{home}/Ascend" for home in (context.environ.get("HOME"),) if home)]
     return _sourced([f"{home}/{name}/set_env.sh" for home in homes for name in names])
 
@@ -133,7 +159,8 @@ def _parsed(text: str, where: str) -> SystemVersion:
         raise UnreadableError(where, str(error) if text else "it has no line `Version=`") from None
 
 
-# vllm_ascend/device/hardware.py: ascend910b1 to b4-1; ascend910_9391 and so on; ascend310p1 and so on; ascend950
+# vllm_ascend/device/hardware.py: ascend910b1 to b4-1; ascend910_9391 and so on; ascend310p1 and so
+# on; ascend950
 _FAMILIES = (("A2", r"910b"), ("A3", r"910_9[0-9]{3}"), ("310P", r"310p"), ("A5", r"950"))
 
 _TENSOR = """
@@ -158,8 +185,14 @@ class NpuTool(NamedTuple):
 
 def ask_npu_smi(context: CheckContext) -> NpuTool:
     """The answers of npu-smi, if there is one."""
-    folders = [*context.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
-    tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
+    folders = [
+        *context.environ.get("PATH", "").split(os.pathsep),
+        "/usr/local/bin",
+        "/usr/local/sbin",
+    ]
+    tool = shutil.which(
+        "npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders))
+    )  # none of the current folder
 
     def output(*arguments: str) -> str:
         result = run_program([tool or "", "info", *arguments], context.environ)
@@ -202,13 +235,19 @@ def check_npu(context: CheckContext, tool: NpuTool) -> Group:
     rows, error = run_python(context, _TENSOR)
     if not rows:
         code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
-        return Group("npu", [Finding("npu-failed", {"error": error, "command": shown_command(context, code)})], values)
+        return Group(
+            "npu",
+            [Finding("npu-failed", {"error": error, "command": shown_command(context, code)})],
+            values,
+        )
     (row,) = rows
     values = {"count": str(row["count"]), "name": str(row["name"])}
     findings = [] if row["sum"] == 8.0 else [Finding("npu-wrong", {"found": str(row["sum"])})]
     wanted, family = context.lock.system.get("soc", ""), soc_family(values["name"])
     if wanted and family and family.upper() != wanted.upper() and not soc_family(tool.chip):
-        findings.append(Finding("soc-differs", {"wanted": wanted, "found": family, "chip": values["name"]}))
+        findings.append(
+            Finding("soc-differs", {"wanted": wanted, "found": family, "chip": values["name"]})
+        )
     return Group("npu", findings, values)
 
 
@@ -217,7 +256,12 @@ def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
     wanted = context.lock.system.get("hdk", "")
     needs = context.lock.driver
     path = f"{context.ascend}/driver/version.info"
-    asked = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
+    asked = ", ".join(
+        [
+            *([f"hdk >= {wanted}"] if wanted else []),
+            *(f"{need.by}: {need.wanted}" for need in needs),
+        ]
+    )
     values = {"wanted": wanted, "found": "", "path": path, "running": tool.driver, "asked": asked}
     try:
         text = read_text(path)
@@ -237,8 +281,15 @@ def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
     if wanted and version.before(SystemVersion.parse(wanted)):
         findings.append(Finding("hdk-old", values))
     for need in sorted(needs, key=lambda need: not need.binding):  # what must be met first
-        if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):
-            unmet = {**values, "by": need.by, "asked": need.wanted, "reason": need.reason[context.language]}
+        if not any(
+            all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges
+        ):
+            unmet = {
+                **values,
+                "by": need.by,
+                "asked": need.wanted,
+                "reason": need.reason[context.language],
+            }
             findings.append(Finding("hdk-refused" if need.binding else "hdk-unmet", unmet))
     try:
         if tool.driver and not _parsed(tool.driver, "npu-smi").same_release(version):

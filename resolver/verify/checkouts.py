@@ -1,8 +1,9 @@
 """The checkouts of editable distributions: whether each is at the commit of the lock and has its files.
 
-A checkout is somebody's to work in, so nothing of it is run: HEAD is read as a file, and git lists what the commit has
-by the checkout's objects alone, from a folder without any setting, hook or filter. The files are then hashed here.
-install.sh notes which files the lock's own steps and builds have changed.
+A checkout is somebody's to work in, so nothing of it is run: HEAD is read as a file, and git lists
+what the commit has by the checkout's objects alone, from a folder without any setting, hook or
+filter. The files are then hashed here. install.sh notes which files the lock's own steps and builds
+have changed.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from resolver.verify.findings import (
     read_text,
 )
 
-# What install.sh writes into .git: the digest of all that a finished checkout was made of, and the changed files.
+# What install.sh writes into .git: the digest of all that a finished checkout was made of, and the
+# changed files.
 _MARK = "ascend-lock"
 _CHANGED = "ascend-lock-changed"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -53,17 +55,23 @@ class _UncomparedError(Exception):
 def check_checkouts(context: CheckContext, installed: Mapping[str, Installed]) -> Group:
     """Return how the checkout of each editable distribution differs from its commit."""
     findings: list[Finding] = []
-    names = sorted(name for name, pin in context.lock.pins.items() if pin.editable and name in installed)
+    names = sorted(
+        name for name, pin in context.lock.pins.items() if pin.editable and name in installed
+    )
     for name in names:
         pin, folder = context.lock.pins[name], checkout_folder(name)
         remedy = context.then_install(f"mv {shlex.quote(folder)} {shlex.quote(folder)}.mine")
         for code, values in _differences(context, pin):
             described = {"name": name, "folder": folder, "wanted": pin.commit, **values}
-            findings.append(Finding(code, described, "" if code == "checkout-uncompared" else remedy))
+            findings.append(
+                Finding(code, described, "" if code == "checkout-uncompared" else remedy)
+            )
     return Group("checkouts", findings, {"list": ", ".join(names)})
 
 
-def _differences(context: CheckContext, pin: LockedDistribution) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _differences(
+    context: CheckContext, pin: LockedDistribution
+) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Yield the code and values of each finding about a checkout."""
     git = os.path.join(checkout_folder(pin.name), ".git")
     try:
@@ -116,8 +124,8 @@ def _head(git: str) -> str:
 def _changes(folder: str, commit: str, inside: str = "") -> Iterator[str]:
     """Yield `DIGEST PATH` for each file that is not the commit's, with `-` for one that cannot be read.
 
-    A submodule that is checked out is compared in the same way; its paths begin with its own, `inside`. Raises
-    _UncomparedError.
+    A submodule that is checked out is compared in the same way; its paths begin with its own,
+    `inside`. Raises _UncomparedError.
     """
     for entry in _entries(folder, commit):
         path = os.path.join(folder, entry.path)

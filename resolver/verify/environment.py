@@ -54,7 +54,9 @@ def check_machine(context: CheckContext) -> Group:
     if platform.system().lower() != system:
         findings.append(Finding("system-differs", {"found": platform.system()}))
     if platform.machine() != machine:
-        findings.append(Finding("processor-differs", {"found": platform.machine(), "wanted": machine}))
+        findings.append(
+            Finding("processor-differs", {"found": platform.machine(), "wanted": machine})
+        )
     if glibc == "-" or _numbers(glibc) < _numbers(context.lock.glibc):
         code = "glibc-missing" if glibc == "-" else "glibc-old"
         findings.append(Finding(code, {"found": glibc, "wanted": context.lock.glibc}))
@@ -64,7 +66,11 @@ def check_machine(context: CheckContext) -> Group:
 
 def check_python(context: CheckContext, installed: Mapping[str, Installed]) -> Group:
     """Whether this interpreter takes the lock's wheels, and is the lock's environment, and one of its own."""
-    values = {"found": platform.python_version(), "wanted": context.lock.python, "python": sys.executable}
+    values = {
+        "found": platform.python_version(),
+        "wanted": context.lock.python,
+        "python": sys.executable,
+    }
     kind = platform.python_implementation()
     if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
         kind = "free-threaded CPython"
@@ -78,7 +84,9 @@ def check_python(context: CheckContext, installed: Mapping[str, Installed]) -> G
         of_others = is_shared() or extra_distributions(context, installed)
         install = context.venv_command if of_others else context.install_command
         counts = {"found": str(there), "count": str(len(context.lock.pins))}
-        findings = [Finding("environment-other", {**counts, "python": sys.executable, "install": install})]
+        findings = [
+            Finding("environment-other", {**counts, "python": sys.executable, "install": install})
+        ]
     else:
         findings = [Finding("python-shared", values)] if is_shared() else []
     return Group("python", findings, values)
@@ -90,7 +98,15 @@ def _numbers(version: str) -> list[int]:
 
 # A suffix of a version in any spelling, and how PEP 440 writes it
 _SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
-_SPELLINGS = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc", "rev": "post", "r": "post"}
+_SPELLINGS = {
+    "alpha": "a",
+    "beta": "b",
+    "c": "rc",
+    "pre": "rc",
+    "preview": "rc",
+    "rev": "post",
+    "r": "post",
+}
 
 
 def canonical_name(name: str) -> str:
@@ -132,8 +148,12 @@ class Installed(NamedTuple):
         folder = self.direct_url.get("dir_info")
         if isinstance(folder, dict) and folder.get("editable") is True:
             return unquote(re.sub("^file://", "", str(self.direct_url.get("url", ""))))
-        is_listed = not os.path.isdir(self.info) or os.path.isfile(os.path.join(self.info, "installed-files.txt"))
-        return "" if is_listed or self.info.endswith(".dist-info") else self.root  # setup.py develop
+        is_listed = not os.path.isdir(self.info) or os.path.isfile(
+            os.path.join(self.info, "installed-files.txt")
+        )
+        return (
+            "" if is_listed or self.info.endswith(".dist-info") else self.root
+        )  # setup.py develop
 
     def variant_labels(self) -> list[str]:
         """Return the label of the wheel variant that was installed; none for a plain wheel, or if it cannot be read."""
@@ -149,18 +169,24 @@ class Installed(NamedTuple):
         return not is_shared() and self.root.startswith(os.path.realpath(sys.prefix) + "/")
 
 
-def installed_distributions(context: CheckContext, paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
+def installed_distributions(
+    context: CheckContext, paths: Iterable[str]
+) -> tuple[dict[str, Installed], list[Finding]]:
     """By name, and what is wrong with them; of several in the search path the first, as Python takes it."""
     installed: dict[str, Installed] = {}
     findings: list[Finding] = []
     for root in dict.fromkeys(map(os.path.realpath, paths)):
         entries: dict[str, str] = {}
         for path in sorted(
-            path for kind in ("dist", "egg") for path in glob.glob(f"{glob.escape(root)}/*.{kind}-info")
+            path
+            for kind in ("dist", "egg")
+            for path in glob.glob(f"{glob.escape(root)}/*.{kind}-info")
         ):
             entry = os.path.basename(path)
             if entry.startswith("~"):
-                findings.append(Finding("distribution-leftover", {"path": path}, f"rm -r {shlex.quote(path)}"))
+                findings.append(
+                    Finding("distribution-leftover", {"path": path}, f"rm -r {shlex.quote(path)}")
+                )
                 continue
             distribution, broken = _read(context, root, path)
             name = distribution.name
@@ -185,7 +211,9 @@ def _read(context: CheckContext, root: str, path: str) -> tuple[Installed, list[
     if os.path.isdir(path):
         metadata = os.path.join(path, "METADATA" if path.endswith(".dist-info") else "PKG-INFO")
     try:
-        text = read_text(metadata, errors="surrogateescape")  # its description may be in any encoding
+        text = read_text(
+            metadata, errors="surrogateescape"
+        )  # its description may be in any encoding
         if text is None:
             raise UnreadableError(metadata, os.strerror(errno.ENOENT))
         fields = HeaderParser().parsestr(text.partition("\n\n")[0])
@@ -196,7 +224,9 @@ def _read(context: CheckContext, root: str, path: str) -> tuple[Installed, list[
         direct_url = _object(os.path.join(path, "direct_url.json"))
     except UnreadableError as error:
         values = {"name": canonical_name(name), **error.values}
-        findings.append(Finding("metadata-broken", values, context.then_install(f"rm -r {shlex.quote(path)}")))
+        findings.append(
+            Finding("metadata-broken", values, context.then_install(f"rm -r {shlex.quote(path)}"))
+        )
     return Installed(canonical_name(name), version, root, path, installer, direct_url), findings
 
 
@@ -217,24 +247,37 @@ _MANY = 10  # so many missing ones are another environment
 
 
 def check_distributions(
-    context: CheckContext, installed: Mapping[str, Installed], broken: Iterable[Finding], colliding: Container[str] = ()
+    context: CheckContext,
+    installed: Mapping[str, Installed],
+    broken: Iterable[Finding],
+    colliding: Container[str] = (),
 ) -> Group:
     """Each pin in its version and from its source, and other distributions; those `colliding` have another group."""
     pins = context.lock.pins
     findings: list[Finding] = []
-    missing = sorted(f"{pin.name} {pin.version}" for pin in pins.values() if pin.name not in installed)
+    missing = sorted(
+        f"{pin.name} {pin.version}" for pin in pins.values() if pin.name not in installed
+    )
     if missing:
         values = {**list_and_count(missing, _LISTED), "total": str(len(pins))}
         findings.append(Finding("distribution-missing", values))
-    differences = (_difference(pin, installed[name]) for name, pin in sorted(pins.items()) if name in installed)
+    differences = (
+        _difference(pin, installed[name]) for name, pin in sorted(pins.items()) if name in installed
+    )
     findings += [finding for finding in differences if finding is not None]
     for finding in broken:
-        if finding.values.get("name") in pins or (finding.code == "distribution-leftover" and not is_shared()):
+        if finding.values.get("name") in pins or (
+            finding.code == "distribution-leftover" and not is_shared()
+        ):
             findings.append(finding)
     for name, reason in sorted(context.lock.absent.items()):
         if name in installed and name not in colliding:
-            remedy = context.reinstall_command(name) if installed[name].is_ours else context.venv_command
-            findings.append(Finding("distribution-unwanted", {"name": name, "reason": reason}, remedy))
+            remedy = (
+                context.reinstall_command(name) if installed[name].is_ours else context.venv_command
+            )
+            findings.append(
+                Finding("distribution-unwanted", {"name": name, "reason": reason}, remedy)
+            )
     extra = extra_distributions(context, installed)
     if extra:
         command = f"{context.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
@@ -289,7 +332,9 @@ def checkout_folder(name: str) -> str:
 
 
 _SECONDS_OF_PIP = 300
-_COMPLAINT = re.compile(r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))")
+_COMPLAINT = re.compile(
+    r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))"
+)
 
 
 def check_requirements(context: CheckContext) -> Group:
@@ -320,5 +365,12 @@ def _is_expected(context: CheckContext, line: str) -> bool:
     match = _COMPLAINT.match(line)
     if match is None:
         return False
-    package, version, name = canonical_name(match[1]), match[2], canonical_name(match[3] or match[4])
-    return any((package, name) == (row[0], row[2]) and same_version(version, row[1]) for row in context.lock.overrides)
+    package, version, name = (
+        canonical_name(match[1]),
+        match[2],
+        canonical_name(match[3] or match[4]),
+    )
+    return any(
+        (package, name) == (row[0], row[2]) and same_version(version, row[1])
+        for row in context.lock.overrides
+    )

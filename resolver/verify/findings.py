@@ -21,8 +21,8 @@ SECONDS_TO_START = 300
 class LockedDistribution(NamedTuple):
     """A pin. `stage` says when it is installed; `sha256` are its files, none for a build.
 
-    `commit` and `editable` are those of a pin from git. `source` is what install.sh marks an editable checkout with.
-    `variant` is the label of a wheel variant (PEP 825).
+    `commit` and `editable` are those of a pin from git. `source` is what install.sh marks an
+    editable checkout with. `variant` is the label of a wheel variant (PEP 825).
     """
 
     name: str
@@ -39,8 +39,8 @@ class LockedDistribution(NamedTuple):
 class DriverNeed(NamedTuple):
     """What `by` asks of the driver: any of `ranges`, each of them all of its comparisons, such as `>=` and `25.0.rc1`.
 
-    `wanted` says the same for people, `reason` why and on whose word, in each language. If it is not `binding`, a
-    driver that does not meet it is a warning.
+    `wanted` says the same for people, `reason` why and on whose word, in each language. If it is
+    not `binding`, a driver that does not meet it is a warning.
     """
 
     by: str
@@ -70,8 +70,8 @@ class LockedStack:
 
     `digest` is the sha256 of the lock.toml that it was made from.
 
-    The commands of distributions that are `requested`, as lines of the stack name them, are to start; `excuses` say
-    what may fail.
+    The commands of distributions that are `requested`, as lines of the stack name them, are to
+    start; `excuses` say what may fail.
     """
 
     stack: str
@@ -104,7 +104,9 @@ class LockedStack:
 
 def is_shared() -> bool:
     """Whether this Python is in no virtual or conda environment, as install.sh has it."""
-    return sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta"))
+    return sys.prefix == sys.base_prefix and not os.path.isdir(
+        os.path.join(sys.prefix, "conda-meta")
+    )
 
 
 def show_nothing(_: str) -> None:
@@ -115,8 +117,8 @@ def show_nothing(_: str) -> None:
 class CheckContext:
     """The lock, where things are, how thoroughly to check, and the language of messages.
 
-    `program` is the file of verify.py. `quick` leaves out what starts everything, which takes at most `seconds` for
-    each; `progress` is called with a line about it, empty at its end.
+    `program` is the file of verify.py. `quick` leaves out what starts everything, which takes at
+    most `seconds` for each; `progress` is called with a line about it, empty at its end.
     """
 
     lock: LockedStack
@@ -148,7 +150,9 @@ class CheckContext:
 
     def _install(self, *options: str) -> str:
         wheelhouse = ["--wheelhouse", self.wheelhouse] if self.wheelhouse else []
-        return " ".join(map(shlex.quote, ["bash", f"{self.folder}/install.sh", *options, *wheelhouse]))
+        return " ".join(
+            map(shlex.quote, ["bash", f"{self.folder}/install.sh", *options, *wheelhouse])
+        )
 
     def then_install(self, command: str) -> str:
         """A command that removes something, then `install_command`; from a shared Python nothing is removed."""
@@ -160,15 +164,17 @@ class CheckContext:
         Without pip nothing can be installed, so Python's own takes its place.
         """
         ensure = f" && {self.python} -m ensurepip" if "pip" in names else ""
-        return self.then_install(f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}{ensure}")
+        return self.then_install(
+            f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}{ensure}"
+        )
 
 
 @dataclass(frozen=True)
 class Finding:
     """Something that is not as locked, or could not be found out.
 
-    `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their placeholders. `remedy` is a
-    command that is better than the text.
+    `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their
+    placeholders. `remedy` is a command that is better than the text.
     """
 
     code: str
@@ -178,10 +184,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Group:
-    """The result of a check. `note` is the code of the text for a group without findings, if not its name.
+    """The result of a check.
 
-    A group that is `counted` has this text beside findings, too. `remarks` are lines below it, and `results` the rows
-    of everything that it tried, for the JSON.
+    `note` is the code of the text for a group without findings, if not its name.
+
+    A group that is `counted` has this text beside findings, too. `remarks` are lines below it, and
+    `results` the rows of everything that it tried, for the JSON.
     """
 
     name: str
@@ -208,7 +216,10 @@ class UnreadableError(Exception):
 
 
 def read_text(path: str, errors: str = "strict") -> str | None:
-    """The text of a file; None where there is none. What is no plain file is not opened: a pipe would block."""
+    """The text of a file; None where there is none.
+
+    What is no plain file is not opened: a pipe would block.
+    """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise UnreadableError(path, "it is not a regular file")
@@ -240,11 +251,18 @@ class ProgramResult(NamedTuple):
     ending: str
 
 
-def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS) -> ProgramResult:
+def run_program(
+    command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS
+) -> ProgramResult:
     """Run a program that the machine or the environment has, for at most so long."""
     try:
         done = subprocess.run(  # noqa: S603
-            command, env=dict(environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
+            command,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         output = (error.stdout or b"").decode("utf-8", "replace")
@@ -254,6 +272,10 @@ def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int
     errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
     ending = errors[-1] if errors else f"exit status {done.returncode}"
     if done.returncode < 0:
-        names = {number.value: number.name for number in signal.Signals}  # real-time signals have none
-        ending = ": ".join([f"killed by {names.get(-done.returncode, -done.returncode)}", *errors[-1:]])
+        names = {
+            number.value: number.name for number in signal.Signals
+        }  # real-time signals have none
+        ending = ": ".join(
+            [f"killed by {names.get(-done.returncode, -done.returncode)}", *errors[-1:]]
+        )
     return ProgramResult(done.returncode, done.stdout.decode("utf-8", "replace"), ending)

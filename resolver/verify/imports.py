@@ -1,9 +1,11 @@
 """The imports that the lock names, in a Python that sees what a user's program would see.
 
-Unlike the other checks, it is not isolated: CANN's set_env.sh puts modules that torch_npu needs on PYTHONPATH. So the
-path of each module is checked as well, as that variable or the user's own site-packages can come before the lock's.
+Unlike the other checks, it is not isolated: CANN's set_env.sh puts modules that torch_npu needs on
+PYTHONPATH. So the path of each module is checked as well, as that variable or the user's own
+site-packages can come before the lock's.
 
-After a module that fails, another Python imports the remaining ones: modules half loaded can make further imports fail.
+After a module that fails, another Python imports the remaining ones: modules half loaded can make
+further imports fail.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from resolver.verify.environment import Installed
 from resolver.verify.findings import CheckContext, Finding, Group, run_program
 
 _SECONDS_OF_IMPORTS = 1800
-# The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).
+# The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver
+# (ascend_hal).
 _MISSING_LIBRARY = re.compile(
     r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*): cannot open shared object"
 )
@@ -54,9 +57,15 @@ def import_environ(context: CheckContext) -> dict[str, str]:
     return {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def run_python(context: CheckContext, code: str, *arguments: str) -> tuple[list[dict[str, Any]], str]:
+def run_python(
+    context: CheckContext, code: str, *arguments: str
+) -> tuple[list[dict[str, Any]], str]:
     """Run code in the environment with the lock's variables: the rows that it `tell`s, and how it ended."""
-    result = run_program([sys.executable, "-c", _TELL + code, *arguments], import_environ(context), _SECONDS_OF_IMPORTS)
+    result = run_program(
+        [sys.executable, "-c", _TELL + code, *arguments],
+        import_environ(context),
+        _SECONDS_OF_IMPORTS,
+    )
     rows = []
     for line in result.output.splitlines():
         try:
@@ -71,8 +80,8 @@ def check_imports(
 ) -> Group:
     """Each module of the lock's list: whether it can be imported, and whether it is this environment's.
 
-    Without an NPU (on_npu), as where an image is built, a machine can lack libraries of CANN or its driver; a module
-    that needs one of them cannot be tried there.
+    Without an NPU (on_npu), as where an image is built, a machine can lack libraries of CANN or its
+    driver; a module that needs one of them cannot be tried there.
     """
     homes = homes_of(installed, paths)
     untried = list(context.lock.imports)
@@ -87,7 +96,9 @@ def check_imports(
                 findings.append(Finding("import-died", {**values, "error": ending}))
                 break
             if "error" in row:
-                findings.append(_failure(context, values, str(row["error"]).partition("\n")[0], on_npu=on_npu))
+                findings.append(
+                    _failure(context, values, str(row["error"]).partition("\n")[0], on_npu=on_npu)
+                )
                 break
             if row["path"] and not is_within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
@@ -132,5 +143,9 @@ def is_within(path: str, homes: list[str]) -> bool:
 
 def shown_command(context: CheckContext, code: str) -> str:
     """The command that runs code as `run_python` does, for a person to try."""
-    variables = [f"{key}={shlex.quote(value)}" for key, value in sorted(context.lock.import_env.items())]
-    return " ".join([*(["env", *variables] if variables else []), context.python, "-c", shlex.quote(code)])
+    variables = [
+        f"{key}={shlex.quote(value)}" for key, value in sorted(context.lock.import_env.items())
+    ]
+    return " ".join(
+        [*(["env", *variables] if variables else []), context.python, "-c", shlex.quote(code)]
+    )

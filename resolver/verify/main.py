@@ -23,7 +23,14 @@ from resolver.verify.environment import (
     check_requirements,
     installed_distributions,
 )
-from resolver.verify.findings import SECONDS_TO_START, CheckContext, Group, LockedStack, run_program, show_nothing
+from resolver.verify.findings import (
+    SECONDS_TO_START,
+    CheckContext,
+    Group,
+    LockedStack,
+    run_program,
+    show_nothing,
+)
 from resolver.verify.imports import check_imports
 from resolver.verify.record import check_collisions, check_files, read_records
 from resolver.verify.starter import START_OPTION, serve_starts
@@ -34,7 +41,13 @@ _USAGE = 2
 _INTERRUPTED = 130
 _TERMINATED = 143
 _WORD = "python"
-_ENDS = ("lock-differs", "system-differs", "processor-differs", "python-differs", "environment-other")
+_ENDS = (
+    "lock-differs",
+    "system-differs",
+    "processor-differs",
+    "python-differs",
+    "environment-other",
+)
 _SYSTEM = ("machine", "cann", "hdk", "soc")
 # Findings that do not fail
 WARNINGS = (
@@ -73,7 +86,9 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         return serve_starts(file)
     lock = LockedStack.parse(text)
     options = _options(arguments, sorted(lock.texts))
-    if options.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
+    if (
+        options.python or not sys.flags.isolated
+    ):  # what is on PYTHONPATH or in the user's folder is not installed here
         return _become(options.python or sys.executable, file, arguments)
     if options.pip_settings:
         return print_pip_variables()
@@ -97,7 +112,9 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     )
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
     if options.machine:
-        sys.stdout.write("".join(map(report.for_install, check_system(context, ask_npu_smi(context)))))
+        sys.stdout.write(
+            "".join(map(report.for_install, check_system(context, ask_npu_smi(context))))
+        )
         return 0
     try:
         report.begin()
@@ -113,7 +130,9 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
             return _USAGE
         return 1  # `verify.py | head` has read enough
     except MemoryError:
-        sys.stderr.write("error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n")
+        sys.stderr.write(
+            "error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n"
+        )
         return _USAGE
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing was changed\n")
@@ -167,18 +186,25 @@ def check_system(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
 
 
 def _become(python: str, file: str, arguments: Sequence[str]) -> int:
-    """Go on as that Python, isolated; returns only where it is none. Another program might end as if all were well."""
+    """Go on as that Python, isolated; returns only where it is none.
+
+    Another program might end as if all were well.
+    """
     path = os.path.abspath(python)
     result = run_program([path, "-I", "-c", f"print({_WORD!r})"], os.environ)
     if result.output.split() == [_WORD]:
         os.execv(path, [path, "-I", os.path.abspath(file), *arguments, "--python="])  # noqa: S606
     why = result.ending if result.status is None else "it does not run as Python"
-    sys.stderr.write(f"error: {path} cannot be run: {why}\nhint: pass --python PATH of an environment\n")
+    sys.stderr.write(
+        f"error: {path} cannot be run: {why}\nhint: pass --python PATH of an environment\n"
+    )
     return _USAGE
 
 
 def _language(option: str | None, languages: Collection[str]) -> str:
-    locale = next(filter(None, (option, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG")))), "en")
+    locale = next(
+        filter(None, (option, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG")))), "en"
+    )
     return locale[:2].lower() if locale[:2].lower() in languages else "en"
 
 
@@ -189,10 +215,20 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         epilog="Exit status: 0 matches, 1 something differs, 2 invalid command.",
         allow_abbrev=False,
     )
-    parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
-    parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
     parser.add_argument(
-        "--quick", action="store_true", help="import only the modules that the stack lists, instead of all of them"
+        "--python",
+        metavar="PATH",
+        help="the environment's Python (default: the one that runs this)",
+    )
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="compare the content of every file, not just of a sample",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="import only the modules that the stack lists, instead of all of them",
     )
     parser.add_argument(
         "--seconds",
@@ -202,18 +238,32 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         help="how long each module or command may take to start (default: %(default)s)",
     )
     parser.add_argument(
-        "--machine", action="store_true", help="print what is wrong with the machine, CANN, driver and SoC, a line each"
+        "--machine",
+        action="store_true",
+        help="print what is wrong with the machine, CANN, driver and SoC, a line each",
     )
-    parser.add_argument("--pip-settings", action="store_true", help="print the variables that pip gets from install.sh")
     parser.add_argument(
-        "--changed-files", metavar="NAME", help="print what install.sh notes of an editable checkout that it has built"
+        "--pip-settings",
+        action="store_true",
+        help="print the variables that pip gets from install.sh",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument(
+        "--changed-files",
+        metavar="NAME",
+        help="print what install.sh notes of an editable checkout that it has built",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object and nothing else"
+    )
     parser.add_argument("--lang", choices=languages, help="the language (default: by locale)")
     parser.add_argument(
-        "--skip-system-checks", action="store_true", help="only warn if the machine does not match the lock"
+        "--skip-system-checks",
+        action="store_true",
+        help="only warn if the machine does not match the lock",
     )
-    parser.add_argument("--wheelhouse", metavar="DIR", help="use this folder in the commands that fix things")
+    parser.add_argument(
+        "--wheelhouse", metavar="DIR", help="use this folder in the commands that fix things"
+    )
     parser.add_argument(
         "--ascend",
         metavar="DIR",
@@ -245,7 +295,10 @@ class UnwritableError(Exception):
 
 
 class Report:
-    """Prints groups. `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks."""
+    """Prints groups.
+
+    `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks.
+    """
 
     def __init__(self, context: CheckContext, *, as_json: bool, lenient: bool) -> None:
         self._context = context
@@ -268,15 +321,23 @@ class Report:
         counts = [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
         note = ", ".join([self._note(group)] * (group.counted or not counts) + counts)
         state = self._texts[f"state-{row['state']}"]
-        self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
+        self._say(
+            "  "
+            + "  ".join(
+                [_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]
+            ).rstrip()
+        )
         for remark in group.remarks:
             self._say(self._fill("label-left-out", remark))
-        self.is_hopeless = any(part["code"] in _ENDS and part["state"] == "wrong" for part in row["findings"])
+        self.is_hopeless = any(
+            part["code"] in _ENDS and part["state"] == "wrong" for part in row["findings"]
+        )
 
     def for_install(self, group: Group) -> str:
         """A line for each finding, for install.sh: its state, what differs and why, and its remedy, with tabs between.
 
-        A group without findings has one, too, and so has a SoC that is unknown, as where an image is built.
+        A group without findings has one, too, and so has a SoC that is unknown, as where an image
+        is built.
         """
         rows = [
             ("ok", row["what"], "")
@@ -323,18 +384,39 @@ class Report:
     def _row(self, group: Group) -> dict[str, Any]:
         """A group and its findings as in the JSON."""
         context = self._context
-        commands = {"python": context.python, "install": context.install_command, "fresh": context.venv_command}
+        commands = {
+            "python": context.python,
+            "install": context.install_command,
+            "fresh": context.venv_command,
+        }
         rows = []
         for finding in group.findings:
-            values = {**commands, "again": context.reinstall_command(finding.values.get("name", "")), **finding.values}
-            what, why, remedy = (self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend"))
+            values = {
+                **commands,
+                "again": context.reinstall_command(finding.values.get("name", "")),
+                **finding.values,
+            }
+            what, why, remedy = (
+                self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend")
+            )
             is_warning = finding.code in WARNINGS or (self._lenient and group.name in _SYSTEM)
             state = "warning" if is_warning else "wrong"
-            row = {"code": finding.code, "state": state, "what": what, "why": why, "mend": finding.remedy or remedy}
+            row = {
+                "code": finding.code,
+                "state": state,
+                "what": what,
+                "why": why,
+                "mend": finding.remedy or remedy,
+            }
             rows.append({**row, "values": dict(finding.values)})
         states = {row["state"] for row in rows}
         state = "wrong" if "wrong" in states else "warning" if states else "ok"
-        report = {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
+        report = {
+            "name": group.name,
+            "state": state,
+            "values": dict(group.values),
+            "findings": rows,
+        }
         return {**report, "results": list(group.results)} if group.results else report
 
     def _note(self, group: Group) -> str:
@@ -363,7 +445,10 @@ def printable(text: str) -> str:
     """The text on one line, what a terminal would act on as escapes."""
     if text.isprintable():
         return text
-    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
+    return "".join(
+        ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode()
+        for ch in text
+    )
 
 
 def _padded(text: str, width: int) -> str:

@@ -64,7 +64,8 @@ class Startable(NamedTuple):
     kind: str
     # The module's dotted name, or the name of the command.
     name: str
-    # What is imported: the module, for a command with the attribute that it calls (`vllm.cli:main`).
+    # What is imported: the module, for a command with the attribute that it calls
+    # (`vllm.cli:main`).
     target: str
 
 
@@ -140,8 +141,9 @@ def _has_entry(path: str) -> bool:
         return True
     entry = f"PyInit_{_stem(os.path.basename(path))}".encode()
     try:
-        with open(path, "rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            return text.find(entry) >= 0
+        with open(path, "rb") as handle:
+            with mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as text:
+                return text.find(entry) >= 0
     except (OSError, ValueError):  # the check of files tells what is wrong with it
         return False
 

@@ -14,7 +14,14 @@ from itertools import combinations
 from typing import NamedTuple
 
 from resolver.verify.environment import Installed
-from resolver.verify.findings import CheckContext, Finding, Group, UnreadableError, list_and_count, read_text
+from resolver.verify.findings import (
+    CheckContext,
+    Finding,
+    Group,
+    UnreadableError,
+    list_and_count,
+    read_text,
+)
 
 _SMALL_FILES = 40
 _SMALL_BYTES = 1 << 18
@@ -24,7 +31,10 @@ _CHUNK = 1 << 20
 
 
 class RecordRow(NamedTuple):
-    """A file of a distribution. `digest` is `sha256=…` as in RECORD, without padding; -1 is an unknown size."""
+    """A file of a distribution.
+
+    `digest` is `sha256=…` as in RECORD, without padding; -1 is an unknown size.
+    """
 
     path: str
     digest: str
@@ -62,7 +72,9 @@ def _read_record(distribution: Installed) -> list[RecordRow] | None:
     try:
         for name, digest, size in table:
             file = os.path.normpath(os.path.join(distribution.root, name))
-            if not (name.endswith(".pyc") and "/__pycache__/" in file):  # Python writes these anew as it likes
+            if not (
+                name.endswith(".pyc") and "/__pycache__/" in file
+            ):  # Python writes these anew as it likes
                 rows.append(RecordRow(file, digest.rstrip("="), int(size or -1)))
     except csv.Error as error:
         raise UnreadableError(path, str(error)) from None
@@ -80,7 +92,10 @@ def check_files(
     unreadable: Mapping[str, Finding],
     overwritten: Set[tuple[str, str]],
 ) -> Group:
-    """Every locked distribution's files. `overwritten` are those that belong to another distribution now."""
+    """Every locked distribution's files.
+
+    `overwritten` are those that belong to another distribution now.
+    """
     findings: list[Finding] = []
     compared = files = 0
     rewritten = sorted(name for name in context.lock.rewritten if name in installed)
@@ -88,13 +103,20 @@ def check_files(
         distribution = installed.get(name)
         if distribution is None or name in rewritten or distribution.installer == "conda":
             continue
-        if not distribution.version:  # its METADATA is broken, which is a finding with a remedy for all of it
+        if (
+            not distribution.version
+        ):  # its METADATA is broken, which is a finding with a remedy for all of it
             continue
         if name in unreadable:
             findings.append(unreadable[name])
         rows = [row for row in records.get(name, ()) if (name, row.path) not in overwritten]
         sample = {row.path for row in (rows if context.full else _sample(rows)) if row.digest}
-        wrong: dict[str, list[str]] = {"file-missing": [], "file-changed": [], "file-unreadable": [], "": []}
+        wrong: dict[str, list[str]] = {
+            "file-missing": [],
+            "file-changed": [],
+            "file-unreadable": [],
+            "": [],
+        }
         for row in rows:
             wrong[_wrong(row, compare=row.path in sample)].append(row.path)
         files += len(rows)
@@ -102,13 +124,18 @@ def check_files(
         for code, paths in wrong.items():
             if code and paths:
                 shown = list_and_count([os.path.relpath(path, distribution.root) for path in paths])
-                findings.append(Finding(code, {"name": name, "version": distribution.version, **shown}))
+                findings.append(
+                    Finding(code, {"name": name, "version": distribution.version, **shown})
+                )
     values = {"files": str(files), "compared": str(compared), "kept": ", ".join(rewritten)}
     return Group("files", findings, values, "files-kept" if rewritten else "")
 
 
 def _wrong(row: RecordRow, *, compare: bool) -> str:
-    """The code of a finding about a file; empty if it is as in RECORD. Its hash is computed only to `compare`."""
+    """The code of a finding about a file; empty if it is as in RECORD.
+
+    Its hash is computed only to `compare`.
+    """
     try:
         status = os.stat(row.path)
     except (FileNotFoundError, NotADirectoryError):
@@ -132,7 +159,11 @@ def _digest(row: RecordRow) -> str:
             for chunk in iter(lambda: handle.read(_CHUNK), b""):
                 digest.update(chunk)
         return f"{kind}={base64.urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}"
-    except (OSError, ValueError, TypeError):  # a hash that this Python does not know, or of no length of its own
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+    ):  # a hash that this Python does not know, or of no length of its own
         return ""
 
 
@@ -142,12 +173,16 @@ def _sample(rows: list[RecordRow]) -> list[RecordRow]:
     if len(hashed) <= _SMALL_FILES and sum(max(row.size, 0) for row in hashed) <= _SMALL_BYTES:
         return hashed
     modules = [row for row in hashed if row.path.endswith(".py") and row.size <= _SAMPLE_BYTES]
-    modules.sort(key=lambda row: hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest())
+    modules.sort(
+        key=lambda row: hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest()
+    )
     return modules[:_SAMPLE]
 
 
 def check_collisions(
-    context: CheckContext, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
+    context: CheckContext,
+    installed: Mapping[str, Installed],
+    records: Mapping[str, list[RecordRow]],
 ) -> tuple[Group, set[tuple[str, str]]]:
     """The collisions, and the files whose RECORD need not hold for a distribution, as another one's are there."""
     findings: list[Finding] = []

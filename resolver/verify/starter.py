@@ -1,12 +1,13 @@
 """Start modules and commands, each in a process of its own: verify.py runs itself for this, not isolated.
 
-The process imports torch once and forks for each thing that is started, so that only what is not yet imported takes
-time, and nothing that is started can do harm to the rest. A child gets a session of its own: whatever it leaves behind
-is killed with it, unless it made a session of its own. It says with one line in a pipe how it went, no longer than what
-a pipe holds without a reader.
+The process imports torch once and forks for each thing that is started, so that only what is not
+yet imported takes time, and nothing that is started can do harm to the rest. A child gets a session
+of its own: whatever it leaves behind is killed with it, unless it made a session of its own. It
+says with one line in a pipe how it went, no longer than what a pipe holds without a reader.
 
-This process runs no Python thread. Libraries that torch loads may have threads: those of OpenBLAS see to forks
-themselves, those of OpenMP begin with the first computation. A child that hangs nevertheless is late, like any other.
+This process runs no Python thread. Libraries that torch loads may have threads: those of OpenBLAS
+see to forks themselves, those of OpenMP begin with the first computation. A child that hangs
+nevertheless is late, like any other.
 """
 
 from __future__ import annotations
@@ -203,7 +204,9 @@ def _failure_row(error: BaseException) -> dict[str, Any]:
     """
     chain = list(_chain(error))
     missing = [
-        str(link.name) for link in chain if isinstance(link, (ImportError, NameError)) and getattr(link, "name", None)
+        str(link.name)
+        for link in chain
+        if isinstance(link, (ImportError, NameError)) and getattr(link, "name", None)
     ]
     return {
         "error": _said(error),

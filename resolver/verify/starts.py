@@ -1,6 +1,7 @@
 """Whether what is installed starts: every module of the lock's distributions, and the commands of those it is for.
 
-The excuses of what may fail come from facts, as the lock has them: it needs a project that nobody asked for, or an NPU.
+The excuses of what may fail come from facts, as the lock has them: it needs a project that nobody
+asked for, or an NPU.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from resolver.verify.record import RecordRow
 from resolver.verify.starter import START_OPTION
 
 _MOST_WORKERS = 4
-_SILENCE = 15  # seconds beyond the limit of one start in which the process that starts has to say something
+# seconds beyond the limit of one start in which the process that starts has to say something
+_SILENCE = 15
 _END_SECONDS = 5  # for a process to end
 _LISTED_STARTS = 6
 _NPU_MODULE = "torch_npu"  # who can import it has CANN and a driver
@@ -69,7 +71,9 @@ class StartRequest(NamedTuple):
     progress: Callable[[int, Startable], None]
 
 
-def start_all(request: StartRequest, whats: Sequence[Startable], preload: Sequence[str] = ()) -> list[Started]:
+def start_all(
+    request: StartRequest, whats: Sequence[Startable], preload: Sequence[str] = ()
+) -> list[Started]:
     """Start each of these, and return how it went, in the same order.
 
     The modules of `preload` are imported once for all of them, if they can be.
@@ -77,7 +81,12 @@ def start_all(request: StartRequest, whats: Sequence[Startable], preload: Sequen
     rows = _answers(request, whats, preload)
     if rows is None and preload:
         rows = _answers(request, whats, [])
-    unknown = {"error": "the process that starts it has ended", "cause": "", "where": "", "missing": []}
+    unknown = {
+        "error": "the process that starts it has ended",
+        "cause": "",
+        "where": "",
+        "missing": [],
+    }
     return [Started(what, (rows or {}).get(number, unknown)) for number, what in enumerate(whats)]
 
 
@@ -176,9 +185,13 @@ def check_starts(
     pinned = {name: installed[name] for name in context.lock.pins if name in installed}
     found = startables(pinned, records, context.lock.requested)
     whats = [what for what in found if what.target not in context.lock.imports]
-    starts = start_all(_request(context, len(whats), on_npu=on_npu), whats, preload=_preload(pinned))
+    starts = start_all(
+        _request(context, len(whats), on_npu=on_npu), whats, preload=_preload(pinned)
+    )
     context.progress("")
-    works = on_npu or any(started.what.target == _NPU_MODULE and not started.failed for started in starts)
+    works = on_npu or any(
+        started.what.target == _NPU_MODULE and not started.failed for started in starts
+    )
     homes = homes_of(installed, paths)
     judged = [(started, _judge(context, started, homes, npu_works=works)) for started in starts]
     excused = [(started, verdict) for started, verdict in judged if verdict.outcome == "excused"]
@@ -213,7 +226,9 @@ def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest
     return StartRequest(context.program, sys.executable, environ, context.seconds, progress)
 
 
-def _judge(context: CheckContext, started: Started, homes: list[str], *, npu_works: bool) -> Verdict:
+def _judge(
+    context: CheckContext, started: Started, homes: list[str], *, npu_works: bool
+) -> Verdict:
     """Return the verdict on something that was started.
 
     Excuses for want of an NPU do not count if the NPU works.
@@ -240,7 +255,9 @@ def excuse_of(what: Startable, excuses: Iterable[Excuse], *, npu_works: bool) ->
     return None
 
 
-def _findings(context: CheckContext, judged: Sequence[tuple[Started, Verdict]]) -> Iterator[Finding]:
+def _findings(
+    context: CheckContext, judged: Sequence[tuple[Started, Verdict]]
+) -> Iterator[Finding]:
     """Yield a finding for all that fails for one reason: much fails where one module does."""
     groups: dict[tuple[str, str], list[Started]] = {}
     for started, verdict in judged:

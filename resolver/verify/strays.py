@@ -1,10 +1,12 @@
 """Files that Python imports or runs and no distribution owns: of a release before, or put there since.
 
-pip removes what a RECORD names. What a killed installation left, or somebody copied, has no RECORD: it stays when its
-distribution is replaced, and can be imported, or runs at each start of Python, although the lock does not have it.
+pip removes what a RECORD names. What a killed installation left, or somebody copied, has no RECORD:
+it stays when its distribution is replaced, and can be imported, or runs at each start of Python,
+although the lock does not have it.
 
-Who owns a file is known from RECORD, from conda's own lists, and from `installed-files.txt`. Of a distribution without
-any of these, `top_level.txt` may name the modules; what may belong to it is not judged, and that is told.
+Who owns a file is known from RECORD, from conda's own lists, and from `installed-files.txt`. Of a
+distribution without any of these, `top_level.txt` may name the modules; what may belong to it is
+not judged, and that is told.
 """
 
 from __future__ import annotations
@@ -18,12 +20,20 @@ from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SU
 from typing import NamedTuple
 
 from resolver.verify.environment import Installed
-from resolver.verify.findings import CheckContext, Finding, Group, UnreadableError, list_and_count, read_text
+from resolver.verify.findings import (
+    CheckContext,
+    Finding,
+    Group,
+    UnreadableError,
+    list_and_count,
+    read_text,
+)
 from resolver.verify.record import RecordRow
 
 # Without source beside it a `.pyc` is imported, unless it is in __pycache__.
 _IMPORTABLE = (*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES, *BYTECODE_SUFFIXES)
-# Modules that Python imports when it starts, and the ending of files in site-packages of which it then runs lines.
+# Modules that Python imports when it starts, and the ending of files in site-packages of which it
+# then runs lines.
 _STARTUP_MODULES = ("sitecustomize", "usercustomize")
 _STARTUP_SUFFIX = ".pth"
 # What virtualenv and uv put into the environments that they make.
@@ -46,7 +56,9 @@ class _Package(NamedTuple):
 class _Ownership:
     """Who owns which files, and what cannot be told of that."""
 
-    def __init__(self, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]) -> None:
+    def __init__(
+        self, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
+    ) -> None:
         self.files = {row.path for rows in records.values() for row in rows}
         self._folders = {installed[name].root for name in records}
         # Names of which no list of files is known.
@@ -68,7 +80,9 @@ class _Ownership:
         lines = _listed(os.path.join(distribution.info, "installed-files.txt"))
         tops = _listed(os.path.join(distribution.info, "top_level.txt"))
         if lines:
-            self.files.update(os.path.normpath(os.path.join(distribution.info, line)) for line in lines)
+            self.files.update(
+                os.path.normpath(os.path.join(distribution.info, line)) for line in lines
+            )
         elif distribution.root in self._folders:  # `setup.py develop` has one of its own
             self.unlisted.append(name)
             self.unlisted_modules.update(os.path.join(distribution.root, top) for top in tops)
@@ -79,17 +93,24 @@ class _Ownership:
         """Add the files of a package of conda, by its list of them."""
         try:
             content = json.loads(read_text(path) or "")
-            self.files.update(os.path.normpath(os.path.join(sys.prefix, name)) for name in content["files"])
+            self.files.update(
+                os.path.normpath(os.path.join(sys.prefix, name)) for name in content["files"]
+            )
         except (UnreadableError, ValueError, TypeError, KeyError, RecursionError):
             self.unlisted.append(os.path.basename(path))
-            self.unlisted_folders.update(os.path.realpath(path) for path in sys.path if path.startswith(sys.prefix))
+            self.unlisted_folders.update(
+                os.path.realpath(path) for path in sys.path if path.startswith(sys.prefix)
+            )
 
     def is_known(self, path: str) -> bool:
         """Return whether it can be told who owns a module or package of site-packages."""
         module = os.path.join(os.path.dirname(path), os.path.basename(path).partition(".")[0])
         if f"{path}/__init__.py" in self.files:
             return True
-        return os.path.dirname(path) not in self.unlisted_folders and module not in self.unlisted_modules
+        return (
+            os.path.dirname(path) not in self.unlisted_folders
+            and module not in self.unlisted_modules
+        )
 
 
 def _listed(path: str) -> list[str]:
@@ -102,20 +123,27 @@ def _listed(path: str) -> list[str]:
 
 
 def check_strays(
-    context: CheckContext, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
+    context: CheckContext,
+    installed: Mapping[str, Installed],
+    records: Mapping[str, list[RecordRow]],
 ) -> Group:
     """Return what is imported or run and belongs to no distribution, and what could not be judged.
 
-    In a package of a locked distribution, a file from before it was installed is of another release, and wrong. One
-    from later is what a program wrote or somebody added, and only worth a warning; so are files in packages of other
-    distributions, modules of their own and what runs when Python starts.
+    In a package of a locked distribution, a file from before it was installed is of another
+    release, and wrong. One from later is what a program wrote or somebody added, and only worth a
+    warning; so are files in packages of other distributions, modules of their own and what runs
+    when Python starts.
     """
     ownership = _Ownership(installed, records)
     findings: list[Finding] = []
     for package in _packages(context, installed, records):
         if ownership.is_known(package.path):
             findings += _findings_of_package(context, package, ownership)
-    roots = {installed[name].root for name in context.lock.pins if name in installed and installed[name].is_ours}
+    roots = {
+        installed[name].root
+        for name in context.lock.pins
+        if name in installed and installed[name].is_ours
+    }
     for root in sorted(roots):
         startup, modules = _alone(root, ownership)
         for code, names in (("startup-extra", startup), ("module-extra", modules)):
@@ -125,11 +153,15 @@ def check_strays(
     unjudged = sorted({*ownership.unlisted, *rewritten})
     if not unjudged:
         return Group("strays", findings)
-    return Group("strays", findings, list_and_count(unjudged, _UNJUDGED), note="strays-but", counted=True)
+    return Group(
+        "strays", findings, list_and_count(unjudged, _UNJUDGED), note="strays-but", counted=True
+    )
 
 
 def _packages(
-    context: CheckContext, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
+    context: CheckContext,
+    installed: Mapping[str, Installed],
+    records: Mapping[str, list[RecordRow]],
 ) -> Iterator[_Package]:
     """Yield the packages of the lock's distributions and this environment's, without those that the stack rewrites."""
     owners: dict[str, set[str]] = {}
@@ -146,7 +178,11 @@ def _packages(
     for path, names in sorted(owners.items()):
         if names and path not in left_out and not os.path.islink(path):
             # conda keeps the times that files had where it built them
-            locked = [name for name in names if name in context.lock.pins and installed[name].installer != "conda"]
+            locked = [
+                name
+                for name in names
+                if name in context.lock.pins and installed[name].installer != "conda"
+            ]
             times = [_changed(os.path.join(installed[name].info, "RECORD")) for name in locked]
             yield _Package(path, sorted(locked or names), max(times, default=0.0))
 
@@ -163,7 +199,9 @@ def _top_folders(distribution: Installed, rows: Sequence[RecordRow]) -> set[str]
     return folders
 
 
-def _findings_of_package(context: CheckContext, package: _Package, ownership: _Ownership) -> Iterator[Finding]:
+def _findings_of_package(
+    context: CheckContext, package: _Package, ownership: _Ownership
+) -> Iterator[Finding]:
     """Yield what is wrong with the files of a package that nobody owns."""
     older: list[str] = []
     newer: list[str] = []
@@ -177,7 +215,9 @@ def _findings_of_package(context: CheckContext, package: _Package, ownership: _O
 def _unowned(package: str, owned: Collection[str]) -> Iterator[str]:
     """Yield the importable files of a package that nobody owns, sorted."""
     for folder, inner, names in os.walk(package):
-        inner[:] = sorted(name for name in inner if name != "__pycache__" and not name.startswith("~"))
+        inner[:] = sorted(
+            name for name in inner if name != "__pycache__" and not name.startswith("~")
+        )
         for name in sorted(names):
             path = f"{folder}/{name}"
             if name.endswith(_IMPORTABLE) and path not in owned:
@@ -187,7 +227,9 @@ def _unowned(package: str, owned: Collection[str]) -> Iterator[str]:
 def _alone(root: str, ownership: _Ownership) -> tuple[list[str], list[str]]:
     """Return what in site-packages itself nobody owns, sorted: what runs when Python starts, and other modules."""
     start = root + "/"
-    tops = {path[len(start) :].partition("/")[0] for path in ownership.files if path.startswith(start)}
+    tops = {
+        path[len(start) :].partition("/")[0] for path in ownership.files if path.startswith(start)
+    }
     of_maker = _OF_MAKERS if _is_of_maker() else ()
     startup: list[str] = []
     modules: list[str] = []
@@ -204,12 +246,16 @@ def _is_module(path: str, owned: Collection[str]) -> bool:
     """Return whether a file or folder in site-packages can be imported."""
     if not os.path.isdir(path):
         return path.endswith(_IMPORTABLE)
-    return os.path.basename(path).isidentifier() and (os.path.islink(path) or any(_unowned(path, owned)))
+    return os.path.basename(path).isidentifier() and (
+        os.path.islink(path) or any(_unowned(path, owned))
+    )
 
 
 def _is_of_maker() -> bool:
     """Return whether virtualenv or uv made this environment."""
-    keys = [line.partition("=")[0].strip() for line in _listed(os.path.join(sys.prefix, "pyvenv.cfg"))]
+    keys = [
+        line.partition("=")[0].strip() for line in _listed(os.path.join(sys.prefix, "pyvenv.cfg"))
+    ]
     return any(maker in keys for maker in _MAKERS)
 
 
@@ -229,4 +275,6 @@ def _finding(context: CheckContext, code: str, package: _Package, paths: Sequenc
         **list_and_count([os.path.relpath(path, root) for path in paths]),
     }
     removal = f"rm {' '.join(map(shlex.quote, paths))}"
-    return Finding(code, values, removal if len(paths) <= _REMOVED_BY_NAME else context.venv_command)
+    return Finding(
+        code, values, removal if len(paths) <= _REMOVED_BY_NAME else context.venv_command
+    )

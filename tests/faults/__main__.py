@@ -24,8 +24,12 @@ from tests.faults.row import lock_in_a_row
 
 def main(arguments: Sequence[str]) -> int:
     """Try what was asked for."""
-    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("count", type=int, nargs="?", default=200, help="how many kills of each kind")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.faults", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument(
+        "count", type=int, nargs="?", default=200, help="how many kills of each kind"
+    )
     parser.add_argument("--kind", choices=[*KINDS, "disk", "row"], help="only this")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)

@@ -17,7 +17,8 @@ from tests.loopback import LoopbackIndex
 
 _HOOK = Path(__file__).with_name("hook")
 _SECONDS = 120
-# pip and mktemp cannot clean up after a kill, and nobody else knows whose these are; their folder is cleaned at boot.
+# pip and mktemp cannot clean up after a kill, and nobody else knows whose these are; their folder
+# is cleaned at boot.
 _OF_KILLED = ("pip-", "tmp.", ".ascend-lock-")
 
 
@@ -74,12 +75,19 @@ Again = Callable[[Tree, Tree], None]
 
 
 def _kill(
-    workspace: Workspace, environ: Mapping[str, str], number: int, seed: int, begin: Begin, state: State, again: Again
+    workspace: Workspace,
+    environ: Mapping[str, str],
+    number: int,
+    seed: int,
+    begin: Begin,
+    state: State,
+    again: Again,
 ) -> Score:
     """Kill so many runs, each of which brings what there is of one release to the other.
 
-    `begin` makes ready for a release and returns the command, and `state` is what that makes. `again` gets the states
-    of the old and the new release; it runs the command once more, and checks what must hold besides.
+    `begin` makes ready for a release and returns the command, and `state` is what that makes.
+    `again` gets the states of the old and the new release; it runs the command once more, and
+    checks what must hold besides.
     """
     killer, score, steady = Killer(workspace.root, environ), Score(), dict[str, Tree]()
     for version in ("2.0", "1.0"):
@@ -114,7 +122,9 @@ def kill_locks(root: Path, number: int, seed: int) -> Score:
             index.add_wheel("demo", version, requires=["source"], metadata_sidecar=version == "1.0")
         index.add_archive("source", "1.0")
         index.add_wheel("setuptools", "80.0")
-        workspace.locked_stack("demo==1.0")  # a lock tells what changed: from the second on all are alike
+        workspace.locked_stack(
+            "demo==1.0"
+        )  # a lock tells what changed: from the second on all are alike
 
         def begin(version: str, _: int) -> list[str]:
             workspace.stack(f"demo=={version}")
@@ -127,7 +137,15 @@ def kill_locks(root: Path, number: int, seed: int) -> Score:
             assert tree(workspace.locks) == new
             workspace.locked("--offline")
 
-        return _kill(workspace, workspace.environment(), number, seed, begin, lambda: tree(workspace.locks), again)
+        return _kill(
+            workspace,
+            workspace.environment(),
+            number,
+            seed,
+            begin,
+            lambda: tree(workspace.locks),
+            again,
+        )
 
 
 def kill_edits(root: Path, number: int, seed: int) -> Score:
@@ -152,14 +170,21 @@ def kill_edits(root: Path, number: int, seed: int) -> Score:
             return [str(COMMAND), "add", "demo", f"demo=={version}", "--offline"]
 
         def state() -> Tree:
-            paths = [stacks / "demo.toml", *sorted((workspace.locks / "demo").glob("[!.]*/lock.toml"))]
+            paths = [
+                stacks / "demo.toml",
+                *sorted((workspace.locks / "demo").glob("[!.]*/lock.toml")),
+            ]
             return {str(path): Content(_asked_or_pinned(path)) for path in paths}
 
         def again(old: Tree, new: Tree) -> None:
             workspace.locked("--offline")
             assert state() in (old, new), "the stack and its locks go together"
             assert workspace.run("check").status == 0
-            assert [path.name for path in (workspace.locks / "demo").iterdir() if path.name.startswith(".")] == []
+            assert [
+                path.name
+                for path in (workspace.locks / "demo").iterdir()
+                if path.name.startswith(".")
+            ] == []
             version = "2.0" if b"2.0" in (new[str(stacks / "demo.toml")] or b"") else "1.0"
             run = workspace.run("add", "demo", f"demo=={version}")
             assert run.status == 0, run
@@ -172,8 +197,12 @@ def kill_bundles(root: Path, number: int, seed: int) -> Score:
     with LoopbackIndex() as index:
         workspace = Workspace(root, index)
         for version in ("1.0", "2.0"):
-            index.add_wheel("demo", version, requires=["base"], files={"demo.py": f"x = '{version * 2000}'\n"})
-        index.add_wheel("base", "1.0", files={"base.txt": random.Random(1).randbytes(200_000).hex()})
+            index.add_wheel(
+                "demo", version, requires=["base"], files={"demo.py": f"x = '{version * 2000}'\n"}
+            )
+        index.add_wheel(
+            "base", "1.0", files={"base.txt": random.Random(1).randbytes(200_000).hex()}
+        )
         locks = _locks_of(workspace, "demo=={0}")
         out = workspace.root / "out"
         command = ["bundle", "demo", "out", "--prune"]
@@ -189,7 +218,9 @@ def kill_bundles(root: Path, number: int, seed: int) -> Score:
                 run = workspace.run(*words)
                 assert run.status == 0, run
 
-        return _kill(workspace, workspace.environment(), number, seed, begin, lambda: tree(out), again)
+        return _kill(
+            workspace, workspace.environment(), number, seed, begin, lambda: tree(out), again
+        )
 
 
 def kill_installs(root: Path, number: int, seed: int) -> Score:
@@ -197,16 +228,28 @@ def kill_installs(root: Path, number: int, seed: int) -> Score:
     with LoopbackIndex() as index:
         workspace = Workspace(root, index)
         for version in ("1.0", "2.0"):
-            files = {f"demo/m{part}.py": f"main = '{version}'\n" for part in range(5)} | {"demo/__init__.py": ""}
+            files = {f"demo/m{part}.py": f"main = '{version}'\n" for part in range(5)} | {
+                "demo/__init__.py": ""
+            }
             # modules that the other version does not have: they must not stay importable
             name = version.replace(".", "_")
-            files |= {f"demo/of_{name}/__init__.py": "", f"demo/of_{name}.py": "", f"alone_{name}.py": ""}
-            files[f"demo-{version}.dist-info/entry_points.txt"] = "[console_scripts]\ndemo = demo.m0:main\n"
+            files |= {
+                f"demo/of_{name}/__init__.py": "",
+                f"demo/of_{name}.py": "",
+                f"alone_{name}.py": "",
+            }
+            files[f"demo-{version}.dist-info/entry_points.txt"] = (
+                "[console_scripts]\ndemo = demo.m0:main\n"
+            )
             index.add_wheel("demo", version, requires=["base"], files=files)
             index.add_wheel(
-                "base", version, files={"base/__init__.py": f"x = '{version}'\n", "base/data.txt": "x" * 9000}
+                "base",
+                version,
+                files={"base/__init__.py": f"x = '{version}'\n", "base/data.txt": "x" * 9000},
             )
-        workspace.facts("demo", '[[after]]\nothers = ["base"]\nreason = "demo reads what base has set up"\n')
+        workspace.facts(
+            "demo", '[[after]]\nothers = ["base"]\nreason = "demo reads what base has set up"\n'
+        )
         locks = _locks_of(workspace, "demo=={0}", "base=={0}")
         python = make_environment(workspace.root / "env")
         # install.sh keeps PYTHONPATH from pip, and the environment has a sitecustomize of its own
@@ -221,7 +264,15 @@ def kill_installs(root: Path, number: int, seed: int) -> Score:
             run = install(workspace, python)
             assert (run.status, run.stderr) == (0, ""), run
 
-        return _kill(workspace, environment(workspace), number, seed, begin, lambda: _of_environment(python), again)
+        return _kill(
+            workspace,
+            environment(workspace),
+            number,
+            seed,
+            begin,
+            lambda: _of_environment(python),
+            again,
+        )
 
 
 def _asked_or_pinned(path: Path) -> bytes:
@@ -257,20 +308,30 @@ KINDS: Mapping[str, Callable[[Path, int, int], Score]] = {
 
 def visible(whole: Tree) -> Tree:
     """What a reader of locks sees: without the hidden folders of a run that was killed."""
-    return {path: content for path, content in whole.items() if not any(part[0] == "." for part in path.split("/"))}
+    return {
+        path: content
+        for path, content in whole.items()
+        if not any(part[0] == "." for part in path.split("/"))
+    }
 
 
 def _of_environment(python: Path) -> Tree:
     """The distributions of an environment and their scripts, without what Python compiles."""
     folder = next((python.parent.parent / "lib").iterdir()) / "site-packages"
     found = {path: content for path, content in tree(folder).items() if not path.startswith("pip")}
-    found |= {f"bin/{path.name}": path.read_bytes() for path in python.parent.iterdir() if path.name == "demo"}
+    found |= {
+        f"bin/{path.name}": path.read_bytes()
+        for path in python.parent.iterdir()
+        if path.name == "demo"
+    }
     return {path: content for path, content in found.items() if "__pycache__" not in path}
 
 
 def _difference(one: Tree, other: Tree) -> list[str]:
     """The paths that differ; a folder is None, and another value stands for nothing."""
-    return sorted(path for path in {*one, *other} if one.get(path, "nothing") != other.get(path, "nothing"))
+    return sorted(
+        path for path in {*one, *other} if one.get(path, "nothing") != other.get(path, "nothing")
+    )
 
 
 def _forget_of_killed(folder: Path) -> None:
@@ -278,5 +339,7 @@ def _forget_of_killed(folder: Path) -> None:
     for path in folder.iterdir():
         if path.is_dir() and path.name.startswith(_OF_KILLED):
             shutil.rmtree(path)
-        elif path.is_file() and (path.name.startswith(_OF_KILLED) or path.read_bytes() in (b"", b"blat")):
+        elif path.is_file() and (
+            path.name.startswith(_OF_KILLED) or path.read_bytes() in (b"", b"blat")
+        ):
             path.unlink()

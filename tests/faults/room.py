@@ -65,7 +65,9 @@ def fill_disks(root: Path, number: int, seed: int) -> Score:
             workspace.forget()
             where = f"disk, draw {at} of seed {seed}"
             if mount and at % 4 >= 2:
-                run = _on_a_small_disk(workspace, "cache" if at % 4 == 2 else "locks", draw.randrange(4, 200))
+                run = _on_a_small_disk(
+                    workspace, "cache" if at % 4 == 2 else "locks", draw.randrange(4, 200)
+                )
             else:
                 run = limited(workspace, draw.randrange(_MOST), "lock", "demo")
             assert run.status in (0, 2), (where, run)

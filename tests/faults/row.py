@@ -21,7 +21,8 @@ _MORE_PEAK = 1.1  # the same of the peak, which fragments push up for a while
 class Held(NamedTuple):
     """What the process holds: file descriptors, threads, temporary files, and memory.
 
-    `blocks` are Python's own and exact; `peak` is the most that the process ever had, in KiB, fragments included.
+    `blocks` are Python's own and exact; `peak` is the most that the process ever had, in KiB,
+    fragments included.
     """
 
     descriptors: int
@@ -60,7 +61,10 @@ def lock_often(root: Path, number: int, every: int) -> list[Held]:
 
 
 def lock_in_a_row(root: Path, number: int, _seed: int) -> Score:
-    """Lock five times so often. From the second tenth on nothing more is held, and hardly more memory taken."""
+    """Lock five times so often.
+
+    From the second tenth on nothing more is held, and hardly more memory taken.
+    """
     total = 5 * number
     held = lock_often(root, total, max(total // 10, 4))
     settled = held[1:]
@@ -68,7 +72,10 @@ def lock_in_a_row(root: Path, number: int, _seed: int) -> Score:
     assert settled[-1].blocks <= settled[0].blocks * _MORE_BLOCKS, held
     assert settled[-1].peak <= settled[0].peak * _MORE_PEAK, held
     print(f"blocks after each tenth: {', '.join(str(one.blocks) for one in held)}", flush=True)
-    print(f"memory after each tenth: {', '.join(f'{one.peak / 1024:.1f}' for one in held)} MiB", flush=True)
+    print(
+        f"memory after each tenth: {', '.join(f'{one.peak / 1024:.1f}' for one in held)} MiB",
+        flush=True,
+    )
     return Score(ended=total, moments=total)
 
 

@@ -36,15 +36,16 @@ if sys.orig_argv[1:4] == ["-I", "-m", "venv"]:
 def make_environment(folder: Path, *, ensurepip: bool = False) -> Path:
     """The Python of a virtual environment with pip and nothing else.
 
-    pip is a link to that of the tests, as in each environment made by this Python, since ensurepip would take several
-    seconds. With `ensurepip` it makes environments like any other Python.
+    pip is a link to that of the tests, as in each environment made by this Python, since ensurepip
+    would take several seconds. With `ensurepip` it makes environments like any other Python.
     """
     venv.create(folder, symlinks=True)
     python = folder / "bin" / "python"
     theirs = site_packages(python)
     for path in map(Path, _PIP):
         (theirs / path.name).symlink_to(path)
-    # If a folder has no files except those of a distribution, pip removes the folder, including links, with it.
+    # If a folder has no files except those of a distribution, pip removes the folder, including
+    # links, with it.
     (theirs / "stays.txt").touch()
     if not ensurepip:
         (theirs / "sitecustomize.py").write_text(_SITECUSTOMIZE)
@@ -60,7 +61,9 @@ def environment(workspace: Workspace, **changes: str) -> dict[str, str]:
     return told
 
 
-def install(workspace: Workspace, python: Path | str, *arguments: str, stack: str = "demo", **changes: str) -> Run:
+def install(
+    workspace: Workspace, python: Path | str, *arguments: str, stack: str = "demo", **changes: str
+) -> Run:
     """Run a lock's install.sh from another folder."""
     script = workspace.folder(stack) / "install.sh"
     return execute(workspace, [str(script), "--python", str(python), *arguments], **changes)
@@ -100,7 +103,9 @@ def put(python: Path, pins: dict[str, str], *files: str) -> None:
     for name, version in pins.items():
         folder = site_packages(python) / f"{name.replace('-', '_')}-{version}.dist-info"
         folder.mkdir()
-        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        (folder / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        )
         (folder / "INSTALLER").write_text("pip\n")
         names = ("METADATA", "INSTALLER", "RECORD")
         paths = [*files, *(f"{folder.name}/{part}" for part in names)]
@@ -109,7 +114,9 @@ def put(python: Path, pins: dict[str, str], *files: str) -> None:
 
 def installed(python: Path) -> Mapping[str, str]:
     """Every distribution of an environment except pip, with its version."""
-    found = {one.name: one.version for one in metadata.distributions(path=[str(site_packages(python))])}
+    found = {
+        one.name: one.version for one in metadata.distributions(path=[str(site_packages(python))])
+    }
     assert found.pop("pip"), "an environment has pip"
     if found.get(_OWNER) == _OWNER_VERSION:
         found.pop(_OWNER)

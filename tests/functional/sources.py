@@ -59,12 +59,16 @@ _PYPROJECT = '[build-system]\nrequires = ["tinybuild"]\nbuild-backend = "tinybui
 
 def add_backend(index: LoopbackIndex, version: str = "1.0") -> Built:
     """The backend as a wheel."""
-    return index.add_wheel("tinybuild", version, files={"tinybuild.py": f'TINY = "{version}"\n{_BACKEND}'})
+    return index.add_wheel(
+        "tinybuild", version, files={"tinybuild.py": f'TINY = "{version}"\n{_BACKEND}'}
+    )
 
 
 def tree(name: str, version: str, files: Mapping[str, str] | None = None) -> dict[str, str]:
     """A source tree including the backend, for a repository; its modules are the added `.py` files."""
-    pyproject = '[build-system]\nrequires = []\nbuild-backend = "tinybuild"\nbackend-path = ["backend"]\n'
+    pyproject = (
+        '[build-system]\nrequires = []\nbuild-backend = "tinybuild"\nbackend-path = ["backend"]\n'
+    )
     head = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\n"
     return {
         "pyproject.toml": pyproject,
@@ -87,10 +91,13 @@ def add_source(
 ) -> Built:
     """An archive that needs the backend, and perhaps one more tool; its `requirements/run.txt` is empty.
 
-    `asks` is what its build requests only through the hook of PEP 517, `fetches` what its build downloads with pip.
+    `asks` is what its build requests only through the hook of PEP 517, `fetches` what its build
+    downloads with pip.
     """
     members = {
-        "pyproject.toml": _PYPROJECT.replace('["tinybuild"]', json.dumps([tool, more] if more else [tool])),
+        "pyproject.toml": _PYPROJECT.replace(
+            '["tinybuild"]', json.dumps([tool, more] if more else [tool])
+        ),
         "requirements/run.txt": "# nothing\n",
     }
     members |= {"asks.txt": asks} if asks else {}

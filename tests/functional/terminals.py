@@ -37,7 +37,11 @@ def on_a_terminal(workspace: Workspace, width: int, *arguments: str) -> list[str
     ours, theirs = pty.openpty()
     window(theirs, width)
     done = subprocess.Popen(
-        [COMMAND, *arguments], cwd=workspace.root, env=workspace.environment(), stdout=theirs, stderr=theirs
+        [COMMAND, *arguments],
+        cwd=workspace.root,
+        env=workspace.environment(),
+        stdout=theirs,
+        stderr=theirs,
     )
     os.close(theirs)
     told = b""
@@ -75,8 +79,8 @@ def _seen(told: str) -> list[str]:
 def require_fit(workspace: Workspace, *arguments: str, locks: str = "") -> None:
     """Raise if a line of a command is wider than its terminal, or a word of it broken, in either language.
 
-    Only a line of a single word may be too wide. Words are those of the same run on a very wide terminal; each run
-    finds nothing in the folder `locks`, if one is named.
+    Only a line of a single word may be too wide. Words are those of the same run on a very wide
+    terminal; each run finds nothing in the folder `locks`, if one is named.
     """
 
     def lines_at(width: int, *command: str) -> list[str]:

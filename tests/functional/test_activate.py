@@ -83,15 +83,32 @@ def source(workspace: Workspace, before: str = "", arguments: str = "", **variab
 
 
 @pytest.mark.parametrize("options", ["", "set -u", "set -eu", "set -euo pipefail"])
-def test_it_brings_in_cann_the_environment_nnal_and_what_facts_name(locked: Workspace, options: str) -> None:
+def test_it_brings_in_cann_the_environment_nnal_and_what_facts_name(
+    locked: Workspace, options: str
+) -> None:
     venv.create(locked.folder() / "env", with_pip=False)
     run = source(locked, options, ASCEND_LOCK_ROOT=str(ascend(locked)))
     assert (run.status, run.stderr) == (0, "")
     told, kept = run.stdout.splitlines()[:9], run.stdout.splitlines()[9:]
     unset = ["unset"] * 3
-    assert told == ["status 0", NASTY, "1", *unset, "<root>/locks/demo/here/env", "compiler, 0", "0 in env"]
+    assert told == [
+        "status 0",
+        NASTY,
+        "1",
+        *unset,
+        "<root>/locks/demo/here/env",
+        "compiler, 0",
+        "0 in env",
+    ]
     letters = options.removeprefix("set -").split("o ")[0].strip()
-    assert "".join(sorted({char for line in kept for char in line.removeprefix("options ") if char in "eu"})) == letters
+    assert (
+        "".join(
+            sorted(
+                {char for line in kept for char in line.removeprefix("options ") if char in "eu"}
+            )
+        )
+        == letters
+    )
     assert all(line.startswith("options ") for line in kept), "no functions are left"
     assert not list(locked.root.rglob("pwned"))
 
@@ -103,7 +120,9 @@ def test_an_environment_beside_a_link_to_it_or_beside_itself_is_found(locked: Wo
     root = str(ascend(locked))
     for folder in (locked.folder(), link.parent):  # which goes first
         venv.create(folder / "env", with_pip=False)
-        told = execute(locked, ["bash", "-c", f'. "{link}"; echo "$VIRTUAL_ENV"'], ASCEND_LOCK_ROOT=root)
+        told = execute(
+            locked, ["bash", "-c", f'. "{link}"; echo "$VIRTUAL_ENV"'], ASCEND_LOCK_ROOT=root
+        )
         assert (told.stderr, told.stdout) == ("", f"{locked.plain(str(folder))}/env\n")
 
 
@@ -115,7 +134,11 @@ NO_NNAL = {"ASCEND_LOCK_NNAL": ""}
     [
         # each part can be named, or left out
         (
-            {"ASCEND_LOCK_CANN": "<root>/own/Ascend/cann-8.3.RC1/set_env.sh", "VIRTUAL_ENV": "/x", **NO_NNAL},
+            {
+                "ASCEND_LOCK_CANN": "<root>/own/Ascend/cann-8.3.RC1/set_env.sh",
+                "VIRTUAL_ENV": "/x",
+                **NO_NNAL,
+            },
             "0 /x another",
             [],
         ),
@@ -143,7 +166,9 @@ NO_NNAL = {"ASCEND_LOCK_NNAL": ""}
         ),
     ],
 )
-def test_each_part_is_found_or_told(locked: Workspace, variables: dict[str, str], found: str, told: list[str]) -> None:
+def test_each_part_is_found_or_told(
+    locked: Workspace, variables: dict[str, str], found: str, told: list[str]
+) -> None:
     (locked.root / "own").mkdir()
     ascend(locked).rename(locked.root / "own" / "Ascend")
     here = {name: value.replace("<root>", str(locked.root)) for name, value in variables.items()}
@@ -152,7 +177,9 @@ def test_each_part_is_found_or_told(locked: Workspace, variables: dict[str, str]
     assert (f"{lines[0].removeprefix('status ')} {lines[6]} {lines[7]}", lines[1]) == (found, NASTY)
     assert lines[8] == ("0 in x" if variables.get("HOME") else "no NNAL")
     errors = run.stderr.splitlines()[::2]
-    assert all(row.startswith(f"activate.sh: {start}") for row, start in zip(errors, told, strict=True))
+    assert all(
+        row.startswith(f"activate.sh: {start}") for row, start in zip(errors, told, strict=True)
+    )
     assert all(row.startswith("hint: ") for row in run.stderr.splitlines()[1::2])
 
 
@@ -161,9 +188,15 @@ def test_it_is_clean_and_refuses_to_be_run(locked: Workspace) -> None:
     assert execute(locked, [*SHELLCHECK, script]).stdout == ""
     run = execute(locked, [script])
     shown = locked.plain(script)
-    assert (run.status, run.stderr) == (1, f"activate.sh: source this file instead of running it: . {shown}\n")
+    assert (run.status, run.stderr) == (
+        1,
+        f"activate.sh: source this file instead of running it: . {shown}\n",
+    )
     run = execute(locked, ["sh", "-c", f". '{script}'"])
-    assert (run.status, run.stderr) in [(1, "activate.sh: this shell is not bash; source the file in bash\n"), (0, "")]
+    assert (run.status, run.stderr) in [
+        (1, "activate.sh: this shell is not bash; source the file in bash\n"),
+        (0, ""),
+    ]
 
 
 def test_what_facts_cannot_set(workspace: Workspace) -> None:
@@ -172,7 +205,9 @@ def test_what_facts_cannot_set(workspace: Workspace) -> None:
     exports = '[[exports]]\nenv = {{ {} = "{}" }}\nreason = "so it is"\n'
     workspace.facts("base", exports.format("NZ", 0))
     workspace.facts("top", exports.format("NZ", 1))
-    workspace.refused("the facts `base-exports-1` and `top-exports-1` give NZ different values", "lock", "demo")
+    workspace.refused(
+        "the facts `base-exports-1` and `top-exports-1` give NZ different values", "lock", "demo"
+    )
     why = "bash keeps it read-only, or CANN and the environment extend it"
     for variable in ("UID", "PATH"):
         workspace.facts("base", exports.format(variable, 1))

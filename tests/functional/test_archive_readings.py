@@ -24,7 +24,9 @@ STATED = '[[metadata]]\nid = "old-archive"\nversions = "==1.0"\nrequires = ["lib
 def workspace(workspace: Workspace, index: LoopbackIndex) -> Workspace:
     for version in ("0.9", "1.0", "2.0"):
         members = {"requirements/common.txt": f"lib=={version}  # of the archive\n"}
-        index.add_archive("app", version, requires=["nothing"], extras={"more": ["lib"]}, members=members)
+        index.add_archive(
+            "app", version, requires=["nothing"], extras={"more": ["lib"]}, members=members
+        )
     index.add_archive("old", "1.0", static=False)
     index.add_archive("young", "1.0", requires=["lib"])
     workspace.serve("lib 0.9 1.0 2.0", "setuptools 80.0", "wheel 0.45")
@@ -38,7 +40,10 @@ def workspace(workspace: Workspace, index: LoopbackIndex) -> Workspace:
 def read(workspace: Workspace, index: LoopbackIndex) -> Workspace:
     """All is read, and nothing else is known."""
     run = workspace.run("facts", "read")
-    assert run.stdout == "app: 2 of 2 archives that facts refer to\nold: 1 of 1 archives that facts refer to\n"
+    assert (
+        run.stdout
+        == "app: 2 of 2 archives that facts refer to\nold: 1 of 1 archives that facts refer to\n"
+    )
     workspace.forget()
     index.clear()
     return workspace
@@ -46,12 +51,18 @@ def read(workspace: Workspace, index: LoopbackIndex) -> Workspace:
 
 def fetched(index: LoopbackIndex) -> list[str]:
     """The archives that were asked for since the last time."""
-    found = {request.path.rpartition("/")[2] for request in index.requests if request.path.endswith(".tar.gz")}
+    found = {
+        request.path.rpartition("/")[2]
+        for request in index.requests
+        if request.path.endswith(".tar.gz")
+    }
     index.clear()
     return sorted(name.removesuffix(".tar.gz") for name in found)
 
 
-def rows(workspace: Workspace, change: Callable[[dict[str, Any]], object] | None = None) -> list[str]:
+def rows(
+    workspace: Workspace, change: Callable[[dict[str, Any]], object] | None = None
+) -> list[str]:
     """The files of which the readings of app tell, the first row changed."""
     path = workspace.matrices / "archives" / "app.json"
     content = json.loads(path.read_text("utf-8"))
@@ -61,7 +72,9 @@ def rows(workspace: Workspace, change: Callable[[dict[str, Any]], object] | None
     return [row["file"].removesuffix(".tar.gz") for row in content["archives"]]
 
 
-def test_a_lock_is_the_same_without_the_archives(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_a_lock_is_the_same_without_the_archives(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     workspace.locked()
     assert fetched(index) == ["app-2.0", "old-1.0", "young-1.0"]
     before = tree(workspace.folder())
@@ -90,7 +103,10 @@ def test_what_was_read_is_not_read_again(read: Workspace, index: LoopbackIndex) 
 
 def test_an_archive_with_other_bytes_is_read_itself(read: Workspace, index: LoopbackIndex) -> None:
     """The reading holds for a sha256 and not for a name."""
-    rows(read, lambda row: row.update(sha256="0" * 64, texts={"requirements/common.txt": ["lib==1.0"]}))
+    rows(
+        read,
+        lambda row: row.update(sha256="0" * 64, texts={"requirements/common.txt": ["lib==1.0"]}),
+    )
     read.locked()
     assert fetched(index) == ["app-2.0", "young-1.0"]
     assert read.pins()["lib"] == "2.0"
@@ -107,14 +123,22 @@ def test_what_is_remembered_does_not_outlive_a_reading(read: Workspace) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        *("", "{}", "\ufeff\ud800", '{"archives": [{"file": "app-2.0.tar.gz"}]}', '{"archives": [], "more": 1}'),
+        *(
+            "",
+            "{}",
+            "\ufeff\ud800",
+            '{"archives": [{"file": "app-2.0.tar.gz"}]}',
+            '{"archives": [], "more": 1}',
+        ),
         '{"archives": ' + "[" * 100_000,
     ],
 )
 def test_a_broken_file_is_told(workspace: Workspace, content: str) -> None:
     (workspace.matrices / "archives").mkdir()
     (workspace.matrices / "archives/app.json").write_bytes(content.encode("utf-8", "surrogatepass"))
-    run = workspace.refused("the recorded readings of the archives of app cannot be used", "lock", "demo")
+    run = workspace.refused(
+        "the recorded readings of the archives of app cannot be used", "lock", "demo"
+    )
     assert "hint: make it again: ascend-lock facts read app --anew" in run.stderr
     assert not list(workspace.root.rglob("lock.toml"))
 
@@ -122,21 +146,36 @@ def test_a_broken_file_is_told(workspace: Workspace, content: str) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda row: row.update(file="other-2.0.tar.gz"), "other-2.0.tar.gz is not an archive of app"),
-        (lambda row: row["metadata"].update(name="other"), "the metadata of app-2.0.tar.gz is that of other"),
-        (lambda row: row["metadata"].update({"requires-dist": ["a b"]}), "has the invalid requirement `a b`"),
+        (
+            lambda row: row.update(file="other-2.0.tar.gz"),
+            "other-2.0.tar.gz is not an archive of app",
+        ),
+        (
+            lambda row: row["metadata"].update(name="other"),
+            "the metadata of app-2.0.tar.gz is that of other",
+        ),
+        (
+            lambda row: row["metadata"].update({"requires-dist": ["a b"]}),
+            "has the invalid requirement `a b`",
+        ),
     ],
 )
-def test_what_no_archive_says_is_told(read: Workspace, change: Callable[[dict[str, Any]], object], why: str) -> None:
+def test_what_no_archive_says_is_told(
+    read: Workspace, change: Callable[[dict[str, Any]], object], why: str
+) -> None:
     rows(read, change)
     run = read.lock()
     assert (run.status, why in run.stderr) == (2, True), run.stderr
 
 
 def test_what_cannot_be_read_or_written(workspace: Workspace, index: LoopbackIndex) -> None:
-    assert workspace.run("facts", "read", "young").error.startswith("there is no stack, no project with facts and no")
+    assert workspace.run("facts", "read", "young").error.startswith(
+        "there is no stack, no project with facts and no"
+    )
     index.fault("*/app-2.0.tar.gz", altered(lambda body: body + b"\0"))
-    assert workspace.run("facts", "read", "app").status != 0, "what is read for the file has its hash"
+    assert workspace.run("facts", "read", "app").status != 0, (
+        "what is read for the file has its hash"
+    )
     assert not (workspace.matrices / "archives").exists()
     (workspace.matrices / "archives").write_text("a file", "utf-8")
     workspace.refused("the readings of old cannot be written", "facts", "read", "old", "--anew")
@@ -146,7 +185,11 @@ def test_what_cannot_be_read_or_written(workspace: Workspace, index: LoopbackInd
 def test_the_readings_of_the_project_are_what_was_recorded() -> None:
     """Of each archive that a snapshot knows, both say the same; the snapshots were made from the archives."""
     files = (REPOSITORY / "matrices/archives").glob("*.json")
-    names = {row["sha256"]: row["file"] for path in files for row in json.loads(path.read_text("utf-8"))["archives"]}
+    names = {
+        row["sha256"]: row["file"]
+        for path in files
+        for row in json.loads(path.read_text("utf-8"))["archives"]
+    }
     stored = FileCache(Cache(None, print), REPOSITORY / "matrices/archives")
     compared = 0
     for path in sorted((REPOSITORY / "snapshots").glob("*.snapshot")):

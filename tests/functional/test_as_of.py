@@ -17,7 +17,9 @@ def dated(workspace: Workspace) -> Workspace:
     for version, day in _DAYS.items():
         uploaded = f"{day}T00:00:00.000000Z"
         workspace.index.add_wheel("a", version, uploaded=uploaded)
-        workspace.index.add_wheel("b", version, requires=["a>=3"] if version == "3.0" else [], uploaded=uploaded)
+        workspace.index.add_wheel(
+            "b", version, requires=["a>=3"] if version == "3.0" else [], uploaded=uploaded
+        )
     return workspace
 
 
@@ -34,7 +36,10 @@ def test_the_day_of_a_stack_is_told_and_locked(dated: Workspace) -> None:
 def test_what_is_newer_is_locked_with_who_needs_it(dated: Workspace) -> None:
     dated.locked_stack("a", "b==3.0", more="[policy]\nas-of = 2026-02-28\n")
     assert dated.pins() == {"a": "3.0", "b": "3.0"}
-    assert "Newer than 2026-02-28: a 3.0 (needed by b 3.0), b 3.0 (needed by the stack)." in dated.read("report.md")
+    assert (
+        "Newer than 2026-02-28: a 3.0 (needed by b 3.0), b 3.0 (needed by the stack)."
+        in dated.read("report.md")
+    )
     assert [(row["project"], row["needed-by"]) for row in dated.content()["newer"]] == [
         ("a", ["b 3.0"]),
         ("b", ["stack"]),
@@ -67,10 +72,18 @@ def test_locking_again_says_the_same_of_what_is_needed(dated: Workspace) -> None
     assert (dated.read(), dated.read("report.md")) == before
 
 
-@pytest.mark.parametrize("bound", [{"requires": ["old<2"]}, {"extras": {"old": ["old<2"]}}], ids=["metadata", "extra"])
-def test_locking_again_says_the_same_of_what_nobody_names(workspace: Workspace, bound: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "bound", [{"requires": ["old<2"]}, {"extras": {"old": ["old<2"]}}], ids=["metadata", "extra"]
+)
+def test_locking_again_says_the_same_of_what_nobody_names(
+    workspace: Workspace, bound: dict[str, Any]
+) -> None:
     """The release of the day does not go with what the stack names: so a later one is taken that nobody asks for."""
-    for version, day, more in (("1.0", "01-10", bound), ("2.0", "02-20", bound), ("3.0", "04-01", {})):
+    for version, day, more in (
+        ("1.0", "01-10", bound),
+        ("2.0", "02-20", bound),
+        ("3.0", "04-01", {}),
+    ):
         workspace.index.add_wheel("a", version, uploaded=f"2026-{day}T00:00:00.000000Z", **more)
     workspace.index.add_wheel("old", "2.0", uploaded="2026-01-01T00:00:00.000000Z")
     workspace.locked_stack("a", "old==2.0", more="[policy]\nas-of = 2026-02-28\n")
@@ -94,15 +107,18 @@ def test_an_index_without_upload_times_is_told(workspace: Workspace) -> None:
     assert workspace.pins() == {"a": "2.0", "b": "1.0"}
     assert "the index states no upload times of b" in workspace.read("report.md")
     workspace.locked("--as-of", "2026-02-28")
-    assert "No upload time is known of a, b: they count as old enough." in workspace.read("report.md")
+    assert "No upload time is known of a, b: they count as old enough." in workspace.read(
+        "report.md"
+    )
 
 
 def test_explain_says_which_newer_release_appeared_later(dated: Workspace) -> None:
     dated.locked_stack("a", more="[policy]\nas-of = 2026-02-28\n")
     run = dated.run("explain", "demo", "--package", "a")
     assert run.status == 0
-    assert "1 of them appeared after 2026-02-28, the day whose releases this stack prefers." in " ".join(
-        run.stdout.split()
+    assert (
+        "1 of them appeared after 2026-02-28, the day whose releases this stack prefers."
+        in " ".join(run.stdout.split())
     )
 
 

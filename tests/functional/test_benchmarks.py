@@ -11,8 +11,19 @@ from tests.functional.workspace import INTERPRETER, REPOSITORY
 
 
 def test_a_cell_of_the_scaling_bench_locks_the_same_releases_as_uv(tmp_path: Path) -> None:
-    command = [sys.executable, str(REPOSITORY / "benchmarks" / "scaling.py"), "--only", "chains:50", "--rounds", "1"]
-    how = {"cwd": tmp_path, "env": {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **INTERPRETER}, "timeout": 120}
+    command = [
+        sys.executable,
+        str(REPOSITORY / "benchmarks" / "scaling.py"),
+        "--only",
+        "chains:50",
+        "--rounds",
+        "1",
+    ]
+    how = {
+        "cwd": tmp_path,
+        "env": {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **INTERPRETER},
+        "timeout": 120,
+    }
     done = subprocess.run([*command, "--dry"], capture_output=True, text=True, check=False, **how)
     assert done.returncode == 0, done.stderr
     assert "chains 50: ratio " in done.stdout

@@ -19,7 +19,9 @@ def asked(index: LoopbackIndex) -> set[str]:
     }
 
 
-def bind(workspace: Workspace, *, take: str = "first", unreachable: str = "fail", vendor: str = "") -> None:
+def bind(
+    workspace: Workspace, *, take: str = "first", unreachable: str = "fail", vendor: str = ""
+) -> None:
     """Bind torch-npu to the indexes `vendor` and `pypi`; everything else stays on `pypi`."""
     workspace.indexes(f"""
         [[index]]
@@ -41,7 +43,9 @@ def facts_about_it(workspace: Workspace) -> None:
     workspace.facts("torch-npu", "")
 
 
-def test_an_index_is_never_asked_for_what_is_not_bound_to_it(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_an_index_is_never_asked_for_what_is_not_bound_to_it(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     index.add_wheel("torch-npu", "2.8.0", requires=["numpy"], index="vendor")
     workspace.serve("numpy 1.26.4")
     index.add_wheel("numpy", "999", index="vendor")  # dependency confusion
@@ -80,7 +84,9 @@ def test_next_goes_on_and_leaves_a_warning_everywhere(workspace: Workspace, take
     workspace.serve("torch-npu 2.9.0")
     bind(workspace, take=take, unreachable="next", vendor=UNREACHABLE)
     run = workspace.locked_stack("torch-npu")
-    assert run.stderr.startswith("warning: Index `vendor` cannot be reached. Connection refused (2 tries). ")
+    assert run.stderr.startswith(
+        "warning: Index `vendor` cannot be reached. Connection refused (2 tries). "
+    )
     told = "index `vendor` could not be reached; locked without it: torch-npu (from pypi)"
     assert f"1 warning: - {told} Next:" in " ".join(run.stdout.split())
     assert workspace.warnings() == [told]
@@ -96,7 +102,9 @@ def test_fail_is_status_3(workspace: Workspace) -> None:
     assert not workspace.locks.exists()
 
 
-def test_next_does_not_go_on_where_an_index_answers_nonsense(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_next_does_not_go_on_where_an_index_answers_nonsense(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     """An index that is there and broken is no index that is not there: going on would hide what it has."""
     workspace.serve("torch-npu 2.9.0")
     index.add_wheel("torch-npu", "2.8.0", index="vendor")
@@ -108,7 +116,9 @@ def test_next_does_not_go_on_where_an_index_answers_nonsense(workspace: Workspac
     assert run.status == 3
 
 
-def test_a_mirror_answers_for_an_index_that_is_down(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_a_mirror_answers_for_an_index_that_is_down(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     index.add_wheel("torch-npu", "2.8.0", index="vendor")
     workspace.indexes(f"""
         [[index]]
@@ -122,7 +132,9 @@ def test_a_mirror_answers_for_an_index_that_is_down(workspace: Workspace, index:
 
 
 @pytest.mark.parametrize("own", [False, True], ids=["indexes.toml", "stack"])
-def test_a_password_in_a_file_is_warned_of(workspace: Workspace, index: LoopbackIndex, own: bool) -> None:
+def test_a_password_in_a_file_is_warned_of(
+    workspace: Workspace, index: LoopbackIndex, own: bool
+) -> None:
     index.add_wheel("demo", "1.0", index="vendor")
     address = index.url_of("vendor").replace("http://", "http://reader:hunter2%21@")
     rows = f'[[index]]\nname = "vendor"\nurl = "{address}"\n[[binding]]\npackages = ["demo"]\nindexes = ["vendor"]\n'
@@ -132,7 +144,10 @@ def test_a_password_in_a_file_is_warned_of(workspace: Workspace, index: Loopback
     told = "matrices/stacks/demo.toml" if own else "indexes.toml"
     warning = f"warning: The address of index `vendor` has a password, which everybody has who has {told}.\nhint: "
     assert workspace.locked().stderr.startswith(warning)
-    assert workspace.plain(workspace.read("install.sh")).count("--index-url <server>/simple/vendor/") == 1
+    assert (
+        workspace.plain(workspace.read("install.sh")).count("--index-url <server>/simple/vendor/")
+        == 1
+    )
     workspace.edit(told.removeprefix("matrices/"), "reader:hunter2%21@", "")
     assert workspace.locked().stderr == ""
 
@@ -149,7 +164,9 @@ def of_company(workspace: Workspace, *, more: str = "") -> str:
 OWN_ALONE = "[policy]\nown-indexes-only = true\n"
 
 
-def test_an_index_of_a_stack_is_added_to_those_that_ship(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_an_index_of_a_stack_is_added_to_those_that_ship(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     index.add_wheel("torch-npu", "2.8.0", index="vendor")
     index.add_wheel("ours", "1.0", index="company")
     workspace.serve("torch-npu 2.9.0", "ours 9.0")
@@ -161,16 +178,22 @@ def test_an_index_of_a_stack_is_added_to_those_that_ship(workspace: Workspace, i
     assert workspace.warnings() == []
 
 
-def test_an_index_of_a_stack_replaces_that_of_its_name(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_an_index_of_a_stack_replaces_that_of_its_name(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     """The bindings to it stay: who names a mirror of Huawei's index means it for what comes from there."""
     index.add_wheel("torch-npu", "2.8.0", index="mirror")
     bind(workspace, vendor=UNREACHABLE)
-    workspace.stack("torch-npu", more=f'[[index]]\nname = "vendor"\nurl = "{index.url_of("mirror")}"\n')
+    workspace.stack(
+        "torch-npu", more=f'[[index]]\nname = "vendor"\nurl = "{index.url_of("mirror")}"\n'
+    )
     workspace.locked()
     assert (workspace.pins(), asked(index)) == ({"torch-npu": "2.8.0"}, {"mirror/torch-npu"})
 
 
-def test_a_binding_of_a_stack_goes_before_one_that_ships(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_a_binding_of_a_stack_goes_before_one_that_ships(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     index.add_wheel("torch-npu", "2.8.0", index="vendor")
     index.add_wheel("torch-npu", "2.9.0", index="company")
     index.add_wheel("ours", "1.0", index="company")
@@ -181,9 +204,13 @@ def test_a_binding_of_a_stack_goes_before_one_that_ships(workspace: Workspace, i
     assert asked(index) == {"company/torch-npu", "company/ours"}
     told = "the stack's own indexes take precedence over matrices/indexes.toml, which would have looked up "
     assert workspace.warnings() == [f"{told}torch-npu on vendor and pypi (it is from company now)"]
-    workspace.edit("stacks/demo.toml", '["torch-npu"]\nindexes = ["company"]', '["*"]\nindexes = ["company"]')
+    workspace.edit(
+        "stacks/demo.toml", '["torch-npu"]\nindexes = ["company"]', '["*"]\nindexes = ["company"]'
+    )
     workspace.locked("--upgrade")
-    assert workspace.pins()["torch-npu"] == "2.8.0", "`*` is what no other binding names, and one that ships does"
+    assert workspace.pins()["torch-npu"] == "2.8.0", (
+        "`*` is what no other binding names, and one that ships does"
+    )
 
 
 def test_a_stack_binds_to_an_index_that_ships(workspace: Workspace, index: LoopbackIndex) -> None:
@@ -194,7 +221,9 @@ def test_a_stack_binds_to_an_index_that_ships(workspace: Workspace, index: Loopb
     assert asked(index) == {"vendor/demo"}
 
 
-def test_own_indexes_only_leaves_out_those_that_ship(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_own_indexes_only_leaves_out_those_that_ship(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     index.add_wheel("torch-npu", "2.8.0", index="vendor")
     index.add_wheel("ours", "1.0", index="company")
     workspace.serve("torch-npu 2.9.0")
@@ -213,7 +242,9 @@ def test_own_indexes_only_leaves_out_those_that_ship(workspace: Workspace, index
 
 
 @pytest.mark.parametrize("line", ["torch-npu==2.8.0", "torch-npu"], ids=["release", "project"])
-def test_a_conflict_names_the_index_that_was_left_out(workspace: Workspace, index: LoopbackIndex, line: str) -> None:
+def test_a_conflict_names_the_index_that_was_left_out(
+    workspace: Workspace, index: LoopbackIndex, line: str
+) -> None:
     index.add_wheel("torch-npu", "2.8.0", index="vendor")
     if "==" in line:
         workspace.serve("torch-npu 2.9.0")
@@ -224,28 +255,36 @@ def test_a_conflict_names_the_index_that_was_left_out(workspace: Workspace, inde
     told += "and the stack's own indexes leave it out"
     assert told in " ".join(workspace.lock().stderr.split())
     assert told in workspace.read("conflict.md").replace("\\", "")
-    assert "没有查询 `vendor`" in workspace.run("explain", "demo", "--lang", "zh").stdout.replace("\n", "")
+    assert "没有查询 `vendor`" in workspace.run("explain", "demo", "--lang", "zh").stdout.replace(
+        "\n", ""
+    )
     (contradiction,) = workspace.run("explain", "demo", "--json").json["contradictions"]
     (lacks,) = [row for row in contradiction["statements"] if row["kind"] == "lacks"]
     assert lacks["data"]["left_out"] == ["vendor"]
     assert lacks["details"][-1].startswith(told)
 
 
-def test_a_conflict_tells_of_a_binding_that_a_stack_replaces(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_a_conflict_tells_of_a_binding_that_a_stack_replaces(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     index.add_wheel("torch-npu", "2.8.0", index="vendor")
     index.add_wheel("ours", "1.0", index="company")
     bind(workspace)
     binding = '[[binding]]\npackages = ["torch-npu"]\nindexes = ["company", "pypi"]\n'
     workspace.stack("torch-npu", more=of_company(workspace, more=binding))
     assert workspace.lock().status == 1
-    assert "`vendor` was not asked: matrices/indexes.toml names it" in workspace.read("conflict.md").replace("\\", "")
+    assert "`vendor` was not asked: matrices/indexes.toml names it" in workspace.read(
+        "conflict.md"
+    ).replace("\\", "")
     bind(workspace, take="all")
     workspace.stack("torch-npu==3", more=of_company(workspace))
     assert workspace.lock().status == 1
     assert "was not asked" not in workspace.read("conflict.md").replace("\\", "")
 
 
-def test_a_fact_may_match_nothing_on_an_index_of_a_stack(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_a_fact_may_match_nothing_on_an_index_of_a_stack(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     """It is about what the shipped indexes have; of those that the stack leaves as they are, it is still checked."""
     index.add_wheel("torch-npu", "2.8.0", index="company")
     index.add_wheel("torch-npu", "2.8.0", index="vendor")
@@ -258,7 +297,9 @@ def test_a_fact_may_match_nothing_on_an_index_of_a_stack(workspace: Workspace, i
     assert "there is no such release" in workspace.lock().stderr
 
 
-def test_a_fact_may_be_about_the_version_of_a_commit(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_a_fact_may_be_about_the_version_of_a_commit(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     """A stack that takes the project from an index is not told that there is no such release."""
     index.add_wheel("demo", "1.0")
     commit = f'commit = "{"c0ffee" * 6}cafe"\nversion = "1.1.dev19+g0123"\nrequires = []\nbuild-requires = []\n'
@@ -304,15 +345,21 @@ def tell(workspace: Workspace, cpu: str, sha256: str, *, platform: str = "linux-
 def test_what_is_recorded_stands_in_for_an_index_that_does_not_answer(workspace: Workspace) -> None:
     tell(workspace, UNREACHABLE, "a" * 64)
     run = workspace.locked()
-    assert run.stderr.startswith("warning: Index `cpu` cannot be reached. Connection refused (2 tries). ")
+    assert run.stderr.startswith(
+        "warning: Index `cpu` cannot be reached. Connection refused (2 tries). "
+    )
     assert workspace.pins() == {"sympy": "1.14", "torch": "2.8.0+cpu"}
     (torch,) = (pin for pin in workspace.content()["pin"] if pin["name"] == "torch")
     file = {"name": "torch-2.8.0+cpu-py3-none-any.whl", "sha256": "a" * 64}
     assert (torch["index"], torch["file"]) == ("cpu", [file])
     (warning,) = workspace.warnings()
-    assert warning.startswith("torch 2.8.0+cpu was taken on trust: index `cpu` could not be reached")
+    assert warning.startswith(
+        "torch 2.8.0+cpu was taken on trust: index `cpu` could not be reached"
+    )
     assert "Source: vendor/public#1 (checked 2026-11-22)" in warning
-    assert f"torch==2.8.0+cpu \\\n    --hash=sha256:{'a' * 64}\n" in workspace.read("requirements.txt")
+    assert f"torch==2.8.0+cpu \\\n    --hash=sha256:{'a' * 64}\n" in workspace.read(
+        "requirements.txt"
+    )
     before = tree(workspace.locks)
     assert workspace.run("snapshot", "demo").status == 0
     shutil.rmtree(workspace.locks)
@@ -329,7 +376,9 @@ def test_what_is_recorded_counts_for_nothing_where_the_index_answers_or_on_anoth
     real = index.add_wheel("torch", "2.8.0+cpu", index="cpu")  # which asks for nothing
     tell(workspace, index.url_of("cpu"), "a" * 64)
     run = workspace.locked()
-    assert run.stderr.startswith("warning: torch-2.8.0+cpu-py3-none-any.whl is not the file that was locked before")
+    assert run.stderr.startswith(
+        "warning: torch-2.8.0+cpu-py3-none-any.whl is not the file that was locked before"
+    )
     assert workspace.pins() == {"torch": "2.8.0+cpu"}
     assert workspace.content()["pin"][0]["file"][0]["sha256"] == real.sha256
     assert workspace.warnings() == []
@@ -398,7 +447,13 @@ def test_a_row_without_a_hash_makes_no_lock_but_an_expectation(workspace: Worksp
     assert run.json["status"] == "undecided"
     assert run.json["expected"] == {
         "pins": {"numpy": "1.26.4", "torch-npu": "2.8.0"},
-        "unhashed": [{"file": "torch_npu-2.8.0-py3-none-any.whl", "index": "vendor", "source": "vendor/public#1"}],
+        "unhashed": [
+            {
+                "file": "torch_npu-2.8.0-py3-none-any.whl",
+                "index": "vendor",
+                "source": "vendor/public#1",
+            }
+        ],
     }
     assert "It is expected to lock where index `vendor` can be reached." in workspace.lock().stderr
     assert list(workspace.locks.rglob("lock.toml")) == []
@@ -432,7 +487,9 @@ def test_an_archive_cannot_be_recorded(workspace: Workspace) -> None:
     assert "\n  at matrices/stacks/demo.toml:1" in run.stderr
 
 
-def test_who_relies_on_extra_indexes_of_pip_is_told_that_they_are_not_asked(workspace: Workspace) -> None:
+def test_who_relies_on_extra_indexes_of_pip_is_told_that_they_are_not_asked(
+    workspace: Workspace,
+) -> None:
     """Install guides configure them, and pip finds there what is found nowhere here."""
     workspace.serve("demo 1.0")
     workspace.stack("demo", "our-own")

@@ -45,7 +45,11 @@ def index_at(url: str) -> Callable[[Workspace], None]:
     ("spoil", "code", "error"),
     [
         *(
-            (link_to_nowhere(name), 2, f"`matrices/{name}` cannot be read")  # which does not count as absent
+            (
+                link_to_nowhere(name),
+                2,
+                f"`matrices/{name}` cannot be read",
+            )  # which does not count as absent
             for name in ("indexes.toml", "systems.toml", "facts/demo.toml", "stacks/demo.toml")
         ),
         (lambda one: one.edit("stacks/demo.toml", "summary", "sumary"), 2, "unknown key `sumary`"),
@@ -55,7 +59,11 @@ def index_at(url: str) -> Callable[[Workspace], None]:
             "the fact `demo-excludes-1` refers to demo >2, but there is no such release",
         ),
         (index_at(UNREACHABLE), 3, "Index `pypi` cannot be reached."),
-        (index_at("http://user:secret@example.org/simple"), 2, "The address of index `pypi` is plain http."),
+        (
+            index_at("http://user:secret@example.org/simple"),
+            2,
+            "The address of index `pypi` is plain http.",
+        ),
         (another_hash, 3, "demo-2.0.tar.gz is not the file listed on its index page."),
         (a_file_that_is_not_there, 3, "demo-2.0.tar.gz cannot be downloaded."),
     ],
@@ -94,11 +102,17 @@ def test_a_hint_says_where_to_look(workspace: Workspace, words: str, hint: str) 
 def test_a_merge_of_two_locks_is_mended_as_the_hints_say(workspace: Workspace) -> None:
     def git(*words: str) -> int:
         command = ["git", "-c", "user.name=a", "-c", "user.email=a@localhost", *words]
-        return subprocess.run(command, cwd=workspace.root, check=False, capture_output=True).returncode
+        return subprocess.run(
+            command, cwd=workspace.root, check=False, capture_output=True
+        ).returncode
 
     workspace.serve("a 1.0", "b 1.0")
     workspace.locked_stack("a", "b")
-    assert (git("init", "-b", "main"), git("add", "."), git("commit", "-m", "both at 1.0")) == (0, 0, 0)
+    assert (git("init", "-b", "main"), git("add", "."), git("commit", "-m", "both at 1.0")) == (
+        0,
+        0,
+        0,
+    )
     for name in ("a", "b"):
         workspace.serve(f"{name} 2.0")
         assert git("switch", "-c", name, "main") == 0
@@ -110,7 +124,9 @@ def test_a_merge_of_two_locks_is_mended_as_the_hints_say(workspace: Workspace) -
     assert tree(workspace.locks) == before
     state, hint = workspace.run("check").stdout.splitlines()
     assert state == "demo for there: the lock has the conflict markers of a merge"
-    command = hint.removeprefix("hint: locks/demo/there/lock.toml: ").partition(", then lock again")[0]
+    command = hint.removeprefix("hint: locks/demo/there/lock.toml: ").partition(
+        ", then lock again"
+    )[0]
     assert command == "git checkout --ours -- locks/demo/there"
     assert git(*shlex.split(command)[1:]) == 0
     workspace.locked()

@@ -40,10 +40,16 @@ def bundle(workspace: Workspace, *arguments: str) -> Run:
 
 
 def distributions(workspace: Workspace) -> set[str]:
-    return {path.name for path in (workspace.root / "out").iterdir() if path.suffix in (".whl", ".gz", ".part")}
+    return {
+        path.name
+        for path in (workspace.root / "out").iterdir()
+        if path.suffix in (".whl", ".gz", ".part")
+    }
 
 
-def test_its_script_follows_links_and_says_where_it_is_alone(workspace: Workspace, base: Built) -> None:
+def test_its_script_follows_links_and_says_where_it_is_alone(
+    workspace: Workspace, base: Built
+) -> None:
     """It runs from where nothing may be executed, too: a file system that is mounted so, or one without that bit."""
     out = workspace.root / "out"
     out.mkdir()
@@ -52,7 +58,9 @@ def test_its_script_follows_links_and_says_where_it_is_alone(workspace: Workspac
     for name in (f"{base.filename}.{base.sha256[:16]}.part", ".bundle.json.partial"):
         (out / name).symlink_to(other)
     assert bundle(workspace).status == 0
-    assert (other.read_text(), distributions(workspace)) == ("of somebody else", FILES), "nothing is written through"
+    assert (other.read_text(), distributions(workspace)) == ("of somebody else", FILES), (
+        "nothing is written through"
+    )
     assert not any(path.is_symlink() for path in out.rglob("*"))
     link = workspace.root / "link.sh"
     link.symlink_to(out / "install.sh")
@@ -61,16 +69,26 @@ def test_its_script_follows_links_and_says_where_it_is_alone(workspace: Workspac
     run = execute(workspace, [str(link), *dry])
     assert (run.status, run.stderr, run.stdout.splitlines()[-1]) == (0, "", last)
     run = execute(workspace, ["bash", "-c", "bash -s -- --dry-run < out/install.sh"])
-    assert (run.status, run.stdout, run.error) == (1, "", "there is no locks/ folder in ., next to install.sh")
+    assert (run.status, run.stdout, run.error) == (
+        1,
+        "",
+        "there is no locks/ folder in ., next to install.sh",
+    )
     for path in out.rglob("*.sh"):
         path.chmod(0o644)
     lock = "out/locks/demo/here/install.sh"
-    for words in (["bash", "out/install.sh"], ["sh", "out/install.sh"], ["sh", lock, "--wheelhouse", "out"]):
+    for words in (
+        ["bash", "out/install.sh"],
+        ["sh", "out/install.sh"],
+        ["sh", lock, "--wheelhouse", "out"],
+    ):
         run = execute(workspace, [*words, *dry])
         assert (run.status, run.stderr, run.stdout.splitlines()[-1]) == (0, "", last)
 
 
-def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:
+def test_a_bundle_is_whole_and_says_so(
+    workspace: Workspace, index: LoopbackIndex, base: Built
+) -> None:
     run = bundle(workspace)
     assert (run.status, run.stderr) == (0, "")
     assert "of demo for here; 3 files downloaded now.\n" in run.stdout
@@ -79,7 +97,11 @@ def test_a_bundle_is_whole_and_says_so(workspace: Workspace, index: LoopbackInde
     manifest = json.loads((out / "bundle.json").read_text())
     assert manifest["locks"][0]["folder"] == "locks/demo/here"
     rows = {row["path"]: row for row in manifest["files"]}
-    assert rows[base.filename].items() >= {("sha256", base.sha256), ("size", len(base.content)), ("index", "pypi")}
+    assert rows[base.filename].items() >= {
+        ("sha256", base.sha256),
+        ("size", len(base.content)),
+        ("index", "pypi"),
+    }
     assert tree(out / "locks") == tree(workspace.locks)
     sums = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=out, capture_output=True)
     assert sums.returncode == 0, sums.stdout
@@ -156,30 +178,47 @@ def test_files_that_are_gone_are_all_named(workspace: Workspace) -> None:
 # --- several locks, later locks
 
 
-def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(workspace: Workspace, base: Built) -> None:
+def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(
+    workspace: Workspace, base: Built
+) -> None:
     workspace.locked_stack("base", name="other", target=HERE)
     run = workspace.run("bundle", "demo", "other", "out")
     assert "of demo for here, other for here; 3 files downloaded now." in run.stdout
-    rows = {row["path"]: row for row in json.loads((workspace.root / "out" / "bundle.json").read_text())["files"]}
+    rows = {
+        row["path"]: row
+        for row in json.loads((workspace.root / "out" / "bundle.json").read_text())["files"]
+    }
     assert rows[base.filename]["locks"] == ["locks/demo/here", "locks/other/here"]
 
     new = workspace.index.add_wheel("base", "2.0")
     workspace.locked("--upgrade")
     run = bundle(workspace)
     assert "1 file downloaded now" in run.stdout
-    assert "--prune" not in run.stdout, "the other stack, which was bundled before, needs the old file"
+    assert "--prune" not in run.stdout, (
+        "the other stack, which was bundled before, needs the old file"
+    )
     workspace.locked("--upgrade", stack="other")
     run = workspace.run("bundle", "other", "out")
     assert f"No longer needed by any lock (--prune removes it): {base.filename}\n" in run.stdout
-    assert f"{base.filename} belongs to no lock of the bundle\n" in workspace.run("bundle", "--check", "out").stdout
+    assert (
+        f"{base.filename} belongs to no lock of the bundle\n"
+        in workspace.run("bundle", "--check", "out").stdout
+    )
     (workspace.root / "out" / "mine.whl").write_bytes(b"")
     assert f"Removed, no lock needs it: {base.filename}\n" in bundle(workspace, "--prune").stdout
-    assert distributions(workspace) == {new.filename, "apart-1.0.tar.gz", "tinybuild-1.0-py3-none-any.whl", "mine.whl"}
+    assert distributions(workspace) == {
+        new.filename,
+        "apart-1.0.tar.gz",
+        "tinybuild-1.0-py3-none-any.whl",
+        "mine.whl",
+    }
     assert not (workspace.root / "out" / "locks" / "other").exists()
     assert workspace.run("bundle", "--check", "out").status == 0
 
 
-def test_a_lock_whose_files_cannot_be_had_leaves_the_others_alone(workspace: Workspace, base: Built) -> None:
+def test_a_lock_whose_files_cannot_be_had_leaves_the_others_alone(
+    workspace: Workspace, base: Built
+) -> None:
     workspace.serve("lost 1.0")
     workspace.locked_stack("base", "lost", name="other", target=HERE)
     workspace.index.remove("lost")
@@ -188,9 +227,14 @@ def test_a_lock_whose_files_cannot_be_had_leaves_the_others_alone(workspace: Wor
     assert not distributions(workspace), "what the lock that failed needs might be removed"
     run = workspace.run(*both)
     assert run.status == 3
-    assert run.stderr.startswith("other for here: error: index `pypi` no longer offers lost-1.0-py3-none-any.whl")
+    assert run.stderr.startswith(
+        "other for here: error: index `pypi` no longer offers lost-1.0-py3-none-any.whl"
+    )
     assert "of demo for here; 3 files downloaded now.\n" in run.stdout
-    assert "1 lock of this run could not be bundled, see the errors; the same command tries again.\n" in run.stdout
+    assert (
+        "1 lock of this run could not be bundled, see the errors; the same command tries again.\n"
+        in run.stdout
+    )
     assert distributions(workspace) == FILES
     assert workspace.run("bundle", "--check", "out").status == 0
     workspace.serve("lost 1.0")
@@ -214,7 +258,9 @@ def test_what_cannot_be_bundled_is_said(workspace: Workspace, base: Built) -> No
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
-def test_it_installs_with_the_network_cut(workspace: Workspace, index: LoopbackIndex, base: Built) -> None:
+def test_it_installs_with_the_network_cut(
+    workspace: Workspace, index: LoopbackIndex, base: Built
+) -> None:
     """In a network namespace without routes; where none can be made, every address leads to a closed port."""
     assert bundle(workspace).status == 0
     moved = workspace.root / "a usb stick"
@@ -224,8 +270,12 @@ def test_it_installs_with_the_network_cut(workspace: Workspace, index: LoopbackI
     command = [str(moved / "install.sh"), "--python", str(python)]
     cut = ["unshare", "--net", "--map-root-user"]
     if subprocess.run([*cut, "true"], capture_output=True, check=False).returncode == 0:
-        reach = f"import socket; socket.create_connection(('127.0.0.1', {urlsplit(index.url).port}), 2)"
-        assert execute(workspace, [*cut, sys.executable, "-c", reach]).status != 0, "the index is out of reach"
+        reach = (
+            f"import socket; socket.create_connection(('127.0.0.1', {urlsplit(index.url).port}), 2)"
+        )
+        assert execute(workspace, [*cut, sys.executable, "-c", reach]).status != 0, (
+            "the index is out of reach"
+        )
         command = [*cut, *command]
     closed = "http://127.0.0.1:9"
     proxies = {"HTTP_PROXY": closed, "HTTPS_PROXY": closed, "ALL_PROXY": closed, "NO_PROXY": ""}
@@ -240,12 +290,17 @@ def test_it_installs_with_the_network_cut(workspace: Workspace, index: LoopbackI
     assert (run.status, "files of base 1.0 are missing" in run.stdout) == (1, True)
     mend = run.stdout.partition("   fix: ")[2].partition("\n")[0]
     again = "bash '<root>/a usb stick/locks/demo/here/install.sh' --python <root>/env/bin/python"
-    assert mend == f"<root>/env/bin/python -m pip uninstall -y base && {again} --wheelhouse '<root>/a usb stick'"
+    assert (
+        mend
+        == f"<root>/env/bin/python -m pip uninstall -y base && {again} --wheelhouse '<root>/a usb stick'"
+    )
 
 
 def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, base: Built) -> None:
     other = "linux-x86_64" if PLATFORM == "linux-aarch64" else "linux-aarch64"
-    workspace.stack("base", target=HERE.replace(PLATFORM, other).replace('"here"', '"there"'), name="other")
+    workspace.stack(
+        "base", target=HERE.replace(PLATFORM, other).replace('"here"', '"there"'), name="other"
+    )
     workspace.stack("base", target=HERE.replace('"here"', '"too"'), name="second")
     for stack in ("other", "second"):
         workspace.locked(stack=stack)
@@ -260,7 +315,9 @@ def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, base: Built) 
     assert workspace.run("bundle", "second", "out").status == 0
     run = execute(workspace, [script, "--dry-run"])
     assert run.status == 1
-    assert run.error.startswith("name the lock to install: ./install.sh LOCK; this bundle has these ")
+    assert run.error.startswith(
+        "name the lock to install: ./install.sh LOCK; this bundle has these "
+    )
     assert "demo/here" in run.stderr
     assert execute(workspace, [script, "nothing"]).error == "this bundle has no lock nothing"
     run = execute(workspace, [script, "nothing"], LANG="zh_CN.UTF-8")
@@ -276,9 +333,9 @@ def test_a_bundle_is_not_put_among_the_locks(workspace: Workspace, folder: str) 
     before = tree(workspace.root)
     run = workspace.run("bundle", "demo", folder, "--prune")
     assert (run.status, run.stderr.splitlines()[0]) == (2, "error: a bundle needs its own folder")
-    assert {path: body for path, body in tree(workspace.root).items() if not path.startswith("cache")} == {
-        path: body for path, body in before.items() if not path.startswith("cache")
-    }
+    assert {
+        path: body for path, body in tree(workspace.root).items() if not path.startswith("cache")
+    } == {path: body for path, body in before.items() if not path.startswith("cache")}
 
 
 # --- folders in it that lead elsewhere
@@ -297,8 +354,12 @@ def test_prune_deletes_nothing_through_a_linked_folder(workspace: Workspace, bas
     assert (out / "locks").is_symlink()
 
 
-@pytest.mark.parametrize("name", ["locks", "locks/demo", "locks/demo/here", "locks/demo/here/stages"])
-def test_a_bundle_writes_nothing_through_a_linked_folder(workspace: Workspace, base: Built, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["locks", "locks/demo", "locks/demo/here", "locks/demo/here/stages"]
+)
+def test_a_bundle_writes_nothing_through_a_linked_folder(
+    workspace: Workspace, base: Built, name: str
+) -> None:
     elsewhere = workspace.root / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "theirs.txt").write_text("of somebody else")
@@ -320,7 +381,9 @@ def test_bundle_writes_through_no_hard_link(workspace: Workspace, base: Built) -
         other.chmod(0o640)
         (workspace.root / "out" / name).hardlink_to(other)
     assert bundle(workspace).status == 0
-    assert {(other.read_text(), other.stat().st_mode & 0o777) for other in theirs} == {("of somebody else", 0o640)}
+    assert {(other.read_text(), other.stat().st_mode & 0o777) for other in theirs} == {
+        ("of somebody else", 0o640)
+    }
     assert not {path.name for path in (workspace.root / "out").iterdir()} & {*names}
 
 

@@ -45,9 +45,13 @@ def a_comment(*path: str) -> Callable[[Workspace], None]:
 CHANGES: list[Callable[[Workspace], None]] = [
     *(a_comment("matrices", name) for name in ("stacks/demo.toml", "facts/c.toml", "indexes.toml")),
     *(a_comment("locks/demo/there", name) for name in ("install.sh", "lock.toml")),
-    lambda workspace: workspace.facts("b", '[[requires]]\nid = "b-a"\nneeds = ["a"]\nreason = "so it is"\n'),
+    lambda workspace: workspace.facts(
+        "b", '[[requires]]\nid = "b-a"\nneeds = ["a"]\nreason = "so it is"\n'
+    ),
     lambda workspace: (workspace.matrices / "facts/c.toml").unlink(),
-    rewritten(lambda content: content.replace(b"\n", b"\r\n"), "locks/demo/there/install.sh"),  # bash does not run it
+    rewritten(
+        lambda content: content.replace(b"\n", b"\r\n"), "locks/demo/there/install.sh"
+    ),  # bash does not run it
     lambda workspace: (workspace.folder() / "lock.toml").unlink(),
     lambda workspace: (workspace.folder() / "report.md").unlink(),
     rewritten(lambda _: b"\xff", "locks/demo/there/lock.toml"),
@@ -69,7 +73,9 @@ def test_whatever_changes_is_seen(current: Workspace, tmp_path: Path) -> None:
     assert (run.status, run.stdout) == (0, "demo for there: current\n")
 
 
-def test_a_cut_off_that_is_not_the_stacks_is_told(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_a_cut_off_that_is_not_the_stacks_is_told(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     """The next lock would take the stack's own again; one that only the command line gave holds."""
     index.add_wheel("a", "1.0", uploaded="2025-01-02T00:00:00Z")
     index.add_wheel("a", "2.0", uploaded="2025-06-02T00:00:00Z")
@@ -108,7 +114,9 @@ def test_every_stack_is_looked_at_whatever_is_wrong_with_another(three: Workspac
     current = "both for 2 targets: current\none for there: current\n"
     run = three.run("check")
     assert (run.status, run.stdout.startswith(f"{current}wrong: failed: ")) == (2, True)
-    assert run.stderr.startswith("wrong: error: `not a requirement` is not a requirement\n  at matrices/stacks/wrong")
+    assert run.stderr.startswith(
+        "wrong: error: `not a requirement` is not a requirement\n  at matrices/stacks/wrong"
+    )
     assert three.run("check", "all") == run
     (three.matrices / "stacks" / "wrong.toml").unlink()
     first = three.run("check", "all")
@@ -118,9 +126,14 @@ def test_every_stack_is_looked_at_whatever_is_wrong_with_another(three: Workspac
 def test_only_those_that_are_named(three: Workspace) -> None:
     run = three.run("check", "one", "both", "one", "--lang", "zh")
     assert (run.status, run.stdout) == (0, "one，目标 there：是最新的\nboth，2 个目标：是最新的\n")
-    assert three.run("check", "both").stdout == "both for aarch64: current\nboth for x86_64: current\n"
+    assert (
+        three.run("check", "both").stdout == "both for aarch64: current\nboth for x86_64: current\n"
+    )
     unknown = three.run("check", "one", "bth")
-    assert (unknown.status, unknown.stdout.splitlines()[1]) == (2, "bth: failed: there is no stack `bth`")
+    assert (unknown.status, unknown.stdout.splitlines()[1]) == (
+        2,
+        "bth: failed: there is no stack `bth`",
+    )
     assert unknown.stderr.endswith("hint: did you mean `both`?\n")
     run = three.run("check", "one", "wrong", "--json")
     one, wrong = run.json["locks"]
@@ -153,21 +166,41 @@ def test_a_lock_that_may_not_be_read_keeps_its_pins(three: Workspace) -> None:
 
 
 def test_hints_repeat_the_folders_of_the_command_line(three: Workspace) -> None:
-    folders = ("--matrices", three.matrices.rename(three.root / "my facts").name, "--locks", "other")
+    folders = (
+        "--matrices",
+        three.matrices.rename(three.root / "my facts").name,
+        "--locks",
+        "other",
+    )
     told = "--matrices 'my facts' --locks other"
-    assert three.run("check", "one", *folders).stdout.splitlines()[1:] == [f"hint: ascend-lock lock one {told}"]
-    for command in (("export", "one", "--format", "sbom"), ("verify", "one"), ("bundle", "one", "files")):
+    assert three.run("check", "one", *folders).stdout.splitlines()[1:] == [
+        f"hint: ascend-lock lock one {told}"
+    ]
+    for command in (
+        ("export", "one", "--format", "sbom"),
+        ("verify", "one"),
+        ("bundle", "one", "files"),
+    ):
         run = three.run(*command, *folders)
         assert f"\nhint: ascend-lock lock one {told}" in run.stderr, run
-    assert three.run("bundle", "all", "files", *folders).stderr.endswith(f"hint: ascend-lock lock STACK {told}\n")
+    assert three.run("bundle", "all", "files", *folders).stderr.endswith(
+        f"hint: ascend-lock lock STACK {told}\n"
+    )
     three.locks.rename(three.root / "other")
     (three.root / "my facts" / "stacks" / "one.toml").rename(three.root / "my one.toml")
-    assert three.run("check", *folders).stderr.endswith(f" ascend-lock check path/to/one.toml {told}\n")
+    assert three.run("check", *folders).stderr.endswith(
+        f" ascend-lock check path/to/one.toml {told}\n"
+    )
     run = three.run("check", "./my one.toml", "--lang", "en")
-    assert (run.status, run.stdout.splitlines()[-1]) == (4, "hint: ascend-lock lock './my one.toml'")
+    assert (run.status, run.stdout.splitlines()[-1]) == (
+        4,
+        "hint: ascend-lock lock './my one.toml'",
+    )
 
 
-def test_all_is_understood_everywhere_and_nothing_to_look_at_is_no_success(workspace: Workspace) -> None:
+def test_all_is_understood_everywhere_and_nothing_to_look_at_is_no_success(
+    workspace: Workspace,
+) -> None:
     workspace.refused("there are no stacks", "check")
     two_stacks(workspace)
     run = workspace.run("snapshot", "all")
@@ -222,8 +255,12 @@ def test_a_folder_without_the_facts_about_ascend_is_told(workspace: Workspace, o
     workspace.serve("torch-npu 2.8.0")
     rewrite(own / "mine.toml", '"a"', '"torch-npu"')
     lock = ("lock", "own/mine.toml", "--locks", "own/locks")
-    assert workspace.run(*lock).stderr.startswith("warning: There are no facts about torch-npu in matrices/facts")
-    workspace.facts("torch-npu", "[[excludes]]\nversions = '==2.8.0'\nreason = 'broken'\nstrength = 'observed'")
+    assert workspace.run(*lock).stderr.startswith(
+        "warning: There are no facts about torch-npu in matrices/facts"
+    )
+    workspace.facts(
+        "torch-npu", "[[excludes]]\nversions = '==2.8.0'\nreason = 'broken'\nstrength = 'observed'"
+    )
     assert "There are no facts" not in workspace.run(*lock).stderr
 
 
@@ -233,7 +270,9 @@ def test_a_bundle_of_all_takes_what_has_a_lock(workspace: Workspace, own: Path) 
     assert (run.status, " of demo for there; 1 file downloaded now." in run.stdout) == (0, True)
     run = workspace.run("bundle", "all", "more", "--locks", "own/locks")
     assert (run.status, " of mine for there;" in run.stdout) == (0, True)
-    workspace.refused("there are no locks to bundle", "bundle", "all", "more", "--locks", "none/locks")
+    workspace.refused(
+        "there are no locks to bundle", "bundle", "all", "more", "--locks", "none/locks"
+    )
 
 
 def test_a_stack_of_the_current_folder_has_its_name(workspace: Workspace) -> None:
@@ -270,7 +309,17 @@ def test_a_shell_can_complete_names_of_stacks(workspace: Workspace, own: Path) -
 
 # --- --upstream: what became of the files of a lock
 
-CHANGING = ("taken-back", "swapped", "doubled", "vanished", "pulled", "thinner", "retired", "obsolete", "unsafe")
+CHANGING = (
+    "taken-back",
+    "swapped",
+    "doubled",
+    "vanished",
+    "pulled",
+    "thinner",
+    "retired",
+    "obsolete",
+    "unsafe",
+)
 NAMES = (*CHANGING, "leaky", "kept")
 
 
@@ -279,7 +328,10 @@ def eleven(workspace: Workspace) -> Workspace:
     workspace.serve(*(f"{name} 1.0" for name in NAMES))
     workspace.index.add_wheel("thinner", "1.0", tags="cp311-cp311-manylinux_2_28_aarch64")
     workspace.stack(*NAMES)
-    workspace.facts("kept", '[[after]]\nid = "kept-is-last"\nothers = ["leaky"]\nreason = "r"\nchecked = 2020-01-31\n')
+    workspace.facts(
+        "kept",
+        '[[after]]\nid = "kept-is-last"\nothers = ["leaky"]\nreason = "r"\nchecked = 2020-01-31\n',
+    )
     workspace.locked_before()
     return workspace
 
@@ -312,7 +364,9 @@ def test_all_that_can_change_upstream(eleven: Workspace, index: LoopbackIndex) -
     locked = {pin["name"]: pin["file"][0]["sha256"] for pin in eleven.content()["pin"]}
     index.add_wheel("taken-back", "1.0", yanked="it ate \x1b[2J data")
     index.fault("*/swapped/", on_page(lambda files: [with_hash(file, "0") for file in files]))
-    index.fault("*/doubled/", on_page(lambda files: [*files, *(with_hash(file, "1") for file in files)]))
+    index.fault(
+        "*/doubled/", on_page(lambda files: [*files, *(with_hash(file, "1") for file in files)])
+    )
     index.remove("vanished")
     index.add_wheel("pulled", "2.0")
     index.remove("pulled", "pulled-1.0-py3-none-any.whl")
@@ -324,7 +378,10 @@ def test_all_that_can_change_upstream(eleven: Workspace, index: LoopbackIndex) -
     run = upstream(eleven)
     assert (run.status, run.stderr) == (5, "")
     head, *told, newer, end = run.stdout.splitlines()
-    assert (head, end) == ("demo for there: current", "  12 files were compared with their index pages")
+    assert (head, end) == (
+        "demo for there: current",
+        "  12 files were compared with their index pages",
+    )
     assert newer == "  1 project has a newer release by now: pulled 1.0 → 2.0"
     changes = "two hashes, gone, different hash, yanked since, quarantined, gone, gone, deprecated, archived, gone"
     assert [line.partition(": ")[0].strip() for line in told] == changes.split(", ")
@@ -333,31 +390,54 @@ def test_all_that_can_change_upstream(eleven: Workspace, index: LoopbackIndex) -
     told = upstream(eleven, "--json")
     assert (told.status, told.json["status"], told.stderr) == (5, "changed", "")
     (row,) = told.json["locks"]
-    assert [(new["project"], new["newest"]) for new in row["upstream"]["newer"]] == [("pulled", "2.0")]
+    assert [(new["project"], new["newest"]) for new in row["upstream"]["newer"]] == [
+        ("pulled", "2.0")
+    ]
     changes = row["upstream"]["changes"]
-    assert {change["project"] for change in changes if not change["grave"]} == {"obsolete", "retired", "thinner"}
-    assert {change["kind"] for change in changes} == {"twofold", "gone", "rehashed", "yanked", "marked"}
+    assert {change["project"] for change in changes if not change["grave"]} == {
+        "obsolete",
+        "retired",
+        "thinner",
+    }
+    assert {change["kind"] for change in changes} == {
+        "twofold",
+        "gone",
+        "rehashed",
+        "yanked",
+        "marked",
+    }
 
 
-def test_nothing_changed_upstream_but_facts_are_old(eleven: Workspace, index: LoopbackIndex) -> None:
+def test_nothing_changed_upstream_but_facts_are_old(
+    eleven: Workspace, index: LoopbackIndex
+) -> None:
     """Each page is asked for once; what only grew old changes no status."""
     run = eleven.run("check", "--upstream")
-    assert run.stdout.startswith("demo for there: current\n  nothing changed upstream\n  1 of its facts was ")
+    assert run.stdout.startswith(
+        "demo for there: current\n  nothing changed upstream\n  1 of its facts was "
+    )
     assert (run.status, run.stderr) == (0, "")
-    assert sorted(request.path for request in index.requests) == sorted(f"/simple/pypi/{name}/" for name in NAMES)
+    assert sorted(request.path for request in index.requests) == sorted(
+        f"/simple/pypi/{name}/" for name in NAMES
+    )
     index.clear()
     offline = eleven.run("check", "--facts-days", "30")
     assert offline.stdout.startswith("demo for there: current\n  1 of its facts was last checked")
     assert (offline.status, index.requests) == (0, [])
 
 
-def test_an_index_out_of_reach_or_a_page_that_fails(eleven: Workspace, index: LoopbackIndex) -> None:
+def test_an_index_out_of_reach_or_a_page_that_fails(
+    eleven: Workspace, index: LoopbackIndex
+) -> None:
     """What was found counts more than what could not be asked."""
     index.fault("*/kept/", status(403), times=2)
     index.remove("vanished")
     run = upstream(eleven)
     assert run.status == 5
-    assert "  gone: `pypi` no longer has the project vanished\n  not compared: `pypi` for kept: " in run.stdout
+    assert (
+        "  gone: `pypi` no longer has the project vanished\n  not compared: `pypi` for kept: "
+        in run.stdout
+    )
     index.add_wheel("vanished", "1.0")
     assert upstream(eleven).status == 3
     eleven.index_url = UNREACHABLE
@@ -390,7 +470,10 @@ def test_check_tells_a_lost_x_bit_and_lock_mends_it(current: Workspace, name: st
     program = current.folder() / name
     program.chmod(0o644)
     run = current.run("check")
-    assert (run.status, run.stdout.splitlines()[1]) == (4, f"  {name} cannot be run: it has lost its x bit")
+    assert (run.status, run.stdout.splitlines()[1]) == (
+        4,
+        f"  {name} cannot be run: it has lost its x bit",
+    )
     (only,) = current.run("check", "--json").json["locks"]
     assert only["files"] == {"not_executable": [name]}
     current.locked()
@@ -401,7 +484,10 @@ def test_check_tells_a_lost_x_bit_and_lock_mends_it(current: Workspace, name: st
 def test_check_names_the_files_that_differ(current: Workspace) -> None:
     a_comment("locks/demo/there/install.sh")(current)
     run = current.run("check")
-    assert (run.status, run.stdout.splitlines()[1]) == (4, "  install.sh is not what lock.toml gives")
+    assert (run.status, run.stdout.splitlines()[1]) == (
+        4,
+        "  install.sh is not what lock.toml gives",
+    )
 
 
 # --- locks that their inputs would not give
@@ -418,7 +504,11 @@ def edited(workspace: Workspace, change: Callable[[str], str]) -> None:
 def to_another_version(index: LoopbackIndex) -> Callable[[str], str]:
     """Return an edit that pins `a` at 1.0 instead of 2.0, with the true hash."""
     old, new = (index.add_wheel("a", version) for version in ("2.0", "1.0"))
-    pairs = [(old.sha256, new.sha256), (old.filename, new.filename), ('version = "2.0"', 'version = "1.0"')]
+    pairs = [
+        (old.sha256, new.sha256),
+        (old.filename, new.filename),
+        ('version = "2.0"', 'version = "1.0"'),
+    ]
 
     def change(text: str) -> str:
         for before, after in pairs:
@@ -442,16 +532,28 @@ def test_solve_tells_a_consistent_edit(current: Workspace, index: LoopbackIndex)
     assert run.status == 4
     lines = run.stdout.splitlines()
     assert lines[0] == "demo for there: its inputs would give another lock"
-    assert lines[2:] == ["    a: locked 1.0, solved 2.0", "hint: ascend-lock lock demo --upgrade --dry-run"]
+    assert lines[2:] == [
+        "    a: locked 1.0, solved 2.0",
+        "hint: ascend-lock lock demo --upgrade --dry-run",
+    ]
     (only,) = current.run("check", "--solve", "--json").json["locks"]
-    assert only["solved"] == {"refuted": False, "pins": [{"name": "a", "locked": "1.0", "solved": "2.0"}], "parts": []}
+    assert only["solved"] == {
+        "refuted": False,
+        "pins": [{"name": "a", "locked": "1.0", "solved": "2.0"}],
+        "parts": [],
+    }
     assert tree(current.locks) == before
     current.locked("--upgrade")
     assert current.run("check", "--solve").status == 0
 
 
 def test_solve_tells_an_edit_that_leaves_the_pins(current: Workspace) -> None:
-    edited(current, lambda text: text.replace('name = "a"', 'name = "a"\nenv = { LD_PRELOAD = "/tmp/evil.so" }', 1))
+    edited(
+        current,
+        lambda text: text.replace(
+            'name = "a"', 'name = "a"\nenv = { LD_PRELOAD = "/tmp/evil.so" }', 1
+        ),
+    )
     assert current.run("check").status == 0
     run = current.run("check", "--solve")
     told = "  with the pins of the lock kept, solving gives other parts of lock.toml: pin"

@@ -84,7 +84,13 @@ def test_verify_runs_nothing_of_a_checkout(checkout: Checkout) -> None:
     """Settings, filters and hooks are somebody's, and can name any command."""
     checkout.install()
     command = f"touch {checkout.workspace.root}/ran; cat"
-    for key in ("core.fsmonitor", "filter.x.clean", "filter.x.smudge", "filter.x.process", "diff.external"):
+    for key in (
+        "core.fsmonitor",
+        "filter.x.clean",
+        "filter.x.smudge",
+        "filter.x.process",
+        "diff.external",
+    ):
         checkout.git("config", key, command)
     hook = checkout.folder / ".git" / "hooks" / "post-index-change"
     hook.parent.mkdir(exist_ok=True)
@@ -153,7 +159,10 @@ def test_install_refuses_a_linked_checkout(checkout: Checkout, linked: str) -> N
     place.parent.mkdir(exist_ok=True)
     place.symlink_to(theirs if linked == "src" else theirs / "plain")
     run = install(checkout.workspace, checkout.python)
-    assert (run.status, run.error) == (1, f"<root>/env/{linked} is a link: what is behind it would be replaced")
+    assert (run.status, run.error) == (
+        1,
+        f"<root>/env/{linked} is a link: what is behind it would be replaced",
+    )
     assert (theirs / "plain" / "mine.txt").exists()
 
 

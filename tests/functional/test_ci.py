@@ -27,12 +27,19 @@ def test_both_languages_show_the_same_files() -> None:
 
 def test_a_commit_of_a_stack_or_a_lock_runs_the_hook() -> None:
     (files,) = re.findall(r"files: (.*)", HOOK)
-    assert all(re.search(files, path) for path in ("demo.toml", "matrices/facts/a.toml", "locks/demo/here/install.sh"))
+    assert all(
+        re.search(files, path)
+        for path in ("demo.toml", "matrices/facts/a.toml", "locks/demo/here/install.sh")
+    )
     assert not re.search(files, "src/program.py")
 
 
-@pytest.mark.parametrize("step", sorted({*STEP.findall(HOOK), *STEP.findall("".join(shown(PAGES[0])))}))
-def test_a_step_passes_until_a_stack_is_changed_and_not_locked_again(workspace: Workspace, step: str) -> None:
+@pytest.mark.parametrize(
+    "step", sorted({*STEP.findall(HOOK), *STEP.findall("".join(shown(PAGES[0])))})
+)
+def test_a_step_passes_until_a_stack_is_changed_and_not_locked_again(
+    workspace: Workspace, step: str
+) -> None:
     workspace.serve("a 1.0 2.0")
     stack = workspace.stack("a<2", target=ANYWHERE).rename(Path(workspace.root, "demo.toml"))
     workspace.locked(stack="demo.toml")

@@ -14,7 +14,8 @@ from tests.browser import CHROMIUM, DRIVER, Browser, browser
 from tests.unit.report import samples
 
 pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="the page is tried in a browser: install chromium and chromedriver"
+    not (CHROMIUM and DRIVER),
+    reason="the page is tried in a browser: install chromium and chromedriver",
 )
 STACK = samples.trl().problem.stack.name
 COPIED = {"en": "copied", "zh": "已复制"}
@@ -55,17 +56,27 @@ def test_conflict_page_labels_are_seen(page: Browser) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("permitted", [True, False], ids=["clipboard", "fallback"])
-def test_conflict_page_copies_each_command(page: Browser, folder: Path, language: str, permitted: bool) -> None:
-    page.open((folder / ("conflict.html" if language == "en" else f"conflict.{language}.html")).as_uri())
+def test_conflict_page_copies_each_command(
+    page: Browser, folder: Path, language: str, permitted: bool
+) -> None:
+    page.open(
+        (folder / ("conflict.html" if language == "en" else f"conflict.{language}.html")).as_uri()
+    )
     page.devtools("Browser.setPermission", permission={"name": "clipboard-read"}, setting="granted")
-    page.run("navigator.clipboard.writeText = arguments[0] ? navigator.clipboard.writeText : undefined", permitted)
+    page.run(
+        "navigator.clipboard.writeText = arguments[0] ? navigator.clipboard.writeText : undefined",
+        permitted,
+    )
     letters = [label for label in page.texts(".number") if re.fullmatch("[A-Z]", label)]
     assert len(letters) > 1
     for letter in letters:
         place = f".command:has(#command-{letter})"
         page.click(f"{place} button")
         page.wait_for(f"{place} [role=status]", COPIED[language])
-        assert page.run("return navigator.clipboard.readText()") == f"make explain STACK={STACK} APPLY={letter}"
+        assert (
+            page.run("return navigator.clipboard.readText()")
+            == f"make explain STACK={STACK} APPLY={letter}"
+        )
 
 
 def test_conflict_page_without_its_script_has_no_buttons(page: Browser, folder: Path) -> None:

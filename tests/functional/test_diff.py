@@ -40,27 +40,49 @@ def told(workspace: Workspace, *arguments: str) -> str:
 
 def test_a_lock_with_the_one_that_was_committed(workspace: Workspace, history: Repository) -> None:
     head = told(workspace, "demo")
-    assert head.startswith("demo/there@HEAD -> demo/there Lines of the stack + b 1 pin project before now b (new) 1.0")
+    assert head.startswith(
+        "demo/there@HEAD -> demo/there Lines of the stack + b 1 pin project before now b (new) 1.0"
+    )
     assert told(workspace, "demo@HEAD") == head
-    assert told(workspace, "demo@old", "demo@new").startswith(f"demo/there@old -> demo/there@new {MOVED}")
+    assert told(workspace, "demo@old", "demo@new").startswith(
+        f"demo/there@old -> demo/there@new {MOVED}"
+    )
     assert "2 pins project before now a 1.0 2.0 b (new) 1.0 " in told(workspace, "demo@HEAD~1")
     old = workspace.run("diff", "demo@old", "demo@new", "--json").json
-    assert (old["status"], old["before"], old["after"]) == ("different", "demo/there@old", "demo/there@new")
+    assert (old["status"], old["before"], old["after"]) == (
+        "different",
+        "demo/there@old",
+        "demo/there@new",
+    )
     assert old["pins"] == [{"name": "a", "old": "1.0", "new": "2.0"}]
 
 
-def test_locks_are_named_by_stack_target_folder_and_file(workspace: Workspace, history: Repository) -> None:
+def test_locks_are_named_by_stack_target_folder_and_file(
+    workspace: Workspace, history: Repository
+) -> None:
     expected = told(workspace, "demo@old").removeprefix("demo/there@old ")
     stack = "matrices/stacks/demo.toml"
-    for name in ("demo/there", "locks/demo", "locks/demo/there", "locks/demo/there/lock.toml", stack, "./locks/demo"):
+    for name in (
+        "demo/there",
+        "locks/demo",
+        "locks/demo/there",
+        "locks/demo/there/lock.toml",
+        stack,
+        "./locks/demo",
+    ):
         assert told(workspace, f"{name}@old").removeprefix("demo/there@old ") == expected, name
     (workspace.root / "elsewhere").symlink_to(workspace.locks)
-    assert told(workspace, "demo", "elsewhere/demo") == "demo/there -> demo/there All that lock.toml says is the same."
+    assert (
+        told(workspace, "demo", "elsewhere/demo")
+        == "demo/there -> demo/there All that lock.toml says is the same."
+    )
 
 
 def test_two_targets_and_stacks_of_several(workspace: Workspace) -> None:
     workspace.serve("a 1.0", "b 1.0")
-    workspace.locked_stack("a", "b; platform_machine == 'x86_64'", target=targets("aarch64", "x86_64"))
+    workspace.locked_stack(
+        "a", "b; platform_machine == 'x86_64'", target=targets("aarch64", "x86_64")
+    )
     workspace.locked_stack("a", name="other", target=targets("aarch64", "third"))
     both = told(workspace, "demo/aarch64", "demo/x86_64")
     assert "Target what before now name aarch64 x86_64 platform linux-aarch64 linux-x86_64 " in both
@@ -84,7 +106,9 @@ def test_two_targets_and_stacks_of_several(workspace: Workspace) -> None:
         (["demo", "--target", "x"], "`demo` has no lock for x", "there are there"),
     ],
 )
-def test_what_is_absent(workspace: Workspace, history: Repository, arguments: list[str], error: str, hint: str) -> None:
+def test_what_is_absent(
+    workspace: Workspace, history: Repository, arguments: list[str], error: str, hint: str
+) -> None:
     history.git("tag", "empty", history.git("commit-tree", "-m", "nothing", EMPTY_TREE))
     run = workspace.run("diff", *arguments)
     assert (run.status, run.error, run.stderr.splitlines()[-1]) == (2, error, f"hint: {hint}")

@@ -38,7 +38,9 @@ requires = [
 @pytest.fixture
 def stack(workspace: Workspace) -> Path:
     """Locked for two Pythons."""
-    workspace.serve("a 1.0 2.0", "b 1.0", "c 1.0 2.0", "d 1.0: e", "e 1.0", "needy 1.0: a<2", "new 1.0")
+    workspace.serve(
+        "a 1.0 2.0", "b 1.0", "c 1.0 2.0", "d 1.0: e", "e 1.0", "needy 1.0: a<2", "new 1.0"
+    )
     workspace.index.add_wheel("newer", "1.0", requires_python=">=3.11")
     path = workspace.stack("a")
     path.write_text(STACK + TWO_PYTHONS)
@@ -54,10 +56,18 @@ def everything(workspace: Workspace) -> tuple[Tree, Tree]:
     ("arguments", "told", "old", "new"),
     [
         (("add", "d"), ["Adding d"], "3.11'\",\n", '3.11\'",\n    "d",\n'),
-        (("add", "A>=2"), ["Replacing a==1.0 by A>=2"], '"a==1.0",   # the', '"A>=2",   # instead of a==1.0: the'),
+        (
+            ("add", "A>=2"),
+            ["Replacing a==1.0 by A>=2"],
+            '"a==1.0",   # the',
+            '"A>=2",   # instead of a==1.0: the',
+        ),
         (
             ("add", "c==1.0 ; python_version >= '3.11'", "b[x]"),
-            ["Replacing c ; python_version >= \"3.11\" by c==1.0 ; python_version >= '3.11'", "Replacing b by b[x]"],
+            [
+                "Replacing c ; python_version >= \"3.11\" by c==1.0 ; python_version >= '3.11'",
+                "Replacing b by b[x]",
+            ],
             '"b", # b\n\n    # about c\n    \'c<2 ; python_version < "3.11"\',\n    "c ;',
             '"b[x]", # instead of b: b\n\n    # about c\n    \'c<2 ; python_version < "3.11"\',\n    "c==1.0 ;',
         ),
@@ -67,7 +77,12 @@ def everything(workspace: Workspace) -> tuple[Tree, Tree]:
             "    'c<2 ; python_version < \"3.11\"',\n    \"c ; python_version >= '3.11'\",\n",
             '    "c",\n',
         ),
-        (("add", "hdk >= 25.5.0"), ["Adding hdk >= 25.5.0"], "3.11'\",\n", '3.11\'",\n    "hdk >= 25.5.0",\n'),
+        (
+            ("add", "hdk >= 25.5.0"),
+            ["Adding hdk >= 25.5.0"],
+            "3.11'\",\n",
+            '3.11\'",\n    "hdk >= 25.5.0",\n',
+        ),
         (("remove", "B"), ["Removing b"], '    "b", # b\n', ""),
         (
             ("remove", "c"),
@@ -78,7 +93,12 @@ def everything(workspace: Workspace) -> tuple[Tree, Tree]:
     ],
 )
 def test_only_the_lines_change_and_the_stack_is_locked(
-    workspace: Workspace, stack: Path, arguments: tuple[str, ...], told: list[str], old: str, new: str
+    workspace: Workspace,
+    stack: Path,
+    arguments: tuple[str, ...],
+    told: list[str],
+    old: str,
+    new: str,
 ) -> None:
     command, *lines = arguments
     run = workspace.run(command, "demo", *lines)
@@ -101,7 +121,9 @@ def test_a_conflict_is_explained_and_nothing_changed(workspace: Workspace, stack
     assert everything(workspace) == before
 
 
-def test_one_target_without_a_solution_keeps_all_locks_as_they_were(workspace: Workspace, stack: Path) -> None:
+def test_one_target_without_a_solution_keeps_all_locks_as_they_were(
+    workspace: Workspace, stack: Path
+) -> None:
     before = everything(workspace)
     run = workspace.run("add", "demo", "newer")
     assert (run.status, "Locked demo" in run.stdout) == (1, False)
@@ -124,7 +146,9 @@ def test_one_target_without_a_solution_keeps_all_locks_as_they_were(workspace: W
         (("remove", "demo", "a", "b", "c"), "`requires` cannot be used", ""),
     ],
 )
-def test_what_is_refused(workspace: Workspace, stack: Path, arguments: tuple[str, ...], error: str, hint: str) -> None:
+def test_what_is_refused(
+    workspace: Workspace, stack: Path, arguments: tuple[str, ...], error: str, hint: str
+) -> None:
     before = everything(workspace)
     run = workspace.run(*arguments)
     assert (run.status, run.error, everything(workspace)) == (2, error, before)
@@ -137,7 +161,9 @@ def test_a_frozen_edit_locks_nothing(workspace: Workspace, stack: Path) -> None:
     assert (run.status, '"nosuch",' in stack.read_text(), tree(workspace.locks)) == (0, True, locks)
     assert workspace.run("remove", "demo", "nosuch", "--frozen").status == 0
     before = stack.read_bytes()
-    assert workspace.run("remove", "demo", "a", "b", "c", "--frozen").status == 2, "no line would be left"
+    assert workspace.run("remove", "demo", "a", "b", "c", "--frozen").status == 2, (
+        "no line would be left"
+    )
     assert stack.read_bytes() == before
 
 
@@ -151,7 +177,9 @@ def test_a_link_to_a_stack_stays_one(workspace: Workspace, stack: Path) -> None:
 def test_a_stack_of_an_installation_is_not_edited(workspace: Workspace, stack: Path) -> None:
     before = everything(workspace)
     with mock.patch.object(options, "_PACKAGE", workspace.root):
-        workspace.refused("`demo` ships with ascend-lock, so its file is not edited", "add", "demo", "new")
+        workspace.refused(
+            "`demo` ships with ascend-lock, so its file is not edited", "add", "demo", "new"
+        )
         assert everything(workspace) == before
     assert workspace.run("add", "demo", "new").status == 0  # a checkout's
 
@@ -160,7 +188,9 @@ def test_an_interrupt_changes_nothing(workspace: Workspace, stack: Path) -> None
     before = everything(workspace)
     workspace.index.fault("/simple/*/new/", delayed(60))
     process = workspace.start("add", "demo", "new")
-    wait_until(lambda: any("/new/" in request.path for request in workspace.index.requests), process)
+    wait_until(
+        lambda: any("/new/" in request.path for request in workspace.index.requests), process
+    )
     assert everything(workspace) == before, "nothing is written before it is known to lock"
     process.send_signal(signal.SIGINT)
     run = workspace.finish(process)
@@ -190,23 +220,33 @@ def test_two_edits_at_once_are_both_made(workspace: Workspace, stack: Path) -> N
     assert workspace.run("check", "demo").status == 0
 
 
-def test_of_two_edits_at_once_one_that_fails_leaves_the_other(workspace: Workspace, stack: Path) -> None:
+def test_of_two_edits_at_once_one_that_fails_leaves_the_other(
+    workspace: Workspace, stack: Path
+) -> None:
     workspace.index.fault("/simple/*", delayed(0.2))
     commands = [("add", "demo", "newer"), ("add", "demo", "new"), ("add", "demo", "newer")]
-    runs = [workspace.finish(process) for process in [workspace.start(*command) for command in commands]]
+    runs = [
+        workspace.finish(process) for process in [workspace.start(*command) for command in commands]
+    ]
     assert [run.status for run in runs] == [1, 0, 1], runs
     for run in (runs[0], runs[2]):
-        assert run.stderr.endswith("\nNothing was changed: matrices/stacks/demo.toml is as it was.\n")
+        assert run.stderr.endswith(
+            "\nNothing was changed: matrices/stacks/demo.toml is as it was.\n"
+        )
     requires = tomli.loads(stack.read_text())["stack"]["requires"]
     assert ("new" in requires, "newer" in requires) == (True, False)
     assert workspace.run("check", "demo").status == 0
 
 
-def test_a_stack_that_somebody_changes_meanwhile_is_not_overwritten(workspace: Workspace, stack: Path) -> None:
+def test_a_stack_that_somebody_changes_meanwhile_is_not_overwritten(
+    workspace: Workspace, stack: Path
+) -> None:
     locks = tree(workspace.locks)
     workspace.index.fault("/simple/*/new/", delayed(2))
     process = workspace.start("add", "demo", "new")
-    wait_until(lambda: any("/new/" in request.path for request in workspace.index.requests), process)
+    wait_until(
+        lambda: any("/new/" in request.path for request in workspace.index.requests), process
+    )
     with stack.open("a") as file:
         file.write("# mine\n")
     before = stack.read_bytes()
@@ -215,20 +255,27 @@ def test_a_stack_that_somebody_changes_meanwhile_is_not_overwritten(workspace: W
     assert (stack.read_bytes(), tree(workspace.locks)) == (before, locks)
 
 
-def test_an_edit_that_was_killed_is_finished_by_the_next_lock(workspace: Workspace, stack: Path) -> None:
+def test_an_edit_that_was_killed_is_finished_by_the_next_lock(
+    workspace: Workspace, stack: Path
+) -> None:
     """Killed when the first of two targets is in its place: locks and stack are as the edit has them."""
     old = stack.read_bytes(), workspace.root / "old"
     shutil.copytree(workspace.locks, old[1])
     assert workspace.run("add", "demo", "d").status == 0
     edited, new = stack.read_bytes(), tree(workspace.locks)
-    sums = {name: hashlib.sha256(new[f"demo/{name}/lock.toml"] or b"").hexdigest() for name in ("new", "old")}
+    sums = {
+        name: hashlib.sha256(new[f"demo/{name}/lock.toml"] or b"").hexdigest()
+        for name in ("new", "old")
+    }
     record = {"old": hashlib.sha256(old[0]).hexdigest(), "new": edited.decode(), "locks": sums}
     stack.write_bytes(old[0])
     (workspace.locks / "demo" / "old").rename(workspace.locks / "demo" / ".old.new")
     shutil.copytree(old[1] / "demo" / "old", workspace.locks / "demo" / "old")
     (workspace.locks / "demo" / ".edit.json").write_text(json.dumps(record))
     run = workspace.run("lock", "demo")
-    told = "Finished an edit of matrices/stacks/demo.toml that was interrupted while it was written.\n"
+    told = (
+        "Finished an edit of matrices/stacks/demo.toml that was interrupted while it was written.\n"
+    )
     assert (run.status, run.stderr) == (0, told)
     assert (stack.read_bytes(), tree(workspace.locks)) == (edited, new)
     assert workspace.run("lock", "demo").stderr == ""

@@ -67,7 +67,9 @@ def test_a_conflict_is_told_on_stdout_and_its_report_written(clash: Workspace) -
     run = explain(clash)
     assert run.status == 1
     head, why, ways = run.stdout.split("\n\n", 2)
-    assert head == "No environment satisfies demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2."
+    assert (
+        head == "No environment satisfies demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2."
+    )
     assert why.startswith("Why: these 4 cannot all hold together")
     assert re.findall("(?m)^  ([A-Z]  .*)", ways) == [
         "A  ask for trl[vllm]==1.0.0 instead of trl[vllm]==0.28.0 (1 release newer)",
@@ -93,7 +95,11 @@ def test_json_is_the_report(clash: Workspace) -> None:
     assert run.json == {**report, "targets": [report]}
     assert run.json["status"] == "conflict"
     (change,) = run.json["fixes"][0]["changes"]
-    assert [change[key] for key in ("kind", "before", "after")] == ["version", "trl[vllm]==0.28.0", "trl[vllm]==1.0.0"]
+    assert [change[key] for key in ("kind", "before", "after")] == [
+        "version",
+        "trl[vllm]==0.28.0",
+        "trl[vllm]==1.0.0",
+    ]
     run = explain(clash, "--apply", "A", "--json")
     assert (run.status, run.stderr, run.json["status"]) == (0, "", "conflict")
     assert (clash.matrices / "stacks" / "demo-a.toml").is_file()
@@ -102,10 +108,19 @@ def test_json_is_the_report(clash: Workspace) -> None:
 def test_in_chinese_no_file_that_is_shared_changes(clash: Workspace) -> None:
     explain(clash, "--lang", "en")
     before = tree(clash.locks)
-    for arguments, locale in ((["--lang", "zh"], "C.UTF-8"), ([], "zh_CN.UTF-8"), (["--lang", "zh"], "de_DE.UTF-8")):
+    for arguments, locale in (
+        (["--lang", "zh"], "C.UTF-8"),
+        ([], "zh_CN.UTF-8"),
+        (["--lang", "zh"], "de_DE.UTF-8"),
+    ):
         run = explain(clash, *arguments, LANG=locale)
-        assert run.stdout.startswith("找不到满足 demo 的环境（linux-aarch64，Python 3.11，CANN 8.5.0，SoC A2）。")
-        assert run.stderr == f"报告位于 locks/demo/{NAME}：conflict.zh.html、conflict.zh.md 与 conflict.json。\n"
+        assert run.stdout.startswith(
+            "找不到满足 demo 的环境（linux-aarch64，Python 3.11，CANN 8.5.0，SoC A2）。"
+        )
+        assert (
+            run.stderr
+            == f"报告位于 locks/demo/{NAME}：conflict.zh.html、conflict.zh.md 与 conflict.json。\n"
+        )
         assert tree(clash.locks) == before
     assert explain(clash, "--json", "--lang", "zh").json["language"] == "zh"
     assert json.loads(clash.read("conflict.json"))["language"] == "en"
@@ -125,7 +140,9 @@ def test_a_limit_of_time_that_is_reached_is_told(clash: Workspace, index: Loopba
 # --- --apply
 
 
-def test_apply_writes_the_changed_stack_beside_the_old_one_and_shows_what_differs(clash: Workspace) -> None:
+def test_apply_writes_the_changed_stack_beside_the_old_one_and_shows_what_differs(
+    clash: Workspace,
+) -> None:
     run = explain(clash, "--apply", "A")
     assert run.status == 0
     for line in (
@@ -136,7 +153,9 @@ def test_apply_writes_the_changed_stack_beside_the_old_one_and_shows_what_differ
         assert line in run.stdout
     stacks = clash.matrices / "stacks"
     assert (stacks / "demo.toml").read_text() == CLASH
-    changed = CLASH.replace('trl[vllm]==0.28.0",  # as', 'trl[vllm]==1.0.0",  # instead of trl[vllm]==0.28.0: as')
+    changed = CLASH.replace(
+        'trl[vllm]==0.28.0",  # as', 'trl[vllm]==1.0.0",  # instead of trl[vllm]==0.28.0: as'
+    )
     assert (stacks / "demo-a.toml").read_text() == way_out("A", "demo-a", changed)
 
 
@@ -170,23 +189,33 @@ def test_apply_again_is_the_same_and_never_overwrites_what_differs(clash: Worksp
         written.write_bytes(mine)
         run = explain(clash, "--apply", "A")
         assert (run.status, written.read_bytes()) == (2, mine)
-        assert run.error == "`matrices/stacks/demo-a.toml` already exists and differs; nothing was written"
+        assert (
+            run.error
+            == "`matrices/stacks/demo-a.toml` already exists and differs; nothing was written"
+        )
     run = explain(clash, "--apply", "Z")
     assert (run.status, run.error) == (2, "there is no way out `Z`")
 
 
-def test_ways_out_under_a_cut_off_of_the_command_line_are_found_again_and_have_it(workspace: Workspace) -> None:
+def test_ways_out_under_a_cut_off_of_the_command_line_are_found_again_and_have_it(
+    workspace: Workspace,
+) -> None:
     """The hint has the option, the stack that it writes the cut-off, so that what is locked is what was solved."""
     for version, day in (("1.0", "2026-01-01"), ("2.0", "2026-03-01"), ("3.0", "2026-06-01")):
         workspace.index.add_wheel("a", version, uploaded=f"{day}T00:00:00Z")
     workspace.stack("a>=3")
     run = workspace.run("lock", "demo", "--exclude-newer", "2026-04-01")
-    assert "hint: make explain STACK=demo ARGS='--exclude-newer 2026-04-01' APPLY=A writes" in run.stderr
+    assert (
+        "hint: make explain STACK=demo ARGS='--exclude-newer 2026-04-01' APPLY=A writes"
+        in run.stderr
+    )
     applied = explain(workspace, "--exclude-newer", "2026-04-01", "--apply", "A")
     assert "+[policy]\n+exclude-newer = 2026-04-01\n" in applied.stdout
     assert applied.stdout.endswith("Next: ascend-lock lock demo-a\n")
     workspace.locked(stack="demo-a")
-    assert {pin["name"]: pin["version"] for pin in workspace.content("demo-a")["pin"]} == {"a": "2.0"}
+    assert {pin["name"]: pin["version"] for pin in workspace.content("demo-a")["pin"]} == {
+        "a": "2.0"
+    }
 
 
 def test_links_of_a_report_lead_somewhere_or_are_none(clash: Workspace) -> None:
@@ -204,39 +233,53 @@ def test_links_of_a_report_lead_somewhere_or_are_none(clash: Workspace) -> None:
     assert run.status == 1
     folder = project / "locks" / "mine" / NAME
     assert _links(folder) == []
-    assert "matrices/facts/vllm-ascend.toml:6" in (folder / "conflict.html").read_text(encoding="utf-8")
+    assert "matrices/facts/vllm-ascend.toml:6" in (folder / "conflict.html").read_text(
+        encoding="utf-8"
+    )
     assert str(clash.root) not in (folder / "conflict.json").read_text().replace(str(mine), "")
 
 
 def _links(folder: Path) -> list[str]:
     """The paths that a report in this folder links to, as HTML, Markdown and JSON."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())]
-    found = [link for text in texts for link in re.findall(r'(?:<a href="|\]\(|"href": ")([^")]+)', text)]
-    paths = [unquote(link.partition("#")[0]) for link in found if not link.startswith(("https://", "#"))]
+    found = [
+        link for text in texts for link in re.findall(r'(?:<a href="|\]\(|"href": ")([^")]+)', text)
+    ]
+    paths = [
+        unquote(link.partition("#")[0]) for link in found if not link.startswith(("https://", "#"))
+    ]
     return [path for path in paths if path]
 
 
 def test_options_of_the_command_line_are_in_what_is_told_to_do(clash: Workspace) -> None:
     assert explain(clash).status == 1
-    assert "hint: make explain STACK=demo ARGS=--offline APPLY=A writes" in clash.lock("--offline").stderr
+    assert (
+        "hint: make explain STACK=demo ARGS=--offline APPLY=A writes"
+        in clash.lock("--offline").stderr
+    )
     told = explain(clash, "--offline", "--apply", "A").stdout.rpartition("Next: ascend-lock ")[2]
     assert told == "lock demo-a --offline\n"
     assert clash.run(*told.split()).status == 0
     (clash.matrices / "stacks" / "demo-a.toml").unlink()
     elsewhere = clash.matrices.rename(clash.root / "other facts")
     run = clash.lock("--matrices", elsewhere.name)
-    hint = f"hint: ascend-lock explain demo --matrices '{elsewhere.name}' --apply A writes"  # `make` takes ./matrices
+    # `make` takes ./matrices
+    hint = f"hint: ascend-lock explain demo --matrices '{elsewhere.name}' --apply A writes"
     assert hint in " ".join(run.stderr.split())
     assert elsewhere.name not in (clash.folder() / "conflict.md").read_text(encoding="utf-8")
     run = explain(clash, "--matrices", elsewhere.name, "--locks", "mine", "--apply", "A")
-    assert run.stdout.endswith("Next: ascend-lock lock demo-a --matrices 'other facts' --locks mine\n")
+    assert run.stdout.endswith(
+        "Next: ascend-lock lock demo-a --matrices 'other facts' --locks mine\n"
+    )
     assert {path.name for path in (clash.root / "mine" / "demo" / NAME).iterdir()} == REPORTS
     elsewhere.rename(clash.matrices)
     (clash.root / "Makefile").unlink()
     assert "hint: ascend-lock explain demo --apply A writes" in clash.lock().stderr
 
 
-def test_what_clashes_is_told_before_the_ways_out_are_known(clash: Workspace, index: LoopbackIndex) -> None:
+def test_what_clashes_is_told_before_the_ways_out_are_known(
+    clash: Workspace, index: LoopbackIndex
+) -> None:
     index.add_wheel("trl", "1.1.0", extras={"vllm": ["vllm>=0.10.2,<0.14.0", "slow"]})
     index.serve("slow 1.0")
     gate = threading.Event()
@@ -275,9 +318,13 @@ def test_each_target_is_told(two: Workspace) -> None:
     run = explain(two)
     assert run.status == 1
     assert "No environment satisfies demo for linux-aarch64, Python 3.10.\n" in run.stdout
-    assert "demo has a solution for linux-aarch64, Python 3.11: there is no conflict.\n" in run.stdout
+    assert (
+        "demo has a solution for linux-aarch64, Python 3.11: there is no conflict.\n" in run.stdout
+    )
     assert [path.name for path in (two.locks / "demo").iterdir()] == ["old"]
-    assert run.stdout.endswith("\n\nhint: ascend-lock lock demo --target new locks the target that has a solution\n")
+    assert run.stdout.endswith(
+        "\n\nhint: ascend-lock lock demo --target new locks the target that has a solution\n"
+    )
     assert two.lock("--target", "new").status == 0
     assert "locks the target" not in explain(two, "--target", "old").stdout
 
@@ -297,10 +344,14 @@ def test_json_has_one_shape(two: Workspace) -> None:
         assert told == {**only, "status": told_status, "targets": told["targets"]}
 
 
-def test_the_hint_names_the_target_where_there_are_several(two: Workspace, index: LoopbackIndex) -> None:
+def test_the_hint_names_the_target_where_there_are_several(
+    two: Workspace, index: LoopbackIndex
+) -> None:
     """Each has letters of its own."""
     index.add_wheel("c", "1.0", requires=["a<2"], requires_python=">=3.11")
-    two.stack("a==2.0", "b ; python_version < '3.11'", "c ; python_version >= '3.11'", target=TWO_PYTHONS)
+    two.stack(
+        "a==2.0", "b ; python_version < '3.11'", "c ; python_version >= '3.11'", target=TWO_PYTHONS
+    )
     run = explain(two)
     for name in ("old", "new"):
         assert f"hint: make explain STACK=demo ARGS='--target {name}' APPLY=A writes" in run.stdout
@@ -319,11 +370,16 @@ def solvable(clash: Workspace) -> Workspace:
 def test_why_a_pin_is_what_it_is_and_what_a_newer_release_breaks(solvable: Workspace) -> None:
     run = explain(solvable, "--package", "numpy")
     assert (run.status, run.stderr) == (0, "")
-    assert run.stdout.startswith("numpy is locked at 1.26.4 in demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2")
+    assert run.stdout.startswith(
+        "numpy is locked at 1.26.4 in demo for linux-aarch64, Python 3.11, CANN 8.5.0, SoC A2"
+    )
     told = explain(solvable, "--package", "numpy", "--json").json
     assert (told["newer"], told["tried"], told["moves"]) == (["2.1.0"], "2.1.0", [])
     (one,) = told["contradictions"]
-    assert [row["text"] for row in one["statements"]] == ["the stack asks for numpy<2", "suppose numpy==2.1.0 is used"]
+    assert [row["text"] for row in one["statements"]] == [
+        "the stack asks for numpy<2",
+        "suppose numpy==2.1.0 is used",
+    ]
     assert not solvable.locks.exists()
 
 
@@ -336,8 +392,13 @@ def test_a_newer_post_that_a_fact_puts_last_is_explained(workspace: Workspace) -
     )
     workspace.stack("a")
     run = explain(workspace, "--package", "a")
-    assert "1.0.post1 ranks after 1.0 on this target, according to matrices/facts/a.toml:6 (vendor)\n" in run.stdout
-    assert explain(workspace, "--package", "a", "--json").json["later"] == [{"version": "1.0.post1", "facts": ["pair"]}]
+    assert (
+        "1.0.post1 ranks after 1.0 on this target, according to matrices/facts/a.toml:6 (vendor)\n"
+        in run.stdout
+    )
+    assert explain(workspace, "--package", "a", "--json").json["later"] == [
+        {"version": "1.0.post1", "facts": ["pair"]}
+    ]
 
 
 def test_a_locked_pin_is_explained_as_it_is_locked(workspace: Workspace) -> None:
@@ -382,7 +443,11 @@ def test_a_fact_that_a_stack_sets_aside_is_warned_of(clash: Workspace) -> None:
     ("old", "new", "error"),
     [
         ("0.13-needs", "0.13-need", "there is no fact `vllm-ascend-0.13-need-vllm`"),
-        ('0.13.0"]', '0.14.0"]', "the fact `vllm-ascend-0.13-needs-vllm` has no need `vllm==0.14.0`"),
+        (
+            '0.13.0"]',
+            '0.14.0"]',
+            "the fact `vllm-ascend-0.13-needs-vllm` has no need `vllm==0.14.0`",
+        ),
         ("", "", "the fact `vllm-ascend-0.13-needs-vllm` cannot be relaxed"),
     ],
 )
@@ -393,22 +458,30 @@ def test_what_a_stack_cannot_say_of_facts(clash: Workspace, old: str, new: str, 
     assert "\n  at matrices/stacks/demo.toml:" in run.stderr
 
 
-def test_a_stack_given_by_path_is_applied_beside_it_and_can_be_locked_as_told(clash: Workspace) -> None:
+def test_a_stack_given_by_path_is_applied_beside_it_and_can_be_locked_as_told(
+    clash: Workspace,
+) -> None:
     (clash.matrices / "stacks" / "demo.toml").rename(clash.root / "my stack.toml")
     run = clash.run("explain", "./my stack.toml")
     hint = "hint: ascend-lock explain 'my stack.toml' --apply A writes the changed stack"
     assert hint in run.stdout.splitlines()
     assert hint in clash.read("conflict.md").replace("\\", "")
-    _, _, told = clash.run("explain", "./my stack.toml", "--apply", "A").stdout.rpartition("Next: ascend-lock ")
+    _, _, told = clash.run("explain", "./my stack.toml", "--apply", "A").stdout.rpartition(
+        "Next: ascend-lock "
+    )
     assert (clash.root / "demo-a.toml").is_file()
     assert clash.run(*told.split()).status == 0
 
 
-def test_where_nothing_locks_for_all_targets_what_was_tried_is_told(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_where_nothing_locks_for_all_targets_what_was_tried_is_told(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     workspace.serve("a 1.0: b", "a 2.0: b>=2")
     index.add_wheel("b", "1.0", tags="cp311-cp311-manylinux_2_17_aarch64")
     index.add_wheel("b", "2.0", tags="cp311-cp311-manylinux_2_17_aarch64")
-    workspace.stack("a==2.0", "b<2", target=TWO_PYTHONS.replace("3.11", "3.12").replace("3.10", "3.11"))
+    workspace.stack(
+        "a==2.0", "b<2", target=TWO_PYTHONS.replace("3.11", "3.12").replace("3.10", "3.11")
+    )
     run = workspace.run("explain", "demo", "--target", "old")
     assert "No way out was found.\n" in run.stdout
     assert "No change was tried." not in run.stdout
@@ -416,9 +489,14 @@ def test_where_nothing_locks_for_all_targets_what_was_tried_is_told(workspace: W
     assert workspace.run("explain", "demo", "--target", "old").stdout == run.stdout
 
 
-def test_it_goes_on_without_a_way_out_whose_index_fails(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_it_goes_on_without_a_way_out_whose_index_fails(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     def kinds() -> list[list[str]]:
-        return [[change["after"] for change in fix["changes"]] for fix in workspace.lock("--json").json["fixes"]]
+        return [
+            [change["after"] for change in fix["changes"]]
+            for fix in workspace.lock("--json").json["fixes"]
+        ]
 
     workspace.serve("a 1.0: b<2", "a 2.0: c", "b 1.0 2.0", "c 1.0")
     workspace.stack("a==1.0", "b>=2")

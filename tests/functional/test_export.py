@@ -19,7 +19,17 @@ from tests.faults.room import limited
 from tests.functional.machine import execute, installed, make_environment
 from tests.functional.sources import add_backend, add_source
 from tests.functional.sources import tree as tree_of
-from tests.functional.workspace import COMMAND, HERE, PLATFORM, PYTHON_LINE, REPOSITORY, Run, Workspace, targets, tree
+from tests.functional.workspace import (
+    COMMAND,
+    HERE,
+    PLATFORM,
+    PYTHON_LINE,
+    REPOSITORY,
+    Run,
+    Workspace,
+    targets,
+    tree,
+)
 from tests.loopback import LoopbackIndex, altered
 from tests.repositories import Repository
 
@@ -50,8 +60,13 @@ def serve(index: LoopbackIndex) -> None:
 def locked(workspace: Workspace) -> Workspace:
     serve(workspace.index)
     workspace.facts("here", FACTS)
-    workspace.facts("top", '[[replaces]]\nid = "no-absent"\ndrop = ["absent"]\nreason = "it is never imported"\n')
-    workspace.locked_before("apart", "here", "top", target=HERE + CANN, more='[check]\nimports = ["top"]\n')
+    workspace.facts(
+        "top",
+        '[[replaces]]\nid = "no-absent"\ndrop = ["absent"]\nreason = "it is never imported"\n',
+    )
+    workspace.locked_before(
+        "apart", "here", "top", target=HERE + CANN, more='[check]\nimports = ["top"]\n'
+    )
     shutil.copy(REPOSITORY / "matrices" / "images.toml", workspace.matrices)
     return workspace
 
@@ -62,8 +77,13 @@ def export(workspace: Workspace, form: str, *arguments: str, **environment: str)
 
 # --- pylock.toml
 
-# What it tells: `here` is left out, `apart` is built by the installer, and facts remove requirements.
-NOTES = ("warning: pylock.toml leaves out here 1.0: ", "warning: apart 1.0: ", "warning: facts remove requirements ")
+# What it tells: `here` is left out, `apart` is built by the installer, and facts remove
+# requirements.
+NOTES = (
+    "warning: pylock.toml leaves out here 1.0: ",
+    "warning: apart 1.0: ",
+    "warning: facts remove requirements ",
+)
 
 
 def noted(run: Run) -> None:
@@ -86,7 +106,9 @@ def test_a_name_that_installers_do_not_know_is_told(locked: Workspace) -> None:
         assert ("do not recognise my-lock.toml as a pylock.toml" in run.stderr) is told
 
 
-def test_pip_and_uv_install_a_pylock_and_no_other_bytes(locked: Workspace, index: LoopbackIndex) -> None:
+def test_pip_and_uv_install_a_pylock_and_no_other_bytes(
+    locked: Workspace, index: LoopbackIndex
+) -> None:
     before = tree(locked.locks)
     noted(export(locked, "pylock", "--output", "pylock.toml"))
     assert tree(locked.locks) == before
@@ -115,7 +137,9 @@ def test_pip_and_uv_install_a_pylock_and_no_other_bytes(locked: Workspace, index
         assert "hash" in done.stderr.lower()
 
 
-def test_a_pylock_is_for_its_target_alone_and_holds_no_credentials(locked: Workspace, index: LoopbackIndex) -> None:
+def test_a_pylock_is_for_its_target_alone_and_holds_no_credentials(
+    locked: Workspace, index: LoopbackIndex
+) -> None:
     run = export(locked, "pylock", PIP_INDEX_URL=index.url.replace("://", "://user:secret@"))
     noted(run)
     assert "secret" not in run.stdout
@@ -129,21 +153,37 @@ def test_a_pylock_is_for_its_target_alone_and_holds_no_credentials(locked: Works
     assert content["requires-python"] == f"=={PYTHON_LINE}.*"
     inputs = locked.content()["inputs"]
     assert content["tool"] == {
-        "ascend-lock": {"stack": "demo", "target": "here", "inputs": inputs, "left-out": ["here==1.0"]}
+        "ascend-lock": {
+            "stack": "demo",
+            "target": "here",
+            "inputs": inputs,
+            "left-out": ["here==1.0"],
+        }
     }
     packages = {package["name"]: package for package in content["packages"]}
     assert packages["top"]["dependencies"] == [{"name": "base"}]
     assert packages["apart"]["sdist"]["name"] == "apart-1.0.tar.gz"
-    text = run.stdout.replace(f'python_version == \\"{PYTHON_LINE}\\"', 'python_version == \\"3.5\\"')
-    (locked.root / "pylock.toml").write_text(text.replace("<server>", index.url.partition("/simple")[0]))
-    done = execute(locked, [sys.executable, "-m", "pip", "install", "--dry-run", "-r", "pylock.toml"])
+    text = run.stdout.replace(
+        f'python_version == \\"{PYTHON_LINE}\\"', 'python_version == \\"3.5\\"'
+    )
+    (locked.root / "pylock.toml").write_text(
+        text.replace("<server>", index.url.partition("/simple")[0])
+    )
+    done = execute(
+        locked, [sys.executable, "-m", "pip", "install", "--dry-run", "-r", "pylock.toml"]
+    )
     assert done.status != 0
-    assert "environment does not satisfy any of the environments specified in the lock file" in done.stderr
+    assert (
+        "environment does not satisfy any of the environments specified in the lock file"
+        in done.stderr
+    )
 
 
 def test_pylock_has_no_query_of_an_address(locked: Workspace, index: LoopbackIndex) -> None:
     """Where an index signs the address of a file, the query is as good as a password."""
-    signed = altered(lambda page: re.sub(rb'("url": ?"[^"]*)"', rb'\1?token=hunter2#hunter2"', page))
+    signed = altered(
+        lambda page: re.sub(rb'("url": ?"[^"]*)"', rb'\1?token=hunter2#hunter2"', page)
+    )
     index.fault("/simple/*/base/", signed)
     run = export(locked, "pylock", "--output", "pylock.toml")
     assert (run.status, "hunter2" in run.stdout + run.stderr) == (0, False)
@@ -163,16 +203,23 @@ def from_git(workspace: Workspace, index: LoopbackIndex) -> tuple[Workspace, str
     serve(index)
     own = Repository(workspace.root / "own")
     commit = own.commit({f"lib/{path}": text for path, text in tree_of("own", "1.0").items()})
-    workspace.facts("own", own.fact(commit, 'subdirectory = "lib"\neditable = true', requires='["base"]'))
+    workspace.facts(
+        "own", own.fact(commit, 'subdirectory = "lib"\neditable = true', requires='["base"]')
+    )
     more = '[[absent]]\npackage = "gone"\nreason = "the guide removes it"\n'
     workspace.locked_stack(f"own @ git+{own.url}@{commit}#subdirectory=lib", target=HERE, more=more)
     return workspace, commit
 
 
-def test_what_comes_from_git_is_left_out_and_told_so_that_pip_takes_the_rest(from_git: tuple[Workspace, str]) -> None:
+def test_what_comes_from_git_is_left_out_and_told_so_that_pip_takes_the_rest(
+    from_git: tuple[Workspace, str],
+) -> None:
     workspace, _ = from_git
     run = export(workspace, "pylock", "--output", "pylock.toml")
-    assert (run.status, run.stderr.startswith("warning: pylock.toml leaves out own 1.0: from git, ")) == (0, True)
+    assert (
+        run.status,
+        run.stderr.startswith("warning: pylock.toml leaves out own 1.0: from git, "),
+    ) == (0, True)
     text = (workspace.root / "pylock.toml").read_text()
     assert text.count("# Not included, because the format cannot say how they are built") == 1
     assert tomli.loads(text)["tool"]["ascend-lock"]["left-out"] == ["own==1.0"]
@@ -186,7 +233,10 @@ def test_what_cannot_be_exported_is_told(locked: Workspace) -> None:
     for words, error in (
         ("sbom --output nowhere/sbom.json", "the export could not be written"),
         ("sbom --target there", "demo has no target `there`"),
-        ("containerfile --base-image i --wheelhouse ../else", "`../else` is not inside the build's context"),
+        (
+            "containerfile --base-image i --wheelhouse ../else",
+            "`../else` is not inside the build's context",
+        ),
         ("sbom --wheelhouse w", "sbom has no use for this option"),
     ):
         locked.refused(error, "export", "demo", "--format", *words.split())
@@ -194,7 +244,11 @@ def test_what_cannot_be_exported_is_told(locked: Workspace) -> None:
     locked.refused("`x\\nRUN evil` cannot be used in a Containerfile", "export", "demo", *evil)
     locked.stack("base", name="other", target=targets("here", "there"))
     run = locked.run("export", "other", "--format", "sbom")
-    assert (run.status, run.error, run.stderr[-12:]) == (2, "other has several targets", "here, there\n")
+    assert (run.status, run.error, run.stderr[-12:]) == (
+        2,
+        "other has several targets",
+        "here, there\n",
+    )
     run = locked.run("export", "other", "--format", "sbom", "--target", "there")
     assert (run.status, run.error) == (4, "other has no lock for there")
 
@@ -205,13 +259,18 @@ def test_what_cannot_be_exported_is_told(locked: Workspace) -> None:
 def valid(sbom: str) -> None:
     """By the schema of CycloneDX."""
     from cyclonedx.schema import SchemaVersion
-    from cyclonedx.validation.json import JsonStrictValidator  # two seconds of grammars, which every worker would pay
+    from cyclonedx.validation.json import (
+        JsonStrictValidator,
+    )  # two seconds of grammars, which every worker would pay
 
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(sbom) is None
 
 
 def test_the_sbom_is_valid_complete_and_always_the_same(locked: Workspace) -> None:
-    runs = [export(locked, "sbom", PYTHONHASHSEED=seed, PIP_INDEX_URL="http://127.0.0.1:9/") for seed in "12"]
+    runs = [
+        export(locked, "sbom", PYTHONHASHSEED=seed, PIP_INDEX_URL="http://127.0.0.1:9/")
+        for seed in "12"
+    ]
     assert {(run.status, run.stderr, run.stdout) for run in runs} == {(0, "", runs[0].stdout)}
     valid(runs[0].stdout)
     told = runs[0].json
@@ -223,9 +282,14 @@ def test_the_sbom_is_valid_complete_and_always_the_same(locked: Workspace) -> No
         *(f"system:{name}" for name in ("cann", "soc", "python", "glibc")),
     }
     assert components["build:pkg:pypi/tinybuild@1.0"]["scope"] == "excluded"
-    assert (components["system:cann"]["type"], components["system:cann"]["version"]) == ("platform", "8.5.0.B160")
+    assert (components["system:cann"]["type"], components["system:cann"]["version"]) == (
+        "platform",
+        "8.5.0.B160",
+    )
     (pin,) = [pin for pin in locked.content()["pin"] if pin["name"] == "top"]
-    assert components["pkg:pypi/top@1.0"]["hashes"] == [{"alg": "SHA-256", "content": pin["file"][0]["sha256"]}]
+    assert components["pkg:pypi/top@1.0"]["hashes"] == [
+        {"alg": "SHA-256", "content": pin["file"][0]["sha256"]}
+    ]
     graph = {row["ref"]: row.get("dependsOn", []) for row in told["dependencies"]}
     assert graph["pkg:pypi/top@1.0"] == ["pkg:pypi/base@1.0"]
     assert set(graph["stack:demo"]) == {
@@ -240,16 +304,24 @@ def test_the_sbom_is_valid_complete_and_always_the_same(locked: Workspace) -> No
     assert root["ascend-lock:environment:QUIET"] == "it's $HOME"
 
 
-def test_in_an_sbom_what_comes_from_git_is_its_commit_and_of_no_index(from_git: tuple[Workspace, str]) -> None:
+def test_in_an_sbom_what_comes_from_git_is_its_commit_and_of_no_index(
+    from_git: tuple[Workspace, str],
+) -> None:
     workspace, commit = from_git
     run = export(workspace, "sbom")
     assert (run.status, run.stderr) == (0, "")
     valid(run.stdout.replace("<root>", str(workspace.root)))
     (own,) = [component for component in run.json["components"] if component["name"] == "own"]
     assert own["purl"] == f"pkg:generic/own@1.0?vcs_url=git%2Bfile://<root>/own%40{commit}#lib"
-    assert [(one["type"], one["url"]) for one in own["externalReferences"]] == [("vcs", "file://<root>/own")]
+    assert [(one["type"], one["url"]) for one in own["externalReferences"]] == [
+        ("vcs", "file://<root>/own")
+    ]
     told = {row["name"].removeprefix("ascend-lock:"): row["value"] for row in own["properties"]}
-    assert told.items() >= {("git-commit", commit), ("git-treatment", "editable"), ("mode", "built-apart")}
+    assert told.items() >= {
+        ("git-commit", commit),
+        ("git-treatment", "editable"),
+        ("mode", "built-apart"),
+    }
     assert "index" not in told
     root = {row["name"]: row["value"] for row in run.json["metadata"]["component"]["properties"]}
     assert root["ascend-lock:absent:gone"] == "the guide removes it (matrices/stacks/demo.toml:12)"
@@ -271,11 +343,15 @@ def test_without_the_library_of_sboms_it_is_told(locked: Workspace) -> None:
 def steps(text: str, name: str) -> list[str]:
     """What follows an instruction, each time that it occurs, continued lines joined."""
     joined = text.replace("\\\n", " ")
-    return [line.removeprefix(f"{name} ") for line in joined.splitlines() if line.startswith(f"{name} ")]
+    return [
+        line.removeprefix(f"{name} ") for line in joined.splitlines() if line.startswith(f"{name} ")
+    ]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
-def test_the_steps_of_the_containerfile_install_without_network(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_the_steps_of_the_containerfile_install_without_network(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     """No container engine: its steps are done here, below another root."""
     workspace.serve("base 1.0")
     workspace.facts("base", FACTS.partition("\n\n")[2])
@@ -284,7 +360,9 @@ def test_the_steps_of_the_containerfile_install_without_network(workspace: Works
     path = workspace.root / "Containerfile"
     image = "quay.io/ascend/cann:8.5.0-910b-ubuntu22.04-py3.11"
     base = [] if PYTHON_LINE == "3.11" else ["--base-image", image]
-    run = export(workspace, "containerfile", "--wheelhouse", "wheelhouse", "--output", str(path), *base)
+    run = export(
+        workspace, "containerfile", "--wheelhouse", "wheelhouse", "--output", str(path), *base
+    )
     assert (run.status, run.stderr) == (0, "")
     text = path.read_text()
     assert steps(text, "ARG") == [f"BASE={image}", "LOCK=locks/demo/here"]
@@ -301,7 +379,9 @@ def test_the_steps_of_the_containerfile_install_without_network(workspace: Works
     shutil.copytree(workspace.root / "locks" / "demo" / "here", inside / "opt" / "ascend-lock")
     (inside / "cann").mkdir()
     (inside / "cann" / "set_env.sh").write_text(f"export ASCEND_HOME_PATH={inside}/cann\n")
-    record = inside / "cann" / f"{PLATFORM.removeprefix('linux-')}-linux" / "ascend_toolkit_install.info"
+    record = (
+        inside / "cann" / f"{PLATFORM.removeprefix('linux-')}-linux" / "ascend_toolkit_install.info"
+    )
     record.parent.mkdir()
     record.write_text("version=8.5.0\n")
     venv, command = steps(text, "RUN")
@@ -311,14 +391,25 @@ def test_the_steps_of_the_containerfile_install_without_network(workspace: Works
     def moved(words: str) -> list[str]:
         found: list[str] = json.loads(words)
         there = [word.replace("/wheelhouse", str(workspace.root / "wheelhouse")) for word in found]
-        return [word.replace("/opt/ascend-lock", str(inside / "opt" / "ascend-lock")) for word in there]
+        return [
+            word.replace("/opt/ascend-lock", str(inside / "opt" / "ascend-lock")) for word in there
+        ]
 
-    told = {"ASCEND_LOCK_ROOT": str(inside), "ASCEND_LOCK_NNAL": "", "PIP_INDEX_URL": "http://127.0.0.1:9/simple/"}
+    told = {
+        "ASCEND_LOCK_ROOT": str(inside),
+        "ASCEND_LOCK_NNAL": "",
+        "PIP_INDEX_URL": "http://127.0.0.1:9/simple/",
+    }
     done = execute(workspace, moved(command), **told)
     assert (done.status, done.stderr) == (0, "")
     assert index.requests == []
     (entry,) = steps(text, "ENTRYPOINT")
-    program = ["python", "-c", "import os, sys, base; print(sys.prefix, os.environ['QUIET'], sys.argv[1])", "a b"]
+    program = [
+        "python",
+        "-c",
+        "import os, sys, base; print(sys.prefix, os.environ['QUIET'], sys.argv[1])",
+        "a b",
+    ]
     done = execute(workspace, [*moved(entry), *program], **told)
     assert (done.status, done.stdout) == (0, "<root>/inside/opt/ascend-lock/env it's $HOME a b\n")
 
@@ -326,9 +417,15 @@ def test_the_steps_of_the_containerfile_install_without_network(workspace: Works
 def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace) -> None:
     shutil.copy(REPOSITORY / "matrices" / "images.toml", workspace.matrices)
     workspace.serve("base 1.0")
-    workspace.locked_stack("base", target=HERE + '[target.system]\ncann = "8.3.RC2"\nhdk = "25.5.0"\nsoc = "A5"\n')
+    workspace.locked_stack(
+        "base", target=HERE + '[target.system]\ncann = "8.3.RC2"\nhdk = "25.5.0"\nsoc = "A5"\n'
+    )
     run = export(workspace, "containerfile")
-    tags = (f"{chip}-{system}" for chip in ("310p", "910b", "a3") for system in ("ubuntu22.04", "openeuler24.03"))
+    tags = (
+        f"{chip}-{system}"
+        for chip in ("310p", "910b", "a3")
+        for system in ("ubuntu22.04", "openeuler24.03")
+    )
     known = ", ".join(f"quay.io/ascend/cann:8.3.rc2-{tag}-py3.11" for tag in tags)
     assert (run.status, run.error) == (2, "no base image is known for here")
     assert f"\n  with CANN 8.3.RC2 it has {known}\n" in run.stderr
@@ -338,10 +435,15 @@ def test_a_target_without_a_known_image_needs_one_by_name(workspace: Workspace) 
     assert "install.sh --skip-system-checks" in run.stdout
     assert steps(run.stdout, "ARG") == [f"BASE={image}", "LOCK=locks/demo/here", "PIP_INDEX_URL"]
     target = '[target]\npython = "3.10"\nplatform = "linux-aarch64"\nglibc = "2.35"\n'
-    workspace.locked_stack("base", name="old", target=f'{target}[target.system]\ncann = "8.3.RC1"\nsoc = "A2"\n')
+    workspace.locked_stack(
+        "base", name="old", target=f'{target}[target.system]\ncann = "8.3.RC1"\nsoc = "A2"\n'
+    )
     run = workspace.run("export", "old", "--format", "containerfile")
     nearest = "quay.io/ascend/cann:8.3.rc1-910b-ubuntu22.04-py3.11"
-    assert f"  the nearest is {nearest}, which matches the lock except that it has Python 3.11\n" in run.stderr
+    assert (
+        f"  the nearest is {nearest}, which matches the lock except that it has Python 3.11\n"
+        in run.stderr
+    )
 
 
 # --- where it goes
@@ -362,7 +464,9 @@ def test_an_export_keeps_a_link_and_the_permissions(locked: Workspace) -> None:
     path.write_text("FROM what/was:before\n")
     path.chmod(0o640)
     link.symlink_to("shared")
-    assert locked.run("export", "demo", "--format", "containerfile", "--output", link.name).status == 0
+    assert (
+        locked.run("export", "demo", "--format", "containerfile", "--output", link.name).status == 0
+    )
     assert link.is_symlink()
     assert path.read_text().startswith("#")
     assert stat.S_IMODE(path.stat().st_mode) == 0o640

@@ -17,7 +17,11 @@ def written(rows: Iterable[Row]) -> str:
     """The facts as TOML."""
     text = ""
     for kind, name, versions, rest in rows:
-        stated = f"versions = {versions if versions[0] == '[' else json.dumps(versions)}\n" if versions else ""
+        stated = (
+            f"versions = {versions if versions[0] == '[' else json.dumps(versions)}\n"
+            if versions
+            else ""
+        )
         text += f'[[{kind}]]\nid = "{name}"\n{stated}{rest}\nreason = "r"\n\n'
     return text
 
@@ -30,14 +34,24 @@ APP: dict[Row, str] = {
         "==1.0",
         'needs = ["lib==1.0", "cann in 8.5.0 | 8.5.1", "soc in A2"]',
     ): "holds silent machine",
-    ("requires", "says-so", "==2.0", 'needs = ["lib>=1", "python >= 3.9"]'): "holds says-so says-so",
+    (
+        "requires",
+        "says-so",
+        "==2.0",
+        'needs = ["lib>=1", "python >= 3.9"]',
+    ): "holds says-so says-so",
     ("requires", "agrees", "==3.0", 'needs = ["lib<2", "python < 3.13"]'): "holds agrees agrees",
     ("requires", "clashes", '["==1.0", "==3.0"]', 'needs = ["lib==0.5", "python < 3.9"]'): (
         "contradicted clashes clashes silent silent"
     ),
     ("requires", "unmet", "==1.0", 'needs = ["lib==9"]'): "unmet nothing-fits",
     ("requires", "needs-nowhere", "==1.0", 'needs = ["nowhere"]'): "gone no-project",
-    ("requires", "partly-gone", '["==1.0", "==7", ">8"]', 'needs = ["cann >= 8.5.0"]'): "gone no-release machine",
+    (
+        "requires",
+        "partly-gone",
+        '["==1.0", "==7", ">8"]',
+        'needs = ["cann >= 8.5.0"]',
+    ): "gone no-release machine",
     ("excludes", "excluded", "<3", ""): "holds there",
     ("excludes", "excluded-gone", "==7", ""): "gone no-release",
     ("replaces", "replaced", "==2.0", 'drop = ["lib"]\nadd = ["lib==0.5"]'): "holds replaced",
@@ -46,11 +60,21 @@ APP: dict[Row, str] = {
     ("after", "after", "", 'others = ["lib"]'): "unchecked order",
     ("after", "after-nowhere", "", 'others = ["nowhere"]'): "gone no-project order",
     ("warns", "warns", "==1.0", 'unless = ["lib"]\nextra = "gpu"\ntext = "t"'): "unchecked warning",
-    ("warns", "warns-of-no-extra", "==1.0", 'extra = "tpu"\ntext = "t"'): "contradicted no-extra warning",
+    (
+        "warns",
+        "warns-of-no-extra",
+        "==1.0",
+        'extra = "tpu"\ntext = "t"',
+    ): "contradicted no-extra warning",
     ("absent", "asks", "==2.0", 'without = "lib"'): "contradicted asks",
     ("exports", "exports", "", 'env = { A = "1" }'): "unchecked variables",
     ("optional", "optional", "", 'modules = ["m"]\nneeds = ["lib"]'): "unchecked starts",
-    ("optional", "optional-nowhere", "", 'scripts = ["s"]\nneeds = ["nowhere"]'): "gone no-project starts",
+    (
+        "optional",
+        "optional-nowhere",
+        "",
+        'scripts = ["s"]\nneeds = ["nowhere"]',
+    ): "gone no-project starts",
 }
 COUNTS = "20 facts for linux-aarch64, Python 3.11: 6 hold, 4 contradicted, 5 gone, 1 unmet, 4 not checked"
 # One of them in full: of what is asked, and why it cannot be.
@@ -65,13 +89,18 @@ CLASHES = (
 def judged(workspace: Workspace, *words: str) -> dict[str, str]:
     """Of each fact the verdict and the codes of what is said."""
     facts = workspace.run("facts", "check", *words, *NEVER_OLD, "--json").json["facts"]
-    return {fact["id"]: " ".join([fact["verdict"], *(row["code"] for row in fact["remarks"])]) for fact in facts}
+    return {
+        fact["id"]: " ".join([fact["verdict"], *(row["code"] for row in fact["remarks"])])
+        for fact in facts
+    }
 
 
 def app(workspace: Workspace) -> None:
     workspace.index.add_wheel("app", "1.0", extras={"gpu": ["other"]})
     workspace.index.add_wheel("app", "2.0", requires=["lib==1.0"], requires_python=">=3.10")
-    workspace.index.add_wheel("app", "3.0", requires=["lib>=1", 'lib<0.9 ; extra == "old"'], requires_python=">=3.10")
+    workspace.index.add_wheel(
+        "app", "3.0", requires=["lib>=1", 'lib<0.9 ; extra == "old"'], requires_python=">=3.10"
+    )
     workspace.serve("lib 0.5 1.0 2.0", "other 1.0")
     workspace.stack("app")
     workspace.facts("app", written(APP))
@@ -82,35 +111,54 @@ def test_what_releases_say(workspace: Workspace) -> None:
     before = tree(workspace.root / "matrices")
     assert judged(workspace) == {name: told for (_, name, _, _), told in APP.items()}
     run = workspace.run("facts", "check", "--all", *NEVER_OLD)
-    assert [line.partition(" (")[0].partition(": ")[2] for line in run.stdout.splitlines()[:-1]] == [
-        row[1] for row in APP
-    ]
+    assert [
+        line.partition(" (")[0].partition(": ")[2] for line in run.stdout.splitlines()[:-1]
+    ] == [row[1] for row in APP]
     assert CLASHES in run.stdout.splitlines()
     assert run.stdout.endswith(f"\n{COUNTS}\n")
     assert (run.status, run.stderr, tree(workspace.root / "matrices")) == (5, "", before)
     assert workspace.run("facts", "check", "app", *NEVER_OLD).stdout == run.stdout
-    told = workspace.run("facts", "check", "excluded", "--facts-days", "0", "--json", "--lang", "zh")
+    told = workspace.run(
+        "facts", "check", "excluded", "--facts-days", "0", "--json", "--lang", "zh"
+    )
     assert (told.status, told.json["status"], told.stderr) == (0, "held", "")
     assert told.json["facts"][0]["remarks"] == [
-        {"code": "there", "verdict": "holds", "values": {"releases": "2.0, 1.0"}, "text": "软件源上有 2.0, 1.0"}
+        {
+            "code": "there",
+            "verdict": "holds",
+            "values": {"releases": "2.0, 1.0"},
+            "text": "软件源上有 2.0, 1.0",
+        }
     ]
 
 
-def test_all_facts_and_those_of_a_stack_are_told_where_somebody_should_look(workspace: Workspace) -> None:
+def test_all_facts_and_those_of_a_stack_are_told_where_somebody_should_look(
+    workspace: Workspace,
+) -> None:
     app(workspace)
     *every, counts = workspace.run("facts", "check", "--all", *NEVER_OLD).stdout.splitlines()
     looked_at = [line for line in every if not line.startswith(("holds: ", "not checked: "))]
     for words in ([], ["demo"]):
         run = workspace.run("facts", "check", *words, *NEVER_OLD)
         assert (run.status, run.stdout.splitlines()) == (5, [*looked_at, counts])
-    assert len(workspace.run("facts", "check", "demo", "--facts-days", "0").stdout.splitlines()) == len(APP) + 1
+    assert (
+        len(workspace.run("facts", "check", "demo", "--facts-days", "0").stdout.splitlines())
+        == len(APP) + 1
+    )
 
 
-def test_facts_of_a_stack_are_about_its_lock_or_what_its_lines_and_facts_require(workspace: Workspace) -> None:
+def test_facts_of_a_stack_are_about_its_lock_or_what_its_lines_and_facts_require(
+    workspace: Workspace,
+) -> None:
     workspace.serve("app 1.0: lib", "lib 1.0", "base 1.0", "other 1.0")
     workspace.stack("app")
     needs = 'needs = ["base"]'
-    for project, rest in (("app", needs), ("base", 'needs = ["python >= 3.9"]'), ("lib", needs), ("other", needs)):
+    for project, rest in (
+        ("app", needs),
+        ("base", 'needs = ["python >= 3.9"]'),
+        ("lib", needs),
+        ("other", needs),
+    ):
         workspace.facts(project, written([("requires", f"of-{project}", "==1.0", rest)]))
     assert judged(workspace, "demo").keys() == {"of-app", "of-base"}
     workspace.locked()
@@ -132,7 +180,12 @@ OTHERS: dict[str, dict[Row, str]] = {
             FROM.format("common") + '\nbuild-drop = ["setuptools"]',
         ): "contradicted no-archive archive",
         ("builds", "built-otherwise", "==1.0", FROM.format("gone")): "contradicted no-member",
-        ("builds", "drops-in-vain", "==1.0", FROM.format("common") + '\nbuild-drop = ["torch"]'): "contradicted idle",
+        (
+            "builds",
+            "drops-in-vain",
+            "==1.0",
+            FROM.format("common") + '\nbuild-drop = ["torch"]',
+        ): "contradicted idle",
     },
     "gitted": {
         ("after", "of-that-commit", "==1.0", 'others = ["lib"]'): "unchecked at-commit",
@@ -141,7 +194,12 @@ OTHERS: dict[str, dict[Row, str]] = {
     "lost": {("names", "lost", "==1.0", ""): "gone no-project"},
     "named": {("names", "another", "==1.0", ""): "holds there beyond"},
     "old": {
-        ("metadata", "same", "==1.0", 'requires = ["lib ; python_version < \'3.9\'", "other>=1"]'): "holds same",
+        (
+            "metadata",
+            "same",
+            "==1.0",
+            'requires = ["lib ; python_version < \'3.9\'", "other>=1"]',
+        ): "holds same",
         ("metadata", "differs", "==1.0", 'requires = ["lib", "other>=1"]'): "contradicted differs",
         ("metadata", "of-wheel", "==2.0", 'requires = ["lib"]'): "holds same",
         ("metadata", "static", "==3.0", 'requires = ["lib"]'): "contradicted differs",
@@ -160,7 +218,9 @@ def test_what_archives_and_others_say(workspace: Workspace, index: LoopbackIndex
     for project, rows in OTHERS.items():
         workspace.facts(project, written(rows))
     workspace.stack("lib")
-    assert judged(workspace, "--all") == {row[1]: told for rows in OTHERS.values() for row, told in rows.items()}
+    assert judged(workspace, "--all") == {
+        row[1]: told for rows in OTHERS.values() for row, told in rows.items()
+    }
     run = workspace.run("facts", "check", "--all", *NEVER_OLD)
     assert run.stdout.endswith(": 3 hold, 5 contradicted, 1 gone, 0 unmet, 3 not checked\n")
     assert run.status == 5
@@ -184,7 +244,10 @@ def test_an_index_that_may_be_passed_over(workspace: Workspace) -> None:
     workspace.serve("app 1.0")
     workspace.stack("app")
     workspace.indexes(BINDINGS)
-    workspace.facts("app", '[[excludes]]\nid = "a"\nversions = ["==1.0", "==7"]\nreason = "r"\nchecked = 2020-01-31\n')
+    workspace.facts(
+        "app",
+        '[[excludes]]\nid = "a"\nversions = ["==1.0", "==7"]\nreason = "r"\nchecked = 2020-01-31\n',
+    )
     run = workspace.run("facts", "check", "demo", "--facts-days", "30")
     assert run.stdout.splitlines()[0] == (
         "holds: a (matrices/facts/app.toml:6): the index has 1.0; `far`, which may have app ==7, could not be reached; "
@@ -193,10 +256,14 @@ def test_an_index_that_may_be_passed_over(workspace: Workspace) -> None:
     assert run.status == 0
 
 
-def test_a_project_in_any_spelling_and_a_fact_by_an_id_that_is_no_name_of_a_project(workspace: Workspace) -> None:
+def test_a_project_in_any_spelling_and_a_fact_by_an_id_that_is_no_name_of_a_project(
+    workspace: Workspace,
+) -> None:
     workspace.serve("big-app 1.0")
     workspace.stack("big-app")
-    workspace.facts("big-app", '[[excludes]]\nid = "Big_App-1.0"\nversions = "==1.0"\nreason = "r"\n')
+    workspace.facts(
+        "big-app", '[[excludes]]\nid = "Big_App-1.0"\nversions = "==1.0"\nreason = "r"\n'
+    )
     for name in ("Big_App", "big-app", "Big_App-1.0"):
         run = workspace.run("facts", "check", name, "--all", *NEVER_OLD)
         assert run.stdout.startswith("holds: Big_App-1.0 (matrices/facts/big-app.toml:6): "), run
@@ -209,10 +276,14 @@ def test_an_index_that_fails(workspace: Workspace, index: LoopbackIndex) -> None
     assert unknown.error == "there is no stack, no project with facts and no fact `exclude`"
     assert unknown.stderr.endswith("hint: did you mean `excluded`?\n")
     assert (unknown.status, index.requests) == (2, [])
-    assert workspace.run("facts", "check", "dem").stderr.endswith("hint: did you mean `demo`?\n"), "a stack"
+    assert workspace.run("facts", "check", "dem").stderr.endswith("hint: did you mean `demo`?\n"), (
+        "a stack"
+    )
     index.fault("*/lib/", status(403))
     run = workspace.run("facts", "check", "silent", "excluded", *NEVER_OLD)
-    assert run.stdout.startswith("not checked: silent (matrices/facts/app.toml:6): the index could not be reached: It ")
+    assert run.stdout.startswith(
+        "not checked: silent (matrices/facts/app.toml:6): the index could not be reached: It "
+    )
     assert "\nholds: excluded (" in run.stdout
     assert run.status == 3
     index.fault("*", status(403))

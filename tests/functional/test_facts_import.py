@@ -162,19 +162,25 @@ def imported(workspace: Workspace, *arguments: str) -> list[str]:
 # --- rows
 
 
-def test_import_writes_rows_with_source_and_line(workspace: Workspace, upstream: Repository) -> None:
+def test_import_writes_rows_with_source_and_line(
+    workspace: Workspace, upstream: Repository
+) -> None:
     commit = upstream.commit({"docs/table.md": OLD})
     assert imported(workspace) == [
         "new: app-1.0-table (facts/generated/app.toml)",
         "1 generated facts and 0 images; changes: 1",
     ]
-    assert generated(workspace).endswith("\n\n" + MADE.format(repository="owner/app", commit=commit))
+    assert generated(workspace).endswith(
+        "\n\n" + MADE.format(repository="owner/app", commit=commit)
+    )
     before = generated(workspace)
     assert imported(workspace) == ["1 generated facts and 0 images; changes: 0"]
     assert generated(workspace) == before
 
 
-def test_import_of_later_state_adds_only_new_rows(workspace: Workspace, upstream: Repository) -> None:
+def test_import_of_later_state_adds_only_new_rows(
+    workspace: Workspace, upstream: Repository
+) -> None:
     first = upstream.commit({"docs/table.md": OLD})
     imported(workspace)
     second = upstream.commit({"docs/table.md": NEW})
@@ -217,30 +223,44 @@ def test_import_tells_changed_and_gone_rows(workspace: Workspace, upstream: Repo
         "before": ["cann in 9.0.0", "python >= 3.10, < 3.12"],
         "now": ["cann in 9.0.1", "python >= 3.10, < 3.12"],
     }
-    assert '  reason: "The table has 1.0 with CANN 9.0.0." → "The table has 1.0 with CANN 9.0.1."' in imported(
-        workspace
+    assert (
+        '  reason: "The table has 1.0 with CANN 9.0.0." → "The table has 1.0 with CANN 9.0.1."'
+        in imported(workspace)
     )
 
 
 def test_import_at_an_earlier_commit(workspace: Workspace, upstream: Repository) -> None:
     first = upstream.commit({"docs/table.md": OLD})
     upstream.commit({"docs/table.md": NEW})
-    assert imported(workspace, "--at", f"app={first}")[0] == "new: app-1.0-table (facts/generated/app.toml)"
-    workspace.refused("upstream.toml has no repository `ap`", "facts", "import", "--at", f"ap={first}")
-    workspace.refused("`app=main` is no repository with a commit", "facts", "import", "--at", "app=main")
+    assert (
+        imported(workspace, "--at", f"app={first}")[0]
+        == "new: app-1.0-table (facts/generated/app.toml)"
+    )
+    workspace.refused(
+        "upstream.toml has no repository `ap`", "facts", "import", "--at", f"ap={first}"
+    )
+    workspace.refused(
+        "`app=main` is no repository with a commit", "facts", "import", "--at", "app=main"
+    )
     missing = workspace.run("facts", "import", "--at", f"app={'0' * 40}")
     assert (missing.status, missing.error) == (3, "the repository `app` cannot be read")
 
 
-def test_import_through_a_mirror(workspace: Workspace, upstream: Repository, tmp_path: Path) -> None:
+def test_import_through_a_mirror(
+    workspace: Workspace, upstream: Repository, tmp_path: Path
+) -> None:
     upstream.commit({"docs/table.md": OLD})
     tables(workspace, UPSTREAM.format(url="https://git.nowhere.test/owner/app.git"))
     settings = tmp_path / "gitconfig"
-    settings.write_text(f'[url "{upstream.url}"]\n\tinsteadOf = https://git.nowhere.test/owner/app.git\n')
+    settings.write_text(
+        f'[url "{upstream.url}"]\n\tinsteadOf = https://git.nowhere.test/owner/app.git\n'
+    )
     run = workspace.run("facts", "import", GIT_CONFIG_GLOBAL=str(settings))
     assert run.status == 0, run.stderr
     assert 'source = ["git.nowhere.test/owner/app docs/table.md @' in generated(workspace)
-    unreachable = workspace.run("facts", "import", GIT_CONFIG_GLOBAL="/dev/null", GIT_ALLOW_PROTOCOL="file")
+    unreachable = workspace.run(
+        "facts", "import", GIT_CONFIG_GLOBAL="/dev/null", GIT_ALLOW_PROTOCOL="file"
+    )
     assert unreachable.status == 3
     assert "hint: a mirror will do" in unreachable.stderr
 
@@ -252,7 +272,9 @@ def test_import_of_tags_makes_builds_and_images(workspace: Workspace, upstream: 
     tables(workspace, UPSTREAM.format(url=upstream.url) + BUILDS)
     module = '[submodule "x"]\n\tpath = lib/x\n\turl = https://host.test/x.git\n'
     upstream.commit({"docs/table.md": OLD}, tag="v1.0")  # without an image for A3
-    commit = upstream.commit({**TREE, ".gitmodules": module}, tag="v2.0rc1", submodules={"lib/x": "0123" * 10})
+    commit = upstream.commit(
+        {**TREE, ".gitmodules": module}, tag="v2.0rc1", submodules={"lib/x": "0123" * 10}
+    )
     assert imported(workspace)[-1] == "4 generated facts and 1 images; changes: 5"
     text = generated(workspace)
     assert 'id = "app-2.0rc1-a3-cann"' in text
@@ -303,12 +325,18 @@ source = [
     )
 
 
-def test_import_of_archives(workspace: Workspace, upstream: Repository, index: LoopbackIndex) -> None:
+def test_import_of_archives(
+    workspace: Workspace, upstream: Repository, index: LoopbackIndex
+) -> None:
     upstream.commit({"docs/table.md": OLD})
-    page = index.add_archive("app", "3.0", members={"docs/table.md": f"{HEAD}| v3.0 | 9.2.0 | >= 3.11 |\n"})
+    page = index.add_archive(
+        "app", "3.0", members={"docs/table.md": f"{HEAD}| v3.0 | 9.2.0 | >= 3.11 |\n"}
+    )
     workspace.stack("app")
     archive = f'[[archive]]\nproject = "app"\nfile = "{page.filename}"\nsha256 = "{{}}"\nchecked = 2026-02-02\n\n'
-    both = UPSTREAM.format(url=upstream.url).replace('repository = "app"\n', 'repository = "app"\narchives = "app"\n')
+    both = UPSTREAM.format(url=upstream.url).replace(
+        'repository = "app"\n', 'repository = "app"\narchives = "app"\n'
+    )
     tables(workspace, archive.format(page.sha256) + both)
     assert imported(workspace)[-1] == "2 generated facts and 0 images; changes: 2"
     reference = f"{page.filename} sha256:{page.sha256} docs/table.md #L3"
@@ -339,7 +367,9 @@ def test_import_of_archives(workspace: Workspace, upstream: Repository, index: L
         ("x" * 30_000, "a line is too long"),
     ],
 )
-def test_import_of_odd_table_is_refused(workspace: Workspace, upstream: Repository, table: str, error: str) -> None:
+def test_import_of_odd_table_is_refused(
+    workspace: Workspace, upstream: Repository, table: str, error: str
+) -> None:
     upstream.commit({"docs/table.md": OLD})
     imported(workspace)
     before = generated(workspace)
@@ -350,7 +380,9 @@ def test_import_of_odd_table_is_refused(workspace: Workspace, upstream: Reposito
     assert generated(workspace) == before
 
 
-def test_import_leaves_no_value_to_be_read_as_toml(workspace: Workspace, upstream: Repository) -> None:
+def test_import_leaves_no_value_to_be_read_as_toml(
+    workspace: Workspace, upstream: Repository
+) -> None:
     tables(workspace, UPSTREAM.format(url=upstream.url).replace('cann = "cann", ', ""))
     upstream.commit({"docs/table.md": HEAD + '| v1.0 | 9.0.0"]; x = ["\\\\ | >= 3.10 |\n'})
     run = workspace.run("facts", "import")
@@ -379,7 +411,11 @@ def test_import_of_a_large_file(workspace: Workspace, upstream: Repository) -> N
         ('values = ["main"]', 'values = ["("]', "`values` cannot be used"),
         ('strength = "vendor"', 'strength = "sure"', "`strength` cannot be `sure`"),
         ('reason = "The table', 'reasons = "The table', "unknown key `reasons`"),
-        ('needs = ["cann in', 'needs = ["{nothing}", "canns in', "`canns in 9.0.0` is not a requirement"),
+        (
+            'needs = ["cann in',
+            'needs = ["{nothing}", "canns in',
+            "`canns in 9.0.0` is not a requirement",
+        ),
     ],
 )
 def test_import_of_wrong_tables_is_refused(
@@ -412,7 +448,9 @@ def test_generated_facts_are_in_force(workspace: Workspace, upstream: Repository
     assert workspace.lock().status == 1
 
 
-def test_fact_by_hand_takes_the_place_of_a_generated_one(workspace: Workspace, upstream: Repository) -> None:
+def test_fact_by_hand_takes_the_place_of_a_generated_one(
+    workspace: Workspace, upstream: Repository
+) -> None:
     upstream.commit({"docs/table.md": OLD})
     imported(workspace)
     workspace.serve("app 1.0")
@@ -421,25 +459,47 @@ def test_fact_by_hand_takes_the_place_of_a_generated_one(workspace: Workspace, u
         target=A3,
     )
     workspace.facts(
-        "app", row("requires", id="by-hand", versions="==1.0", needs=["cann in 9.1.0"], over="app-1.0-table")
+        "app",
+        row(
+            "requires",
+            id="by-hand",
+            versions="==1.0",
+            needs=["cann in 9.1.0"],
+            over="app-1.0-table",
+        ),
     )
     workspace.locked()
     assert [fact["id"] for fact in workspace.content()["fact"]] == ["by-hand"]
     workspace.facts(
-        "app", row("requires", id="by-hand", versions="==1.0", needs=["cann in 9.1.0"], over="app-2.0-table")
+        "app",
+        row(
+            "requires",
+            id="by-hand",
+            versions="==1.0",
+            needs=["cann in 9.1.0"],
+            over="app-2.0-table",
+        ),
     )
     workspace.refused("there is no generated fact `app-2.0-table`", "lock", "demo")
-    workspace.facts("app", row("requires", id="app-1.0-table", versions="==1.0", needs=["cann in 9.1.0"]))
+    workspace.facts(
+        "app", row("requires", id="app-1.0-table", versions="==1.0", needs=["cann in 9.1.0"])
+    )
     workspace.refused("two facts have the id `app-1.0-table`", "lock", "demo")
     path = workspace.matrices / "facts" / "generated" / "app.toml"
     path.write_text(path.read_text("utf-8") + 'over = "x"\n')
     workspace.refused("a generated fact has the key `over`", "lock", "demo")
 
 
-def test_release_is_built_from_the_commit_of_its_tag(workspace: Workspace, upstream: Repository) -> None:
-    text = UPSTREAM.format(url=upstream.url) + BUILDS.replace("https://host.test/app.git", upstream.url)
+def test_release_is_built_from_the_commit_of_its_tag(
+    workspace: Workspace, upstream: Repository
+) -> None:
+    text = UPSTREAM.format(url=upstream.url) + BUILDS.replace(
+        "https://host.test/app.git", upstream.url
+    )
     tables(workspace, text)
-    upstream.commit({**TREE, "Dockerfile.a3": TREE["Dockerfile.a3"].replace("9.0.1", "9.1.0")}, tag="v2.0rc1")
+    upstream.commit(
+        {**TREE, "Dockerfile.a3": TREE["Dockerfile.a3"].replace("9.0.1", "9.1.0")}, tag="v2.0rc1"
+    )
     imported(workspace)
     workspace.serve("app 1.0 2.0rc1: old", "old 1", "numpy 1.26", "lib 1 2", "wheel 1")
     workspace.stack("app==2.0rc1", target=A3)

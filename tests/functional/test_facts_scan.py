@@ -63,7 +63,9 @@ def test_scan_drafts_are_facts(workspace: Workspace) -> None:
 
 
 def test_scan_says_what_facts_and_metadata_have(workspace: Workspace) -> None:
-    workspace.facts("app", row("constrains", id="known", versions="==1.0", bounds=["engine<=0.11.0"]))
+    workspace.facts(
+        "app", row("constrains", id="known", versions="==1.0", bounds=["engine<=0.11.0"])
+    )
     workspace.index.add_wheel("app", "1.1", requires=["lib>=2"], files={"app/limits.py": LIMITS})
     old, new = (workspace.run("facts", "scan", name, "--json").json for name in ("app==1.0", "app"))
     assert [(check["project"], check["facts"], check["is_news"]) for check in old["checks"]] == [
@@ -75,19 +77,23 @@ def test_scan_says_what_facts_and_metadata_have(workspace: Workspace) -> None:
 
 def test_scan_reads_archives_and_compiled_messages(workspace: Workspace) -> None:
     workspace.index.add_archive("old", "1.0", members={"old/limits.py": LIMITS})
-    assert [check["path"] for check in workspace.run("facts", "scan", "old", "--json").json["checks"]] == [
-        "old/limits.py"
-    ]
+    assert [
+        check["path"] for check in workspace.run("facts", "scan", "old", "--json").json["checks"]
+    ] == ["old/limits.py"]
     source = {"built/lib.pyx": 'raise ImportError("built requires lib 2.0 or newer")\n'}
     workspace.index.add_wheel("built", "1.0", files=source)
     found = workspace.run("facts", "scan", "built", "--json").json["checks"]
-    assert [(check["accepts"], check["effect"], check["line"]) for check in found] == [(">=2.0", "states", 1)]
+    assert [(check["accepts"], check["effect"], check["line"]) for check in found] == [
+        (">=2.0", "states", 1)
+    ]
 
 
 def test_scan_tells_files_that_it_could_not_read(workspace: Workspace) -> None:
     deep = f"version = {'-' * 50_000}1"
     large = f"# version{' ' * (5 << 20)}"
-    workspace.index.add_wheel("odd", "1.0", files={"odd/deep.py": deep, "odd/large.py": large, "odd/l.py": LIMITS})
+    workspace.index.add_wheel(
+        "odd", "1.0", files={"odd/deep.py": deep, "odd/large.py": large, "odd/l.py": LIMITS}
+    )
     run = workspace.run("facts", "scan", "odd")
     assert run.status == 0
     assert [line for line in run.stdout.splitlines() if line.startswith("not read: ")] == [
@@ -99,7 +105,10 @@ def test_scan_tells_files_that_it_could_not_read(workspace: Workspace) -> None:
 def test_scan_refuses_a_damaged_wheel(workspace: Workspace) -> None:
     workspace.index.add_file("bad", "bad-1.0-py3-none-any.whl", b"no zip")
     run = workspace.run("facts", "scan", "bad")
-    assert (run.status, run.error) == (2, "bad-1.0-py3-none-any.whl is not a readable wheel: File is not a zip file")
+    assert (run.status, run.error) == (
+        2,
+        "bad-1.0-py3-none-any.whl is not a readable wheel: File is not a zip file",
+    )
 
 
 def test_scan_refuses_a_member_that_unpacks_to_more(workspace: Workspace) -> None:
@@ -112,7 +121,9 @@ def test_scan_refuses_a_member_that_unpacks_to_more(workspace: Workspace) -> Non
     assert "uses an unsupported compression method" in run.error
 
 
-@pytest.mark.parametrize("name", ["app==9", "nowhere", "app @ https://host.example/app.whl", "not a name"])
+@pytest.mark.parametrize(
+    "name", ["app==9", "nowhere", "app @ https://host.example/app.whl", "not a name"]
+)
 def test_scan_refuses_what_no_index_has(workspace: Workspace, name: str) -> None:
     run = workspace.run("facts", "scan", name)
     assert (run.status, run.stdout) == (2, "")

@@ -53,7 +53,13 @@ LIST = """\
    * - 1.0
      - 8.3.RC1
 """
-FILES = {"table.md": TABLE, "notes.md": NOTES, "Dockerfile": DOCKERFILE, "series.md": SERIES, "guide.rst": LIST}
+FILES = {
+    "table.md": TABLE,
+    "notes.md": NOTES,
+    "Dockerfile": DOCKERFILE,
+    "series.md": SERIES,
+    "guide.rst": LIST,
+}
 
 
 @pytest.fixture
@@ -77,10 +83,14 @@ def checked(workspace: Workspace, rows: str, *words: str, tmp_path: Path) -> Run
     workspace.index.serve("app 1.0 2.0 3.0", "lib 1.0 1.1")
     workspace.stack("app")
     workspace.facts("app", rows)
-    return workspace.run("facts", "check", "--sources", *words, GIT_CONFIG_GLOBAL=str(tmp_path / "gitconfig"))
+    return workspace.run(
+        "facts", "check", "--sources", *words, GIT_CONFIG_GLOBAL=str(tmp_path / "gitconfig")
+    )
 
 
-def outcome(workspace: Workspace, tmp_path: Path, kind: str, source: str | list[str], **said: Any) -> dict[str, Any]:
+def outcome(
+    workspace: Workspace, tmp_path: Path, kind: str, source: str | list[str], **said: Any
+) -> dict[str, Any]:
     """Return what is found about one fact."""
     run = checked(workspace, row(kind, id="it", source=source, **said), "--json", tmp_path=tmp_path)
     (fact,) = run.json["facts"]
@@ -118,27 +128,53 @@ def row_two(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_row_must_have_the_release_and_its_values(
-    workspace: Workspace, tmp_path: Path, commit: str, lines: str, changes: dict[str, Any], said: str, why: str
+    workspace: Workspace,
+    tmp_path: Path,
+    commit: str,
+    lines: str,
+    changes: dict[str, Any],
+    said: str,
+    why: str,
 ) -> None:
-    fact = outcome(workspace, tmp_path, "requires", f"vendor/app table.md @{commit}{lines}", **row_two(**changes))
+    fact = outcome(
+        workspace,
+        tmp_path,
+        "requires",
+        f"vendor/app table.md @{commit}{lines}",
+        **row_two(**changes),
+    )
     assert fact["outcome"] == said, fact
     codes = {one["code"] for one in fact["missing"]}
     assert why in codes if why else not codes
 
 
-def test_each_release_must_have_the_values(workspace: Workspace, tmp_path: Path, commit: str) -> None:
+def test_each_release_must_have_the_values(
+    workspace: Workspace, tmp_path: Path, commit: str
+) -> None:
     said = row_two(versions=["==2.0", "==1.0"])
     fact = outcome(workspace, tmp_path, "requires", f"vendor/app table.md @{commit}", **said)
-    assert [fact["outcome"], {one["values"]["about"] for one in fact["missing"]}] == ["false", {"app 1.0"}]
+    assert [fact["outcome"], {one["values"]["about"] for one in fact["missing"]}] == [
+        "false",
+        {"app 1.0"},
+    ]
 
 
 def test_two_releases_share_alternatives(workspace: Workspace, tmp_path: Path, commit: str) -> None:
     said = {"versions": ["==2.0", "==1.0"], "needs": ["cann in 8.5.1 | 8.3.RC1"]}
-    assert outcome(workspace, tmp_path, "requires", f"vendor/app table.md @{commit}", **said)["outcome"] == "stated"
+    assert (
+        outcome(workspace, tmp_path, "requires", f"vendor/app table.md @{commit}", **said)[
+            "outcome"
+        ]
+        == "stated"
+    )
 
 
-def test_row_of_another_line_is_not_enough(workspace: Workspace, tmp_path: Path, commit: str) -> None:
-    fact = outcome(workspace, tmp_path, "requires", f"vendor/app table.md @{commit} #L5", **row_two())
+def test_row_of_another_line_is_not_enough(
+    workspace: Workspace, tmp_path: Path, commit: str
+) -> None:
+    fact = outcome(
+        workspace, tmp_path, "requires", f"vendor/app table.md @{commit} #L5", **row_two()
+    )
     assert fact["outcome"] == "false"
 
 
@@ -183,10 +219,19 @@ def test_section_is_about_the_release_in_its_heading(
     ],
 )
 def test_tag_says_of_which_release_a_file_is(
-    workspace: Workspace, tmp_path: Path, commit: str, versions: str, tag: str, needs: list[str], said: str
+    workspace: Workspace,
+    tmp_path: Path,
+    commit: str,
+    versions: str,
+    tag: str,
+    needs: list[str],
+    said: str,
 ) -> None:
     source = f"vendor/app Dockerfile @{commit}{tag}"
-    assert outcome(workspace, tmp_path, "requires", source, versions=versions, needs=needs)["outcome"] == said
+    assert (
+        outcome(workspace, tmp_path, "requires", source, versions=versions, needs=needs)["outcome"]
+        == said
+    )
 
 
 @pytest.mark.parametrize(("cann", "said"), [("8.5.0", "stated"), ("8.5.1", "false")])
@@ -198,16 +243,23 @@ def test_series_leads_from_one_table_to_another(
     assert outcome(workspace, tmp_path, "requires", sources, **said_of_it)["outcome"] == said
 
 
-def test_one_reference_leads_nowhere_else(workspace: Workspace, tmp_path: Path, repository: Repository) -> None:
+def test_one_reference_leads_nowhere_else(
+    workspace: Workspace, tmp_path: Path, repository: Repository
+) -> None:
     both = SERIES + "\n" + TABLE.partition("## Series")[2]
     commit = repository.commit({"both.md": both})
     said = {"versions": "==2.0", "needs": ["cann in 8.5.0"]}
-    assert outcome(workspace, tmp_path, "requires", f"vendor/app both.md @{commit}", **said)["outcome"] == "false"
+    assert (
+        outcome(workspace, tmp_path, "requires", f"vendor/app both.md @{commit}", **said)["outcome"]
+        == "false"
+    )
     sources = [f"vendor/app both.md @{commit} #L3", f"vendor/app both.md @{commit} #L10"]
     assert outcome(workspace, tmp_path, "requires", sources, **said)["outcome"] == "stated"
 
 
-def test_files_of_one_commit_belong_together(workspace: Workspace, tmp_path: Path, repository: Repository) -> None:
+def test_files_of_one_commit_belong_together(
+    workspace: Workspace, tmp_path: Path, repository: Repository
+) -> None:
     files = {"Dockerfile": DOCKERFILE, "requirements.txt": "other==7.1\n"}
     first, second = repository.commit(files), repository.commit({**files, "more": ""})
     said = {"versions": "==2.0", "needs": ["other==7.1"]}
@@ -235,11 +287,15 @@ def test_files_of_one_commit_belong_together(workspace: Workspace, tmp_path: Pat
 def test_quote_must_be_there_and_is_told_apart(
     workspace: Workspace, tmp_path: Path, commit: str, quotes: str, said: str
 ) -> None:
-    fact = outcome(workspace, tmp_path, "external", f"vendor/app notes.md @{commit} {quotes}", needs=["c++"])
+    fact = outcome(
+        workspace, tmp_path, "external", f"vendor/app notes.md @{commit} {quotes}", needs=["c++"]
+    )
     assert fact["outcome"] == said
 
 
-def test_source_of_what_cannot_be_looked_for_must_quote(workspace: Workspace, tmp_path: Path, commit: str) -> None:
+def test_source_of_what_cannot_be_looked_for_must_quote(
+    workspace: Workspace, tmp_path: Path, commit: str
+) -> None:
     fact = outcome(workspace, tmp_path, "external", f"vendor/app notes.md @{commit}", needs=["c++"])
     assert [fact["outcome"], fact["references"][0]["why"]["code"]] == ["false", "nothing-to-find"]
 
@@ -269,7 +325,9 @@ def test_reference_to_what_is_not_there_is_false(
     assert [fact["outcome"], fact["references"][0]["why"]["code"]] == ["false", code]
 
 
-def test_tag_of_another_commit_is_false(workspace: Workspace, tmp_path: Path, repository: Repository) -> None:
+def test_tag_of_another_commit_is_false(
+    workspace: Workspace, tmp_path: Path, repository: Repository
+) -> None:
     first = repository.commit(FILES, tag="v2.0")
     repository.commit({}, tag="v3.0")
     source = f"vendor/app table.md @{first} (v3.0)"
@@ -277,7 +335,9 @@ def test_tag_of_another_commit_is_false(workspace: Workspace, tmp_path: Path, re
     assert [fact["outcome"], fact["references"][0]["why"]["code"]] == ["false", "other-commit"]
 
 
-def test_link_in_a_repository_is_no_file(workspace: Workspace, tmp_path: Path, repository: Repository) -> None:
+def test_link_in_a_repository_is_no_file(
+    workspace: Workspace, tmp_path: Path, repository: Repository
+) -> None:
     (tmp_path / "secret").write_text("app 2.0 needs lib 1.1")
     repository.commit(FILES)
     (repository.folder / "link.md").symlink_to(tmp_path / "secret")
@@ -291,7 +351,9 @@ def test_link_in_a_repository_is_no_file(workspace: Workspace, tmp_path: Path, r
 # --- archives
 
 
-CHECK = '# of app\nif lib_version < Version("1.1"):\n    raise ImportError("app requires lib 1.1")\n'
+CHECK = (
+    '# of app\nif lib_version < Version("1.1"):\n    raise ImportError("app requires lib 1.1")\n'
+)
 
 
 @pytest.mark.parametrize(
@@ -305,7 +367,13 @@ CHECK = '# of app\nif lib_version < Version("1.1"):\n    raise ImportError("app 
 )
 @pytest.mark.parametrize("kind", ["wheel", "archive"])
 def test_member_of_a_release_needs_only_the_value(
-    workspace: Workspace, tmp_path: Path, repository: Repository, versions: str, bounds: list[str], said: str, kind: str
+    workspace: Workspace,
+    tmp_path: Path,
+    repository: Repository,
+    versions: str,
+    bounds: list[str],
+    said: str,
+    kind: str,
 ) -> None:
     if kind == "wheel":
         workspace.index.add_wheel("app", "2.5", files={"app/check.py": CHECK})
@@ -317,14 +385,18 @@ def test_member_of_a_release_needs_only_the_value(
     assert fact["outcome"] == said
 
 
-def test_archive_of_another_project_is_no_release(workspace: Workspace, tmp_path: Path, repository: Repository) -> None:
+def test_archive_of_another_project_is_no_release(
+    workspace: Workspace, tmp_path: Path, repository: Repository
+) -> None:
     workspace.index.add_archive("lib", "2.5", members={"check.py": CHECK})
     said = {"versions": ">=2.0", "bounds": ["lib>=1.1"]}
     fact = outcome(workspace, tmp_path, "constrains", "lib-2.5.tar.gz check.py #L2", **said)
     assert [fact["outcome"], fact["missing"][0]["code"]] == ["false", "no-release"]
 
 
-def test_list_of_a_wheels_files_is_its_record(workspace: Workspace, tmp_path: Path, repository: Repository) -> None:
+def test_list_of_a_wheels_files_is_its_record(
+    workspace: Workspace, tmp_path: Path, repository: Repository
+) -> None:
     built = workspace.index.add_wheel("app", "2.5", files={"app/lib.so": "x"})
     digest = hashlib.sha256(built.content).hexdigest()
     source = f"app-2.5-py3-none-any.whl sha256:{digest} RECORD `app/lib.so` without `app/other.so`"
@@ -367,22 +439,34 @@ def test_build_has_the_variables_of_its_files(
 def test_build_has_the_submodules_of_its_files(
     workspace: Workspace, tmp_path: Path, repository: Repository, folder: str, said: str
 ) -> None:
-    commit = repository.commit({"requirements.txt": "lib>=1\n", ".gitmodules": "[submodule]\n\tpath = lib/x\n"})
+    commit = repository.commit(
+        {"requirements.txt": "lib>=1\n", ".gitmodules": "[submodule]\n\tpath = lib/x\n"}
+    )
     rows = COMMIT_BUILD.format(commit=commit, folder=folder, digits="0123" * 10)
     run = checked(workspace, rows, "--json", tmp_path=tmp_path)
     assert [fact["outcome"] for fact in run.json["facts"]] == [said]
 
 
-def test_binary_file_shows_names_but_no_versions(workspace: Workspace, tmp_path: Path, repository: Repository) -> None:
+def test_binary_file_shows_names_but_no_versions(
+    workspace: Workspace, tmp_path: Path, repository: Repository
+) -> None:
     workspace.index.add_wheel("app", "2.5", files={"app/lib.so": "\0ELF lib==1.1 \0"})
     source = "app-2.5-py3-none-any.whl app/lib.so"
     said = {"versions": ">=2.0", "bounds": ["lib>=1.1"]}
     assert outcome(workspace, tmp_path, "constrains", source, **said)["outcome"] == "false"
-    assert outcome(workspace, tmp_path, "constrains", f"{source} `lib==`", **said)["outcome"] == "quoted"
-    assert outcome(workspace, tmp_path, "after", source, versions=">=2.0", others=["lib"])["outcome"] == "stated"
+    assert (
+        outcome(workspace, tmp_path, "constrains", f"{source} `lib==`", **said)["outcome"]
+        == "quoted"
+    )
+    assert (
+        outcome(workspace, tmp_path, "after", source, versions=">=2.0", others=["lib"])["outcome"]
+        == "stated"
+    )
 
 
-def test_listing_has_the_releases(workspace: Workspace, tmp_path: Path, repository: Repository) -> None:
+def test_listing_has_the_releases(
+    workspace: Workspace, tmp_path: Path, repository: Repository
+) -> None:
     source = "index pypi app (2026-11-20)"
     assert outcome(workspace, tmp_path, "excludes", source, versions="==2.0")["outcome"] == "stated"
     assert outcome(workspace, tmp_path, "excludes", source, versions="==2.1")["outcome"] == "false"
@@ -400,12 +484,19 @@ UNREAD = {
 }
 
 
-def test_what_is_not_opened_is_told_apart(workspace: Workspace, tmp_path: Path, commit: str) -> None:
+def test_what_is_not_opened_is_told_apart(
+    workspace: Workspace, tmp_path: Path, commit: str
+) -> None:
     fact = outcome(workspace, tmp_path, "requires", list(UNREAD)[:4], **row_two())
-    assert [fact["outcome"], [one["unread"] for one in fact["references"]]] == ["unread", list(UNREAD.values())[:4]]
+    assert [fact["outcome"], [one["unread"] for one in fact["references"]]] == [
+        "unread",
+        list(UNREAD.values())[:4],
+    ]
 
 
-def test_unread_page_may_say_what_no_file_says(workspace: Workspace, tmp_path: Path, commit: str) -> None:
+def test_unread_page_may_say_what_no_file_says(
+    workspace: Workspace, tmp_path: Path, commit: str
+) -> None:
     table, page = f"vendor/app table.md @{commit} #L6", "hiascend.com/a.html (2026-11-20)"
     more = row_two(needs=["lib==1.1", "hdk >= 25.3.rc1"])
     assert outcome(workspace, tmp_path, "requires", [table, page], **more)["outcome"] == "unread"
@@ -416,10 +507,14 @@ def test_unread_page_may_say_what_no_file_says(workspace: Workspace, tmp_path: P
 # --- what the command prints
 
 
-LACKING = "expected lib 1.0 of app 2.0, not 1.1; there is: | v2.0 | v1.1 | >= 3.10, < 3.12 | 8.5.1 |"
+LACKING = (
+    "expected lib 1.0 of app 2.0, not 1.1; there is: | v2.0 | v1.1 | >= 3.10, < 3.12 | 8.5.1 |"
+)
 
 
-def test_command_lists_what_is_false_and_counts_the_rest(workspace: Workspace, tmp_path: Path, commit: str) -> None:
+def test_command_lists_what_is_false_and_counts_the_rest(
+    workspace: Workspace, tmp_path: Path, commit: str
+) -> None:
     table = f"vendor/app table.md @{commit} #L6"
     rows = row("requires", id="right", source=table, **row_two())
     rows += row("requires", id="wrong", source=table, **row_two(needs=["lib==1.0"]))
@@ -436,15 +531,26 @@ def test_command_lists_what_is_false_and_counts_the_rest(workspace: Workspace, t
     )
     every = checked(workspace, rows, "--all", "--lang", "zh", tmp_path=tmp_path).stdout
     assert "写明：right（matrices/facts/app.toml:6）\n" in every
-    assert "未打开：page（matrices/facts/app.toml:20）：hiascend.com/a.html (2026-11-20)：网页不打开\n" in every
+    assert (
+        "未打开：page（matrices/facts/app.toml:20）：hiascend.com/a.html (2026-11-20)：网页不打开\n"
+        in every
+    )
 
 
 def test_repository_out_of_reach_is_status_3(workspace: Workspace, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
-    (tmp_path / "gitconfig").write_text(f'[url "file://{gone}"]\n\tinsteadOf = https://github.com/vendor/app.git\n')
-    rows = row("excludes", id="it", source=f"vendor/app table.md @{'c0ffee' * 6}cafe", versions="==1.0")
+    (tmp_path / "gitconfig").write_text(
+        f'[url "file://{gone}"]\n\tinsteadOf = https://github.com/vendor/app.git\n'
+    )
+    rows = row(
+        "excludes", id="it", source=f"vendor/app table.md @{'c0ffee' * 6}cafe", versions="==1.0"
+    )
     run = checked(workspace, rows, "--json", tmp_path=tmp_path)
-    assert [run.status, run.json["status"], run.json["facts"][0]["outcome"]] == [3, "out-of-reach", "unread"]
+    assert [run.status, run.json["status"], run.json["facts"][0]["outcome"]] == [
+        3,
+        "out-of-reach",
+        "unread",
+    ]
 
 
 def test_each_outcome_has_its_name() -> None:

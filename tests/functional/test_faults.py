@@ -28,7 +28,9 @@ from tests.functional.machine import environment, install, installed, make_envir
 from tests.functional.workspace import HERE, Workspace, targets, tree, wait_until
 from tests.loopback import LoopbackIndex, delayed
 
-INTERRUPTED = "\ninterrupted; no lock was left half-written\n"  # on a terminal the first line holds ^C
+INTERRUPTED = (
+    "\ninterrupted; no lock was left half-written\n"  # on a terminal the first line holds ^C
+)
 NOT_WRITTEN = "the lock could not be written; what was there before is untouched"
 
 
@@ -59,9 +61,12 @@ def test_an_interrupt_while_an_index_is_waited_for(
     demo.stack(asks)
     index.fault(pattern, delayed(60))
     before = tree(demo.locks)
-    # modules are loaded meanwhile, and the file of one is left open where the signal meets its opening
+    # modules are loaded meanwhile, and the file of one is left open where the signal meets its
+    # opening
     process = demo.start("lock", "demo", PYTHONWARNINGS="")
-    wait_until(lambda: any(one.path.startswith(pattern[:6]) for one in list(index.requests)), process)
+    wait_until(
+        lambda: any(one.path.startswith(pattern[:6]) for one in list(index.requests)), process
+    )
     process.send_signal(number)
     run = demo.finish(process)
     assert (run.status, run.stdout, run.stderr) == (130, "", INTERRUPTED)
@@ -86,7 +91,8 @@ def test_an_interrupt_of_which_nothing_can_be_told(demo: Workspace) -> None:
 
 LISTEN = "import signal\nfrom resolver.cli.commands import listen\n"
 IGNORED = (
-    LISTEN + "signal.signal(signal.{0}, signal.SIG_IGN)\nlisten()\nsignal.raise_signal(signal.{0})\nprint('ended')"
+    LISTEN
+    + "signal.signal(signal.{0}, signal.SIG_IGN)\nlisten()\nsignal.raise_signal(signal.{0})\nprint('ended')"
 )
 TWICE = f"""{LISTEN}
 listen()
@@ -140,15 +146,37 @@ commands.main()
         (IGNORED.format("SIGINT"), 0, "ended\n", ""),
         (IGNORED.format("SIGHUP"), 0, "ended\n", ""),
         (TWICE, 0, "ended\n", ""),  # a second one does not break off what the first one made end
-        (AMONG_THE_IMPORTS, -signal.SIGINT, "", ""),  # it died of SIGINT: its shell knows what that means
+        (
+            AMONG_THE_IMPORTS,
+            -signal.SIGINT,
+            "",
+            "",
+        ),  # it died of SIGINT: its shell knows what that means
         (GONE.format("os.kill(os.getpid(), signal.SIGTERM)"), 130, "", re.escape(INTERRUPTED)),
-        (GONE.format("1 / 0"), 0, "ended\n", "Exception ignored in: (?s:.*)\nZeroDivisionError: division by zero\n"),
+        (
+            GONE.format("1 / 0"),
+            0,
+            "ended\n",
+            "Exception ignored in: (?s:.*)\nZeroDivisionError: division by zero\n",
+        ),
         (WITHIN_A_FAILURE, 130, "", re.escape(INTERRUPTED)),
     ],
-    ids=["ignored", "ignored by nohup", "twice", "imports", "an object goes", "no interrupt", "within a failure"],
+    ids=[
+        "ignored",
+        "ignored by nohup",
+        "twice",
+        "imports",
+        "an object goes",
+        "no interrupt",
+        "within a failure",
+    ],
 )
-def test_what_an_interrupt_does_and_does_not_end(code: str, status: int, stdout: str, stderr: str) -> None:
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+def test_what_an_interrupt_does_and_does_not_end(
+    code: str, status: int, stdout: str, stderr: str
+) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
     assert (run.returncode, run.stdout) == (status, stdout)
     assert re.fullmatch(stderr, run.stderr), run.stderr
 
@@ -166,8 +194,12 @@ def test_an_interrupt_while_the_lock_is_written(demo: Workspace) -> None:
     assert found in (before, tree(demo.locks)), "which it is where the signal comes late"
 
 
-@pytest.mark.parametrize(("left", "asks"), [(".there.new", "1.0"), (".gone.new", "2.0"), (".there.old", "1.0")])
-def test_what_a_killed_run_left_goes_with_the_next_or_is_moved_back(demo: Workspace, left: str, asks: str) -> None:
+@pytest.mark.parametrize(
+    ("left", "asks"), [(".there.new", "1.0"), (".gone.new", "2.0"), (".there.old", "1.0")]
+)
+def test_what_a_killed_run_left_goes_with_the_next_or_is_moved_back(
+    demo: Workspace, left: str, asks: str
+) -> None:
     """After the exchange; of another target; between two renames: the lock that is found again keeps its pins."""
     demo.stack("demo" if left == ".there.old" else f"demo=={asks}")
     before = tree(demo.locks)
@@ -196,7 +228,10 @@ def test_locks_of_two_targets_are_written_both_or_neither(workspace: Workspace) 
 
 def test_a_lock_that_cannot_be_written_is_named(demo: Workspace) -> None:
     """A file stands where the folder would be, or a link to nothing: this also stops root, whom permissions do not."""
-    for name, where in (("blocked", "blocked/demo/there/lock.toml"), ("linked", "linked/demo/there")):
+    for name, where in (
+        ("blocked", "blocked/demo/there/lock.toml"),
+        ("linked", "linked/demo/there"),
+    ):
         (demo.root / name).mkdir()
         demo_there = demo.root / name / "demo"
         demo_there.write_text("") if name == "blocked" else demo_there.symlink_to("nowhere/at/all")
@@ -241,28 +276,40 @@ except Exception as error:
     ],
 )
 def test_what_memory_is_not_there_for_is_no_mistake_of_ours(work: str, why: str) -> None:
-    run = subprocess.run([sys.executable, "-c", MEMORY.format(work)], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-c", MEMORY.format(work)], capture_output=True, text=True, check=False
+    )
     assert (run.stdout, run.stderr) == (f"2 {why}\n", "")
 
 
 # --- kills and full disks
 
 
-def test_a_lock_killed_at_any_change_to_the_disk_is_the_old_one_or_the_new_one(tmp_path: Path) -> None:
-    assert kill_locks(tmp_path / "work", 4, seed=2).killed >= 1  # no two runs write as often: one may end before
+def test_a_lock_killed_at_any_change_to_the_disk_is_the_old_one_or_the_new_one(
+    tmp_path: Path,
+) -> None:
+    assert (
+        kill_locks(tmp_path / "work", 4, seed=2).killed >= 1
+    )  # no two runs write as often: one may end before
 
 
-def test_a_bundle_killed_at_any_change_to_the_disk_is_whole_after_the_next_run(tmp_path: Path) -> None:
+def test_a_bundle_killed_at_any_change_to_the_disk_is_whole_after_the_next_run(
+    tmp_path: Path,
+) -> None:
     assert kill_bundles(tmp_path / "work", 2, seed=2).killed >= 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
-def test_an_install_killed_at_any_change_to_the_disk_is_whole_after_the_next_run(tmp_path: Path) -> None:
+def test_an_install_killed_at_any_change_to_the_disk_is_whole_after_the_next_run(
+    tmp_path: Path,
+) -> None:
     assert kill_installs(tmp_path / "work", 1, seed=2).killed == 1
 
 
 @pytest.fixture
-def waiting(workspace: Workspace, index: LoopbackIndex) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
+def waiting(
+    workspace: Workspace, index: LoopbackIndex
+) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
     """A new environment, and an install.sh in it whose pip waits for a wheel."""
     workspace.serve("demo 1.0")
     workspace.locked_stack("demo", target=HERE)
@@ -270,8 +317,12 @@ def waiting(workspace: Workspace, index: LoopbackIndex) -> Iterator[tuple[Path, 
     index.fault("/files/*", delayed(60), times=1)
     index.clear()
     command = [str(workspace.folder() / "install.sh"), "--python", str(python)]
-    process = workspace.begin(command, env=environment(workspace), start_new_session=True)  # as on a terminal
-    wait_until(lambda: any(request.path.startswith("/files/") for request in index.requests), process)
+    process = workspace.begin(
+        command, env=environment(workspace), start_new_session=True
+    )  # as on a terminal
+    wait_until(
+        lambda: any(request.path.startswith("/files/") for request in index.requests), process
+    )
     yield python, process
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -310,7 +361,10 @@ def test_an_install_that_is_interrupted_says_how_to_go_on(
     _, process = waiting
     os.killpg(process.pid, signal.SIGINT)  # as a terminal sends it
     run = workspace.finish(process)
-    assert (run.status, run.stderr.splitlines()[-1]) == (130, "interrupted; run install.sh again to continue")
+    assert (run.status, run.stderr.splitlines()[-1]) == (
+        130,
+        "interrupted; run install.sh again to continue",
+    )
     assert tree(workspace.temporary) == {}
 
 
@@ -318,7 +372,9 @@ def test_a_disk_that_is_full_at_any_write_costs_no_lock(tmp_path: Path) -> None:
     assert fill_disks(tmp_path / "work", 2, seed=3).killed > 0
 
 
-def test_a_bundle_for_which_there_is_no_room_is_told_and_made_by_the_next_run(demo: Workspace) -> None:
+def test_a_bundle_for_which_there_is_no_room_is_told_and_made_by_the_next_run(
+    demo: Workspace,
+) -> None:
     """verify.py is longer than what may be written, and comes after the files and some of the texts."""
     run = limited(demo, 50_000, "bundle", "demo", "out")
     assert (run.status, run.stdout, run.error) == (2, "", "the bundle could not be written")
@@ -342,10 +398,15 @@ def test_an_upgrade_is_not_undone_by_locks_that_run_at_the_same_time(workspace: 
     """One after the other, in whatever order, they would all end at the upgrade's lock."""
     workspace.serve("demo 1.0: base", "base 1.0")
     workspace.stack("demo")
-    first = [workspace.finish(process) for process in [workspace.start("lock", "demo") for _ in range(2)]]
+    first = [
+        workspace.finish(process) for process in [workspace.start("lock", "demo") for _ in range(2)]
+    ]
     assert [(run.status, run.stderr) for run in first] == [(0, "")] * 2, first
     workspace.serve("demo 2.0: base", "base 2.0")
-    workspace.facts("demo", '[[warns]]\ntext = "a fact that came, so every run has a lock to write"\nreason = "r"\n')
+    workspace.facts(
+        "demo",
+        '[[warns]]\ntext = "a fact that came, so every run has a lock to write"\nreason = "r"\n',
+    )
     workspace.index.fault("/simple/*", delayed(0.3))
     plain = [workspace.start("lock", "demo") for _ in range(3)]
     upgrade = workspace.start("lock", "demo", "--upgrade")
@@ -395,14 +456,18 @@ def test_a_cache_of_which_every_entry_is_damaged_heals_itself(
 ) -> None:
     require_the_same = releases(workspace)
     draw = random.Random(7)
-    assert damage(workspace.cache, lambda content: change(content, draw) if content else content) > 9
+    assert (
+        damage(workspace.cache, lambda content: change(content, draw) if content else content) > 9
+    )
     workspace.locked()
     require_the_same()
     assert workspace.locked("--offline").stderr == ""
     require_the_same()
 
 
-@pytest.mark.parametrize("change", [flipped, cut, lambda *_: b""], ids=["a flipped bit", "cut off", "empty"])
+@pytest.mark.parametrize(
+    "change", [flipped, cut, lambda *_: b""], ids=["a flipped bit", "cut off", "empty"]
+)
 def test_a_cache_whose_file_is_damaged_heals_itself(
     workspace: Workspace, change: Callable[[bytes, random.Random], bytes]
 ) -> None:
@@ -423,13 +488,17 @@ def test_a_pipe_in_the_cache_is_not_waited_for(demo: Workspace, name: str) -> No
     os.mkfifo(demo.cache / name)
     run = demo.finish(demo.start("lock", "demo"))
     assert (run.status, demo.pins()) == (0, {"demo": "2.0"})
-    assert run.stderr.startswith(f"warning: {name} in the cache's folder <root>/cache is not of the cache: ")
+    assert run.stderr.startswith(
+        f"warning: {name} in the cache's folder <root>/cache is not of the cache: "
+    )
     assert run.stderr.endswith(f" It is now {name}.damaged there.\n")
     assert demo.run("cache", "clear").status == 0
     assert not (demo.cache / f"{name}.damaged").exists()
 
 
-def test_a_clock_that_was_put_back_changes_nothing(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_a_clock_that_was_put_back_changes_nothing(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     """Everything in the cache is of next year."""
     require_the_same = releases(workspace)
     next_year = time.time() + 365 * 24 * 3600
@@ -444,8 +513,12 @@ def test_a_clock_that_was_put_back_changes_nothing(workspace: Workspace, index: 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
-def test_locks_in_a_row_leave_no_file_open_no_thread_and_nothing_on_the_disk(tmp_path: Path) -> None:
+def test_locks_in_a_row_leave_no_file_open_no_thread_and_nothing_on_the_disk(
+    tmp_path: Path,
+) -> None:
     """`make faults` does a thousand."""
     held = lock_often(tmp_path / "work", 24, every=8)
-    assert {(one.descriptors - held[0].descriptors, one.threads, one.temporary) for one in held} == {(0, 0, 0)}, held
+    assert {
+        (one.descriptors - held[0].descriptors, one.threads, one.temporary) for one in held
+    } == {(0, 0, 0)}, held
     assert held[-1].blocks < held[0].blocks * 1.02, held

@@ -38,7 +38,11 @@ def repository(workspace: Workspace, name: str) -> Repository:
 
 
 def plain(
-    workspace: Workspace, name: str = "plain", version: str = "1.0", more: str = "", text: str = "x = 1\n"
+    workspace: Workspace,
+    name: str = "plain",
+    version: str = "1.0",
+    more: str = "",
+    text: str = "x = 1\n",
 ) -> str:
     """A repository, a fact about its commit, and the commit."""
     made = repository(workspace, name)
@@ -50,7 +54,9 @@ def plain(
 def value(python: Path, module: str, name: str = "built") -> Any:
     """What a module of an environment says."""
     code = f"import json, {module}; print(json.dumps({module}.{name}))"
-    done = subprocess.run([str(python), "-I", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [str(python), "-I", "-c", code], capture_output=True, text=True, check=True
+    )
     return json.loads(done.stdout)
 
 
@@ -73,20 +79,29 @@ SCRIPT = (
 )
 
 
-def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(workspace: Workspace, python: Path) -> None:
+def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(
+    workspace: Workspace, python: Path
+) -> None:
     add_backend(workspace.index)
     made = {name: repository(workspace, name) for name in ("apart", "here", "script", "edited")}
     asks = "Metadata-Version: 2.1\nName: apart\nVersion: 1.0.dev5\nRequires-Dist: nosuch>=2\n\n"
-    backend = {path: text for path, text in tree("script", "1.0").items() if path.startswith("backend")}
+    backend = {
+        path: text for path, text in tree("script", "1.0").items() if path.startswith("backend")
+    }
     head = "Metadata-Version: 2.1\nName: script\nVersion: 1.0\n\n"
-    edited = {f"python/{path}": text for path, text in tree("edited", "1.0", {"edited_own.py": "x = 1\n"}).items()}
+    edited = {
+        f"python/{path}": text
+        for path, text in tree("edited", "1.0", {"edited_own.py": "x = 1\n"}).items()
+    }
     more = {
         "python/pyproject.toml": "this is no TOML",
         "other.toml": TOOL,
         "python/run.txt": "base\ntorch==9\ntorchvision\nbase2\n",
     }
     commits = {
-        "apart": made["apart"].commit({**tree("apart", "1.0.dev5", {"PKG-INFO": asks}), "pyproject.toml": TOOL}),
+        "apart": made["apart"].commit(
+            {**tree("apart", "1.0.dev5", {"PKG-INFO": asks}), "pyproject.toml": TOOL}
+        ),
         "here": made["here"].commit({**tree("here", "1.0"), "pyproject.toml": TOOL}),
         "script": made["script"].commit({"lib/PKG-INFO": head, "build.sh": SCRIPT, **backend}),
         "edited": made["edited"].commit({**edited, **more}),
@@ -102,14 +117,33 @@ def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(workspace: 
     tool = '["tinybuild"]'
     for name, version, row, build in (
         ("apart", "1.0.dev5", "drop = ['Nosuch']", tool),
-        ("here", "1.0", 'isolation = false\nenv = { TINY_FLAVOUR = "{version} it\'s `touch pwned`" }', tool),
-        ("script", "1.0", "steps = [{ run = ['sh', 'build.sh', '-a b'], wheels = 'out/script*.whl' }]", "[]"),
+        (
+            "here",
+            "1.0",
+            'isolation = false\nenv = { TINY_FLAVOUR = "{version} it\'s `touch pwned`" }',
+            tool,
+        ),
+        (
+            "script",
+            "1.0",
+            "steps = [{ run = ['sh', 'build.sh', '-a b'], wheels = 'out/script*.whl' }]",
+            "[]",
+        ),
         ("edited", "1.0", steps, tool),
     ):
         requires = "['wheel ; extra == \"x\"']" if name == "edited" else "[]"
-        workspace.facts(name, made[name].fact(commits[name], row, version=version, requires=requires, build=build))
+        workspace.facts(
+            name,
+            made[name].fact(commits[name], row, version=version, requires=requires, build=build),
+        )
     workspace.serve("wheel 1.0")
-    stack_of(workspace, *(f"{name}{'[x]' if name == 'edited' else ''}={commit}" for name, commit in commits.items()))
+    stack_of(
+        workspace,
+        *(
+            f"{name}{'[x]' if name == 'edited' else ''}={commit}"
+            for name, commit in commits.items()
+        ),
+    )
     workspace.locked()
     dry = install(workspace, python, "--dry-run")
     assert (dry.status, dry.stderr, installed(python)) == (0, "", {})
@@ -120,7 +154,11 @@ def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(workspace: 
     assert installed(python) == {"apart": "1.0.dev5", **dict.fromkeys(names, "1.0")}
     environment = str(python.parents[1])
     assert value(python, "apart") != {"tiny": "1.0", "prefix": environment, "flavour": None}
-    assert value(python, "here") == {"tiny": "1.0", "prefix": environment, "flavour": "1.0 it's `touch pwned`"}
+    assert value(python, "here") == {
+        "tiny": "1.0",
+        "prefix": environment,
+        "flavour": "1.0 it's `touch pwned`",
+    }
     source = python.parents[1] / "src" / "edited" / "python"
     assert (source / "run.txt").read_text() == "base\n# torch==9\n# torchvision\nbase2\n"
     (source / "edited_own.py").write_text("x = 2\n")
@@ -133,13 +171,17 @@ def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(workspace: 
     assert "ascend-lock.txt,sha256=" in note(python, "edited", "RECORD")
     assert not list(workspace.root.rglob("pwned"))
     assert not list(workspace.temporary.iterdir())
-    assert install(workspace, python).stdout.count(": already installed") == len(workspace.content()["stage"])
+    assert install(workspace, python).stdout.count(": already installed") == len(
+        workspace.content()["stage"]
+    )
 
 
 # --- the commit
 
 
-def test_by_hand_the_pip_of_any_python_installs_it_with_the_tools_of_the_environment(workspace: Workspace) -> None:
+def test_by_hand_the_pip_of_any_python_installs_it_with_the_tools_of_the_environment(
+    workspace: Workspace,
+) -> None:
     """The commands that requirements-no-deps.txt tells, with the pip that Python brings along and no index."""
     add_backend(workspace.index)
     kinds = {"plain": "", "below": "editable = true\nsubdirectory = 'lib'"}
@@ -147,7 +189,9 @@ def test_by_hand_the_pip_of_any_python_installs_it_with_the_tools_of_the_environ
     for name, more in kinds.items():
         made = repository(workspace, name)
         files = {**tree(name, "1.0", {f"{name}_own.py": "x = 1\n"}), "pyproject.toml": TOOL}
-        commits[name] = made.commit({f"lib/{path}" if name == "below" else path: text for path, text in files.items()})
+        commits[name] = made.commit(
+            {f"lib/{path}" if name == "below" else path: text for path, text in files.items()}
+        )
         env = 'isolation = false\nenv = { TINY_FLAVOUR = "it\'s" }'
         workspace.facts(name, made.fact(commits[name], f"{env}\n{more}", build='["tinybuild"]'))
     stack_of(workspace, *(f"{name}={commit}" for name, commit in commits.items()))
@@ -156,19 +200,28 @@ def test_by_hand_the_pip_of_any_python_installs_it_with_the_tools_of_the_environ
     python = workspace.root / "own" / "bin" / "python"
     (wheel,) = Path(ensurepip.__file__).parent.glob("_bundled/pip-*.whl")
     shutil.unpack_archive(wheel, site_packages(python), "zip")
-    python.with_name("pip").write_text(f"#!{python}\nimport runpy\nrunpy.run_module('pip', run_name='__main__')\n")
+    python.with_name("pip").write_text(
+        f"#!{python}\nimport runpy\nrunpy.run_module('pip', run_name='__main__')\n"
+    )
     python.with_name("pip").chmod(0o755)
     pip = [str(python), "-m", "pip", "install", "--require-hashes", "--no-deps"]
     done = execute(workspace, [*pip, "-r", str(workspace.folder() / "requirements.txt")])
     assert done.status == 0, done.stderr
 
-    told = [line[4:] for line in (workspace.folder() / "requirements-no-deps.txt").read_text().splitlines()]
+    told = [
+        line[4:]
+        for line in (workspace.folder() / "requirements-no-deps.txt").read_text().splitlines()
+    ]
     commands = [line for line in told if "pip install" in line]
     assert len(commands) == 2
     for command in commands:
         path = f"{python.parent}:{os.environ['PATH']}"
         done = execute(
-            workspace, ["bash", "-c", command], PATH=path, PIP_NO_INDEX="1", VIRTUAL_ENV=str(python.parents[1])
+            workspace,
+            ["bash", "-c", command],
+            PATH=path,
+            PIP_NO_INDEX="1",
+            VIRTUAL_ENV=str(python.parents[1]),
         )
         assert done.status == 0, done.stderr
 
@@ -179,13 +232,18 @@ def test_by_hand_the_pip_of_any_python_installs_it_with_the_tools_of_the_environ
     )
 
 
-def test_another_commit_of_the_same_version_is_not_already_there(workspace: Workspace, python: Path) -> None:
+def test_another_commit_of_the_same_version_is_not_already_there(
+    workspace: Workspace, python: Path
+) -> None:
     """Of either every byte is there.
 
-    Lines that end otherwise than `.gitattributes` says are a change to git, and no checkout would be clean.
+    Lines that end otherwise than `.gitattributes` says are a change to git, and no checkout would
+    be clean.
     """
     made = repository(workspace, "plain")
-    (made.folder / ".git" / "info" / "attributes").write_text("* -text -ident\n")  # committed as they are
+    (made.folder / ".git" / "info" / "attributes").write_text(
+        "* -text -ident\n"
+    )  # committed as they are
     files = {
         ".gitattributes": "*.py eol=lf\n*.txt text eol=crlf\n*.md ident\n*.bin filter=absent\n",
         "plain_own.py": "x = 1\r\n",
@@ -208,7 +266,9 @@ def test_another_commit_of_the_same_version_is_not_already_there(workspace: Work
     told = workspace.locked().stdout
     assert f"plain 1.0 ({first[:12]}) -> 1.0 ({second[:12]})" in " ".join(told.split())
     (source / "mine.txt").write_text("work of somebody")
-    assert install(workspace, python, TINY_FAIL="1").status != 0  # the checkout is new by then, the rest is not
+    assert (
+        install(workspace, python, TINY_FAIL="1").status != 0
+    )  # the checkout is new by then, the rest is not
     run = install(workspace, python)
     assert run.status == 0, run
     assert value(python, "plain_own", "x") == 2
@@ -251,11 +311,14 @@ def with_submodules(workspace: Workspace, *, named: str = "") -> dict[str, str]:
     """
     inner, outer = repository(workspace, "inner"), repository(workspace, "outer")
     commits = {"inner": inner.commit({"inner_own.py": "x = 2\n"})}
-    commits["outer"] = outer.commit({"outer_own.py": "x = 3\n"}, submodules={"deep/inner": commits["inner"]})
+    commits["outer"] = outer.commit(
+        {"outer_own.py": "x = 3\n"}, submodules={"deep/inner": commits["inner"]}
+    )
     made = repository(workspace, "plain")
     gitmodules = '[submodule "lib/outer"]\n\tpath = lib/outer\n\turl = https://host.invalid/outer\n'
     commits["plain"] = made.commit(
-        {**tree("plain", "1.0"), ".gitmodules": gitmodules}, submodules={"lib/outer": commits["outer"]}
+        {**tree("plain", "1.0"), ".gitmodules": gitmodules},
+        submodules={"lib/outer": commits["outer"]},
     )
     more = f"""
         steps = [{{ run = ["cp", "lib/outer/outer_own.py", "lib/outer/deep/inner/inner_own.py", "."] }}]
@@ -269,14 +332,24 @@ def with_submodules(workspace: Workspace, *, named: str = "") -> dict[str, str]:
     return commits
 
 
-def test_submodules_come_from_their_repositories_or_from_a_wheelhouse(workspace: Workspace, python: Path) -> None:
+def test_submodules_come_from_their_repositories_or_from_a_wheelhouse(
+    workspace: Workspace, python: Path
+) -> None:
     """The wheelhouse needs no repository, and is held to the commits."""
     commits = with_submodules(workspace)
     workspace.locked()
     (pin,) = workspace.content()["pin"]
     assert pin["git"]["submodules"] == [
-        {"path": "lib/outer", "url": f"file://{workspace.root}/git/outer", "commit": commits["outer"]},
-        {"path": "lib/outer/deep/inner", "url": f"file://{workspace.root}/git/inner", "commit": commits["inner"]},
+        {
+            "path": "lib/outer",
+            "url": f"file://{workspace.root}/git/outer",
+            "commit": commits["outer"],
+        },
+        {
+            "path": "lib/outer/deep/inner",
+            "url": f"file://{workspace.root}/git/inner",
+            "commit": commits["inner"],
+        },
     ]
     house = workspace.root / "house"
     assert workspace.run("bundle", "demo", str(house)).status == 0
@@ -289,19 +362,27 @@ def test_submodules_come_from_their_repositories_or_from_a_wheelhouse(workspace:
     commit = commits["plain"]
     (workspace.root / "git").rename(workspace.root / "gone")
     other = make_environment(workspace.root / "other")
-    assert failed(install(workspace, other)) == f"commit {commit} could not be fetched from file://<root>/git/plain"
+    assert (
+        failed(install(workspace, other))
+        == f"commit {commit} could not be fetched from file://<root>/git/plain"
+    )
     file = house / "git" / f"plain-{commit[:12]}.bundle"
     content = file.read_bytes()
     file.write_bytes(content[:-40] + bytes(40))
     given = ("--wheelhouse", str(house))
-    told = f"<root>/house/git/plain-{commit[:12]}.bundle does not contain the complete commit {commit}"
+    told = (
+        f"<root>/house/git/plain-{commit[:12]}.bundle does not contain the complete commit {commit}"
+    )
     assert failed(install(workspace, other, *given)) == told
     # a file that calls another commit by this one's name
     liar = Repository(workspace.root / "liar")
     liar.commit({"a": ""})
     liar.git("update-ref", f"refs/ascend-lock/{commit}", "HEAD")
     liar.git("bundle", "create", "--quiet", str(file), f"refs/ascend-lock/{commit}")
-    assert failed(install(workspace, other, *given)) == f"file://<root>/git/plain has no commit {commit}"
+    assert (
+        failed(install(workspace, other, *given))
+        == f"file://<root>/git/plain has no commit {commit}"
+    )
     file.write_bytes(content)
     run = install(workspace, other, *given)
     assert run.status == 0, run
@@ -309,12 +390,17 @@ def test_submodules_come_from_their_repositories_or_from_a_wheelhouse(workspace:
         assert (value(one, "outer_own", "x"), value(one, "inner_own", "x")) == (3, 2)
 
 
-def test_a_submodule_must_be_the_one_that_the_repository_names(workspace: Workspace, python: Path) -> None:
+def test_a_submodule_must_be_the_one_that_the_repository_names(
+    workspace: Workspace, python: Path
+) -> None:
     """Locking sees it where the repository can be read, and install.sh always."""
     other = "1" * 40
     commits = with_submodules(workspace, named=other)
     run = workspace.lock()
-    assert (run.status, f"its submodule `deep/inner` is at {commits['inner']}, not {other}" in run.stderr) == (2, True)
+    assert (
+        run.status,
+        f"its submodule `deep/inner` is at {commits['inner']}, not {other}" in run.stderr,
+    ) == (2, True)
     git = workspace.root / "git"
     git.rename(workspace.root / "gone")
     shutil.rmtree(workspace.cache / "git")
@@ -329,13 +415,17 @@ def test_a_submodule_must_be_the_one_that_the_repository_names(workspace: Worksp
     workspace.facts("plain", made.fact(commit, row))
     stack_of(workspace, f"plain={commit}")
     run = workspace.lock()
-    assert (run.status, "`lib` is no submodule" in run.stderr) == (2, True), "a folder that is none is not replaced"
+    assert (run.status, "`lib` is no submodule" in run.stderr) == (2, True), (
+        "a folder that is none is not replaced"
+    )
 
 
 # --- interrupted
 
 
-def test_an_install_that_failed_half_way_ends_in_the_same_environment(workspace: Workspace, python: Path) -> None:
+def test_an_install_that_failed_half_way_ends_in_the_same_environment(
+    workspace: Workspace, python: Path
+) -> None:
     """The plugin rewrites the other while it is built, and then its build fails."""
     target, fail = site_packages(python) / "plain_own.py", workspace.root / "fail"
     build = f"grep '^x = 1$' {target} && echo 'x = 2' > {target} && test ! -e {fail} && python backend/tinybuild.py\n"
@@ -343,7 +433,9 @@ def test_an_install_that_failed_half_way_ends_in_the_same_environment(workspace:
     files = tree("a-plugin", "1.0", {"build.sh": build})
     files["backend/tinybuild.py"] += "\nif __name__ == '__main__':\n    build_wheel('.')\n"
     commits = {"plain": plain(workspace), "a-plugin": plugin.commit(files)}
-    more = "rewrites = ['plain', 'nosuch']\nsteps = [{ run = ['sh', 'build.sh'], wheels = '*.whl' }]"
+    more = (
+        "rewrites = ['plain', 'nosuch']\nsteps = [{ run = ['sh', 'build.sh'], wheels = '*.whl' }]"
+    )
     workspace.facts("a-plugin", plugin.fact(commits["a-plugin"], more))
     stack_of(workspace, *(f"{name}={commit}" for name, commit in commits.items()))
     workspace.locked()
@@ -355,12 +447,19 @@ def test_an_install_that_failed_half_way_ends_in_the_same_environment(workspace:
     run = install(workspace, python)
     assert run.status == 0, run
     assert "a-plugin rewrites files of plain, so all of them are reinstalled" in run.stdout
-    assert (installed(python), target.read_text()) == ({"a-plugin": "1.0", "plain": "1.0"}, "x = 2\n")
+    assert (installed(python), target.read_text()) == (
+        {"a-plugin": "1.0", "plain": "1.0"},
+        "x = 2\n",
+    )
 
 
-def test_a_plugin_that_patches_an_editable_checkout_does_it_once(workspace: Workspace, python: Path) -> None:
+def test_a_plugin_that_patches_an_editable_checkout_does_it_once(
+    workspace: Workspace, python: Path
+) -> None:
     """Its own command runs in the environment; the distribution that it patches is not built with it."""
-    patch = "import plain_own, sys\nopen(plain_own.__file__, 'a').write(f'by = {sys.argv[1]!r}\\n')\n"
+    patch = (
+        "import plain_own, sys\nopen(plain_own.__file__, 'a').write(f'by = {sys.argv[1]!r}\\n')\n"
+    )
     plugin = repository(workspace, "a-plugin")
     commits = {
         "plain": plain(workspace, more="editable = true"),
@@ -385,11 +484,20 @@ def test_a_plugin_that_patches_an_editable_checkout_does_it_once(workspace: Work
     assert not list(workspace.root.rglob("pwned"))
 
 
-def test_what_must_be_absent_goes_and_takes_no_file_of_others_along(workspace: Workspace, python: Path) -> None:
-    workspace.index.add_wheel("triton", "3.0", files={"triton/__init__.py": "name = 'triton'\n", "triton/own.py": ""})
-    workspace.index.add_wheel("triton-ascend", "3.2", files={"triton/__init__.py": "name = 'triton-ascend'\n"})
+def test_what_must_be_absent_goes_and_takes_no_file_of_others_along(
+    workspace: Workspace, python: Path
+) -> None:
+    workspace.index.add_wheel(
+        "triton", "3.0", files={"triton/__init__.py": "name = 'triton'\n", "triton/own.py": ""}
+    )
+    workspace.index.add_wheel(
+        "triton-ascend", "3.2", files={"triton/__init__.py": "name = 'triton-ascend'\n"}
+    )
     workspace.serve("xgrammar 1.0: triton", "timm 1.0", "sglang 1.0: timm>=1, xgrammar")
-    workspace.facts("triton-ascend", "[[absent]]\nwithout = 'triton'\nreason = \"both own `triton` $(touch pwned)\"\n")
+    workspace.facts(
+        "triton-ascend",
+        "[[absent]]\nwithout = 'triton'\nreason = \"both own `triton` $(touch pwned)\"\n",
+    )
     workspace.stack(
         "sglang",
         "triton-ascend",
@@ -401,7 +509,12 @@ def test_what_must_be_absent_goes_and_takes_no_file_of_others_along(workspace: W
     assert install(workspace, python).status == 0
     right = installed(python)
     # somebody installs them, over what is there
-    assert execute(workspace, [str(python), "-m", "pip", "install", "--no-deps", "triton", "timm"]).status == 0
+    assert (
+        execute(
+            workspace, [str(python), "-m", "pip", "install", "--no-deps", "triton", "timm"]
+        ).status
+        == 0
+    )
     assert value(python, "triton", "name") == "triton"
     run = install(workspace, python)
     assert run.status == 0, run

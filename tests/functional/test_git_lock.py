@@ -22,7 +22,9 @@ def source(repository: Repository, commit: str, ref: str) -> str:
     return repository.fact(commit, more, version="0.6", requires='["numpy<2"]', build='["tool"]')
 
 
-def test_a_tag_or_a_short_commit_becomes_forty_digits(workspace: Workspace, repository: Repository) -> None:
+def test_a_tag_or_a_short_commit_becomes_forty_digits(
+    workspace: Workspace, repository: Repository
+) -> None:
     commit = repository.commit({"requirements.txt": "numpy<2\n"}, tag="v0.6")
     repository.commit({"requirements.txt": "other\n"})
     workspace.facts("verl", source(repository, commit, "v0.6-0-gabc"))
@@ -36,18 +38,27 @@ def test_a_tag_or_a_short_commit_becomes_forty_digits(workspace: Workspace, repo
     assert len(set(texts)) == 1
 
 
-def test_without_a_fact_a_static_pyproject_will_do(workspace: Workspace, repository: Repository) -> None:
+def test_without_a_fact_a_static_pyproject_will_do(
+    workspace: Workspace, repository: Repository
+) -> None:
     commit = repository.commit({"python/pyproject.toml": PROJECT}, tag="v0.6")
     workspace.locked_stack(f"verl[npu] @ git+{repository.url}@v0.6#subdirectory=python")
     assert workspace.pins() == {"numpy": "1.0", "torch": "1.0", "verl": "0.6"}
     content = workspace.content()
     assert [pin["name"] for pin in content["build-pin"]] == ["tool"]
     (pin,) = (pin for pin in content["pin"] if pin["name"] == "verl")
-    assert pin["git"] == {"url": repository.url, "commit": commit, "ref": "v0.6", "subdirectory": "python"}
+    assert pin["git"] == {
+        "url": repository.url,
+        "commit": commit,
+        "ref": "v0.6",
+        "subdirectory": "python",
+    }
     assert "read at the commit" in workspace.read("report.md")
 
 
-def test_a_repository_out_of_reach_changes_one_line_of_the_lock(workspace: Workspace, repository: Repository) -> None:
+def test_a_repository_out_of_reach_changes_one_line_of_the_lock(
+    workspace: Workspace, repository: Repository
+) -> None:
     commit = repository.commit({"requirements.txt": "numpy<2\n"}, tag="v1")
     workspace.facts("verl", source(repository, commit, "v1"))
     workspace.locked_stack(f"verl @ git+{repository.url}@v1")
@@ -61,7 +72,12 @@ def test_a_repository_out_of_reach_changes_one_line_of_the_lock(workspace: Works
     trusted = workspace.read()
     why = "the repository was not read, so its requirements rest on the fact `verl-sources-1` only"
     added = [line for line in trusted.splitlines() if line not in reached.splitlines()]
-    assert added == ["[pin.git.trust]", 'code = "trust.not-read"', "[pin.git.trust.values]", 'fact = "verl-sources-1"']
+    assert added == [
+        "[pin.git.trust]",
+        'code = "trust.not-read"',
+        "[pin.git.trust.values]",
+        'fact = "verl-sources-1"',
+    ]
     assert workspace.lock("--offline", "--json").json["warnings"] == [f"verl 0.6: {why}"]
     assert workspace.read() == trusted
     assert workspace.run("check", "demo").stdout.endswith(": current\n")
@@ -74,7 +90,9 @@ def test_a_host_that_is_not_there_costs_little_and_is_asked_once(workspace: Work
     host = "https://no-such-host.invalid"
     for name in ("a", "b"):
         at = {"git": f"{host}/{name}.git", "commit": name * 40, "version": "1", "requires": []}
-        workspace.facts(name, row("sources", **at, requires_from=["requirements.txt"], build_requires=["tool"]))
+        workspace.facts(
+            name, row("sources", **at, requires_from=["requirements.txt"], build_requires=["tool"])
+        )
     workspace.stack(*(f"{name} @ git+{host}/{name}.git@{name * 9}" for name in ("a", "b")))
     told = f"warning: {host}/a.git could not be read: Could not resolve host: no-such-host.invalid\nhint: "
     stderr = workspace.locked().stderr
@@ -84,10 +102,16 @@ def test_a_host_that_is_not_there_costs_little_and_is_asked_once(workspace: Work
     workspace.refused("cannot determine which commit `v1` is", "lock", "demo")
 
 
-def test_nothing_of_the_repository_runs_while_locking(workspace: Workspace, repository: Repository) -> None:
+def test_nothing_of_the_repository_runs_while_locking(
+    workspace: Workspace, repository: Repository
+) -> None:
     trap = workspace.root / "trap"
     commit = repository.commit(
-        {"pyproject.toml": PROJECT, "setup.py": f"open({str(trap)!r}, 'w')\n", ".gitattributes": "* filter=evil\n"}
+        {
+            "pyproject.toml": PROJECT,
+            "setup.py": f"open({str(trap)!r}, 'w')\n",
+            ".gitattributes": "* filter=evil\n",
+        }
     )
     for hook in ("post-checkout", "reference-transaction", "pre-commit"):
         path = repository.folder / ".git" / "hooks" / hook

@@ -15,11 +15,14 @@ from tests.functional.workspace import Workspace, tree
 from tests.hostile.scene import is_harmless
 from tests.loopback import LoopbackIndex
 
-# A title for the window, a cleared screen, writing turned round, a tag, commands, C1, the end of a table's cell.
+# A title for the window, a cleared screen, writing turned round, a tag, commands, C1, the end of a
+# table's cell.
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe\u2066<script>alert(1)</script>$(touch pwned)`touch pwned`\x9b31m|"
 
 # A source has no control characters, but any other text that something was tried with.
-EVIL_SOURCE = "tried on linux-x86_64 (2026-11-20): <script>alert(1)</script>$(touch pwned)`touch pwned`|"
+EVIL_SOURCE = (
+    "tried on linux-x86_64 (2026-11-20): <script>alert(1)</script>$(touch pwned)`touch pwned`|"
+)
 
 Setup = Callable[[Workspace], None]
 
@@ -31,7 +34,9 @@ def of_stack(**tables: Any) -> Setup:
         rows = {"name": "demo", "summary": "s", "requires": ["demo"], **tables}
         text = "".join(f"{json.dumps(key)} = {json.dumps(value)}\n" for key, value in rows.items())
         path = workspace.matrices / "stacks" / "demo.toml"
-        path.write_text(f'[stack]\n{text}[target]\nname = "there"\npython = "3.11"\nplatform = "linux-aarch64"\n')
+        path.write_text(
+            f'[stack]\n{text}[target]\nname = "there"\npython = "3.11"\nplatform = "linux-aarch64"\n'
+        )
 
     return setup
 
@@ -50,18 +55,32 @@ def of_fact(rows: str) -> Setup:
         pytest.param(of_stack(**{EVIL: 1}), 2, id="key of a stack"),
         pytest.param(of_stack(name="demo\n"), 2, id="name of a stack that ends its line"),
         pytest.param(
-            of_fact("[[warns]]\ntext = EVIL\nreason = EVIL\nid = EVIL\nsource = EVIL_SOURCE\n"), 0, id="warning"
+            of_fact("[[warns]]\ntext = EVIL\nreason = EVIL\nid = EVIL\nsource = EVIL_SOURCE\n"),
+            0,
+            id="warning",
         ),
-        pytest.param(of_fact("[[warns]]\ntext = 'w'\nreason = 'r'\nsource = [EVIL]\n"), 2, id="source of a fact"),
-        pytest.param(of_fact("[[excludes]]\nversions = '==9'\nid = EVIL\nreason = EVIL\n"), 2, id="id of a fact"),
         pytest.param(
-            of_fact("[[requires]]\nneeds = ['absent']\nid = EVIL\nreason = EVIL\nsource = EVIL_SOURCE\n"),
+            of_fact("[[warns]]\ntext = 'w'\nreason = 'r'\nsource = [EVIL]\n"),
+            2,
+            id="source of a fact",
+        ),
+        pytest.param(
+            of_fact("[[excludes]]\nversions = '==9'\nid = EVIL\nreason = EVIL\n"),
+            2,
+            id="id of a fact",
+        ),
+        pytest.param(
+            of_fact(
+                "[[requires]]\nneeds = ['absent']\nid = EVIL\nreason = EVIL\nsource = EVIL_SOURCE\n"
+            ),
             1,
             id="conflict",
         ),
     ],
 )
-def test_what_is_hostile_is_told_harmlessly(workspace: Workspace, setup: Setup, is_status: int) -> None:
+def test_what_is_hostile_is_told_harmlessly(
+    workspace: Workspace, setup: Setup, is_status: int
+) -> None:
     workspace.serve("demo 1.0")
     workspace.stack("demo")
     setup(workspace)
@@ -103,7 +122,13 @@ def test_names_of_files_are_told_harmlessly(workspace: Workspace) -> None:
     for folder in (workspace.locks / "demo" / name, workspace.locks / name / "there"):
         folder.mkdir(parents=True)
         (folder / "lock.toml").write_text("")
-    for command in ("bundle demo out", "bundle out --check", "bundle demo out --prune", "check", "check demo"):
+    for command in (
+        "bundle demo out",
+        "bundle out --check",
+        "bundle demo out --prune",
+        "check",
+        "check demo",
+    ):
         run = workspace.run(*command.split())
         assert is_harmless(run.stdout + run.stderr), command
         if "--check" not in command:
@@ -126,16 +151,31 @@ def test_a_name_on_the_command_line_is_told_harmlessly(workspace: Workspace) -> 
         assert is_harmless(run.stdout + run.stderr), arguments
 
 
-def test_data_for_other_programs_is_harmless_on_a_terminal(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_data_for_other_programs_is_harmless_on_a_terminal(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     """JSON allows C1 and marks that turn the writing."""
     index.add_wheel("demo", "1.0", yanked=EVIL)
     of_stack(summary=EVIL, source=EVIL, requires=["demo==1.0"])(workspace)
     of_fact("[[warns]]\ntext = EVIL\nreason = EVIL\nid = EVIL\nsource = EVIL_SOURCE\n")(workspace)
-    commands = ["stacks", "lock demo --json", "check demo --json", "explain demo --package demo --json"]
-    commands += ["verify demo --json", "bundle demo out", "export demo --format sbom", "export demo --format pylock"]
+    commands = [
+        "stacks",
+        "lock demo --json",
+        "check demo --json",
+        "explain demo --package demo --json",
+    ]
+    commands += [
+        "verify demo --json",
+        "bundle demo out",
+        "export demo --format sbom",
+        "export demo --format pylock",
+    ]
     for command in commands:
         run = workspace.run(*command.split())
-        assert (run.status, is_harmless(run.stdout + run.stderr)) == (command.startswith("verify"), True), run
+        assert (run.status, is_harmless(run.stdout + run.stderr)) == (
+            command.startswith("verify"),
+            True,
+        ), run
         assert run.stdout
     run = workspace.lock(stack=EVIL)
     assert (run.status, is_harmless(run.stderr)) == (2, True)
@@ -149,7 +189,9 @@ def test_a_hostile_lock_is_told_harmlessly(workspace: Workspace) -> None:
     good = path.read_text()
     for field in ('"demo-1.0-py3-none-any.whl"', 'version = "1.0"', 'name = "demo"'):
         evil = json.dumps(EVIL)
-        path.write_text(good.replace(field, f"{field.partition(' = ')[0]} = {evil}" if " = " in field else evil))
+        path.write_text(
+            good.replace(field, f"{field.partition(' = ')[0]} = {evil}" if " = " in field else evil)
+        )
         runs = [
             workspace.run("check"),
             workspace.run("check", "demo", "--upstream"),

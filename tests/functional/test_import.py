@@ -133,8 +133,13 @@ reason = "It is compiled for CUDA."
 
 def test_a_freeze_of_a_cuda_machine_is_left_without_cuda(workspace: Workspace) -> None:
     workspace.facts("flash-attn", FACTS)
-    workspace.facts("triton-ascend", '[[absent]]\nwithout = "triton"\nreason = "triton-ascend is in its place."\n')
-    workspace.facts("torch", '[[excludes]]\nversions = "==1.0"\nreason = "This release alone is broken."\n')
+    workspace.facts(
+        "triton-ascend",
+        '[[absent]]\nwithout = "triton"\nreason = "triton-ascend is in its place."\n',
+    )
+    workspace.facts(
+        "torch", '[[excludes]]\nversions = "==1.0"\nreason = "This release alone is broken."\n'
+    )
     write(workspace, freeze_txt=FREEZE)
     run = workspace.run("import", "freeze.txt")
     assert tomli.loads(run.stdout)["stack"]["requires"] == [
@@ -155,7 +160,10 @@ def test_a_freeze_of_a_cuda_machine_is_left_without_cuda(workspace: Workspace) -
     assert "`flash_attn==2.8.3` is left out: It is compiled for CUDA.\n" in run.stderr
     assert "`triton==3.5.0` is left out: triton-ascend is in its place.\n" in run.stderr
     # the facts that ship say as much
-    write(workspace, freeze_txt="flash-attn==2.8.3\ntorch-memory-saver==0.0.9\ntriton==3.5.0\ntensordict==0.9.0\n")
+    write(
+        workspace,
+        freeze_txt="flash-attn==2.8.3\ntorch-memory-saver==0.0.9\ntriton==3.5.0\ntensordict==0.9.0\n",
+    )
     stack, left_out = imported(workspace, "freeze.txt", "--matrices", str(REPOSITORY / "matrices"))
     assert (stack["stack"]["requires"], len(left_out)) == (["tensordict==0.9.0"], 3)
 
@@ -163,7 +171,9 @@ def test_a_freeze_of_a_cuda_machine_is_left_without_cuda(workspace: Workspace) -
 def test_what_is_written_locks(workspace: Workspace) -> None:
     workspace.serve("torch 2.9.0", "torch-npu 2.9.0: torch==2.9.0", "six 1.16 1.17")
     write(workspace, reqs_txt="torch==2.9.0+cu128\nsix<1.17\n")
-    run = workspace.run("import", "reqs.txt", "-o", "my.toml", "--soc", "A3", "--platform", "linux-x86_64")
+    run = workspace.run(
+        "import", "reqs.txt", "-o", "my.toml", "--soc", "A3", "--platform", "linux-x86_64"
+    )
     assert run.stdout == (
         "For NPUs it has to ask for torch-npu as well: ascend-lock add my.toml torch-npu\n"
         "Written to my.toml: 2 lines. Next: ascend-lock lock my.toml\n"
@@ -181,7 +191,9 @@ def test_what_is_written_locks(workspace: Workspace) -> None:
     assert workspace.run("add", "my.toml", "torch-npu").status == 0
     assert workspace.pins("my") == {"torch": "2.9.0", "torch-npu": "2.9.0", "six": "1.16"}
     before = written.read_bytes()
-    workspace.refused("`my.toml` already exists; nothing was written", "import", "reqs.txt", "-o", "my.toml")
+    workspace.refused(
+        "`my.toml` already exists; nothing was written", "import", "reqs.txt", "-o", "my.toml"
+    )
     assert written.read_bytes() == before
 
 
@@ -210,9 +222,21 @@ lint = ["ruff", { include-group = "test" }]
 def test_a_project_with_its_extras_and_groups(workspace: Workspace) -> None:
     write(workspace, pyproject_toml=PROJECT)
     stack, left_out = imported(workspace, "pyproject.toml")
-    assert (stack["stack"]["requires"], stack["target"]["python"], left_out) == (["torch>=2.7"], "3.12", [])
-    stack, left_out = imported(workspace, "pyproject.toml", "--extra", "Train", "--group", "test", "--python", "3.13.1")
-    assert stack["stack"]["requires"] == ["torch>=2.7", "pyarrow>=15", "deepspeed", "pytest>=8", "ruff"]
+    assert (stack["stack"]["requires"], stack["target"]["python"], left_out) == (
+        ["torch>=2.7"],
+        "3.12",
+        [],
+    )
+    stack, left_out = imported(
+        workspace, "pyproject.toml", "--extra", "Train", "--group", "test", "--python", "3.13.1"
+    )
+    assert stack["stack"]["requires"] == [
+        "torch>=2.7",
+        "pyarrow>=15",
+        "deepspeed",
+        "pytest>=8",
+        "ruff",
+    ]
     assert stack["target"]["python"] == "3.13.1"
     assert left_out == ["pyproject.toml:11: `x @ https://example.org/x.zip`"]
 
@@ -302,7 +326,9 @@ def test_a_pylock(workspace: Workspace) -> None:
     assert (stack["stack"]["requires"], stack["target"]["python"]) == ([*always, verl], "3.12")
     told = {"developed": "developed==1.0", "extra": "extra==1.0", "mine": "mine"}
     lines = [LOCK.partition(f'name = "{name}"')[0].count("\n") for name in told]
-    assert left_out == [f"pylock.toml:{line}: `{text}`" for line, text in zip(lines, told.values(), strict=True)]
+    assert left_out == [
+        f"pylock.toml:{line}: `{text}`" for line, text in zip(lines, told.values(), strict=True)
+    ]
     stack, left_out = imported(workspace, "pylock.toml", "--extra", "gpu", "--group", "dev")
     assert stack["stack"]["requires"] == [*always, "developed==1.0", "extra==1.0", verl]
     assert len(left_out) == 1
@@ -317,10 +343,20 @@ def test_a_pylock(workspace: Workspace) -> None:
         ("gone.txt", None, "`gone.txt` cannot be read", "gone.txt"),
         ("binary.txt", b"\x7fELF\x02\x01\xff\xfe", "`binary.txt` is not UTF-8", "binary.txt:1"),
         ("part.txt", b"-r gone.txt\n", "`gone.txt` cannot be read", "gone.txt"),
-        ("long.txt", b"x" * 100_000, "`long.txt` has nothing that a stack could ask for", "long.txt"),
+        (
+            "long.txt",
+            b"x" * 100_000,
+            "`long.txt` has nothing that a stack could ask for",
+            "long.txt",
+        ),
         ("empty.txt", b"", "`empty.txt` has nothing that a stack could ask for", "empty.txt"),
         ("pyproject.toml", b"[project\n", "the file is not valid TOML", "pyproject.toml:1"),
-        ("pyproject.toml", b"[project]\ndependencies = 1\n", "the file is no pyproject.toml", "pyproject.toml"),
+        (
+            "pyproject.toml",
+            b"[project]\ndependencies = 1\n",
+            "the file is no pyproject.toml",
+            "pyproject.toml",
+        ),
         ("pylock.toml", b'lock-version = "1.0"\n', "the file is no pylock.toml", "pylock.toml"),
         ("uv.lock", b"version = 1\n", "a file such as `uv.lock` cannot be imported", "uv.lock"),
     ],
@@ -359,7 +395,10 @@ def test_files_that_include_each_other(workspace: Workspace) -> None:
 
 
 def test_lists_that_include_each_other_in_a_long_chain(workspace: Workspace) -> None:
-    chain = [f'g{number} = [{{ include-group = "g{number + 1}" }}, "p{number}"]' for number in range(5000)]
+    chain = [
+        f'g{number} = [{{ include-group = "g{number + 1}" }}, "p{number}"]'
+        for number in range(5000)
+    ]
     text = "\n".join(["[dependency-groups]", *chain, 'g5000 = ["last"]', ""])
     write(workspace, pyproject_toml=text)
     requires = imported(workspace, "pyproject.toml", "--group", "g0")[0]["stack"]["requires"]
@@ -392,7 +431,9 @@ SECRETS = {
 def test_import_quotes_no_line_it_cannot_read(workspace: Workspace, text: str) -> None:
     write(workspace, requirements_txt="six\n-r part\n", part=text)
     run = workspace.run("import", "requirements.txt", "-o", "my.toml")
-    assert (run.status, "part:1" in run.stderr) == (0, True) if "machine\n" not in text else (0, False), run
+    assert (
+        (run.status, "part:1" in run.stderr) == (0, True) if "machine\n" not in text else (0, False)
+    ), run
     assert "hunter2" not in run.stdout + run.stderr
     assert "hunter2" not in (workspace.root / "my.toml").read_text()
 
@@ -404,17 +445,27 @@ def test_import_quotes_no_line_it_cannot_read(workspace: Workspace, text: str) -
             "--extra-index-url https://host.example/simple?token=hunter2",
             "--extra-index-url https://host.example/simple",
         ),
-        ("--find-links=https://u:hunter2@host.example/x#hunter2", "--find-links https://host.example/x"),
+        (
+            "--find-links=https://u:hunter2@host.example/x#hunter2",
+            "--find-links https://host.example/x",
+        ),
         ("--index-url https://u:1/hunter2@host.example/simple", "--index-url https://…"),
-        ("x @ https://host.example/x-1.0.tar.gz?sig=hunter2", "x @ https://host.example/x-1.0.tar.gz"),
+        (
+            "x @ https://host.example/x-1.0.tar.gz?sig=hunter2",
+            "x @ https://host.example/x-1.0.tar.gz",
+        ),
         ("https://host.example/x-1.0.tar.gz?sig=hunter2", "https://host.example/x-1.0.tar.gz"),
         ("git+https://hunter2@host.example/x", "git+https://host.example/x"),
         ("x @ git+https://u:hunter2@host.example/x@v1", "x @ git+https://host.example/x@v1"),
         ("-r https://host.example/more.txt?token=hunter2", "-r"),
     ],
 )
-def test_import_shows_addresses_without_secrets(workspace: Workspace, line: str, shown: str) -> None:
-    write(workspace, requirements_txt=f"six\n{line}\n", constraints_txt="six\n-c c\n", c=f"{line}\n")
+def test_import_shows_addresses_without_secrets(
+    workspace: Workspace, line: str, shown: str
+) -> None:
+    write(
+        workspace, requirements_txt=f"six\n{line}\n", constraints_txt="six\n-c c\n", c=f"{line}\n"
+    )
     for file in ("requirements.txt", "constraints.txt"):
         run = workspace.run("import", file)
         assert run.status == 0, run
@@ -425,16 +476,32 @@ def test_import_shows_addresses_without_secrets(workspace: Workspace, line: str,
 # What ends an address or a quotation, or makes a line another one.
 HOSTILE = st.text("'\"`<>()[]{};:,.?#@/\\%&=+-_$!~^|* \tà aZ9", max_size=5)
 USERS = [
-    *("demo @ https://u:{}@h.example/x.whl", "https://u:{}@h.example/x.whl", "demo===https://u:{}@h.example/x"),
-    *("demo @ https:/u:{}@h.example/x.whl", "demo @ https:u:{}@h.example/x", "demo @ //u:{}@h.example/x.whl"),
-    *("demo @ u:{}@h.example/x.whl", "demo @ git+https://u:{}@h.example/x.git@v1", "git+https://{}@h.example/x#egg=x"),
+    *(
+        "demo @ https://u:{}@h.example/x.whl",
+        "https://u:{}@h.example/x.whl",
+        "demo===https://u:{}@h.example/x",
+    ),
+    *(
+        "demo @ https:/u:{}@h.example/x.whl",
+        "demo @ https:u:{}@h.example/x",
+        "demo @ //u:{}@h.example/x.whl",
+    ),
+    *(
+        "demo @ u:{}@h.example/x.whl",
+        "demo @ git+https://u:{}@h.example/x.git@v1",
+        "git+https://{}@h.example/x#egg=x",
+    ),
     *(
         "git+git:{}@h.example:o/n.git@v1#egg=x",
         "demo @ svn+https://u:{}@h.example/x",
         "x ; os_name == 'https://u:{}@h/'",
     ),
 ]
-QUERIES = ["demo @ https://h.example/x.whl?x={}", "demo @ https://h.example/x.whl#{}", "https://h.example/x.whl?{}"]
+QUERIES = [
+    "demo @ https://h.example/x.whl?x={}",
+    "demo @ https://h.example/x.whl#{}",
+    "https://h.example/x.whl?{}",
+]
 OPTIONS = [
     "-i https://u:{}@h.example/",
     "--extra-index-url=https://h.example/?{}",
@@ -460,11 +527,15 @@ def files_with(secret: str) -> dict[str, str]:
     }
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(before=HOSTILE, after=HOSTILE)
 @example(before="'", after="")
 @example(before='x"', after="<")
-def test_import_shows_no_secret_of_an_address(workspace: Workspace, before: str, after: str) -> None:
+def test_import_shows_no_secret_of_an_address(
+    workspace: Workspace, before: str, after: str
+) -> None:
     for name, text in files_with(f"{before}Hunter2{after}").items():
         (workspace.root / name).write_text(text, encoding="utf-8")
         for language in ("en", "zh"):
@@ -475,7 +546,12 @@ def test_import_shows_no_secret_of_an_address(workspace: Workspace, before: str,
 
 def outside(workspace: Workspace) -> None:
     """Write a file that has nothing to do with a project, and files of the project that lead to it."""
-    write(workspace, home__secret="bob\nhunter2\n", project__requirements_txt="six\n", project__keep="six\n")
+    write(
+        workspace,
+        home__secret="bob\nhunter2\n",
+        project__requirements_txt="six\n",
+        project__keep="six\n",
+    )
     (workspace.root / "project" / "link").symlink_to("../home/secret")
     (workspace.root / "project" / ".hidden").write_text("bob\nhunter2\n")
     (workspace.root / "project" / "folder").symlink_to("../home")
@@ -484,8 +560,20 @@ def outside(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        *("-r ../home/secret", "-c ../home/secret", "-r link", "-r folder/secret", "-r keep/../../home/secret"),
-        *("-r {root}/home/secret", "-r .hidden", "-r /proc/self/environ", "--requirement=link", "-r ../home/absent"),
+        *(
+            "-r ../home/secret",
+            "-c ../home/secret",
+            "-r link",
+            "-r folder/secret",
+            "-r keep/../../home/secret",
+        ),
+        *(
+            "-r {root}/home/secret",
+            "-r .hidden",
+            "-r /proc/self/environ",
+            "--requirement=link",
+            "-r ../home/absent",
+        ),
     ],
 )
 def test_import_reads_no_file_outside_of_its_folder(workspace: Workspace, line: str) -> None:
@@ -496,18 +584,26 @@ def test_import_reads_no_file_outside_of_its_folder(workspace: Workspace, line: 
     where = "\n  at project/requirements.txt:2\n"
     assert (run.status, where in run.stderr, "secret" in run.stderr) == (2, True, False), run
     assert not (workspace.root / "my.toml").exists()
-    environment = "name: x\ndependencies:\n  - pip:\n    - " + line.format(root=workspace.root) + "\n"
+    environment = (
+        "name: x\ndependencies:\n  - pip:\n    - " + line.format(root=workspace.root) + "\n"
+    )
     (workspace.root / "project" / "environment.yml").write_text(environment)
     run = workspace.run("import", "project/environment.yml")
     assert (run.status, "environment.yml:4\n" in run.stderr) == (2, True), run
 
 
 @pytest.mark.parametrize(
-    ("line", "swapped"), [("-r keep", "keep"), ("-r sub/keep", "sub"), ("-r sub/keep", "keep"), ("-c link", "keep")]
+    ("line", "swapped"),
+    [("-r keep", "keep"), ("-r sub/keep", "sub"), ("-r sub/keep", "keep"), ("-c link", "keep")],
 )
 def test_import_reads_what_it_judged(workspace: Workspace, line: str, swapped: str) -> None:
     """Somebody puts a link in the place of a file, or of its folder, at the moment when it is opened."""
-    write(workspace, home__keep="hunter2\n", project__keep="six\n", project__requirements_txt=f"six\n{line}\n")
+    write(
+        workspace,
+        home__keep="hunter2\n",
+        project__keep="six\n",
+        project__requirements_txt=f"six\n{line}\n",
+    )
     project = workspace.root / "project"
     (project / "sub").mkdir()
     (project / "sub" / "keep").write_text("six\n")
@@ -551,11 +647,19 @@ def test_import_follows_no_link_of_a_project_that_leads_out(workspace: Workspace
 
 def test_import_reads_within_the_folder_that_an_option_names(workspace: Workspace) -> None:
     outside(workspace)
-    write(workspace, common_txt="datasets\n", project__requirements_txt="six\n-r ../common.txt\n-r .hidden\n")
+    write(
+        workspace,
+        common_txt="datasets\n",
+        project__requirements_txt="six\n-r ../common.txt\n-r .hidden\n",
+    )
     stack, left_out = imported(workspace, "project/requirements.txt", "--root", ".")
     assert (stack["stack"]["requires"], left_out) == (["six", "datasets", "bob", "hunter2"], [])
     workspace.refused(
-        "a file outside of the folder is not read", "import", "project/requirements.txt", "--root", "project"
+        "a file outside of the folder is not read",
+        "import",
+        "project/requirements.txt",
+        "--root",
+        "project",
     )
 
 

@@ -25,7 +25,9 @@ WHEELS = "-I -m pip install --no-deps --only-binary :all: --require-hashes"
 def two(workspace: Workspace) -> Workspace:
     """A lock of two wheels in two stages."""
     workspace.serve("base 1.0", "top 1.0: base")
-    workspace.facts("top", '[[after]]\nothers = ["base"]\nreason = "top reads what base has set up"\n')
+    workspace.facts(
+        "top", '[[after]]\nothers = ["base"]\nreason = "top reads what base has set up"\n'
+    )
     workspace.locked_before("top", target=HERE, more='[check]\nimports = ["top"]\n')
     return workspace
 
@@ -71,13 +73,17 @@ def test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once(
         index.add_wheel("tool", "1.0", index="vendor"),
         index.add_wheel("extra", "1.0"),
     ]
-    workspace.facts("here", built_here(TINY_FLAVOUR='{version} it\'s \\"$(touch pwned)\\" `touch pwned`'))
+    workspace.facts(
+        "here", built_here(TINY_FLAVOUR='{version} it\'s \\"$(touch pwned)\\" `touch pwned`')
+    )
     for name, flavour in (("young", "sweet"), ("fresh", "sour"), ("there", "salty")):
         workspace.facts(name, built_here(isolation=name != "there", TINY_FLAVOUR=flavour))
     sources = ("old", "young", "fresh", "here", "there")
     workspace.stack("base", *sources, target=HERE, more='[check]\nimports = ["old", "here"]\n')
     assert workspace.locked().stderr == ""
-    assert [(pin["name"], pin["version"], pin["builds"]) for pin in workspace.content()["build-pin"]] == [
+    assert [
+        (pin["name"], pin["version"], pin["builds"]) for pin in workspace.content()["build-pin"]
+    ] == [
         ("tinybuild", "2.0", ["fresh", "young"]),
         ("tinybuild", "1.0", ["old"]),
         ("tool", "1.0", ["old"]),
@@ -85,7 +91,10 @@ def test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once(
     index.clear()
     run = install(workspace, python)
     assert told(run) == [
-        *(f"{name}, built from source in a separate environment" for name in ("fresh", "young", "old")),
+        *(
+            f"{name}, built from source in a separate environment"
+            for name in ("fresh", "young", "old")
+        ),
         "base and tinybuild",
         *(f"{name}, built from source in this environment" for name in ("here", "there")),
     ]
@@ -95,21 +104,35 @@ def test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once(
     expected = {**dict.fromkeys(sources, "1.0"), "base": "1.0.0", "tinybuild": "2.0"}
     assert installed(python) == expected
     code = "".join(f"import {name}; print({name}.built)\n" for name in sources)
-    old, young, fresh, here, there = execute(workspace, [str(python), "-c", code]).stdout.splitlines()
-    assert "'tiny': '1.0', 'prefix': '<root>/temporary/" in old, "an environment that is thrown away"
+    old, young, fresh, here, there = execute(
+        workspace, [str(python), "-c", code]
+    ).stdout.splitlines()
+    assert "'tiny': '1.0', 'prefix': '<root>/temporary/" in old, (
+        "an environment that is thrown away"
+    )
     for one, flavour in ((young, "sweet"), (fresh, "sour"), (there, "salty")):
         assert one.startswith("{'tiny': '2.0', ")
         assert one.endswith(f"'flavour': '{flavour}'}}")
     assert here.startswith("{'tiny': '2.0', 'prefix': '<root>/env', 'flavour': '1.0 it\\'s ")
     assert not list(workspace.root.rglob("pwned"))
     assert tree(workspace.temporary) == {}
-    assert not list(workspace.root.rglob("*.whl")), "pip would take one that it built before with other variables"
-    files = {request.path.rpartition("/")[2] for request in index.requests if request.path.startswith("/files/")}
+    assert not list(workspace.root.rglob("*.whl")), (
+        "pip would take one that it built before with other variables"
+    )
+    files = {
+        request.path.rpartition("/")[2]
+        for request in index.requests
+        if request.path.startswith("/files/")
+    }
     assert files == {one.filename for one in served} - {
         "extra-1.0-py3-none-any.whl"
     }  # a build that calls pip gets none
-    asked = {request.path for request in index.requests if request.path.startswith("/simple/vendor/")}
-    assert asked == {f"/simple/vendor/{name}/" for name in ("base", "here", "tool")}, "nothing but what comes from it"
+    asked = {
+        request.path for request in index.requests if request.path.startswith("/simple/vendor/")
+    }
+    assert asked == {f"/simple/vendor/{name}/" for name in ("base", "here", "tool")}, (
+        "nothing but what comes from it"
+    )
     pins = (*workspace.content()["pin"], *workspace.content()["build-pin"])
     sent = {one.filename: one.sha256 for one in served}
     assert {file["name"]: file["sha256"] for pin in pins for file in pin["file"]} == {
@@ -117,7 +140,9 @@ def test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once(
     }
 
     index.clear()
-    assert [line.rpartition(": ")[2] for line in told(install(workspace, python))] == ["already installed"] * 6
+    assert [line.rpartition(": ")[2] for line in told(install(workspace, python))] == [
+        "already installed"
+    ] * 6
     assert index.requests == []
 
 
@@ -126,7 +151,12 @@ def test_a_tool_that_a_build_asks_for_by_its_hook_alone_is_told_and_not_fetched(
 ) -> None:
     add_backend(index)
     workspace.serve("extra 1.0")
-    add_source(index, "greedy", "1.0", asks="extra>=1\ntinybuild\nabsent ; python_version < '3'\ntinybuild>1.0\n")
+    add_source(
+        index,
+        "greedy",
+        "1.0",
+        asks="extra>=1\ntinybuild\nabsent ; python_version < '3'\ntinybuild>1.0\n",
+    )
     workspace.locked_stack("greedy", target=HERE)
     index.clear()
     run = install(workspace, python)
@@ -136,11 +166,16 @@ def test_a_tool_that_a_build_asks_for_by_its_hook_alone_is_told_and_not_fetched(
     assert tree(workspace.temporary) == {}
 
 
-def test_a_build_that_labels_itself_is_installed_by_path(workspace: Workspace, python: Path) -> None:
+def test_a_build_that_labels_itself_is_installed_by_path(
+    workspace: Workspace, python: Path
+) -> None:
     workspace.facts("here", built_here(TINY_LABEL="empty") + 'label = "empty"\n')
     backend, archive = add_backend(workspace.index), add_source(workspace.index, "here", "1.0")
     workspace.locked_stack("here", target=HERE)
-    assert_refused(install(workspace, python), "here must be installed from a local file, so --wheelhouse is needed")
+    assert_refused(
+        install(workspace, python),
+        "here must be installed from a local file, so --wheelhouse is needed",
+    )
     assert installed(python) == {}
     (workspace.root / backend.filename).write_bytes(backend.content)
     (workspace.root / archive.filename).write_bytes(archive.content + b"\0")
@@ -154,7 +189,9 @@ def test_a_build_that_labels_itself_is_installed_by_path(workspace: Workspace, p
     assert [line.rpartition(": ")[2] for line in again] == ["already installed"] * 2
 
 
-def test_what_is_left_of_a_stage_is_taken_from_its_index_or_the_wheelhouse(workspace: Workspace, python: Path) -> None:
+def test_what_is_left_of_a_stage_is_taken_from_its_index_or_the_wheelhouse(
+    workspace: Workspace, python: Path
+) -> None:
     bind_vendor(workspace, "special")
     workspace.serve("base 1.0")
     special = workspace.index.add_wheel("special", "1.0", index="vendor")
@@ -184,29 +221,48 @@ def test_a_dry_run_changes_nothing_and_asks_nothing(two: Workspace, index: Loopb
     run = install(two, sys.executable, "--dry-run")
     assert (run.status, run.stderr, index.requests) == (0, "", [])
     pip = f"would run: {two.plain(sys.executable)} {WHEELS} -r <root>/locks/demo/here/stages/"
-    stages = [f"stage 1 of 2: base\n{pip}1.txt", f"stage 2 of 2: top\n{pip}2.txt", "dry run: nothing was changed\n"]
+    stages = [
+        f"stage 1 of 2: base\n{pip}1.txt",
+        f"stage 2 of 2: top\n{pip}2.txt",
+        "dry run: nothing was changed\n",
+    ]
     assert run.stdout.split("\n", 2)[2] == "\n".join(stages)
     assert tree(two.root) == before
 
 
-def test_nothing_of_the_folder_the_shell_or_the_settings_of_pip_takes_part(two: Workspace, python: Path) -> None:
+def test_nothing_of_the_folder_the_shell_or_the_settings_of_pip_takes_part(
+    two: Workspace, python: Path
+) -> None:
     """A `pip.py` where install.sh is started, PYTHONPATH, CDPATH, and what pip is told by its environment.
 
-    Meanwhile pip waits for a file, and how far it is is told; what was there of another version is replaced.
+    Meanwhile pip waits for a file, and how far it is is told; what was there of another version is
+    replaced.
     """
     put(python, {"base": "0.9"})
     two.index.fault("/files/*/base-*", delayed(1))
     install_sh = two.folder() / "install.sh"
-    install_sh.write_text(install_sh.read_text("utf-8").replace("timeout=30", "timeout=0.5"), "utf-8")
+    install_sh.write_text(
+        install_sh.read_text("utf-8").replace("timeout=30", "timeout=0.5"), "utf-8"
+    )
     theirs = two.root / "theirs"
     for folder in (two.root, theirs):
         folder.mkdir(exist_ok=True)
         (folder / "pip.py").write_text("raise SystemExit('this is not pip')\n", "utf-8")
     (two.root / "constraints.txt").write_text("base==0.1\n")
-    (two.root / "pip.conf").write_text("[install]\nuser = false\n[global]\ndry-run = 0\ntimeout = 60\n")
+    (two.root / "pip.conf").write_text(
+        "[install]\nuser = false\n[global]\ndry-run = 0\ntimeout = 60\n"
+    )
     script = os.path.relpath(install_sh, two.root)
-    told = {"PYTHONPATH": str(theirs), "CDPATH": f"{theirs}:{two.root}", "PIP_PYTHON": str(theirs / "nowhere")}
-    told |= {"PIP_PLATFORM": "win_amd64", "PIP_TARGET": "target", "PIP_CONSTRAINT": "constraints.txt"}
+    told = {
+        "PYTHONPATH": str(theirs),
+        "CDPATH": f"{theirs}:{two.root}",
+        "PIP_PYTHON": str(theirs / "nowhere"),
+    }
+    told |= {
+        "PIP_PLATFORM": "win_amd64",
+        "PIP_TARGET": "target",
+        "PIP_CONSTRAINT": "constraints.txt",
+    }
     told |= {"PIP_REQUIREMENT": "constraints.txt", "PIP_NO_BINARY": ":all:", "PIP_NO_DEPS": "0"}
     told |= {"PIP_CONFIG_FILE": str(two.root / "pip.conf")}
     run = execute(two, ["bash", script, "--python", str(python)], **told)
@@ -220,7 +276,11 @@ def test_a_configuration_of_pip_that_cannot_be_read_is_told(two: Workspace, pyth
     """It is not taken for none: the index is in there."""
     (two.root / "pip.conf").write_text("target\n")
     run = install(two, python, PIP_CONFIG_FILE=str(two.root / "pip.conf"))
-    assert (run.status, run.error, installed(python)) == (1, "pip of <root>/env/bin/python does not run", {})
+    assert (run.status, run.error, installed(python)) == (
+        1,
+        "pip of <root>/env/bin/python does not run",
+        {},
+    )
     assert "-m pip config " in run.stderr.rpartition("hint: ")[2]
 
 
@@ -250,7 +310,11 @@ def test_requirements_txt_says_no_deps_where_pins_are_left_out_of_it(workspace: 
     workspace.serve("top 1.0: here")
     workspace.facts("here", built_here())
     workspace.locked_stack("top", target=HERE)
-    (command,) = [line[1:].split() for line in workspace.read("requirements.txt").splitlines() if "pip install" in line]
+    (command,) = [
+        line[1:].split()
+        for line in workspace.read("requirements.txt").splitlines()
+        if "pip install" in line
+    ]
     line = f"cd {workspace.folder()} && {sys.executable} -m {' '.join(command)} --dry-run"
     run = execute(workspace, ["bash", "-c", line])
     assert (run.status, "Would install" in run.stdout) == (0, True), run
@@ -280,7 +344,9 @@ def test_it_speaks_chinese_where_the_locale_does_or_it_is_told_to(two: Workspace
         ("de_DE.UTF-8", [], "en"),
     ):
         run = install(two, sys.executable, *options, "--nosuch", LANG=locale)
-        told = {"zh": "错误：未知选项：--nosuch\n", "en": "error: unknown option: --nosuch\n"}[language]
+        told = {"zh": "错误：未知选项：--nosuch\n", "en": "error: unknown option: --nosuch\n"}[
+            language
+        ]
         assert (run.status, run.stderr.endswith(told)) == (1, True), run
     run = install(two, sys.executable, "--dry-run", "--lang", "zh")
     assert (run.status, run.stderr) == (0, "")
@@ -298,13 +364,18 @@ def test_what_it_does_not_understand_and_what_is_no_environment_is_refused(two: 
     ):
         assert_refused(install(two, python), error)
     assert_refused(install(two, sys.executable, "--lang", "fr"), "--lang must be one of: en, zh")
-    assert install(two, sys.executable, "--lang", LANG="zh_CN.UTF-8").stderr == "错误：--lang 只能是：en, zh\n"
+    assert (
+        install(two, sys.executable, "--lang", LANG="zh_CN.UTF-8").stderr
+        == "错误：--lang 只能是：en, zh\n"
+    )
     run = install(two, sys.executable, "--dryrun")
     assert run.stderr.startswith("usage: install.sh ")
     assert (run.status, run.error) == (1, "unknown option: --dryrun")
 
 
-def test_a_link_to_it_is_followed_and_without_the_rest_of_its_folder_it_does_nothing(two: Workspace) -> None:
+def test_a_link_to_it_is_followed_and_without_the_rest_of_its_folder_it_does_nothing(
+    two: Workspace,
+) -> None:
     link = two.root / "elsewhere" / "link.sh"
     link.parent.mkdir()
     link.symlink_to(two.folder() / "install.sh")
@@ -349,7 +420,9 @@ def test_what_is_asked_of_a_driver(
 ) -> None:
     workspace.serve("base 1.0")
     workspace.facts("base", facts)
-    workspace.locked_stack("base", *more, target=HERE + (f'[target.system]\nhdk = "{stated}"\n' if stated else ""))
+    workspace.locked_stack(
+        "base", *more, target=HERE + (f'[target.system]\nhdk = "{stated}"\n' if stated else "")
+    )
     command = [sys.executable, str(workspace.folder() / "verify.py"), "--machine"]
     run = execute(workspace, command, PATH=npu_smi(workspace, found))
     rows = [line for line in run.stdout.splitlines() if not line.startswith("ok\t")]
@@ -363,7 +436,9 @@ def test_what_is_not_promised_of_the_driver_is_in_the_lock(workspace: Workspace)
     workspace.facts("base", WARNED + other)
     workspace.locked_stack("base", "hdk < 26.0.rc1", target=HERE)
     promise = "the target does not promise hdk < 26.0.rc1 (demo) and hdk >= 25.2.0 (base 1.0) (by `hdk` in "
-    assert [row.startswith(promise) for row in workspace.warnings()] == [True, False], "the second is told alone"
+    assert [row.startswith(promise) for row in workspace.warnings()] == [True, False], (
+        "the second is told alone"
+    )
     assert len(workspace.content()["driver"]) == 2
 
 
@@ -374,14 +449,21 @@ NO_COMPILER = "building apart needs a C++ compiler, and this machine has none th
 def without(folder: Path, *unwanted: str) -> str:
     """A PATH with this machine's programs, except for some."""
     folder.mkdir()
-    for program in {one.name: one for one in reversed([*Path("/bin").iterdir(), *Path("/usr/bin").iterdir()])}.values():
+    for program in {
+        one.name: one for one in reversed([*Path("/bin").iterdir(), *Path("/usr/bin").iterdir()])
+    }.values():
         if not any(name in program.name for name in unwanted):
             (folder / program.name).symlink_to(program)
     return str(folder)
 
 
-def test_a_missing_compiler_is_told_before_anything_is_downloaded(workspace: Workspace, python: Path) -> None:
-    """Python's headers are there, cmake is in the lock: neither is told. What is built already needs no compiler."""
+def test_a_missing_compiler_is_told_before_anything_is_downloaded(
+    workspace: Workspace, python: Path
+) -> None:
+    """Python's headers are there, cmake is in the lock: neither is told.
+
+    What is built already needs no compiler.
+    """
     add_backend(workspace.index)
     workspace.serve("base 1.0", "cmake 4.0")
     add_source(workspace.index, "apart", "1.0", more="cmake")
@@ -425,11 +507,15 @@ def test_a_dry_run_lists_all_that_is_wrong(workspace: Workspace, index: Loopback
     assert lines(run.stdout, "stage 1 of 1"), "it goes on to what would be done"
 
 
-def test_a_driver_that_is_older_is_warned_of_and_another_soc_is_refused(workspace: Workspace) -> None:
+def test_a_driver_that_is_older_is_warned_of_and_another_soc_is_refused(
+    workspace: Workspace,
+) -> None:
     workspace.serve("base 1.0")
     workspace.facts("base", WARNED)
     workspace.locked_stack("base", target=HERE + '[target.system]\nsoc = "A2"\n')
-    run = install(workspace, sys.executable, "--dry-run", PATH=npu_smi(workspace, "25.0.rc1", "910B4"))
+    run = install(
+        workspace, sys.executable, "--dry-run", PATH=npu_smi(workspace, "25.0.rc1", "910B4")
+    )
     assert (run.status, lines(run.stdout, "SoC: ")) == (0, ["SoC: A2 (Ascend910B4)"])
     assert run.stderr.startswith(f"warning: {OLDER.format('asks for', 'vendor')}")
     run = install(workspace, sys.executable, PATH=npu_smi(workspace, chip="310P3"))
@@ -437,7 +523,9 @@ def test_a_driver_that_is_older_is_warned_of_and_another_soc_is_refused(workspac
     assert run.error.startswith("the SoC is 310P (Ascend310P3), but the lock is for A2: ")
 
 
-def test_without_cann_an_image_can_be_built_and_an_inactive_one_is_named(workspace: Workspace, python: Path) -> None:
+def test_without_cann_an_image_can_be_built_and_an_inactive_one_is_named(
+    workspace: Workspace, python: Path
+) -> None:
     workspace.serve("base 1.0")
     workspace.locked_before("base", target=HERE + '[target.system]\ncann = "8.5.0"\nsoc = "A2"\n')
     script = workspace.root / "elsewhere" / "cann-8.5.0" / "set_env.sh"
@@ -451,7 +539,9 @@ def test_without_cann_an_image_can_be_built_and_an_inactive_one_is_named(workspa
     assert installed(python) == {"base": "1.0"}
     (workspace.folder() / "verify.py").unlink()
     run = install(workspace, sys.executable)
-    assert (run.status, run.error) == (1, "verify.py next to install.sh does not run"), "no sign that all is well"
+    assert (run.status, run.error) == (1, "verify.py next to install.sh does not run"), (
+        "no sign that all is well"
+    )
 
 
 def test_it_is_read_as_bash_where_sh_is_bash(two: Workspace) -> None:
@@ -459,4 +549,7 @@ def test_it_is_read_as_bash_where_sh_is_bash(two: Workspace) -> None:
     script = (two.folder() / "install.sh").read_text("utf-8")
     before = script.partition("< <(")[0].partition("\nusage() {")[0]
     assert before != script
-    assert execute(two, ["bash", "--posix", "-c", f"{before}\nshopt -o posix"]).stdout == "posix          \toff\n"
+    assert (
+        execute(two, ["bash", "--posix", "-c", f"{before}\nshopt -o posix"]).stdout
+        == "posix          \toff\n"
+    )

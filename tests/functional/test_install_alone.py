@@ -42,14 +42,31 @@ version = "1.0"
 py-modules = ["{0}_own"]
 """
 # Each is a command that install.sh uses before it does anything else.
-_FUNCTIONS = ("unset", "exec", "env", "set", "export", "read", "printf", "[", "builtin", "command", "readlink", "say")
+_FUNCTIONS = (
+    "unset",
+    "exec",
+    "env",
+    "set",
+    "export",
+    "read",
+    "printf",
+    "[",
+    "builtin",
+    "command",
+    "readlink",
+    "say",
+)
 
 
 @pytest.fixture
 def builds(workspace: Workspace, python: Path) -> Workspace:
     """A lock of an archive that is built apart and one that is built in the environment, which has setuptools."""
     for name in ("apart", "here"):
-        members = {"pyproject.toml": _PYPROJECT.format(name), "setup.py": _SETUP, "backend.py": _BACKEND}
+        members = {
+            "pyproject.toml": _PYPROJECT.format(name),
+            "setup.py": _SETUP,
+            "backend.py": _BACKEND,
+        }
         members |= {f"{name}_own.py": "", "requirements/run.txt": "# nothing\n"}
         workspace.index.add_archive(name, "1.0", members=members)
     workspace.facts("apart", built_here(isolation=True))
@@ -97,7 +114,9 @@ def test_builds_load_nothing_of_the_users(builds: Workspace, python: Path) -> No
     theirs.mkdir(parents=True)
     code = f"import sys\nif 'json' not in sys.argv[0]: open({str(marker)!r}, 'a').write(repr(sys.orig_argv) + '\\n')\n"
     (theirs / "usercustomize.py").write_text(code)
-    for variables in require_built(builds, python, PYTHONUSERBASE=str(builds.root / "home" / ".local")):
+    for variables in require_built(
+        builds, python, PYTHONUSERBASE=str(builds.root / "home" / ".local")
+    ):
         assert {name for name in variables if name.startswith("PYTHON")} == {"PYTHONNOUSERSITE"}
     started = marker.read_text() if marker.exists() else ""
     assert "_in_process" not in started
@@ -113,7 +132,9 @@ def test_builds_without_an_index_know_no_address(builds: Workspace, python: Path
 
 
 @pytest.mark.parametrize("where", ["lock", "bundle"])
-def test_install_calls_no_function_of_the_shell(workspace: Workspace, python: Path, where: str) -> None:
+def test_install_calls_no_function_of_the_shell(
+    workspace: Workspace, python: Path, where: str
+) -> None:
     workspace.serve("base 1.0")
     workspace.locked_before("base", target=HERE)
     script = workspace.folder() / "install.sh"
@@ -133,7 +154,9 @@ def test_install_calls_no_function_of_the_shell(workspace: Workspace, python: Pa
 
 
 @pytest.mark.parametrize("command", [["bash"], ["bash", "--posix"], ["sh"]])
-def test_install_loads_no_module_of_the_folder(workspace: Workspace, python: Path, command: list[str]) -> None:
+def test_install_loads_no_module_of_the_folder(
+    workspace: Workspace, python: Path, command: list[str]
+) -> None:
     workspace.serve("base 1.0")
     workspace.locked_before("base", target=HERE)
     marker = workspace.root / "ran"

@@ -12,13 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.machine import execute, install, installed, make_environment, put, site_packages
+from tests.functional.machine import (
+    execute,
+    install,
+    installed,
+    make_environment,
+    put,
+    site_packages,
+)
 from tests.functional.sources import add_backend, add_source, built_here
 from tests.functional.workspace import HERE, Run, Workspace, tree
 from tests.loopback import LoopbackIndex
 
-# A module that each Python of an environment imports as it starts. It notes with what pip is started, and puts itself
-# into the environments that this one makes.
+# A module that each Python of an environment imports as it starts. It notes with what pip is
+# started, and puts itself into the environments that this one makes.
 _WITNESS = """
 import json, os, sys
 
@@ -38,7 +45,13 @@ if sys.orig_argv[1:4] == ["-I", "-m", "pip"] or sys.orig_argv[1:3] == ["-m", "pi
         file.write(json.dumps([sys.orig_argv[sys.orig_argv.index("pip") + 1 :], variables]) + "\\n")
 """
 _SETUP = "import pathlib\npathlib.Path({marker!r}).touch()\nfrom setuptools import setup\nsetup(name='evil')\n"
-_ALLOWED = {"PIP_CONFIG_FILE", "PIP_DISABLE_PIP_VERSION_CHECK", "PIP_NO_INPUT", "PIP_INDEX_URL", "PIP_TIMEOUT"}
+_ALLOWED = {
+    "PIP_CONFIG_FILE",
+    "PIP_DISABLE_PIP_VERSION_CHECK",
+    "PIP_NO_INPUT",
+    "PIP_INDEX_URL",
+    "PIP_TIMEOUT",
+}
 
 # What install.sh tells a pip that a build starts, and what pip itself tells it.
 _OF_BUILDS = {"PIP_REQUIRE_HASHES", "PIP_NO_INDEX", "PIP_BUILD_TRACKER"}
@@ -72,12 +85,21 @@ def stages(workspace: Workspace) -> Workspace:
     index.add_wheel("private", "1.0", index="vendor")
     index.add_wheel("private-tool", "1.0", index="vendor")
     add_source(index, "here", "1.0", fetches="base")
-    add_source(index, "private-source", "1.0", more="private-tool", fetches="private-tool", served_by="vendor")
+    add_source(
+        index,
+        "private-source",
+        "1.0",
+        more="private-tool",
+        fetches="private-tool",
+        served_by="vendor",
+    )
     add_source(index, "private-here", "1.0", fetches="private-tool", served_by="vendor")
     workspace.serve("base 1.0")
     workspace.facts("here", built_here())
     workspace.facts("private-here", built_here())
-    workspace.locked_before("base", "private", "here", "private-source", "private-here", target=HERE)
+    workspace.locked_before(
+        "base", "private", "here", "private-source", "private-here", target=HERE
+    )
     return workspace
 
 
@@ -104,7 +126,11 @@ def hostile_settings(rogue: LoopbackIndex, way: str, evil: Path) -> str:
 
 def require_each_index_asked_for_its_own(index: LoopbackIndex) -> None:
     """Assert that a project's name went to the index that it is locked from, and to no other."""
-    asked = {path.split("/")[2:4] == ["vendor", name] for path, name in simple_requests(index) if "private" in name}
+    asked = {
+        path.split("/")[2:4] == ["vendor", name]
+        for path, name in simple_requests(index)
+        if "private" in name
+    }
     assert asked == {True}
     others = {path.split("/")[2] for path, name in simple_requests(index) if "private" not in name}
     assert others == {"pypi"}
@@ -116,10 +142,14 @@ def simple_requests(index: LoopbackIndex) -> list[tuple[str, str]]:
     return [(path, path.split("/")[3]) for path in paths if path.startswith("/simple/")]
 
 
-PINS = dict.fromkeys(("base", "here", "private", "private-here", "private-source", "tinybuild"), "1.0")
+PINS = dict.fromkeys(
+    ("base", "here", "private", "private-here", "private-source", "tinybuild"), "1.0"
+)
 
 
-def test_install_asks_no_index_that_variables_add(stages: Workspace, python: Path, rogue: LoopbackIndex) -> None:
+def test_install_asks_no_index_that_variables_add(
+    stages: Workspace, python: Path, rogue: LoopbackIndex
+) -> None:
     evil = evil_project(stages)
     (evil / "pip.conf").write_text(hostile_settings(rogue, "own", evil))
     (evil / "requirements.txt").write_text(f"{evil}\n")
@@ -150,7 +180,9 @@ def test_install_from_a_wheelhouse_asks_no_index(stages: Workspace, python: Path
     assert (installed(python), stages.index.requests) == (PINS, [])
 
 
-def test_install_asks_no_index_that_files_add(stages: Workspace, python: Path, rogue: LoopbackIndex) -> None:
+def test_install_asks_no_index_that_files_add(
+    stages: Workspace, python: Path, rogue: LoopbackIndex
+) -> None:
     """The files of pip that need no variable: the environment's, the user's two and the machine's."""
     evil = evil_project(stages)
     (evil / "requirements.txt").write_text(f"{evil}\n")
@@ -165,7 +197,9 @@ def test_install_asks_no_index_that_files_add(stages: Workspace, python: Path, r
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(hostile_settings(rogue, way, evil))
     # what they say of the index itself counts, however they ask pip to list it
-    address = f"[global]\nindex-url = {stages.index.url}\nquiet = 2\nuser = true\npython = /nowhere\n"
+    address = (
+        f"[global]\nindex-url = {stages.index.url}\nquiet = 2\nuser = true\npython = /nowhere\n"
+    )
     files["user"].write_text(address + hostile_settings(rogue, "user", evil).partition("\n")[2])
     variables = environment_without(stages, "PIP_CONFIG_FILE", "PIP_INDEX_URL")
     script = str(stages.folder() / "install.sh")
@@ -196,7 +230,9 @@ def test_install_starts_pip_with_allowed_settings(stages: Workspace, python: Pat
     (asked, _), *others = starts
     assert asked == ["config", "list"]
     assert {"install", "download", "wheel"} == {arguments[0] for arguments, _ in others} - {"check"}
-    assert ["download", "--no-deps", "--dest", "fetched", "base"] in [arguments for arguments, _ in others], "a build's"
+    assert ["download", "--no-deps", "--dest", "fetched", "base"] in [
+        arguments for arguments, _ in others
+    ], "a build's"
     for arguments, variables in others:
         assert set(variables) - _OF_BUILDS <= _ALLOWED, arguments
         assert variables["PIP_CONFIG_FILE"] == os.devnull, arguments
@@ -233,7 +269,9 @@ def test_verify_checks_requirements_without_settings(workspace: Workspace, pytho
     put(python, {"base": "1.0"})
     (workspace.root / "pip.conf").write_text("no such line\n")
     command = [str(python), str(workspace.folder() / "verify.py"), "--quick"]
-    run = execute(workspace, command, PIP_CONFIG_FILE=str(workspace.root / "pip.conf"), PIP_QUIET="3")
+    run = execute(
+        workspace, command, PIP_CONFIG_FILE=str(workspace.root / "pip.conf"), PIP_QUIET="3"
+    )
     assert "requirements   ok" in run.stdout
 
 
@@ -243,7 +281,9 @@ def test_verify_checks_requirements_without_settings(workspace: Workspace, pytho
 def header_commands(workspace: Workspace) -> list[list[str]]:
     """Return the commands that the first lines of requirements.txt name."""
     lines = [
-        line[1:].strip() for line in workspace.read("requirements.txt").splitlines() if line.startswith("#   pip ")
+        line[1:].strip()
+        for line in workspace.read("requirements.txt").splitlines()
+        if line.startswith("#   pip ")
     ]
     return [line.split() for line in lines]
 
@@ -258,7 +298,8 @@ def run_header_commands(workspace: Workspace, python: Path, **environment: str) 
 def lock_of_older_pin(workspace: Workspace) -> None:
     """Lock a release that is older than the newest which a requirement with an extra admits.
 
-    pip 23.2.1, which Python 3.11.7 contains, reads that newest one for its extra, and finds no hash for it.
+    pip 23.2.1, which Python 3.11.7 contains, reads that newest one for its extra, and finds no hash
+    for it.
     """
     workspace.serve("fast 1.0", "top 1.0: base[speed]>=1")
     for version in ("1.0", "2.0"):
@@ -272,7 +313,9 @@ def test_header_command_with_bundled_pip(workspace: Workspace, tmp_path: Path) -
     python = tmp_path / "env" / "bin" / "python"
     run = run_header_commands(workspace, python)
     assert run.status == 0, run
-    found = {one.name: one.version for one in metadata.distributions(path=[str(site_packages(python))])}
+    found = {
+        one.name: one.version for one in metadata.distributions(path=[str(site_packages(python))])
+    }
     assert {"base": "1.0", "fast": "1.0", "top": "1.0"}.items() <= found.items()
 
 
@@ -308,7 +351,9 @@ BUILT = {"apart": "1.0", "here": "1.0", "tinybuild": "1.0"}
 
 
 @pytest.mark.parametrize("name", ["a;b", "a:b", "a [b]'"])
-def test_install_builds_wherever_temporary_files_are(builds: Workspace, python: Path, name: str) -> None:
+def test_install_builds_wherever_temporary_files_are(
+    builds: Workspace, python: Path, name: str
+) -> None:
     folder = builds.root / name
     folder.mkdir()
     run = install(builds, python, TMPDIR=str(folder))

@@ -31,7 +31,11 @@ class Environment:
         self.site = site_packages(python)
         self._locks: Mapping[str, Path] = {}
         for version in ("1", "2"):
-            inner = {f"demo/of_{version}.py": "", f"demo/sub_{version}/__init__.py": "", f"alone_{version}.py": ""}
+            inner = {
+                f"demo/of_{version}.py": "",
+                f"demo/sub_{version}/__init__.py": "",
+                f"alone_{version}.py": "",
+            }
             workspace.index.add_wheel("demo", version, files={"demo/__init__.py": "", **inner})
             workspace.locked_stack(f"demo=={version}", target=HERE)
             self._locks = {**self._locks, version: workspace.root / f"locks-{version}"}
@@ -50,7 +54,9 @@ class Environment:
         assert "  unowned        ok  " in run.stdout
 
     def content(self) -> Tree:
-        return {path: content for path, content in tree(self.site).items() if "__pycache__" not in path}
+        return {
+            path: content for path, content in tree(self.site).items() if "__pycache__" not in path
+        }
 
     def move(self, name: str, to: str) -> None:
         (self.site / name).rename(self.site / to)
@@ -72,11 +78,19 @@ def unfinished(environment: Environment, *, with_record: bool) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: demo\nVersion: 2\n")
     if with_record:
         rows = ["demo/of_2.py", "demo/sub_2/__init__.py", "alone_2.py", "demo-2.dist-info/METADATA"]
-        (info / "RECORD").write_text("".join(f"{row},,\n" for row in [*rows, "demo-2.dist-info/RECORD"]))
+        (info / "RECORD").write_text(
+            "".join(f"{row},,\n" for row in [*rows, "demo-2.dist-info/RECORD"])
+        )
 
 
 @pytest.mark.parametrize(
-    "moment", ["the record is put aside", "some files are gone", "the new one has begun", "the package is put aside"]
+    "moment",
+    [
+        "the record is put aside",
+        "some files are gone",
+        "the new one has begun",
+        "the package is put aside",
+    ],
 )
 def test_a_removal_that_was_cut_off_is_finished(environment: Environment, moment: str) -> None:
     environment.install("2")
@@ -102,9 +116,13 @@ def test_a_package_put_aside_after_the_new_release_is_removed(environment: Envir
     for aside in ("demo/~ub_1", "~emo", "~emo-1.dist-info"):
         (environment.site / aside).mkdir()
     rows = ("demo/__init__.py", "demo/sub_1/__init__.py", "demo-1.dist-info/RECORD")
-    (environment.site / "~emo-1.dist-info" / "RECORD").write_text("".join(f"{row},,\n" for row in rows))
+    (environment.site / "~emo-1.dist-info" / "RECORD").write_text(
+        "".join(f"{row},,\n" for row in rows)
+    )
     environment.install("2")
-    assert environment.content() == steady, "files of the new release, which the old one had too, stay"
+    assert environment.content() == steady, (
+        "files of the new release, which the old one had too, stay"
+    )
 
 
 def test_sweep_follows_no_link(environment: Environment) -> None:
@@ -115,7 +133,10 @@ def test_sweep_follows_no_link(environment: Environment) -> None:
     shutil.rmtree(site / "kept-1.dist-info")
     shutil.rmtree(site / "demo")
     environment.choose("1")
-    for target in (environment.workspace.root / "outside", environment.python.parents[1] / "src" / "demo"):
+    for target in (
+        environment.workspace.root / "outside",
+        environment.python.parents[1] / "src" / "demo",
+    ):
         theirs = ("mine.py", "~ub_1/work.txt", "sub_1/~/work.txt")
         for name in theirs:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
@@ -135,7 +156,15 @@ def test_sweep_follows_no_link(environment: Environment) -> None:
 def test_sweep_leaves_what_pip_did_not_name(environment: Environment) -> None:
     """A folder of the user's, and names that are nearly those which pip gives."""
     site = environment.site
-    names = ("~work", "~mo", "~emo2", "demo/~work", "demo/~ub_2", "demo/sub_1/~", "~ork-1.dist-info")
+    names = (
+        "~work",
+        "~mo",
+        "~emo2",
+        "demo/~work",
+        "demo/~ub_2",
+        "demo/sub_1/~",
+        "~ork-1.dist-info",
+    )
     for name in names:
         (site / name).mkdir()
         (site / name / "file.txt").write_text("")
@@ -145,8 +174,15 @@ def test_sweep_leaves_what_pip_did_not_name(environment: Environment) -> None:
 
 def test_sweep_leaves_owned_files(workspace: Workspace, python: Path) -> None:
     """A wheel can have folders that are called like those which pip puts aside."""
-    names = ("demo/~eep/data.txt", "demo/keep/data.txt", "demo/~\x1b]0;x\x07/x.txt", "~emo/data.txt")
-    workspace.index.add_wheel("demo", "1", files={"demo/__init__.py": "", **dict.fromkeys(names, "")})
+    names = (
+        "demo/~eep/data.txt",
+        "demo/keep/data.txt",
+        "demo/~\x1b]0;x\x07/x.txt",
+        "~emo/data.txt",
+    )
+    workspace.index.add_wheel(
+        "demo", "1", files={"demo/__init__.py": "", **dict.fromkeys(names, "")}
+    )
     workspace.locked_stack("demo", target=HERE)
     for _ in range(2):
         run = install(workspace, python)
@@ -174,7 +210,9 @@ def test_an_unfinished_release_is_removed_by_its_record(environment: Environment
     assert environment.content() == steady
 
 
-def test_modules_of_an_unfinished_release_without_a_record_are_told(environment: Environment) -> None:
+def test_modules_of_an_unfinished_release_without_a_record_are_told(
+    environment: Environment,
+) -> None:
     """Nothing says which files they are, except that nobody owns them."""
     environment.move("demo-1.dist-info", "~emo-1.dist-info")
     unfinished(environment, with_record=False)
@@ -208,7 +246,9 @@ def test_files_of_a_killed_pip_are_told(workspace: Workspace, python: Path) -> N
         "event == 'open' and '/boot-1.dist-info/METADATA' in str(values[0]) and os.killpg(0, 9))\n"
     )
     script = str(workspace.folder() / "install.sh")
-    run = workspace.begin([script, "--python", str(python)], env=environ(workspace), start_new_session=True)
+    run = workspace.begin(
+        [script, "--python", str(python)], env=environ(workspace), start_new_session=True
+    )
     run.communicate()
     assert run.returncode == -signal.SIGKILL
     killer.unlink()
@@ -240,7 +280,10 @@ def test_what_another_distribution_owns_stays(environment: Environment) -> None:
     other.mkdir()
     for name, text in {"METADATA": "Name: other\nVersion: 1\n", "INSTALLER": "pip\n"}.items():
         (other / name).write_text(text)
-    rows = ["other.py", *(f"other-1.dist-info/{name}" for name in ("METADATA", "INSTALLER", "RECORD"))]
+    rows = [
+        "other.py",
+        *(f"other-1.dist-info/{name}" for name in ("METADATA", "INSTALLER", "RECORD")),
+    ]
     (other / "RECORD").write_text("".join(f"{row},,\n" for row in rows))
     outside = environment.workspace.root / "outside"
     outside.write_text("of somebody else")
@@ -255,7 +298,9 @@ def test_what_another_distribution_owns_stays(environment: Environment) -> None:
 def test_what_was_put_aside_of_others_is_not_touched(environment: Environment) -> None:
     site = environment.site
     (site / "~ther-1.dist-info").mkdir()
-    (site / "~ther-1.dist-info" / "RECORD").write_text("other/__init__.py,,\nthird.py,,\nother-1.dist-info/RECORD,,\n")
+    (site / "~ther-1.dist-info" / "RECORD").write_text(
+        "other/__init__.py,,\nthird.py,,\nother-1.dist-info/RECORD,,\n"
+    )
     (site / "~ther").mkdir()
     (site / "third.py").write_text("")
     before = environment.content()
@@ -268,9 +313,13 @@ def test_what_must_not_be_installed_is_removed_for_good(workspace: Workspace, py
     """`pip uninstall` was killed after it had put the record aside."""
     workspace.serve("base 1.0", "unwanted 1.0")
     site = site_packages(python)
-    workspace.locked_stack("base", target=HERE, more='[[absent]]\npackage = "unwanted"\nreason = "r"\n')
+    workspace.locked_stack(
+        "base", target=HERE, more='[[absent]]\npackage = "unwanted"\nreason = "r"\n'
+    )
     (site / "~nwanted-1.0.dist-info").mkdir()
-    (site / "~nwanted-1.0.dist-info" / "RECORD").write_text("unwanted.py,,\nunwanted-1.0.dist-info/RECORD,,\n")
+    (site / "~nwanted-1.0.dist-info" / "RECORD").write_text(
+        "unwanted.py,,\nunwanted-1.0.dist-info/RECORD,,\n"
+    )
     (site / "unwanted.py").write_text("")
     run = install(workspace, python)
     assert (run.status, run.stderr) == (0, "")

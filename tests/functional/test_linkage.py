@@ -49,7 +49,9 @@ ADD, SUB = "_ZN2at3addEv", "_ZN2at3subEv"
 FILLER = random.Random(0).randbytes(400_000)
 
 
-def built(name: str, version: str, members: Mapping[str, bytes], *requires: str) -> tuple[str, bytes]:
+def built(
+    name: str, version: str, members: Mapping[str, bytes], *requires: str
+) -> tuple[str, bytes]:
     """Return the name and the bytes of a wheel with binaries, whose metadata has these requirements."""
     made = io.BytesIO()
     info = f"{name}-{version}.dist-info"
@@ -58,7 +60,9 @@ def built(name: str, version: str, members: Mapping[str, bytes], *requires: str)
         for path, content in members.items():
             archive.writestr(path, content)
         archive.writestr(f"{info}/METADATA", core_metadata(name, version, requires=requires))
-        archive.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {TAGS}\n")
+        archive.writestr(
+            f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {TAGS}\n"
+        )
         archive.writestr(f"{info}/RECORD", "")
     return f"{name}-{version}-{TAGS}.whl", made.getvalue()
 
@@ -72,10 +76,14 @@ def add(workspace: Workspace, name: str, version: str, **made: Any) -> None:
 def add_torch(workspace: Workspace, version: str, *symbols: str) -> dict[str, Any]:
     """Serve a torch that offers these symbols, and return its reading."""
     path = "torch/lib/libtorch_cpu.so"
-    filename, content = built("torch", version, {path: elf(soname="libtorch_cpu.so", defined=symbols)})
+    filename, content = built(
+        "torch", version, {path: elf(soname="libtorch_cpu.so", defined=symbols)}
+    )
     workspace.index.add_file("torch", filename, content)
     offers = packed({hashed(symbol.encode()) for symbol in symbols})
-    objects = [{"path": path, "soname": "libtorch_cpu.so", "offers": base64.b64encode(offers).decode()}]
+    objects = [
+        {"path": path, "soname": "libtorch_cpu.so", "offers": base64.b64encode(offers).decode()}
+    ]
     return {"file": filename, "sha256": hashlib.sha256(content).hexdigest(), "objects": objects}
 
 
@@ -103,7 +111,12 @@ def served(workspace: Workspace, name: str) -> list[tuple[str, str]]:
 
 def test_lock_newest_that_loads(linked: Workspace):
     add_torch(linked, "2.8.0", ADD)
-    add(linked, "audio", "1.0", needs=["libtorch.so", "libc.so.6", "libavutil.so.56", "libascendcl.so"])
+    add(
+        linked,
+        "audio",
+        "1.0",
+        needs=["libtorch.so", "libc.so.6", "libavutil.so.56", "libascendcl.so"],
+    )
     add(linked, "audio", "2.0", needs=["libtorch.so", "libcudart.so.13"])
     linked.locked()
     assert linked.pins()["audio"] == "1.0"
@@ -167,7 +180,9 @@ def test_lock_torch_that_nobody_has_read(linked: Workspace):
     add(linked, "audio", "1.0", needs=["libtorch.so"], undefined=[SUB])
     linked.locked()
     assert linked.pins()["audio"] == "1.0"
-    assert any("nobody has read the binaries of torch 2.8.0" in warning for warning in linked.warnings())
+    assert any(
+        "nobody has read the binaries of torch 2.8.0" in warning for warning in linked.warnings()
+    )
 
 
 def test_lock_beyond_the_budget(linked: Workspace, monkeypatch: pytest.MonkeyPatch):
@@ -175,7 +190,9 @@ def test_lock_beyond_the_budget(linked: Workspace, monkeypatch: pytest.MonkeyPat
     add_torch(linked, "2.8.0", ADD)
     add(linked, "audio", "1.0", needs=["libcudart.so.13"])
     linked.locked()
-    assert any("the binaries of audio 1.0 were left unread" in warning for warning in linked.warnings())
+    assert any(
+        "the binaries of audio 1.0 were left unread" in warning for warning in linked.warnings()
+    )
 
 
 def test_lock_without_ranges(linked: Workspace):
@@ -192,7 +209,11 @@ def test_lock_with_shipped_readings_fetches_nothing(linked: Workspace):
     filename, content = built("audio", "1.0", {"audio/_C.so": elf(needs=["libtorch.so"])})
     linked.index.add_file("audio", filename, content)
     objects = [{"path": "audio/_C.so", "needs": ["libtorch.so"]}]
-    ship(linked, "audio", {"file": filename, "sha256": hashlib.sha256(content).hexdigest(), "objects": objects})
+    ship(
+        linked,
+        "audio",
+        {"file": filename, "sha256": hashlib.sha256(content).hexdigest(), "objects": objects},
+    )
     linked.locked()
     with_reading = len(served(linked, "audio"))
     linked.forget()
@@ -222,7 +243,9 @@ def test_lock_offline_without_a_reading(linked: Workspace, monkeypatch: pytest.M
         patch.setattr(live, "LINKAGE_BUDGET", Limits(packed=0, unpacked=0))
         linked.locked()
     linked.locked("--offline", "--anew")
-    assert any("the binaries of audio 1.0 were left unread" in warning for warning in linked.warnings())
+    assert any(
+        "the binaries of audio 1.0 were left unread" in warning for warning in linked.warnings()
+    )
 
 
 def test_lock_refuses_damaged_binaries(linked: Workspace):
@@ -292,7 +315,9 @@ def test_lock_tells_binaries_that_were_not_read(linked: Workspace, monkeypatch: 
     add_kernels(linked, "1.0", {"kernels/_C.so": elf(needs=["libcudart.so.13"])})
     linked.stack("kernels", target=TARGET)
     linked.locked()
-    assert any("the binaries of kernels 1.0 were left unread" in warning for warning in linked.warnings())
+    assert any(
+        "the binaries of kernels 1.0 were left unread" in warning for warning in linked.warnings()
+    )
 
 
 def test_lock_library_for_each_torch(linked: Workspace):

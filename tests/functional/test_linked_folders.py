@@ -25,7 +25,12 @@ def elsewhere(workspace: Workspace, index: LoopbackIndex) -> Path:
 def test_default_locks_follow_no_link(workspace: Workspace, elsewhere: Path) -> None:
     workspace.locks.symlink_to(elsewhere)
     before = tree(elsewhere)
-    for command in (("lock", "demo"), ("add", "demo", "base>0"), ("bundle", "demo", "out"), ("check", "demo")):
+    for command in (
+        ("lock", "demo"),
+        ("add", "demo", "base>0"),
+        ("bundle", "demo", "out"),
+        ("check", "demo"),
+    ):
         run = workspace.refused("the folder of locks is a link, which is not followed", *command)
         assert "\nhint: if that is meant, name it: --locks DIR\n" in run.stderr
     assert tree(elsewhere) == before
@@ -44,7 +49,11 @@ def test_snapshots_follow_no_link(workspace: Workspace, elsewhere: Path) -> None
 def test_snapshot_is_written_here(workspace: Workspace, elsewhere: Path) -> None:
     """And not to the checkout of the program, whose facts are used because there are no others here."""
     shutil.copy(workspace.matrices / "stacks" / "demo.toml", workspace.root / "written-here.toml")
-    text = (workspace.root / "written-here.toml").read_text().replace('name = "demo"', 'name = "written-here"')
+    text = (
+        (workspace.root / "written-here.toml")
+        .read_text()
+        .replace('name = "demo"', 'name = "written-here"')
+    )
     (workspace.root / "written-here.toml").write_text(text)
     shutil.rmtree(workspace.matrices)
     run = workspace.run("snapshot", "written-here.toml")
@@ -53,4 +62,7 @@ def test_snapshot_is_written_here(workspace: Workspace, elsewhere: Path) -> None
     there.unlink(missing_ok=True)
     assert (run.status, was_there) == (0, False), run
     assert run.stdout.startswith("Written to snapshots/written-here.snapshot: ")
-    assert workspace.run("lock", "written-here.toml", "--offline", ASCEND_LOCK_CACHE="none").status == 0
+    assert (
+        workspace.run("lock", "written-here.toml", "--offline", ASCEND_LOCK_CACHE="none").status
+        == 0
+    )

@@ -9,7 +9,15 @@ from collections.abc import Callable
 import click
 import pytest
 
-from tests.functional.workspace import NOBODY_THERE, REPORTS, TWO_PYTHONS, Workspace, row, targets, tree
+from tests.functional.workspace import (
+    NOBODY_THERE,
+    REPORTS,
+    TWO_PYTHONS,
+    Workspace,
+    row,
+    targets,
+    tree,
+)
 from tests.loopback import LoopbackIndex, status
 
 MACHINES = targets("aarch64", "x86_64")
@@ -62,7 +70,9 @@ def test_a_pin_that_does_not_hold_any_more_moves_alone(locked: Workspace, change
     assert locked.pins() == {"a": "2.0", "b": "1.0"}
 
 
-def test_a_file_with_other_bytes_under_the_same_version_is_told_with_its_hash(locked: Workspace) -> None:
+def test_a_file_with_other_bytes_under_the_same_version_is_told_with_its_hash(
+    locked: Workspace,
+) -> None:
     old = locked.content()["pin"][0]["file"][0]["sha256"]
     new = locked.index.add_wheel("a", "1.0", files={"a.py": "other = True\n"}).sha256
     warning = locked.locked().stderr
@@ -82,7 +92,9 @@ def test_a_snapshot_holds_what_is_locked_and_what_an_upgrade_would_take(locked: 
     (kept,) = locked.root.rglob("*.snapshot")
     content = kept.read_bytes()
     other = locked.root / "elsewhere.toml"
-    other.write_text((locked.matrices / "stacks/demo.toml").read_text("utf-8").replace('"a"', '"a>=1"'), "utf-8")
+    other.write_text(
+        (locked.matrices / "stacks/demo.toml").read_text("utf-8").replace('"a"', '"a>=1"'), "utf-8"
+    )
     locked.refused("the snapshot `demo` belongs to another stack", "snapshot", "elsewhere.toml")
     assert kept.read_bytes() == content
 
@@ -90,7 +102,9 @@ def test_a_snapshot_holds_what_is_locked_and_what_an_upgrade_would_take(locked: 
 # --- a conflict
 
 
-def test_a_conflict_leaves_what_is_there_and_puts_its_report_beside_it_until_the_next_lock(locked: Workspace) -> None:
+def test_a_conflict_leaves_what_is_there_and_puts_its_report_beside_it_until_the_next_lock(
+    locked: Workspace,
+) -> None:
     (locked.folder() / "notes.txt").write_text("mine")
     before = tree(locked.folder())
     locked.stack("a<2", "b", "a>1")
@@ -102,12 +116,17 @@ def test_a_conflict_leaves_what_is_there_and_puts_its_report_beside_it_until_the
     assert tree(locked.folder()).keys() == before.keys()
 
 
-def test_a_target_is_locked_although_another_one_conflicts(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_a_target_is_locked_although_another_one_conflicts(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     index.add_wheel("demo", "2.0", requires_python=">=3.11")
     workspace.stack("demo", target=TWO_PYTHONS)
     run = workspace.lock("--json")
     assert (run.status, run.stderr, run.json["status"]) == (1, "", "conflict")
-    assert {one["target"]: one["status"] for one in run.json["targets"]} == {"old": "conflict", "new": "locked"}
+    assert {one["target"]: one["status"] for one in run.json["targets"]} == {
+        "old": "conflict",
+        "new": "locked",
+    }
     assert {path.name for path in (workspace.locks / "demo/old").iterdir()} == REPORTS
     run = workspace.lock()
     assert run.status == 1
@@ -126,7 +145,9 @@ UPGRADED = (
 )
 
 
-def test_check_and_dry_run_write_nothing_and_say_what_locking_would_change(locked: Workspace) -> None:
+def test_check_and_dry_run_write_nothing_and_say_what_locking_would_change(
+    locked: Workspace,
+) -> None:
     before = tree(locked.locks)
     for option in ("--check", "--dry-run"):
         assert (locked.lock(option).status, locked.lock(option).stdout) == (0, CURRENT)
@@ -148,7 +169,9 @@ def test_check_and_dry_run_write_nothing_and_say_what_locking_would_change(locke
     assert locked.lock("--upgrade", "--check").status == 0
 
 
-def test_check_sees_other_facts_a_missing_file_and_a_report_that_does_not_hold_any_more(locked: Workspace) -> None:
+def test_check_sees_other_facts_a_missing_file_and_a_report_that_does_not_hold_any_more(
+    locked: Workspace,
+) -> None:
     locked.locked()
     (locked.folder() / "install.sh").unlink()
     run = locked.lock("--check")
@@ -174,8 +197,13 @@ def test_check_of_several_stacks_is_a_table(four: Workspace) -> None:
     assert four.run("lock", "first", "second").status == 0
     four.serve("first 1.1: shared")
     run = four.run("lock", "first", "second", "--check", "--upgrade")
-    assert (run.status, rows(run.stdout)) == (4, ["first there locking would change it", "second there current"])
-    assert run.stdout.splitlines()[-2] == "2 stacks, 2 targets: 1 current, 1 that locking would change"
+    assert (run.status, rows(run.stdout)) == (
+        4,
+        ["first there locking would change it", "second there current"],
+    )
+    assert (
+        run.stdout.splitlines()[-2] == "2 stacks, 2 targets: 1 current, 1 that locking would change"
+    )
     assert "\n  first    1.0     1.1\n\nstack " in run.stdout
 
 
@@ -196,7 +224,10 @@ def test_without_a_summary_nothing_stands_in_its_place(locked: Workspace) -> Non
     assert locked.read("requirements.txt").startswith("# demo for there\n")
     assert "match the lock: demo for there\n" in locked.read("verify.py")
     assert locked.run("stacks").stdout == "  demo\n"
-    assert "description" not in locked.run("export", "demo", "--format", "sbom").json["metadata"]["component"]
+    assert (
+        "description"
+        not in locked.run("export", "demo", "--format", "sbom").json["metadata"]["component"]
+    )
 
 
 # --- --json
@@ -207,10 +238,16 @@ def test_json_tells_what_is_locked_and_what_this_run_changed(locked: Workspace) 
     assert (run.status, run.stderr) == (0, "")
     (only,) = run.json["targets"]
     assert run.json == {**only, "targets": [only]}
-    assert (only["status"], only["folder"], only["pins"]) == ("locked", "locks/demo/there", {"a": "1.0", "b": "1.0"})
+    assert (only["status"], only["folder"], only["pins"]) == (
+        "locked",
+        "locks/demo/there",
+        {"a": "1.0", "b": "1.0"},
+    )
     locked.stack("a")
     assert [row["name"] for row in locked.locked("--json").json["changes"]] == ["b"]
-    assert locked.locked("--json").json["changes"] == [], "the lock still says what changed when it last did"
+    assert locked.locked("--json").json["changes"] == [], (
+        "the lock still says what changed when it last did"
+    )
 
 
 def test_a_failure_with_json_is_told_as_json_too(workspace: Workspace) -> None:
@@ -220,8 +257,12 @@ def test_a_failure_with_json_is_told_as_json_too(workspace: Workspace) -> None:
     assert (run.status, run.json, run.error) == (2, {**told, "targets": [told]}, told["message"])
 
 
-@pytest.mark.parametrize("lines", [["a", "b"], ["a>1", "b"], ["a<2", "a>1"]], ids=["current", "moved", "conflict"])
-def test_color_says_nothing_that_is_not_there_without_it(locked: Workspace, lines: list[str]) -> None:
+@pytest.mark.parametrize(
+    "lines", [["a", "b"], ["a>1", "b"], ["a<2", "a>1"]], ids=["current", "moved", "conflict"]
+)
+def test_color_says_nothing_that_is_not_there_without_it(
+    locked: Workspace, lines: list[str]
+) -> None:
     locked.stack(*lines)
     for arguments in (["--dry-run"], []):
         before = locked.root / "before"
@@ -230,7 +271,10 @@ def test_color_says_nothing_that_is_not_there_without_it(locked: Workspace, line
         shutil.rmtree(locked.locks)
         before.rename(locked.locks)
         colored = locked.lock(*arguments, FORCE_COLOR="1")
-        assert (click.unstyle(colored.stdout), click.unstyle(colored.stderr)) == (plain.stdout, plain.stderr)
+        assert (click.unstyle(colored.stdout), click.unstyle(colored.stderr)) == (
+            plain.stdout,
+            plain.stderr,
+        )
         assert "\x1b" not in plain.stdout + plain.stderr
     assert "\x1b[1m" in colored.stdout + colored.stderr
 
@@ -284,12 +328,18 @@ def test_a_lock_that_was_there_is_no_known_conflict(locked: Workspace) -> None:
         assert locked.pins() == {"a": "1.0", "b": "1.0"}
 
 
-def test_an_index_that_fails_for_one_stack_keeps_no_other_from_being_locked(four: Workspace) -> None:
+def test_an_index_that_fails_for_one_stack_keeps_no_other_from_being_locked(
+    four: Workspace,
+) -> None:
     four.index.fault("/simple/*/first/", status(403))
     run = four.run("lock", "first", "second", "--json")
     assert (run.status, run.json["status"]) == (3, "error")
     failed, locked = run.json["targets"]
-    assert (failed["stack"], failed["status"], failed["why"]) == ("first", "error", "It answered 403.")
+    assert (failed["stack"], failed["status"], failed["why"]) == (
+        "first",
+        "error",
+        "It answered 403.",
+    )
     assert (locked["stack"], locked["pins"]) == ("second", {"second": "1.0", "shared": "1.0"})
 
 

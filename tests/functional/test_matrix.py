@@ -67,8 +67,16 @@ PAIRS = (
     ["engine==3.0", "cann in 9.0.0", "python < 3.12"],
     ["engine==2.0", "kernels>=4", "cann in 9.0.0", "python < 3.12"],
 )
-GOES_AGAINST = {"drop": ["numbers"], "add": ["numbers>=2"], "strength": "practice", "risk": "it may fail"}
-FACTS = "".join(row("requires", id=f"plugin-{at}", versions=f"=={at}.0", needs=PAIRS[at - 1]) for at in range(1, 5))
+GOES_AGAINST = {
+    "drop": ["numbers"],
+    "add": ["numbers>=2"],
+    "strength": "practice",
+    "risk": "it may fail",
+}
+FACTS = "".join(
+    row("requires", id=f"plugin-{at}", versions=f"=={at}.0", needs=PAIRS[at - 1])
+    for at in range(1, 5)
+)
 FACTS += row("replaces", id="plugin-numbers", versions="==2.0", **GOES_AGAINST)
 INDEXES = f"""\
 [[index]]
@@ -179,7 +187,9 @@ def test_of_two_runs_at_once_one_solves_and_no_cell_is_there_twice(gridded: Work
     assert "\n  at matrix.json.part\n" in second.stderr
     first.kill()
     first.communicate()
-    journal.write_bytes(journal.read_bytes() + journal.read_bytes().partition(b"\n")[2] + b'{"cell": {"rel')
+    journal.write_bytes(
+        journal.read_bytes() + journal.read_bytes().partition(b"\n")[2] + b'{"cell": {"rel'
+    )
     assert gridded.run("matrix", "--jobs", "1").status == 0
     names = [cell["name"].replace("-a2-aarch64", "") for cell in matrix(gridded)["cells"]]
     assert sorted(names) == sorted(CELLS)
@@ -198,14 +208,21 @@ def test_the_difference_is_told_and_what_broke_is_an_exit_status(gridded: Worksp
     gridded.run("matrix", "--jobs", "1", "--data", "old.json")
     run = gridded.run("matrix", "--jobs", "1", "--diff", "old.json")
     assert (run.status, run.stdout.splitlines()[-1][:23]) == (0, "No cell changed since 2")
-    gridded.facts("numbers", '[[excludes]]\nid = "no-numbers"\nversions = ">=2"\nreason = "it fails"\n')
+    gridded.facts(
+        "numbers", '[[excludes]]\nid = "no-numbers"\nversions = ">=2"\nreason = "it fails"\n'
+    )
     run = gridded.run("matrix", "--jobs", "1", "--diff", "old.json")
     assert run.status == 5
     assert "serve-2.0-cann8.5.0-a2-aarch64-py311: locks with practices -> conflict; " in run.stdout
 
 
 def test_a_file_that_is_no_matrix_is_refused(gridded: Workspace) -> None:
-    for content in ("", "[]", json_text({"format": 9}), "\ud800".encode("utf-8", "surrogatepass").decode("latin-1")):
+    for content in (
+        "",
+        "[]",
+        json_text({"format": 9}),
+        "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"),
+    ):
         (gridded.root / "old.json").write_text(content, encoding="latin-1")
         gridded.refused("the file is not a matrix", "matrix", "--diff", "old.json")
 
@@ -213,13 +230,19 @@ def test_a_file_that_is_no_matrix_is_refused(gridded: Workspace) -> None:
 def test_a_machine_is_in_one_row(gridded: Workspace) -> None:
     """Its cells have one name, by which they are told apart."""
     with (gridded.matrices / "grid.toml").open("a") as file:
-        file.write('[[machine]]\nsoc = ["A2"]\nplatform = ["linux-aarch64"]\npython = ["3.12"]\nglibc = "2.28"\n')
+        file.write(
+            '[[machine]]\nsoc = ["A2"]\nplatform = ["linux-aarch64"]\npython = ["3.12"]\nglibc = "2.28"\n'
+        )
     gridded.refused("two rows have the machine A2, linux-aarch64, 3.12", "matrix")
 
 
 def test_a_cluster_gives_the_same_bytes(gridded: Workspace) -> None:
     gridded.run("matrix", "--jobs", "1", "--data", "here.json")
-    how = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL, "env": {**os.environ, **gridded.environment()}}
+    how = {
+        "stdin": subprocess.PIPE,
+        "stderr": subprocess.DEVNULL,
+        "env": {**os.environ, **gridded.environment()},
+    }
     with gridded.begin([sys.executable, "-W", "ignore", "-c", _CLUSTER], **how) as cluster:
         assert cluster.stdout is not None
         address = cluster.stdout.readline().strip()
@@ -235,15 +258,21 @@ def test_a_cluster_gives_the_same_bytes(gridded: Workspace) -> None:
 def test_the_committed_matrix_rests_on_the_facts_of_today() -> None:
     """It is made by `make matrix`, which a change of a fact calls for."""
     matrices = matrix_page.DATA.parent
-    assert read_matrix(matrix_page.DATA).inputs == load_grid(matrices / "grid.toml", matrices).digest
+    assert (
+        read_matrix(matrix_page.DATA).inputs == load_grid(matrices / "grid.toml", matrices).digest
+    )
 
 
 def shipped_locks() -> list[Lock]:
-    locks = [lock_file.read(path.parent) for path in sorted((REPOSITORY / "locks").glob("*/*/lock.toml"))]
+    locks = [
+        lock_file.read(path.parent) for path in sorted((REPOSITORY / "locks").glob("*/*/lock.toml"))
+    ]
     return [lock for lock in locks if lock is not None]
 
 
-@pytest.mark.parametrize("lock", shipped_locks(), ids=lambda lock: f"{lock.stack}-{lock.target.name}")
+@pytest.mark.parametrize(
+    "lock", shipped_locks(), ids=lambda lock: f"{lock.stack}-{lock.target.name}"
+)
 def test_no_cell_contradicts_a_shipped_lock(lock: Lock) -> None:
     matrix = read_matrix(matrix_page.DATA)
     pins = {pin.name: pin.version for pin in lock.pin}
@@ -252,9 +281,16 @@ def test_no_cell_contradicts_a_shipped_lock(lock: Lock) -> None:
         cell = answer.cell
         use = next(use for use in matrix.uses if use.name == cell.use)
         wanted = [canonicalize_name(Requirement(line).name) for line in use.requires]
-        has_all = pins.get(canonicalize_name(cell.package)) == cell.release and pins.keys() >= set(wanted)
+        has_all = pins.get(canonicalize_name(cell.package)) == cell.release and pins.keys() >= set(
+            wanted
+        )
         machine = (cell.platform, cell.python, cell.cann, cell.soc)
-        if has_all and machine == (target.platform, target.python_line, target.system["cann"], target.system["soc"]):
+        if has_all and machine == (
+            target.platform,
+            target.python_line,
+            target.system["cann"],
+            target.system["soc"],
+        ):
             assert answer.outcome is not CellOutcome.CONFLICT, cell.name
 
 
@@ -264,7 +300,13 @@ def test_the_committed_page_shows_the_committed_matrix() -> None:
 
 # --- ascend-lock init
 
-MACHINE = {"--cann": "8.5.0", "--soc": "a2", "--platform": "linux-aarch64", "--python": "3.11", "--for": "serve"}
+MACHINE = {
+    "--cann": "8.5.0",
+    "--soc": "a2",
+    "--platform": "linux-aarch64",
+    "--python": "3.11",
+    "--for": "serve",
+}
 
 
 @pytest.fixture
@@ -275,7 +317,11 @@ def known(gridded: Workspace) -> Workspace:
 
 
 def options(**changes: str) -> list[str]:
-    return [word for row in (MACHINE | {f"--{key}": value for key, value in changes.items()}).items() for word in row]
+    return [
+        word
+        for row in (MACHINE | {f"--{key}": value for key, value in changes.items()}).items()
+        for word in row
+    ]
 
 
 def test_init_writes_the_newest_that_locks(known: Workspace) -> None:
@@ -292,7 +338,10 @@ def test_init_writes_the_newest_that_locks(known: Workspace) -> None:
 
 def test_init_says_what_it_does_not_know_and_what_does_not_lock(known: Workspace) -> None:
     missing = known.run("init", "--cann", "8.5.0", "--python", "3.11")
-    assert (missing.status, missing.error) == (2, "not known of this machine: --soc, --platform, --for")
+    assert (missing.status, missing.error) == (
+        2,
+        "not known of this machine: --soc, --platform, --for",
+    )
     absent = known.run("init", *options(cann="7.0.0"))
     assert (absent.status, absent.error) == (2, "the matrix has no cell for `7.0.0`")
     undecided = known.run("init", *options(cann="9.0.0", **{"for": "train"}))
@@ -303,7 +352,9 @@ def test_init_says_what_it_does_not_know_and_what_does_not_lock(known: Workspace
 
 def test_init_takes_glibc_by_the_name_of_a_system(known: Workspace) -> None:
     systems = known.matrices / "systems.toml"
-    systems.write_text(SYSTEMS + 'glibc = { summary = "C", names = { "openEuler 22.03" = "2.34" } }\n')
+    systems.write_text(
+        SYSTEMS + 'glibc = { summary = "C", names = { "openEuler 22.03" = "2.34" } }\n'
+    )
     for spelt in ("openEuler-22.03", "openeuler 22.03 LTS", "2.34"):
         run = known.run("init", *options(), "--glibc", spelt)
         assert run.status == 0, run
@@ -311,7 +362,10 @@ def test_init_takes_glibc_by_the_name_of_a_system(known: Workspace) -> None:
         assert "It was solved for glibc 2.35" in run.stdout
         (known.root / "serve.toml").unlink()
     run = known.run("init", *options(), "--glibc", "Plan 9")
-    assert (run.status, run.error) == (2, "`Plan 9` is no version of glibc, and no system that is known")
+    assert (run.status, run.error) == (
+        2,
+        "`Plan 9` is no version of glibc, and no system that is known",
+    )
 
 
 def test_init_names_no_cell(known: Workspace) -> None:

@@ -13,7 +13,8 @@ from tests.browser import CHROMIUM, DRIVER, ENTER, ESCAPE, RIGHT, Browser, brows
 from tests.solved_grid import HOSTILE, solved_grid
 
 pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="the page is tried in a browser: install chromium and chromedriver"
+    not (CHROMIUM and DRIVER),
+    reason="the page is tried in a browser: install chromium and chromedriver",
 )
 HEADING, OPENED = "#answer h2", "#cell[open]"
 
@@ -45,20 +46,30 @@ def choose(page: Browser, name: str, value: str) -> None:
 
 
 def state(page: Browser) -> dict[str, str]:
-    return {key: value for key, (value,) in parse_qs(urlsplit(page.run("return location.href")).fragment).items()}
+    return {
+        key: value
+        for key, (value,) in parse_qs(urlsplit(page.run("return location.href")).fragment).items()
+    }
 
 
 def test_it_begins_with_the_newest_that_locks(page: Browser) -> None:
     assert page.texts(HEADING) == ["vllm-ascend 0.19.0 is the newest that locks"]
     assert page.texts("#answer dt") == ["vllm-ascend", "torch", "vllm", "numpy"]
     assert page.texts("#answer dd") == ["0.19.0", "2.8.0+cpu", "0.18.0", "1.26.4"]
-    assert page.texts("#choices label:has(:checked)") == ["Serving with vLLM", "A2", "3.11", "8.5.1"]
+    assert page.texts("#choices label:has(:checked)") == [
+        "Serving with vLLM",
+        "A2",
+        "3.11",
+        "8.5.1",
+    ]
 
 
 def test_another_choice_is_another_answer_and_another_address(page: Browser, url: str) -> None:
     choose(page, "soc", "A3")
     assert page.texts(HEADING) == ["vllm-ascend 0.18.0 is the newest that locks"]
-    assert page.texts("#answer .cells li") == ["✓ 0.19.0rc1 · CANN 8.5.1\nlocks"], "a newer candidate"
+    assert page.texts("#answer .cells li") == ["✓ 0.19.0rc1 · CANN 8.5.1\nlocks"], (
+        "a newer candidate"
+    )
     choose(page, "soc", "A2")
     choose(page, "use", "trl")
     assert page.texts(HEADING) == ["vllm-ascend 0.19.0 is the newest that locks"]
@@ -67,7 +78,12 @@ def test_another_choice_is_another_answer_and_another_address(page: Browser, url
     posted = page.run("return location.href")
     page.open(url)
     page.open(posted)
-    assert page.texts("#choices label:has(:checked)") == ["Training with TRL", "A2", "3.11", "8.5.1"]
+    assert page.texts("#choices label:has(:checked)") == [
+        "Training with TRL",
+        "A2",
+        "3.11",
+        "8.5.1",
+    ]
 
 
 def test_where_nothing_locks_it_says_why_and_what_is_near(page: Browser) -> None:
@@ -81,7 +97,9 @@ def test_where_nothing_locks_it_says_why_and_what_is_near(page: Browser) -> None
     assert "vllm-ascend 0.20.0 needs base" in page.texts("#answer p")
     choose(page, "python", "3.12")
     assert page.texts(HEADING) == ["No release of vllm-ascend locks here"]
-    assert "There is none for this use on this SoC, processor and Python." in page.texts("#answer p")
+    assert "There is none for this use on this SoC, processor and Python." in page.texts(
+        "#answer p"
+    )
 
 
 def test_the_grid_has_a_sign_for_each_cell_and_says_it(page: Browser) -> None:
@@ -95,20 +113,30 @@ def test_the_grid_has_a_sign_for_each_cell_and_says_it(page: Browser) -> None:
         ["0.17.0", *absent, *absent, "✓"],
     ]
     labels = page.run("return [...document.querySelectorAll('#grid button')].map(b => b.ariaLabel)")
-    assert labels[1:3] == ["0.19.0, CANN 9.0.0: conflict", "0.19.0, CANN 8.5.1: locks with practices"]
+    assert labels[1:3] == [
+        "0.19.0, CANN 9.0.0: conflict",
+        "0.19.0, CANN 8.5.1: locks with practices",
+    ]
     assert page.texts("#legend strong") == ["2", "1", "0", "1", "1"]
-    assert page.texts("#causes summary") == ["? triton-ascend – undecided: 1", "✕ base – conflict: 1"]
+    assert page.texts("#causes summary") == [
+        "? triton-ascend – undecided: 1",
+        "✕ base – conflict: 1",
+    ]
 
 
 def test_a_cell_opens_with_its_versions_or_its_reason_and_ways_out(page: Browser) -> None:
     page.click("#grid button.conflict")
     assert page.texts(f"{OPENED} h2") == ["vllm-ascend 0.19.0 · CANN 9.0.0"]
     assert "vllm-ascend 0.19.0 needs base" in page.texts(f"{OPENED} p")
-    assert "ascend-lock explain serve-0.19.0-cann9.0.0-a2-aarch64-py311.toml" in page.texts(f"{OPENED} pre")
+    assert "ascend-lock explain serve-0.19.0-cann9.0.0-a2-aarch64-py311.toml" in page.texts(
+        f"{OPENED} pre"
+    )
     page.click(f"{OPENED} .cells a")
     assert page.texts(f"{OPENED} h2") == ["vllm-ascend 0.19.0 · CANN 8.5.1"]
     assert page.texts(f"{OPENED} summary") == ["All 5 versions"]
-    assert "Practices in force (the warnings say what they go against): opencv" in page.texts(f"{OPENED} p")
+    assert "Practices in force (the warnings say what they go against): opencv" in page.texts(
+        f"{OPENED} p"
+    )
     page.click(f"{OPENED} form button")
     assert page.texts(OPENED) == []
     assert "cell" not in state(page)
@@ -133,7 +161,12 @@ def test_what_no_table_pairs_has_a_mark_and_says_so(page: Browser) -> None:
 def test_a_cell_moves_the_choices_to_its_machine(page: Browser) -> None:
     page.click("#grid button[aria-label^='0.17.0']")
     page.press(ESCAPE)
-    assert page.texts("#choices label:has(:checked)") == ["Serving with vLLM", "A2", "3.11", "8.3.RC1"]
+    assert page.texts("#choices label:has(:checked)") == [
+        "Serving with vLLM",
+        "A2",
+        "3.11",
+        "8.3.RC1",
+    ]
     assert page.texts(HEADING) == ["vllm-ascend 0.17.0 is the newest that locks"]
 
 
@@ -165,7 +198,9 @@ def test_a_text_of_the_grid_is_text(page: Browser) -> None:
     choose(page, "soc", "A2")
     page.click("#grid button.locks")
     page.run("document.querySelectorAll('#cell details').forEach(one => { one.open = true; })")
-    assert page.texts(f"{OPENED} details:last-of-type li") == [HOSTILE.replace("\u202e", r"\u202e").replace("`", "")]
+    assert page.texts(f"{OPENED} details:last-of-type li") == [
+        HOSTILE.replace("\u202e", r"\u202e").replace("`", "")
+    ]
     assert page.run("return document.querySelectorAll('img').length") == 0
 
 
@@ -174,7 +209,10 @@ def test_a_text_of_the_grid_is_text(page: Browser) -> None:
 def test_copying(page: Browser, place: str, permitted: bool) -> None:
     page.devtools("Browser.setPermission", permission={"name": "clipboard-read"}, setting="granted")
     page.run("return navigator.clipboard.writeText('something else')")
-    page.run("navigator.clipboard.writeText = arguments[0] ? navigator.clipboard.writeText : undefined", permitted)
+    page.run(
+        "navigator.clipboard.writeText = arguments[0] ? navigator.clipboard.writeText : undefined",
+        permitted,
+    )
     page.click("#grid button.locks")
     if place == "#answer":
         page.press(ESCAPE)

@@ -21,7 +21,9 @@ def may_mount() -> bool:
     return bool(UNSHARE) and subprocess.run(tried, capture_output=True).returncode == 0
 
 
-pytestmark = pytest.mark.skipif(not may_mount(), reason="mounting needs root, or a system that lets users do it")
+pytestmark = pytest.mark.skipif(
+    not may_mount(), reason="mounting needs root, or a system that lets users do it"
+)
 
 
 @pytest.fixture
@@ -40,24 +42,42 @@ def run_with_mount(workspace: Workspace, theirs: Path, at: str, *arguments: str)
     """Run the command with their folder, which is on the same device, mounted at a path of the workspace."""
     (workspace.root / at).mkdir(parents=True, exist_ok=True)
     script = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
-    command = [UNSHARE, "--mount", "sh", "-c", script, "sh", str(theirs), at, str(COMMAND), *arguments]
+    command = [
+        UNSHARE,
+        "--mount",
+        "sh",
+        "-c",
+        script,
+        "sh",
+        str(theirs),
+        at,
+        str(COMMAND),
+        *arguments,
+    ]
     environment = workspace.environment(PYTHONPATH=str(REPOSITORY))
     return workspace.finish(workspace.begin(command, env=environment))
 
 
-@pytest.mark.parametrize("at", [LOCK, f"{LOCK}/data", f"{LOCK}/data/inner", "locks/demo/.here.new/data"])
+@pytest.mark.parametrize(
+    "at", [LOCK, f"{LOCK}/data", f"{LOCK}/data/inner", "locks/demo/.here.new/data"]
+)
 def test_lock_leaves_mounted_folder(workspace: Workspace, theirs: Path, at: str) -> None:
     workspace.stack("base==2.0", target=HERE)
     (workspace.root / at).mkdir(parents=True, exist_ok=True)
     before = tree(workspace.locks)
     run = run_with_mount(workspace, theirs, at, "lock", "demo")
     assert (theirs / "data.txt").read_text() == "of somebody else"
-    assert (run.status, run.error) == (2, "the lock could not be written; what was there before is untouched")
+    assert (run.status, run.error) == (
+        2,
+        "the lock could not be written; what was there before is untouched",
+    )
     assert "` is a mount point, from which nothing is removed\nhint: unmount it or " in run.stderr
     assert tree(workspace.locks) == before
 
 
-@pytest.mark.parametrize("at", ["out/locks", "out/locks/demo", "out/locks/demo/here/data", "out/locks/other"])
+@pytest.mark.parametrize(
+    "at", ["out/locks", "out/locks/demo", "out/locks/demo/here/data", "out/locks/other"]
+)
 def test_prune_leaves_mounted_folder(workspace: Workspace, theirs: Path, at: str) -> None:
     assert workspace.run("bundle", "demo", "out").status == 0
     workspace.stack("base==2.0", target=HERE)
@@ -67,7 +87,10 @@ def test_prune_leaves_mounted_folder(workspace: Workspace, theirs: Path, at: str
     run = run_with_mount(workspace, theirs, at, "bundle", "demo", "out", "--prune")
     assert (theirs / "data.txt").read_text() == "of somebody else"
     assert (run.status, run.error) == (2, "the bundle cannot be pruned")
-    assert f"\n  at {at}\n  `{Path(at).name}` is a mount point, from which nothing is removed\n" in run.stderr
+    assert (
+        f"\n  at {at}\n  `{Path(at).name}` is a mount point, from which nothing is removed\n"
+        in run.stderr
+    )
     assert tree(workspace.root / "out") == before
 
 
@@ -83,5 +106,7 @@ def test_mount_on_a_file_is_found(workspace: Workspace, theirs: Path) -> None:
     script = 'mount --bind theirs/data.txt locks/demo/here/data && exec "$@"'
     command = [UNSHARE, "--mount", "sh", "-c", script, "sh", str(COMMAND), "lock", "demo"]
     workspace.stack("base==2.0", target=HERE)
-    run = workspace.finish(workspace.begin(command, env=workspace.environment(PYTHONPATH=str(REPOSITORY))))
+    run = workspace.finish(
+        workspace.begin(command, env=workspace.environment(PYTHONPATH=str(REPOSITORY)))
+    )
     assert (run.status, "`data` is a mount point" in run.stderr) == (2, True), run

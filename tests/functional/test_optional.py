@@ -26,7 +26,12 @@ def test_a_lock_has_what_needs_a_project_it_lacks(workspace: Workspace) -> None:
     fact = {"modules": ["demo.web"], "scripts": ["demo-serve"], "needs": ["flask"]}
     workspace.facts("demo", row("optional", id="web", reason="it serves", reason_zh="服务", **fact))
     workspace.locked_stack("demo")
-    expected = {"package": "demo", "modules": ["demo.web"], "scripts": ["demo-serve"], "fact": "web"}
+    expected = {
+        "package": "demo",
+        "modules": ["demo.web"],
+        "scripts": ["demo-serve"],
+        "fact": "web",
+    }
     assert optional_rows(workspace) == [expected]
     assert [fact["id"] for fact in workspace.content()["fact"]] == ["web"]
     reason = {"en": "it serves", "zh": "服务"}

@@ -17,10 +17,12 @@ from tests.unit.report import samples
 
 pytestmark = [
     pytest.mark.skipif(
-        not (CHROMIUM and DRIVER), reason="the pages are tried in a browser: install chromium and chromedriver"
+        not (CHROMIUM and DRIVER),
+        reason="the pages are tried in a browser: install chromium and chromedriver",
     ),
     pytest.mark.skipif(
-        not AXE.is_file(), reason="axe-core is not there: npm install --no-save axe-core@4.14.1, or set AXE_CORE"
+        not AXE.is_file(),
+        reason="axe-core is not there: npm install --no-save axe-core@4.14.1, or set AXE_CORE",
     ),
 ]
 REPOSITORY = Path(__file__).parents[2]
@@ -68,7 +70,9 @@ def test_axe_finds_nothing_in_the_page_of_a_conflict(
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_axe_finds_nothing_in_the_page_of_a_matrix(window: Browser, tmp_path: Path, language: str, scheme: str) -> None:
+def test_axe_finds_nothing_in_the_page_of_a_matrix(
+    window: Browser, tmp_path: Path, language: str, scheme: str
+) -> None:
     path = tmp_path / "matrix.html"
     path.write_text(matrix_page(solved_grid()), encoding="utf-8")
     show_in(window, scheme)

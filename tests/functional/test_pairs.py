@@ -17,7 +17,9 @@ ONE, TWO = ["vllm==1.0", "cann in 8.5.0 | 8.5.1", "python < 3.12"], ["vllm==2.0"
 COMPILED = {"requires_from": "requirements.txt", "isolation": False, "reason": "setup.py compiles."}
 FACTS = (
     row("requires", id="one-matrix", versions="==1.0", needs=ONE, **OF_A_TABLE)
-    + row("requires", id="two-matrix", versions="==2.0", needs=TWO, reason_zh="一张表。", **OF_A_TABLE)
+    + row(
+        "requires", id="two-matrix", versions="==2.0", needs=TWO, reason_zh="一张表。", **OF_A_TABLE
+    )
     + row(
         "requires",
         id="wheels-are-a2",
@@ -46,10 +48,14 @@ def workspace(workspace: Workspace, index: LoopbackIndex) -> Workspace:
     workspace.facts("vllm-ascend", FACTS)
     workspace.stack("vllm-ascend")
     for tags in ("cp311-cp311-manylinux_2_34_aarch64", "cp311-cp311-manylinux_2_28_x86_64"):
-        index.add_wheel("vllm-ascend", "2.0", tags=tags, requires=["torch==2.1", "vllm==9", "numpy"])
+        index.add_wheel(
+            "vllm-ascend", "2.0", tags=tags, requires=["torch==2.1", "vllm==9", "numpy"]
+        )
     index.add_archive("vllm-ascend", "1.0", members={"requirements.txt": "torch==1.9\n"})
     run = workspace.run("facts", "read")
-    assert run.stdout.endswith("archives that facts refer to; releases with wheels that they pair: 1\n"), run
+    assert run.stdout.endswith(
+        "archives that facts refer to; releases with wheels that they pair: 1\n"
+    ), run
     workspace.forget()
     index.clear()
     return workspace
@@ -85,10 +91,17 @@ def test_filters(workspace: Workspace, options: list[str], names: list[str]) -> 
 def test_where_nothing_fits_what_there_is_is_told(workspace: Workspace) -> None:
     none = "No release of vllm-ascend that facts pair goes with"
     run = workspace.run("pairs", "--soc", "A3", "--cann", "8.5.1")
-    assert (run.status, run.stdout) == (0, f"{none} CANN 8.5.1, SoC A3. What there is goes with CANN -.\n")
+    assert (run.status, run.stdout) == (
+        0,
+        f"{none} CANN 8.5.1, SoC A3. What there is goes with CANN -.\n",
+    )
     assert workspace.run("pairs", "--soc", "310P").stdout.startswith(f"{none} SoC 310P. ")
-    (workspace.matrices / "systems.toml").write_bytes((REPOSITORY / "matrices" / "systems.toml").read_bytes())
-    assert workspace.run("pairs", "--soc", "A3", "--cann", "8.5.1").stdout.endswith("goes with CANN 9.1.0.\n")
+    (workspace.matrices / "systems.toml").write_bytes(
+        (REPOSITORY / "matrices" / "systems.toml").read_bytes()
+    )
+    assert workspace.run("pairs", "--soc", "A3", "--cann", "8.5.1").stdout.endswith(
+        "goes with CANN 9.1.0.\n"
+    )
 
 
 def test_the_sources_of_a_line(workspace: Workspace) -> None:
@@ -126,10 +139,26 @@ def test_what_programs_read(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "hint"),
     [
-        (["--package", "vllm_acend"], "no fact pairs releases of `vllm_acend`", "did you mean `vllm-ascend`?"),
-        (["--package", "numpy"], "no fact pairs releases of `numpy`", "they pair those of vllm-ascend"),
-        (["--cann", "nine"], "`nine` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2", ""),
-        (["--soc", "A9", *SHIPPED], "`A9` is not a known SoC family", "hint: known are 310P, A2, A3, A5"),
+        (
+            ["--package", "vllm_acend"],
+            "no fact pairs releases of `vllm_acend`",
+            "did you mean `vllm-ascend`?",
+        ),
+        (
+            ["--package", "numpy"],
+            "no fact pairs releases of `numpy`",
+            "they pair those of vllm-ascend",
+        ),
+        (
+            ["--cann", "nine"],
+            "`nine` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2",
+            "",
+        ),
+        (
+            ["--soc", "A9", *SHIPPED],
+            "`A9` is not a known SoC family",
+            "hint: known are 310P, A2, A3, A5",
+        ),
     ],
 )
 def test_mistakes(workspace: Workspace, options: list[str], error: str, hint: str) -> None:
@@ -137,7 +166,9 @@ def test_mistakes(workspace: Workspace, options: list[str], error: str, hint: st
     assert hint in run.stderr
 
 
-def test_recorded_wheels_are_read_again_only_where_there_are_others(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_recorded_wheels_are_read_again_only_where_there_are_others(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     path = workspace.matrices / "wheels" / "vllm-ascend.json"
     before = path.read_bytes()
     workspace.edit("wheels/vllm-ascend.json", "torch==2.1", "torch==7.7")
@@ -146,16 +177,22 @@ def test_recorded_wheels_are_read_again_only_where_there_are_others(workspace: W
     workspace.run("facts", "read", "--anew")
     assert path.read_bytes() == before
     workspace.edit("wheels/vllm-ascend.json", "torch==2.1", "torch==7.7")
-    index.add_wheel("vllm-ascend", "2.0", tags="cp312-cp312-manylinux_2_34_aarch64", requires=["torch==2.1"])
+    index.add_wheel(
+        "vllm-ascend", "2.0", tags="cp312-cp312-manylinux_2_34_aarch64", requires=["torch==2.1"]
+    )
     workspace.forget()
     workspace.run("facts", "read")
     assert "torch==2.1" in json.loads(path.read_text("utf-8"))[0]["pins"]
 
 
 @pytest.mark.parametrize("content", ["", "{}", '[{"version": "2.0"}]', "[" * 100_000])
-def test_damaged_records_are_an_error_with_what_mends_it(workspace: Workspace, content: str) -> None:
+def test_damaged_records_are_an_error_with_what_mends_it(
+    workspace: Workspace, content: str
+) -> None:
     (workspace.matrices / "wheels" / "vllm-ascend.json").write_text(content)
-    run = workspace.refused("the recorded readings of the wheels of vllm-ascend cannot be used", "pairs")
+    run = workspace.refused(
+        "the recorded readings of the wheels of vllm-ascend cannot be used", "pairs"
+    )
     assert "hint: make it again: ascend-lock facts read vllm-ascend --anew" in run.stderr
 
 
@@ -185,17 +222,41 @@ def test_a_page_shows_what_is_printed(workspace: Workspace, page: str) -> None:
 
 # What people ask in public, and what upstream's tables and images answer.
 ASKED = [
-    ("cann", "9.2.0", ["hdk in 26.2.rc1", "hdk >= 25.3.rc1", "cann-ops==9.2.0", "cann-nnal==9.2.0"]),
+    (
+        "cann",
+        "9.2.0",
+        ["hdk in 26.2.rc1", "hdk >= 25.3.rc1", "cann-ops==9.2.0", "cann-nnal==9.2.0"],
+    ),
     ("cann", "8.0.RC1", ["hdk in 24.1.rc1"]),
     ("cann", "9.1.0 on Atlas 950 SuperPoD", ["hdk in 25.1.rc1", "soc in A5"]),
     ("vllm-ascend", "0.23.0", ["mooncake-transfer-engine-npu==0.3.11.post1", "cann in 9.1.0"]),
-    ("vllm-ascend", "0.18.0", ["mooncake==0.3.9", "memfabric-hybrid==1.0.8", "memcache-hybrid==1.0.4"]),
-    ("vllm-ascend", "0.18.1.dev19+ga2796db45", ["cann in 9.0.0", "torch-npu==2.9.0.post2", "triton-ascend==3.2.1"]),
+    (
+        "vllm-ascend",
+        "0.18.0",
+        ["mooncake==0.3.9", "memfabric-hybrid==1.0.8", "memcache-hybrid==1.0.4"],
+    ),
+    (
+        "vllm-ascend",
+        "0.18.1.dev19+ga2796db45",
+        ["cann in 9.0.0", "torch-npu==2.9.0.post2", "triton-ascend==3.2.1"],
+    ),
     ("vllm-ascend", "0.7.3", ["mindie-turbo==2.0rc1"]),
-    ("mindspeed", "26.1.0_core_r0.12.1", ["megatron-core==0.12.1", "torch-npu==2.7.1.post8", "python in 3.10"]),
+    (
+        "mindspeed",
+        "26.1.0_core_r0.12.1",
+        ["megatron-core==0.12.1", "torch-npu==2.7.1.post8", "python in 3.10"],
+    ),
     ("mindspeed-llm", "26.0.0", ["mindspeed==26.0.0", "triton-ascend==3.2.1", "cann in 9.0.0"]),
-    ("sglang", "0.5.13.post1", ["sgl-kernel-npu==2026.5.1.post3", "memfabric-hybrid==1.0.8", "cann in 9.0.0"]),
-    ("sgl-kernel-npu", "2026.08.21 for CANN 9.1", ["torch-npu==2.10.0.post4", "python in 3.12", "cann in 9.1.0"]),
+    (
+        "sglang",
+        "0.5.13.post1",
+        ["sgl-kernel-npu==2026.5.1.post3", "memfabric-hybrid==1.0.8", "cann in 9.0.0"],
+    ),
+    (
+        "sgl-kernel-npu",
+        "2026.08.21 for CANN 9.1",
+        ["torch-npu==2.10.0.post4", "python in 3.12", "cann in 9.1.0"],
+    ),
     ("triton-ascend", "3.2.2", ["torch==2.7.1", "triton==3.2.0", "cann in 9.1.0"]),
     ("verl", "0.8.0", ["vllm-ascend==0.18.0", "transferqueue==0.1.7", "megatron-core==0.12.1"]),
     ("verl", "0.9.0 on A5", ["triton-ascend==3.2.2", "soc in A5"]),
@@ -221,5 +282,10 @@ def test_shipped_wheels_tell_their_pythons(workspace: Workspace) -> None:
 
 
 def test_a_partner_alone_leads_to_its_pairings(workspace: Workspace) -> None:
-    run = workspace.refused("no fact pairs releases of `mooncake`", "pairs", "--package", "mooncake", *SHIPPED)
-    assert "it is in the pairings of vllm-ascend: ascend-lock pairs --package vllm-ascend" in run.stderr
+    run = workspace.refused(
+        "no fact pairs releases of `mooncake`", "pairs", "--package", "mooncake", *SHIPPED
+    )
+    assert (
+        "it is in the pairings of vllm-ascend: ascend-lock pairs --package vllm-ascend"
+        in run.stderr
+    )

@@ -18,17 +18,27 @@ from tests.functional.machine import execute, installed, make_environment, put
 from tests.functional.workspace import HERE, REPOSITORY, Run, Workspace
 
 PIP = metadata.version("pip")
-# From git, and the largest, from several indexes, with builds apart: other locks have nothing that these lack.
-LOCKS = [max((REPOSITORY / "locks" / stack).iterdir()) for stack in ("mindspeed-rl", "verl-qwen3.5")]
+# From git, and the largest, from several indexes, with builds apart: other locks have nothing that
+# these lack.
+LOCKS = [
+    max((REPOSITORY / "locks" / stack).iterdir()) for stack in ("mindspeed-rl", "verl-qwen3.5")
+]
 
 
 def pip_sync(workspace: Workspace, python: Path, *arguments: str) -> Run:
-    command = [str(Path(sys.executable).with_name("pip-sync")), "--no-config", "--python-executable", str(python)]
+    command = [
+        str(Path(sys.executable).with_name("pip-sync")),
+        "--no-config",
+        "--python-executable",
+        str(python),
+    ]
     return execute(workspace, [*command, *arguments])
 
 
 @pytest.mark.parametrize("folder", LOCKS, ids=lambda folder: folder.parent.name)
-def test_of_a_shipped_lock_it_knows_what_is_lacking(workspace: Workspace, tmp_path: Path, folder: Path) -> None:
+def test_of_a_shipped_lock_it_knows_what_is_lacking(
+    workspace: Workspace, tmp_path: Path, folder: Path
+) -> None:
     lock = lock_file.read(folder)
     assert lock is not None
     pins = {pin.name: pin.version for pin in lock.pin if pin.git is None}
@@ -39,7 +49,11 @@ def test_of_a_shipped_lock_it_knows_what_is_lacking(workspace: Workspace, tmp_pa
         {name: version for name, version in rest if name not in ("pip", "wheel")}
         | {second: "0.0.1", "something-else": "1.0"},
     )
-    files = [str(path) for path in (folder / "requirements.txt", folder / "requirements-no-deps.txt") if path.exists()]
+    files = [
+        str(path)
+        for path in (folder / "requirements.txt", folder / "requirements-no-deps.txt")
+        if path.exists()
+    ]
     run = pip_sync(workspace, python, "--dry-run", *files)
     assert run.stderr == ""
     # the environment of these tests has a wheel 0
@@ -49,12 +63,19 @@ def test_of_a_shipped_lock_it_knows_what_is_lacking(workspace: Workspace, tmp_pa
         *(["pip"] if pins.get("pip", PIP) != PIP else []),
         *(["wheel"] if "wheel" in pins else []),
     ]
-    told = ["Would uninstall:", "  something-else", "Would install:", *(f"  {name}=={pins[name]}" for name in lacking)]
+    told = [
+        "Would uninstall:",
+        "  something-else",
+        "Would install:",
+        *(f"  {name}=={pins[name]}" for name in lacking),
+    ]
     assert run.stdout.splitlines() == told
     assert run.status == 1
 
 
-def test_it_installs_what_was_locked_by_hash_and_removes_the_rest(workspace: Workspace, tmp_path: Path) -> None:
+def test_it_installs_what_was_locked_by_hash_and_removes_the_rest(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     workspace.serve("top 1.0: base", "base 1.0")
     workspace.locked_stack("top", target=HERE)
     workspace.serve("base 2.0")
@@ -74,7 +95,9 @@ def test_what_requires_each_project_is_told_as_pip_compile_does(stack: str) -> N
     folder = min((REPOSITORY / "locks" / stack).iterdir())
     lock = lock_file.read(folder)
     assert lock is not None
-    stack_file = tomli.loads((REPOSITORY / "matrices" / "stacks" / f"{stack}.toml").read_text(encoding="utf-8"))
+    stack_file = tomli.loads(
+        (REPOSITORY / "matrices" / "stacks" / f"{stack}.toml").read_text(encoding="utf-8")
+    )
     asked = {canonicalize_name(Requirement(line).name) for line in stack_file["stack"]["requires"]}
     via = {
         pin.name: {other.name for other in lock.pin if pin.name in other.needs} - {pin.name}

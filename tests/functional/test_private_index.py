@@ -24,7 +24,11 @@ class Private(LoopbackIndex):
     def answer(self, path: str, headers: Mapping[str, str]) -> Response:
         """See `LoopbackIndex`."""
         given = "Basic " + b64encode(b"reader:hunter2!").decode()
-        return super().answer(path, headers) if headers.get("authorization") == given else Response(401, b"")
+        return (
+            super().answer(path, headers)
+            if headers.get("authorization") == given
+            else Response(401, b"")
+        )
 
 
 @pytest.fixture
@@ -41,14 +45,23 @@ def pip_conf(workspace: Workspace, *lines: str) -> None:
 
 
 def all_of_pip(workspace: Workspace, authority: Path) -> dict[str, str]:
-    pip_conf(workspace, f"index-url = {WITH_PASSWORD}", f"cert = {authority}", f"proxy = {workspace.index.proxy}")
+    pip_conf(
+        workspace,
+        f"index-url = {WITH_PASSWORD}",
+        f"cert = {authority}",
+        f"proxy = {workspace.index.proxy}",
+    )
     return {"PIP_CONFIG_FILE": "", "PIP_INDEX_URL": ""}
 
 
 def variables_and_netrc(workspace: Workspace, authority: Path) -> dict[str, str]:
     (workspace.root / "home" / ".netrc").write_text(NETRC)
     (workspace.root / "home" / ".netrc").chmod(0o600)
-    return {"PIP_INDEX_URL": HOST, "HTTPS_PROXY": workspace.index.proxy, "SSL_CERT_FILE": str(authority)}
+    return {
+        "PIP_INDEX_URL": HOST,
+        "HTTPS_PROXY": workspace.index.proxy,
+        "SSL_CERT_FILE": str(authority),
+    }
 
 
 def netrc_elsewhere(workspace: Workspace, authority: Path) -> dict[str, str]:

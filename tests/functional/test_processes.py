@@ -18,8 +18,26 @@ from tests.functional.workspace import COMMAND, HERE, Run, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
 
 SESSION = [
-    *((line, 0) for line in ("--version", "lock demo", "tree demo", "diff demo demo", "check demo --files", "stacks")),
-    *((line, 0) for line in ("facts check demo", "facts scan demo", "facts read-linkage", "pairs --package demo")),
+    *(
+        (line, 0)
+        for line in (
+            "--version",
+            "lock demo",
+            "tree demo",
+            "diff demo demo",
+            "check demo --files",
+            "stacks",
+        )
+    ),
+    *(
+        (line, 0)
+        for line in (
+            "facts check demo",
+            "facts scan demo",
+            "facts read-linkage",
+            "pairs --package demo",
+        )
+    ),
     *((line, 0) for line in ("bundle demo out", "snapshot demo")),
     *((line, 0) for line in ("export demo --format pylock", "cache dir")),
     ("explain conflict --lang zh --json", 1),
@@ -30,7 +48,9 @@ SESSION = [
 ]
 
 
-def session(root: Path, index: LoopbackIndex, how: Callable[[Workspace], Callable[..., Run]]) -> tuple[list[Run], Tree]:
+def session(
+    root: Path, index: LoopbackIndex, how: Callable[[Workspace], Callable[..., Run]]
+) -> tuple[list[Run], Tree]:
     workspace = Workspace(root, index)
     workspace.stack("demo", target=HERE)
     workspace.stack("demo", "demo-data<1", name="conflict", target=HERE)
@@ -40,11 +60,17 @@ def session(root: Path, index: LoopbackIndex, how: Callable[[Workspace], Callabl
     )
     runs = [how(workspace)(*line.split()) for line, _ in SESSION]
     assert tree(workspace.temporary) == {}
-    return runs, {path: content for path, content in tree(root).items() if not path.startswith("cache/")}
+    return runs, {
+        path: content for path, content in tree(root).items() if not path.startswith("cache/")
+    }
 
 
-def test_a_run_in_this_process_says_and_does_what_a_new_process_does(tmp_path: Path, index: LoopbackIndex) -> None:
-    assert {"verify", *(line.split()[0] for line, _ in SESSION)} >= set(COMMANDS), "all but what is always alone"
+def test_a_run_in_this_process_says_and_does_what_a_new_process_does(
+    tmp_path: Path, index: LoopbackIndex
+) -> None:
+    assert {"verify", *(line.split()[0] for line, _ in SESSION)} >= set(COMMANDS), (
+        "all but what is always alone"
+    )
     index.serve("demo 1.0: demo-data", "demo-data 1.0")
     runs, left = session(tmp_path / "alone", index, lambda workspace: workspace.run_alone)
     assert [run.status for run in runs] == [status for _, status in SESSION], runs
@@ -83,13 +109,19 @@ def test_a_pipe_that_nobody_reads(workspace: Workspace) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     command = {"cwd": workspace.root, "env": workspace.environment(), "timeout": 60}
-    done = subprocess.run([COMMAND, "stacks"], stdout=writer, stderr=subprocess.PIPE, check=False, **command)
+    done = subprocess.run(
+        [COMMAND, "stacks"], stdout=writer, stderr=subprocess.PIPE, check=False, **command
+    )
     os.close(writer)
     assert (done.returncode, done.stderr) == (130, b"")
 
 
-@pytest.mark.parametrize("setting", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "ascii"}])
-def test_what_an_encoding_does_not_have_is_escaped(workspace: Workspace, setting: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "setting", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "ascii"}]
+)
+def test_what_an_encoding_does_not_have_is_escaped(
+    workspace: Workspace, setting: dict[str, str]
+) -> None:
     workspace.serve("demo 1.0")
     workspace.stack("demo")
     code, stdout, stderr = shell(workspace, "$LOCK lock demo --lang zh", **setting)
@@ -103,15 +135,19 @@ def test_a_locale_whose_encoding_has_no_chinese_speaks_english(workspace: Worksp
     chinese = {"LC_ALL": "zh_CN.UTF-8"}
     line = "$LOCK check demo"
     assert shell(workspace, line, **chinese)[1].startswith("demo，目标 there：")
-    assert shell(workspace, f"{line} | iconv -f gbk -t utf-8", **chinese, PYTHONIOENCODING="gbk")[1].startswith(
-        "demo，目标 "
+    assert shell(workspace, f"{line} | iconv -f gbk -t utf-8", **chinese, PYTHONIOENCODING="gbk")[
+        1
+    ].startswith("demo，目标 ")
+    assert shell(workspace, line, **chinese, PYTHONIOENCODING="ascii")[1].startswith(
+        "demo for there: "
     )
-    assert shell(workspace, line, **chinese, PYTHONIOENCODING="ascii")[1].startswith("demo for there: ")
 
 
 # --- terminals narrower than the lines that are written elsewhere
 
-WARNING = '[[warns]]\nreason = "so it is"\ntext = "' + "a word and another one, " * 9 + 'and an end."\n'
+WARNING = (
+    '[[warns]]\nreason = "so it is"\ntext = "' + "a word and another one, " * 9 + 'and an end."\n'
+)
 
 
 def test_pages_and_warnings_fit_into_a_narrow_window(workspace: Workspace) -> None:
@@ -120,7 +156,9 @@ def test_pages_and_warnings_fit_into_a_narrow_window(workspace: Workspace) -> No
     workspace.facts("demo", WARNING)
     narrow = on_a_terminal(workspace, 60, "lock", "demo")
     assert max(len(line) for line in narrow if "word" in line) <= 60
-    assert [line[:6] for line in narrow if "word" in line] == ["  - de", "    wo"], "two lines of a warning"
+    assert [line[:6] for line in narrow if "word" in line] == ["  - de", "    wo"], (
+        "two lines of a warning"
+    )
     workspace.stack("demo>1")
     page = on_a_terminal(workspace, 60, "explain", "demo")
     commands_and_paths = ("hint: ", "The report is in ")  # which are copied

@@ -40,7 +40,9 @@ def loaded(workspace: Workspace, *arguments: str) -> set[str]:
 
 def solves(workspace: Workspace, *arguments: str) -> bool:
     """Whether a run of `lock` solved, or knew the answer."""
-    with mock.patch.object(answers, "lock_or_refutation", wraps=answers.lock_or_refutation) as solved:
+    with mock.patch.object(
+        answers, "lock_or_refutation", wraps=answers.lock_or_refutation
+    ) as solved:
         workspace.locked(*arguments)
     return solved.called
 
@@ -86,9 +88,14 @@ def another_binding(workspace: Workspace) -> None:
 
 CHANGES: dict[str, Callable[[Workspace], object]] = {
     "a release": lambda one: one.serve("b 2.0"),
-    "a release yanked": lambda one: (one.serve("b 0.9"), one.index.add_wheel("b", "1.0", yanked="broken")),
+    "a release yanked": lambda one: (
+        one.serve("b 0.9"),
+        one.index.add_wheel("b", "1.0", yanked="broken"),
+    ),
     "another file of the same name": lambda one: one.serve("b 1.0: c", "c 3.0"),
-    "a fact": lambda one: one.facts("b", '[[requires]]\nid = "b-c"\nneeds = ["c"]\nreason = "it imports c"\n'),
+    "a fact": lambda one: one.facts(
+        "b", '[[requires]]\nid = "b-c"\nneeds = ["c"]\nreason = "it imports c"\n'
+    ),
     "another requirement": lambda one: one.stack("a", "c"),
     "another target": lambda one: one.stack("a", target=ANYWHERE.replace("3.11", "3.10")),
     "another binding": another_binding,
@@ -108,7 +115,9 @@ def test_a_change_is_seen(solved: Workspace, change: str) -> None:
     assert tree(solved.locks) == now
 
 
-def test_pins_that_are_kept_and_the_cut_off_are_parts_of_the_question(solved: Workspace, index: LoopbackIndex) -> None:
+def test_pins_that_are_kept_and_the_cut_off_are_parts_of_the_question(
+    solved: Workspace, index: LoopbackIndex
+) -> None:
     index.add_wheel("b", "2.0", uploaded="2026-03-01T00:00:00Z")
     for arguments, pin in (
         ([], "1.0"),
@@ -140,7 +149,9 @@ def test_without_a_hash_nothing_is_remembered(workspace: Workspace, index: Loopb
 
 
 @pytest.mark.parametrize(
-    "change", [lambda content: content[:-1] + b"x", lambda content: content[:40], lambda _: b""], ids=["x", "cut", ""]
+    "change",
+    [lambda content: content[:-1] + b"x", lambda content: content[:40], lambda _: b""],
+    ids=["x", "cut", ""],
 )
 def test_a_damaged_memory_is_none(solved: Workspace, change: Callable[[bytes], bytes]) -> None:
     before = tree(solved.locks)

@@ -22,7 +22,9 @@ from tests.loopback import LoopbackIndex
 
 # SC2016 is the remark that nothing expands between single quotes, which is what they are there for.
 SHELLCHECK = [str(Path(sys.executable).with_name("shellcheck")), "--exclude=SC2016"]
-COMMANDS = 'it\'s \\"quoted\\" $(touch pwned) `touch pwned` ${HOME} \\\\ ; touch pwned # \\n touch pwned'
+COMMANDS = (
+    'it\'s \\"quoted\\" $(touch pwned) `touch pwned` ${HOME} \\\\ ; touch pwned # \\n touch pwned'
+)
 # No source goes over several lines.
 SOURCE = f'source = "tried on linux-x86_64 (2026-11-20): {COMMANDS.replace(chr(92) + "n", "")}"'
 BUILDS = f"""
@@ -58,7 +60,9 @@ def everything(workspace: Workspace) -> None:
         add_source(workspace.index, name, "1.0")
     workspace.serve("base 1.0: absent[x]>=1 ; python_version > '3'", "top 1.0")
     workspace.facts("here", BUILDS)
-    workspace.facts("top", f'[[after]]\nothers = ["base"]\nid = "{COMMANDS}"\nreason = "{COMMANDS}"\n')
+    workspace.facts(
+        "top", f'[[after]]\nothers = ["base"]\nid = "{COMMANDS}"\nreason = "{COMMANDS}"\n'
+    )
     workspace.facts(
         "base",
         f'[[warns]]\nunless = ["hdk >= 26.0.rc1"]\ntext = "{COMMANDS}"\nreason = "{COMMANDS}"\n{SOURCE}\n'
@@ -115,7 +119,9 @@ def from_git(workspace: Workspace) -> None:
         workspace.facts(name, row)
     workspace.serve("base 1.0")
     rows = f'[[absent]]\npackage = "gone"\nreason = "{COMMANDS}"\n'
-    asks = [f"{name} @ git+file:///nowhere/{name}@{'a' * 8}" for name in ("edited", "plain", "scripted")]
+    asks = [
+        f"{name} @ git+file:///nowhere/{name}@{'a' * 8}" for name in ("edited", "plain", "scripted")
+    ]
     workspace.stack(*asks, target=HERE, more=rows)
 
 
@@ -135,43 +141,71 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_the_script_is_clean_and_runs_nothing_that_it_was_told(made: Workspace) -> None:
     script = str(made.folder() / "install.sh")
     subprocess.run(["bash", "-n", script], check=True)
-    assert subprocess.run([*SHELLCHECK, script], capture_output=True, text=True, check=False).stdout == ""
+    assert (
+        subprocess.run([*SHELLCHECK, script], capture_output=True, text=True, check=False).stdout
+        == ""
+    )
     run = install(made, sys.executable, "--dry-run", "--skip-system-checks")
     assert run.status == 0, run.stderr
     assert run.stdout.endswith("dry run: nothing was changed\n")
-    told = execute(made, [sys.executable, "-I", "-W", "error", str(made.folder() / "verify.py"), "--json"])
+    told = execute(
+        made, [sys.executable, "-I", "-W", "error", str(made.folder() / "verify.py"), "--json"]
+    )
     assert (told.status, told.stderr) == (1, "")
     assert told.json["wrong"] >= 1, "nothing of it is installed here"
     assert not list(made.root.rglob("pwned"))
 
 
 # What decides which way a script goes, and what can be read as nothing else.
-CLOSED = ("mode", "python", "external", "strength", "code", "requires", "build-requires", "fact-requires")
+CLOSED = (
+    "mode",
+    "python",
+    "external",
+    "strength",
+    "code",
+    "requires",
+    "build-requires",
+    "fact-requires",
+)
 
 
 def full_of_commands(value: Any, key: str = "") -> Any:
     """A lock's data with commands in each text of it that is not closed."""
     if isinstance(value, msgspec.Struct):
         names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
-        return type(value)(**{name: full_of_commands(getattr(value, name), key) for name, key in names})
+        return type(value)(
+            **{name: full_of_commands(getattr(value, name), key) for name, key in names}
+        )
     if isinstance(value, dict):
         return {name: full_of_commands(one, name) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
         return tuple(full_of_commands(one, key) for one in value)
     given = isinstance(value, str) and key not in CLOSED
-    return f"{value}'\"; touch pwned; \"'\ntouch pwned\nEND\n$(touch pwned)`touch pwned`" if given else value
+    return (
+        f"{value}'\"; touch pwned; \"'\ntouch pwned\nEND\n$(touch pwned)`touch pwned`"
+        if given
+        else value
+    )
 
 
 @pytest.mark.parametrize("stack", ["mindspeed-rl", "verl-qwen3.5"])
-def test_no_text_of_a_lock_runs_whether_or_not_something_else_would_refuse_it(stack: str, tmp_path: Path) -> None:
+def test_no_text_of_a_lock_runs_whether_or_not_something_else_would_refuse_it(
+    stack: str, tmp_path: Path
+) -> None:
     """No template has a value between single quotes, or lacks the mark of one that may be commands."""
     source = max((REPOSITORY / "locks" / stack).iterdir())
     lock = full_of_commands(lock_file.read(source))
-    labels = ("x'; touch pwned; '" * (pin.mode == "built-here" and pin.git is None) for pin in lock.pin)
+    labels = (
+        "x'; touch pwned; '" * (pin.mode == "built-here" and pin.git is None) for pin in lock.pin
+    )
     pins = tuple(replace(pin, label=label) for pin, label in zip(lock.pin, labels, strict=True))
     target = replace(lock.target, python=PYTHON_LINE + ".0")
     lock = replace(lock, target=target, pin=pins)
-    locks = [BundledLock(stack="s", target=target.name, platform=target.platform, python=target.python, folder="")]
+    locks = [
+        BundledLock(
+            stack="s", target=target.name, platform=target.platform, python=target.python, folder=""
+        )
+    ]
     texts = {
         "install.sh": script(lock),
         "activate.sh": activation(lock),
@@ -186,14 +220,24 @@ def test_no_text_of_a_lock_runs_whether_or_not_something_else_would_refuse_it(st
     before = sorted(tmp_path.rglob("*"))
     for command, status, ending in (
         (
-            ["install.sh", "--dry-run", "--skip-system-checks", "--wheelhouse", ".", "--python", sys.executable],
+            [
+                "install.sh",
+                "--dry-run",
+                "--skip-system-checks",
+                "--wheelhouse",
+                ".",
+                "--python",
+                sys.executable,
+            ],
             0,
             "nothing was changed\n",
         ),
         (["bundle.sh", "none"], 1, "this bundle has no lock none"),
         (["-c", "ASCEND_LOCK_ENV= . ./activate.sh"], 1, "was not found"),
     ):
-        run = subprocess.run(["bash", *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+        run = subprocess.run(
+            ["bash", *command], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
         assert (run.returncode, ending in run.stdout + run.stderr) == (status, True), run
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -221,16 +265,22 @@ def test_a_variable_that_would_end_its_line_is_refused(workspace: Workspace) -> 
     workspace.refused("a text has characters that do not print", "lock", "demo")
 
 
-def test_what_a_dry_run_shows_installs_all_of_it_if_pasted(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_what_a_dry_run_shows_installs_all_of_it_if_pasted(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     python = make_environment(workspace.root / "an env")
     everything(workspace)
     workspace.locked()
     run = install(workspace, python, "--dry-run", "--skip-system-checks")
     commands = [line.removeprefix("would run: ") for line in lines(run.stdout, "would run: ")]
-    script = "\n".join(commands).replace("<root>", str(workspace.root)).replace("<server>", index.url)
+    script = (
+        "\n".join(commands).replace("<root>", str(workspace.root)).replace("<server>", index.url)
+    )
     pasted = execute(workspace, ["bash", "-euc", script])
     assert (pasted.status, pasted.stderr) == (0, "")
     assert installed(python) == dict.fromkeys(("apart", "base", "here", "tinybuild", "top"), "1.0")
-    told = execute(workspace, [str(python), "-c", "import here; print(here.built['flavour'])"]).stdout
+    told = execute(
+        workspace, [str(python), "-c", "import here; print(here.built['flavour'])"]
+    ).stdout
     assert told.startswith('it\'s "quoted" $(touch pwned) `touch pwned` ${HOME} \\ ; touch pwned #')
     assert not list(workspace.root.rglob("pwned"))

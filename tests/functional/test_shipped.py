@@ -18,14 +18,31 @@ from packaging.utils import canonicalize_name
 from resolver.index import snapshot as snapshot_file
 from resolver.index.snapshot import Snapshot
 from resolver.index.store.cache import Cache
-from tests.functional.workspace import REPOSITORY, UNREACHABLE, Run, Tree, Workspace, tree, without_links
+from tests.functional.workspace import (
+    REPOSITORY,
+    UNREACHABLE,
+    Run,
+    Tree,
+    Workspace,
+    tree,
+    without_links,
+)
 from tests.loopback import LoopbackIndex
 from tests.seeded import seed_cache
 
-LOCKS_OF = {path.parent.parent.name: path for path in sorted(REPOSITORY.glob("locks/*/*/lock.toml"))}
+LOCKS_OF = {
+    path.parent.parent.name: path for path in sorted(REPOSITORY.glob("locks/*/*/lock.toml"))
+}
 MATRICES = {"ASCEND_LOCK_MATRICES": str(REPOSITORY / "matrices")}
 CONFLICTS = ("trl-guide", "trl-vllm-train")
-LOCKS = ("mindspeed-rl", "trl-train", "trl-vllm-eval", "verl-one-step-off", "verl-qwen3.5-source", "verl-sglang")
+LOCKS = (
+    "mindspeed-rl",
+    "trl-train",
+    "trl-vllm-eval",
+    "verl-one-step-off",
+    "verl-qwen3.5-source",
+    "verl-sglang",
+)
 PATIENCE = ("--explain-seconds", "600")  # what is found must not depend on how fast a machine is
 
 
@@ -33,7 +50,9 @@ def offline(workspace: Workspace, stack: str, status: int, *arguments: str) -> N
     """Lock it from its snapshot, with this exit status."""
     run = workspace.lock("--offline", *arguments, stack=stack, **MATRICES)
     path = REPOSITORY / "snapshots" / f"{stack}.snapshot"
-    assert f"offline: using the snapshot of {snapshot_file.read(path).date} ({path})\n" in run.stderr
+    assert (
+        f"offline: using the snapshot of {snapshot_file.read(path).date} ({path})\n" in run.stderr
+    )
     assert run.status == status
 
 
@@ -45,14 +64,20 @@ def plain(tmp_path: Path) -> Workspace:
 def test_the_report_of_a_conflict(plain: Workspace) -> None:
     """That of the other one is in test_wheel."""
     offline(plain, "trl-guide", 1, *PATIENCE)
-    assert without_links(plain.locks / "trl-guide") == without_links(REPOSITORY / "locks" / "trl-guide")
+    assert without_links(plain.locks / "trl-guide") == without_links(
+        REPOSITORY / "locks" / "trl-guide"
+    )
 
 
 def test_check_knows_stacks_that_have_no_lock_but_a_report(plain: Workspace) -> None:
-    run = plain.run("check", "--matrices", str(REPOSITORY / "matrices"), "--locks", str(REPOSITORY / "locks"))
+    run = plain.run(
+        "check", "--matrices", str(REPOSITORY / "matrices"), "--locks", str(REPOSITORY / "locks")
+    )
     assert run.status == 0
     for stack in CONFLICTS:
-        assert re.search(rf"^{stack} for .*: no lock, as its report says$", run.stdout, re.MULTILINE)
+        assert re.search(
+            rf"^{stack} for .*: no lock, as its report says$", run.stdout, re.MULTILINE
+        )
 
 
 def test_this_project_itself_is_locked_for_each_of_its_targets(plain: Workspace) -> None:
@@ -61,7 +86,10 @@ def test_this_project_itself_is_locked_for_each_of_its_targets(plain: Workspace)
     assert f"({REPOSITORY / 'snapshots' / 'self.snapshot'})" in run.stderr
     asked = map(Requirement, tomli.loads(stack.read_text(encoding="utf-8"))["stack"]["requires"])
     everywhere = {canonicalize_name(one.name) for one in asked if one.marker is None}
-    locks = [tomli.loads(path.read_text(encoding="utf-8")) for path in sorted(plain.locks.glob("self/*/lock.toml"))]
+    locks = [
+        tomli.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(plain.locks.glob("self/*/lock.toml"))
+    ]
     assert [lock["target"]["python"] for lock in locks] == ["3.14", "3.10"]
     for lock in locks:
         assert everywhere <= {pin["name"] for pin in lock["pin"]}
@@ -118,7 +146,11 @@ def test_the_plugin_comes_last_and_its_own_functions_rewrite_verl() -> None:
 def test_the_lines_that_the_guide_comments_out_are_those_of_torch(tmp_path: Path) -> None:
     """The steps of the lock on files of the shape that vllm-ascend's have."""
     script = LOCKS_OF["mindspeed-rl"].with_name("install.sh").read_text(encoding="utf-8")
-    steps = [line.removeprefix("    run ") for line in script.splitlines() if line.startswith("    run comment_out ")]
+    steps = [
+        line.removeprefix("    run ")
+        for line in script.splitlines()
+        if line.startswith("    run comment_out ")
+    ]
     assert len(steps) == 2
     (tmp_path / "requirements.txt").write_text(
         "numba\n\n# torch\ntorch>=2.7.1\ntorchvision\ntorchx\n--pre\ntorch-npu==2.7.1.dev1\n"
@@ -128,7 +160,10 @@ def test_the_lines_that_the_guide_comments_out_are_those_of_torch(tmp_path: Path
     )
     start = script.index("comment_out() {")
     function = script[start : script.index("\n}\n", start) + 3]
-    code = f"set -euo pipefail\npython=python3\nfail() {{ exit 9; }}\n{function}source={tmp_path}\n" + "\n".join(steps)
+    code = (
+        f"set -euo pipefail\npython=python3\nfail() {{ exit 9; }}\n{function}source={tmp_path}\n"
+        + "\n".join(steps)
+    )
     subprocess.run(["bash", "-c", code], check=True)
     assert (tmp_path / "requirements.txt").read_text() == (
         "numba\n\n# torch\n# torch>=2.7.1\n# torchvision\ntorchx\n--pre\n# torch-npu==2.7.1.dev1\n"
@@ -136,8 +171,12 @@ def test_the_lines_that_the_guide_comments_out_are_those_of_torch(tmp_path: Path
     assert tomli.loads((tmp_path / "pyproject.toml").read_text()) == {"requires": ["scipy"]}
 
 
-@pytest.mark.parametrize(("verl", "vllm", "status"), [(True, True, 0), (False, True, 1), (True, False, 1)])
-def test_it_stops_where_the_plugin_could_not_rewrite(verl: bool, vllm: bool, status: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("verl", "vllm", "status"), [(True, True, 0), (False, True, 1), (True, False, 1)]
+)
+def test_it_stops_where_the_plugin_could_not_rewrite(
+    verl: bool, vllm: bool, status: int, tmp_path: Path
+) -> None:
     """The step of the lock in a checkout whose setup.py has the functions that it calls."""
     (plugin,) = (pin for pin in content("mindspeed-rl")["pin"] if pin["name"] == "verl-npu")
     (step,) = plugin["git"]["steps"]
@@ -145,7 +184,10 @@ def test_it_stops_where_the_plugin_could_not_rewrite(verl: bool, vllm: bool, sta
     (tmp_path / "verl_npu" / "setup.py").write_text(
         f"def inject_verl_plugin():\n    return {verl}\n\ndef inject_vllm_plugin():\n    return {vllm}\n"
     )
-    assert subprocess.run([sys.executable, *step["run"][1:]], cwd=tmp_path, check=False).returncode == status
+    assert (
+        subprocess.run([sys.executable, *step["run"][1:]], cwd=tmp_path, check=False).returncode
+        == status
+    )
 
 
 # --- verl-qwen3.5, the stack that the project exists for
@@ -154,8 +196,8 @@ STACK = "verl-qwen3.5"
 COMMITTED = REPOSITORY / "locks" / STACK / "linux-aarch64-py311-cann8.5.0-a2"
 X86_64 = COMMITTED.with_name("linux-x86_64-py311-cann8.5.0-a2")
 
-# Huawei's and PyTorch's indexes are out of reach wherever these tests run: nothing listens behind this proxy.
-# What is asked on 127.0.0.1 passes it by.
+# Huawei's and PyTorch's indexes are out of reach wherever these tests run: nothing listens behind
+# this proxy. What is asked on 127.0.0.1 passes it by.
 NO_WAY_OUT = {"HTTPS_PROXY": "http://127.0.0.1:9"}
 HUAWEI = (
     "warning: Index `huawei` cannot be reached. "
@@ -167,7 +209,9 @@ PYTORCH = (
     "Connection refused (through the proxy <server>, 2 tries). "
     "What public files say of its files is used instead.\n"
 )
-OF_THE_DAY = f"offline: using the snapshot of 2026-11-28 ({REPOSITORY}/snapshots/{STACK}.snapshot)\n"
+OF_THE_DAY = (
+    f"offline: using the snapshot of 2026-11-28 ({REPOSITORY}/snapshots/{STACK}.snapshot)\n"
+)
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +228,9 @@ def archives(snapshot: Snapshot, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture
-def served(snapshot: Snapshot, archives: Path, tmp_path: Path) -> Iterator[tuple[LoopbackIndex, Workspace]]:
+def served(
+    snapshot: Snapshot, archives: Path, tmp_path: Path
+) -> Iterator[tuple[LoopbackIndex, Workspace]]:
     with LoopbackIndex(snapshot) as index:
         workspace = Workspace(tmp_path / "served", index)
         shutil.copytree(archives, workspace.cache)
@@ -193,7 +239,9 @@ def served(snapshot: Snapshot, archives: Path, tmp_path: Path) -> Iterator[tuple
 
 def lock(workspace: Workspace, *arguments: str, **environment: str) -> Run:
     matrices = str(REPOSITORY / "matrices")
-    return workspace.locked("--matrices", matrices, *arguments, stack=STACK, **NO_WAY_OUT, **environment)
+    return workspace.locked(
+        "--matrices", matrices, *arguments, stack=STACK, **NO_WAY_OUT, **environment
+    )
 
 
 def without_history(folder: Path) -> Tree:
@@ -202,17 +250,25 @@ def without_history(folder: Path) -> Tree:
     lock = files["lock.toml"]
     assert lock is not None
     files["lock.toml"] = re.sub(rb"(?m)^first = true\n|^change = \[\n(?:    .*\n)*\]\n", b"", lock)
-    for name, heading in (("report.md", "Changes since the previous lock"), ("report.zh.md", "与上一版锁文件的差异")):
+    for name, heading in (
+        ("report.md", "Changes since the previous lock"),
+        ("report.zh.md", "与上一版锁文件的差异"),
+    ):
         report = files[name]
         assert report is not None
-        files[name], sections = re.subn(rb"(?ms)^## " + heading.encode() + rb"\n.*?(?=^## )", b"", report)
+        files[name], sections = re.subn(
+            rb"(?ms)^## " + heading.encode() + rb"\n.*?(?=^## )", b"", report
+        )
         assert sections == 1
     return files
 
 
 def same_as_committed(workspace: Workspace) -> None:
     """Both targets have the lock that is committed."""
-    assert sorted(path.name for path in (workspace.locks / STACK).iterdir()) == [COMMITTED.name, X86_64.name]
+    assert sorted(path.name for path in (workspace.locks / STACK).iterdir()) == [
+        COMMITTED.name,
+        X86_64.name,
+    ]
     for folder in (COMMITTED, X86_64):
         assert without_history(workspace.locks / STACK / folder.name) == without_history(folder)
 
@@ -224,29 +280,44 @@ def test_over_http_it_is_the_committed_lock(served: tuple[LoopbackIndex, Workspa
 
 
 def test_it_pins_what_its_guide_and_its_facts_lead_to() -> None:
-    locks = [tomli.loads((folder / "lock.toml").read_text(encoding="utf-8")) for folder in (COMMITTED, X86_64)]
+    locks = [
+        tomli.loads((folder / "lock.toml").read_text(encoding="utf-8"))
+        for folder in (COMMITTED, X86_64)
+    ]
     aarch64, x86_64 = ({pin["name"]: pin["version"] for pin in lock["pin"]} for lock in locks)
-    assert {name for name in x86_64 if x86_64[name] != aarch64.get(name)} == {"torch", "torchvision"}
+    assert {name for name in x86_64 if x86_64[name] != aarch64.get(name)} == {
+        "torch",
+        "torchvision",
+    }
     assert (x86_64["torch"], x86_64["torchvision"]) == ("2.8.0+cpu", "0.23.0+cpu")
-    expected = {"torch": "2.8.0", "torch-npu": "2.8.0.post2", "vllm": "0.13.0", "vllm-ascend": "0.13.0"}
+    expected = {
+        "torch": "2.8.0",
+        "torch-npu": "2.8.0.post2",
+        "vllm": "0.13.0",
+        "vllm-ascend": "0.13.0",
+    }
     assert expected.items() <= aarch64.items()
     assert aarch64["transformers"].startswith("4.57.")
     assert not [name for name in x86_64 | aarch64 if name == "triton" or name.startswith("nvidia-")]
     for lock in locks:
         modes = {pin["name"]: pin["mode"] for pin in lock["pin"] if pin["mode"] != "wheels"}
-        apart = dict.fromkeys(("antlr4-python3-runtime", "arctic-inference", "pylatexenc"), "built-apart")
+        apart = dict.fromkeys(
+            ("antlr4-python3-runtime", "arctic-inference", "pylatexenc"), "built-apart"
+        )
         assert modes == {**apart, "vllm": "built-here"}
 
 
-def test_from_the_snapshot_it_is_the_committed_lock_under_another_hash_seed(workspace: Workspace) -> None:
+def test_from_the_snapshot_it_is_the_committed_lock_under_another_hash_seed(
+    workspace: Workspace,
+) -> None:
     assert lock(workspace, "--offline", PYTHONHASHSEED="1").stderr == OF_THE_DAY
     same_as_committed(workspace)
 
 
 # --- a stack of today, which waits for what only Huawei's index has: an index serves placeholders of it
 
-# What an index answered whose triton-ascend was a placeholder: wheels of its name that hold the METADATA that setup.py
-# of triton-ascend's release/3.2.1 would write, and nothing else.
+# What an index answered whose triton-ascend was a placeholder: wheels of its name that hold the
+# METADATA that setup.py of triton-ascend's release/3.2.1 would write, and nothing else.
 RECORDED = REPOSITORY / "tests" / "recorded" / "todays-stacks.snapshot"
 HUAWEI_INDEX = (
     'url = "https://mirrors.huaweicloud.com/ascend/repos/pypi"\n'
@@ -260,11 +331,20 @@ def test_with_the_missing_release_it_locks(tmp_path: Path) -> None:
         workspace = Workspace(tmp_path, index)
         seed_cache(snapshot, Cache(workspace.cache, pytest.fail))
         shutil.copytree(REPOSITORY / "matrices", workspace.matrices, dirs_exist_ok=True)
-        workspace.edit("indexes.toml", HUAWEI_INDEX, f'url = "{index.url_of("huawei")}"\ncomplete = false\n')
+        workspace.edit(
+            "indexes.toml", HUAWEI_INDEX, f'url = "{index.url_of("huawei")}"\ncomplete = false\n'
+        )
         target = "linux-aarch64-py312-cann9.1.0-a3"
-        workspace.locked("--target", target, "--as-of", "newest", stack="vllm-serve-a3")  # as when it was recorded
+        workspace.locked(
+            "--target", target, "--as-of", "newest", stack="vllm-serve-a3"
+        )  # as when it was recorded
     pins = {pin["name"]: pin for pin in workspace.content("vllm-serve-a3")["pin"]}
-    expected = {"vllm": "0.23.0", "vllm-ascend": "0.23.0.post1", "torch": "2.10.0", "torch-npu": "2.10.0.post4"}
+    expected = {
+        "vllm": "0.23.0",
+        "vllm-ascend": "0.23.0.post1",
+        "torch": "2.10.0",
+        "torch-npu": "2.10.0.post4",
+    }
     assert {name: pins[name]["version"] for name in expected} == expected
     assert pins["triton-ascend"]["index"] == "huawei"
     assert not [name for name in pins if name.startswith("nvidia-")]
@@ -276,7 +356,12 @@ def test_what_is_locked_today_is_what_its_snapshot_gives(tmp_path: Path) -> None
     workspace = Workspace(tmp_path, UNREACHABLE)
     target = "linux-aarch64-py311-cann8.5.1-a2"
     matrices = str(REPOSITORY / "matrices")
-    made, committed = (folder / "verl-qwen3.5-latest" / target for folder in (workspace.locks, REPOSITORY / "locks"))
+    made, committed = (
+        folder / "verl-qwen3.5-latest" / target
+        for folder in (workspace.locks, REPOSITORY / "locks")
+    )
     shutil.copytree(committed, made)
-    workspace.locked("--offline", "--target", target, stack="verl-qwen3.5-latest", ASCEND_LOCK_MATRICES=matrices)
+    workspace.locked(
+        "--offline", "--target", target, stack="verl-qwen3.5-latest", ASCEND_LOCK_MATRICES=matrices
+    )
     assert tree(made) == tree(committed)

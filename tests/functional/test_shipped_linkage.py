@@ -70,7 +70,8 @@ def test_cuda_build_in_a_shipped_lock_does_not_load():
     problem, lock = next(
         (problem, lock)
         for problem, lock in SHIPPED
-        if problem.stack.name == "llamafactory" and any(pin.name == "torchaudio" for pin in lock.pin)
+        if problem.stack.name == "llamafactory"
+        and any(pin.name == "torchaudio" for pin in lock.pin)
     )
     cuda = next(
         reading
@@ -78,7 +79,10 @@ def test_cuda_build_in_a_shipped_lock_does_not_load():
         if reading.file.startswith("torchaudio-2.11.0-cp312-") and "aarch64" in reading.file
     )
     file = (LockedFile(name=cuda.file, sha256=cuda.sha256),)
-    pins = tuple(replace(pin, version="2.11.0", file=file) if pin.name == "torchaudio" else pin for pin in lock.pin)
+    pins = tuple(
+        replace(pin, version="2.11.0", file=file) if pin.name == "torchaudio" else pin
+        for pin in lock.pin
+    )
     told = sentences(judge_lock(replace(lock, pin=pins), problem, read))
     assert any("libcudart.so.13" in sentence for sentence in told), told
     assert any("symbols that it takes from PyTorch" in sentence for sentence in told), told

@@ -9,7 +9,10 @@ from tests.functional.workspace import Workspace, targets
 
 @pytest.fixture
 def locked(workspace: Workspace) -> Workspace:
-    """A stack named like a project of it. A fact, too, requires `low`; `loop` and `back` require each other."""
+    """A stack named like a project of it.
+
+    A fact, too, requires `low`; `loop` and `back` require each other.
+    """
     workspace.index.add_wheel("demo", "1.0", requires=["mid[fast]>=1", "loop"], extras={"x": []})
     workspace.index.add_wheel("mid", "2.0", requires=["low<3"], extras={"fast": ["quick"]})
     workspace.serve("low 1.0: base", "base 1.0", "quick 1.0", "loop 1.0: back", "back 1.0: loop")
@@ -45,7 +48,9 @@ demo/there
     assert tree(locked, "--depth", "1") == "demo/there\n├── demo 1.0\n└── low 1.0\n"
     deep = tree(locked, "--depth", "3")
     assert deep.count("low 1.0 [required: <3]\n") == 1
-    assert deep.endswith("└── low 1.0\n    └── base 1.0\n"), "above, the depth cut off what is below it"
+    assert deep.endswith("└── low 1.0\n    └── base 1.0\n"), (
+        "above, the depth cut off what is below it"
+    )
     assert tree(locked, "--depth", "1", "--package", "Mid", "--package", "base") == (
         "mid[fast] 2.0\n├── low 1.0 [required: <3]\n└── quick 1.0\nbase 1.0\n"
     )
@@ -66,7 +71,10 @@ base 1.0
 (*) 其下的内容见上文。
 """
     )
-    assert tree(locked, "--invert", "--depth", "1").splitlines() == ["base 1.0", "└── low 1.0 [requires: base]"]
+    assert tree(locked, "--invert", "--depth", "1").splitlines() == [
+        "base 1.0",
+        "└── low 1.0 [requires: base]",
+    ]
 
 
 def test_as_a_flowchart(locked: Workspace) -> None:
@@ -115,9 +123,17 @@ def test_several_targets_one_of_which_has_the_project(locked: Workspace) -> None
     assert tree(locked, "--package", "low", "--depth", "0", stack="two") == (
         "two/aarch64:\nlow 1.0\n\ntwo/x86_64:\nlow 1.0\n"
     )
-    assert tree(locked, "--target", "aarch64", "--format", "mermaid", "--depth", "0", stack="two").count("\n") == 2
+    assert (
+        tree(
+            locked, "--target", "aarch64", "--format", "mermaid", "--depth", "0", stack="two"
+        ).count("\n")
+        == 2
+    )
     run = locked.run("tree", "two", "--format", "mermaid")
-    assert (run.status, run.stderr.splitlines()[-1]) == (2, "hint: choose one: two/aarch64, two/x86_64")
+    assert (run.status, run.stderr.splitlines()[-1]) == (
+        2,
+        "hint: choose one: two/aarch64, two/x86_64",
+    )
     run = locked.run("tree", "two", "--package", "lowe")
     assert (run.status, run.error, run.stderr.splitlines()[-1]) == (
         2,
@@ -128,7 +144,11 @@ def test_several_targets_one_of_which_has_the_project(locked: Workspace) -> None
 
 def test_what_a_lock_says_reaches_no_terminal_as_a_command(locked: Workspace) -> None:
     path = locked.folder() / "lock.toml"
-    text = path.read_text().replace('"quick-low"', '"quick\\u001B[31m"').replace("quick-low =", '"quick\\u001B[31m" =')
+    text = (
+        path.read_text()
+        .replace('"quick-low"', '"quick\\u001B[31m"')
+        .replace("quick-low =", '"quick\\u001B[31m" =')
+    )
     path.write_text(text)
     assert "fact quick\\x1b[31m)" in tree(locked)
     assert "fact quick\\x1b[31m)" in tree(locked, "--format", "mermaid")

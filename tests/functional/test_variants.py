@@ -93,7 +93,9 @@ def test_lock_names_variant_and_properties(workspace: Workspace, index: Loopback
 
 
 @pytest.mark.parametrize("soc", ["A2", "A3"])
-def test_fact_about_plain_wheels_spares_variants(workspace: Workspace, index: LoopbackIndex, soc: str) -> None:
+def test_fact_about_plain_wheels_spares_variants(
+    workspace: Workspace, index: LoopbackIndex, soc: str
+) -> None:
     """As the shipped `vllm-ascend-wheels-are-a2`."""
     workspace.serve("vllm-ascend 0.23.0")
     serve(index, "vllm-ascend", "0.23.0", "a3")
@@ -102,7 +104,9 @@ def test_fact_about_plain_wheels_spares_variants(workspace: Workspace, index: Lo
     assert files(workspace)[0].endswith("-a3.whl") is (soc == "A3")
 
 
-def test_fact_about_plain_wheels_refuses_null_variant(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_fact_about_plain_wheels_refuses_null_variant(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     """A null variant says nothing of its SoC."""
     serve(index, "vllm-ascend", "0.23.0", "null")
     workspace.facts("vllm-ascend", row("requires", wheels=True, needs=["soc in A2"]))
@@ -110,14 +114,18 @@ def test_fact_about_plain_wheels_refuses_null_variant(workspace: Workspace, inde
     assert workspace.lock().status == 1
 
 
-def test_fact_about_other_component_holds_for_variants(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_fact_about_other_component_holds_for_variants(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     serve(index, "vllm-ascend", "0.23.0", "a3")
     workspace.facts("vllm-ascend", row("requires", wheels=True, needs=["cann in 9.1.0"]))
     workspace.stack("vllm-ascend", target=target("A3") + 'cann = "8.5.0"\n')
     assert workspace.lock().status == 1
 
 
-def test_build_for_other_socs_is_needless_with_a_variant(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_build_for_other_socs_is_needless_with_a_variant(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     builds = row("builds", requires_from="requirements.txt", when=["soc in A3 | A5"])
     index.add_archive("vllm-ascend", "0.23.0", members={"requirements.txt": ""})
     workspace.serve("vllm-ascend 0.23.0", "setuptools 80")
@@ -129,7 +137,9 @@ def test_build_for_other_socs_is_needless_with_a_variant(workspace: Workspace, i
     assert files(workspace) == ["vllm_ascend-0.23.0.tar.gz"]
 
 
-def test_variants_of_another_index_are_taken_as_bound(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_variants_of_another_index_are_taken_as_bound(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     """As a stack binds vllm-ascend to Huawei's /variant index before PyPI."""
     workspace.serve("vllm-ascend 0.22.0 0.23.0")
     serve(index, "vllm-ascend", "0.23.0", "910b", "a3", served_by="variant")
@@ -160,7 +170,9 @@ def test_shipped_facts_admit_variants_for_other_socs(
     facts = REPOSITORY / "matrices" / "facts"
     shutil.copy(facts / "vllm-ascend.toml", workspace.matrices / "facts")
     (workspace.matrices / "facts" / "generated").mkdir()
-    shutil.copy(facts / "generated" / "vllm-ascend.toml", workspace.matrices / "facts" / "generated")
+    shutil.copy(
+        facts / "generated" / "vllm-ascend.toml", workspace.matrices / "facts" / "generated"
+    )
     workspace.serve("vllm-ascend 0.23.0", "vllm 0.23.0")
     serve(index, "vllm-ascend", "0.23.0", "910b", label, served_by="variant")
     workspace.indexes(f"""
@@ -194,7 +206,9 @@ def test_page_without_variants_costs_no_request(workspace: Workspace, index: Loo
     ]
 
 
-def test_list_of_variants_is_read_once_if_it_has_a_hash(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_list_of_variants_is_read_once_if_it_has_a_hash(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     serve(index, "vllm-ascend", "0.23.0", "a3")
     workspace.locked_stack("vllm-ascend", target=target("A3"))
     assert requested(index, "-variants.json") == 1
@@ -208,7 +222,9 @@ def test_list_without_a_hash_may_change(workspace: Workspace, index: LoopbackInd
     """An index adds a variant to a release; the page may stay the same."""
     workspace.serve("vllm-ascend 0.23.0")
     serve(index, "vllm-ascend", "0.23.0", "910b", "a3", hashed=False)
-    index.fault("*-variants.json", altered(lambda body: body.replace(b'"a3": {', b'"b3": {')), times=1)
+    index.fault(
+        "*-variants.json", altered(lambda body: body.replace(b'"a3": {', b'"b3": {')), times=1
+    )
     workspace.locked_stack("vllm-ascend", target=target("A3"))
     assert files(workspace) == ["vllm_ascend-0.23.0-py3-none-any.whl"]
     workspace.locked("--upgrade")
@@ -234,7 +250,9 @@ def test_html_pages_have_variants(workspace: Workspace, index: LoopbackIndex) ->
     assert files(workspace) == ["vllm_ascend-0.23.0-py3-none-any-a3.whl"]
 
 
-def test_list_that_a_server_fails_to_send_fails_the_lock(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_list_that_a_server_fails_to_send_fails_the_lock(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     """Else a passing fault would decide which wheel is locked."""
     workspace.serve("vllm-ascend 0.23.0")
     serve(index, "vllm-ascend", "0.23.0", "a3")
@@ -261,7 +279,9 @@ def test_list_that_a_server_fails_to_send_fails_the_lock(workspace: Workspace, i
         b'{"variants": {"a3": {"ascend": {"npu_type": ["910b"]}}}}',
         b'{"variants": ' + b'{"a":' * 200_000 + b"1" + b"}" * 200_000 + b"}",
         b'{"variants": {' + b",".join(b'"v%d": {}' % n for n in range(2000)) + b"}}",
-        b'{"variants": {"a3": {"ascend": {"npu_type": [' + b",".join(b'"v%d"' % n for n in range(2000)) + b"]}}}}",
+        b'{"variants": {"a3": {"ascend": {"npu_type": ['
+        + b",".join(b'"v%d"' % n for n in range(2000))
+        + b"]}}}}",
         b'{"variants": {"a3": {"ascend": {"npu_type": ["' + b"a" * 5000 + b'"]}}}}',
         b" " * (3 << 20) + b'{"variants": {"a3": {"ascend": {"npu_type": ["a3"]}}}}',
         b"\xff\xfe",
@@ -278,7 +298,9 @@ def test_list_that_cannot_be_read_leaves_plain_wheels(
     assert files(workspace) == ["vllm_ascend-0.23.0-py3-none-any.whl"]
 
 
-def test_wheel_that_contradicts_its_index_is_not_used(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_wheel_that_contradicts_its_index_is_not_used(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     """The hash covers what the wheel says, and nothing covers the index's list."""
     made = serve(index, "vllm-ascend", "0.23.0", "910b", listed=False)
     wheel = made["910b"]
@@ -288,14 +310,20 @@ def test_wheel_that_contradicts_its_index_is_not_used(workspace: Workspace, inde
     run = workspace.lock()
     assert run.status == 1
     conflict = json.loads(workspace.read("conflict.json"))
-    assert "ascend :: npu_type :: 910b, its index says ascend :: npu_type :: a3" in json.dumps(conflict)
+    assert "ascend :: npu_type :: 910b, its index says ascend :: npu_type :: a3" in json.dumps(
+        conflict
+    )
 
 
-def test_conflict_says_which_machines_a_variant_is_for(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_conflict_says_which_machines_a_variant_is_for(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     serve(index, "vllm-ascend", "0.23.0", "910b")
     workspace.stack("vllm-ascend", target=target("A3"))
     assert workspace.lock().status == 1
-    assert "is a variant for other machines (ascend :: npu_type :: 910b)" in workspace.read("conflict.md")
+    assert "is a variant for other machines (ascend :: npu_type :: 910b)" in workspace.read(
+        "conflict.md"
+    )
     assert "是面向其他机器的 variant" in workspace.read("conflict.zh.md")
 
 
@@ -319,7 +347,9 @@ def test_variants_without_any_hash_on_the_page(workspace: Workspace, index: Loop
     assert pin["file"] == [{"name": made["a3"].filename, "sha256": made["a3"].sha256}]
 
 
-def test_wheel_with_markers_about_variants_is_not_taken(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_wheel_with_markers_about_variants_is_not_taken(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     """`packaging` does not know them, so what the wheel requires is not known."""
     line = 'base ; "ascend :: npu_type :: a3" in variant_properties'
     wheel = variant(build_wheel("vllm-ascend", "0.23.0", requires=[line]), "a3", for_soc("a3"))
@@ -331,21 +361,31 @@ def test_wheel_with_markers_about_variants_is_not_taken(workspace: Workspace, in
     assert "variant_properties" in workspace.read("conflict.md")
 
 
-def test_list_at_an_address_that_must_not_be_asked(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_list_at_an_address_that_must_not_be_asked(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     workspace.serve("vllm-ascend 0.23.0")
     serve(index, "vllm-ascend", "0.23.0", "a3")
-    change = altered(lambda body: re.sub(rb'"[^"]*-variants.json"', b'"http://169.254.169.254/variants.json"', body))
+    change = altered(
+        lambda body: re.sub(
+            rb'"[^"]*-variants.json"', b'"http://169.254.169.254/variants.json"', body
+        )
+    )
     index.fault("/simple/*", change)
     workspace.locked_stack("vllm-ascend", target=target("A3"))
     assert requested(index, "variants.json") == 0
 
 
-def test_page_of_many_releases_with_variants_is_bounded(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_page_of_many_releases_with_variants_is_bounded(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     workspace.serve("vllm-ascend 1.0")
     content = table([variant(build_wheel("vllm-ascend", "1.0"), "a3", for_soc("a3"))]).content
     for number in range(130):
         index.add_file("vllm-ascend", f"vllm_ascend-0.{number}-py3-none-any-a3.whl", b"")
-        index.add_file("vllm-ascend", f"vllm_ascend-0.{number}-variants.json", content + b" " * number)
+        index.add_file(
+            "vllm-ascend", f"vllm_ascend-0.{number}-variants.json", content + b" " * number
+        )
     workspace.locked_stack("vllm-ascend", target=target("A3"))
     assert requested(index, "-variants.json") == 100
     assert workspace.pins() == {"vllm-ascend": "1.0"}
@@ -365,7 +405,9 @@ def locked(workspace: Workspace, index: LoopbackIndex) -> Workspace:
 
 def label_of(python: Path) -> str:
     code = "import vllm_ascend; print(getattr(vllm_ascend, 'LABEL', 'plain'))"
-    return subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [python, "-I", "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
@@ -387,18 +429,32 @@ def test_install_replaces_the_plain_wheel_of_the_same_release(
     locked: Workspace, index: LoopbackIndex, python: Path
 ) -> None:
     """As `pip install` of the vendor's guide leaves it: pip passes over what it cannot read the name of."""
-    plain = ["-I", "-m", "pip", "install", "--no-deps", "--index-url", index.url, "vllm-ascend", "base"]
+    plain = [
+        "-I",
+        "-m",
+        "pip",
+        "install",
+        "--no-deps",
+        "--index-url",
+        index.url,
+        "vllm-ascend",
+        "base",
+    ]
     subprocess.run([python, *plain], check=True, capture_output=True)
     assert label_of(python) == "plain"
     verify = locked.folder() / "verify.py"
     found = execute(locked, [f"{python}", f"{verify}", "--skip-system-checks"])
-    assert "vllm-ascend is 0.23.0 [no variant], but the lock has 0.23.0 [variant a3]" in found.stdout
+    assert (
+        "vllm-ascend is 0.23.0 [no variant], but the lock has 0.23.0 [variant a3]" in found.stdout
+    )
     assert install(locked, python, "--skip-system-checks").status == 0
     assert label_of(python) == "a3"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
-def test_install_takes_a_variant_from_a_bundle(locked: Workspace, index: LoopbackIndex, python: Path) -> None:
+def test_install_takes_a_variant_from_a_bundle(
+    locked: Workspace, index: LoopbackIndex, python: Path
+) -> None:
     bundle = locked.root / "bundle"
     assert locked.run("bundle", "demo", str(bundle)).status == 0
     assert (bundle / "vllm_ascend-0.23.0-py3-none-any-a3.whl").is_file()
@@ -410,7 +466,9 @@ def test_install_takes_a_variant_from_a_bundle(locked: Workspace, index: Loopbac
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
-def test_install_refuses_a_variant_with_another_hash(locked: Workspace, index: LoopbackIndex, python: Path) -> None:
+def test_install_refuses_a_variant_with_another_hash(
+    locked: Workspace, index: LoopbackIndex, python: Path
+) -> None:
     index.fault("*-a3.whl", altered(lambda body: body + b"x"))
     run = install(locked, python, "--skip-system-checks")
     assert run.status == 1
@@ -427,7 +485,9 @@ def test_requirements_leave_variants_to_the_script(locked: Workspace) -> None:
     assert "vllm-ascend==0.23.0 \\\n    --hash=sha256:" in stage
 
 
-def test_command_of_a_stage_file_installs_by_hand(locked: Workspace, index: LoopbackIndex, python: Path) -> None:
+def test_command_of_a_stage_file_installs_by_hand(
+    locked: Workspace, index: LoopbackIndex, python: Path
+) -> None:
     """The comments of the file are commands for a shell in the lock's folder."""
     folder = locked.folder()
     name = "vllm_ascend-0.23.0-py3-none-any-a3.whl"
@@ -437,7 +497,9 @@ def test_command_of_a_stage_file_installs_by_hand(locked: Workspace, index: Loop
     lines = locked.read("stages/1.variant-2.txt").splitlines()
     commands = [line.removeprefix("#   ") for line in lines if line.startswith("#   ")]
     script = " && ".join(commands).replace("pip install", f"{python} -I -m pip install")
-    done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert label_of(python) == "a3"
 
@@ -485,7 +547,9 @@ def test_check_finds_a_variant_that_is_gone(locked: Workspace, index: LoopbackIn
         ("any-a3.whl", "any.whl", "is not of the variant"),
     ],
 )
-def test_lock_with_an_edited_variant_is_refused(locked: Workspace, old: str, new: str, why: str) -> None:
+def test_lock_with_an_edited_variant_is_refused(
+    locked: Workspace, old: str, new: str, why: str
+) -> None:
     path = locked.folder() / "lock.toml"
     text = path.read_text()
     assert old in text
@@ -498,13 +562,19 @@ def test_lock_with_an_edited_variant_is_refused(locked: Workspace, old: str, new
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [
-        ('"ascend :: npu_type"', '"npu_type"', "`npu_type` is no feature such as `ascend :: npu_type`"),
+        (
+            '"ascend :: npu_type"',
+            '"npu_type"',
+            "`npu_type` is no feature such as `ascend :: npu_type`",
+        ),
         ('["a3"]', '["A 3"]', "`A 3` cannot be the value of a feature"),
         ('component = "soc"', 'component = "sock"', "there is no component `sock`"),
         ("A3 =", "A33 =", "there is no soc `A33`"),
     ],
 )
-def test_row_of_variants_that_errs_is_told(workspace: Workspace, old: str, new: str, error: str) -> None:
+def test_row_of_variants_that_errs_is_told(
+    workspace: Workspace, old: str, new: str, error: str
+) -> None:
     workspace.edit("variants.toml", old, new)
     workspace.serve("vllm-ascend 0.23.0")
     workspace.stack("vllm-ascend", target=target("A3"))

@@ -15,7 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.machine import environment, execute, install, make_environment, npu_smi, site_packages
+from tests.functional.machine import (
+    environment,
+    execute,
+    install,
+    make_environment,
+    npu_smi,
+    site_packages,
+)
 from tests.functional.workspace import HERE, Run, Workspace, wait_until
 from tests.loopback import LoopbackIndex
 from tests.unit.verify.test_verify_machine import CANN_FILES, DRIVER, MACHINE
@@ -83,7 +90,9 @@ class Machine:
         """What it says beyond its line for each group."""
         run = self.verify(*arguments)
         assert run.stderr == ""
-        assert run.status == (1 if re.search("^(error: |错误：)", run.stdout, re.MULTILINE) else 0), run.stdout
+        assert run.status == (
+            1 if re.search("^(error: |错误：)", run.stdout, re.MULTILINE) else 0
+        ), run.stdout
         return run.stdout.partition("\n\n")[2]
 
     def pip(self, *arguments: str) -> None:
@@ -92,21 +101,29 @@ class Machine:
 
 
 def lock_them(workspace: Workspace) -> None:
-    workspace.index.add_wheel("base", "1.0", files={"base.py": "", "base_data/big.bin": "x" * 300_000})
+    workspace.index.add_wheel(
+        "base", "1.0", files={"base.py": "", "base_data/big.bin": "x" * 300_000}
+    )
     workspace.serve("top 1.0: base, left-out", "left-out 1.0")
     workspace.index.add_wheel("torch", "2.8.0", files={"torch/__init__.py": TORCH})
     workspace.index.add_wheel("torch-npu", "2.8.0", files={"torch_npu/__init__.py": TORCH_NPU})
     workspace.index.add_wheel(
-        "triton-ascend", "3.2.0", files={"triton/__init__.py": "ascend = True\n", "triton/backend.py": "ascend = 1\n"}
+        "triton-ascend",
+        "3.2.0",
+        files={"triton/__init__.py": "ascend = True\n", "triton/backend.py": "ascend = 1\n"},
     )
-    workspace.index.add_wheel("triton", "3.5.0", files={"triton/__init__.py": "cuda = True\n", "triton/cuda.py": "\n"})
+    workspace.index.add_wheel(
+        "triton", "3.5.0", files={"triton/__init__.py": "cuda = True\n", "triton/cuda.py": "\n"}
+    )
     workspace.facts("triton-ascend", FACTS)
     workspace.facts("top", '[[replaces]]\ndrop = ["left-out"]\nreason = "it is never imported"\n')
     workspace.locked_stack("torch", "torch-npu", "top", "triton-ascend", target=TARGET, more=STACK)
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Machine, LoopbackIndex, Run]]:
+def installed(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Machine, LoopbackIndex, Run]]:
     """The environment, made once by the lock's install.sh."""
     with LoopbackIndex() as index:
         workspace = Workspace(tmp_path_factory.mktemp("verify") / "work", index)
@@ -172,7 +189,11 @@ def test_it_changes_nothing_and_says_the_same_by_any_way_to_call_it(machine: Mac
     run = machine.workspace.run(*command, **machine.environment)
     assert (run.status, run.stdout, run.stderr) == (0, GROUPS, "")
     script = str(machine.workspace.folder() / "verify.py")
-    run = execute(machine.workspace, [sys.executable, script, "--python", str(machine.python)], **machine.environment)
+    run = execute(
+        machine.workspace,
+        [sys.executable, script, "--python", str(machine.python)],
+        **machine.environment,
+    )
     assert (run.status, run.stdout, run.stderr) == (0, GROUPS, "")
     full = machine.verify("--full")
     assert (full.status, full.stdout) == (0, GROUPS.replace("22 compared", "27 compared"))
@@ -208,9 +229,25 @@ def test_json_is_one_object_with_every_group_and_code(machine: Machine) -> None:
     run = machine.verify("--json")
     assert (run.status, run.stderr) == (1, "")
     answer = run.json
-    keys = {"schema", "language", "status", "stack", "target", "python", "wrong", "warnings", "ended", "groups"}
+    keys = {
+        "schema",
+        "language",
+        "status",
+        "stack",
+        "target",
+        "python",
+        "wrong",
+        "warnings",
+        "ended",
+        "groups",
+    }
     assert answer.keys() == keys
-    assert (answer["status"], answer["wrong"], answer["warnings"], answer["ended"]) == ("differs", 2, 0, False)
+    assert (answer["status"], answer["wrong"], answer["warnings"], answer["ended"]) == (
+        "differs",
+        2,
+        0,
+        False,
+    )
     names = (
         "lock",
         "machine",
@@ -225,12 +262,21 @@ def test_json_is_one_object_with_every_group_and_code(machine: Machine) -> None:
         "requirements",
     )
     states = {group["name"]: group["state"] for group in answer["groups"]}
-    assert states == {**dict.fromkeys((*names, "starts", "npu"), "ok"), "files": "wrong", "imports": "wrong"}
+    assert states == {
+        **dict.fromkeys((*names, "starts", "npu"), "ok"),
+        "files": "wrong",
+        "imports": "wrong",
+    }
     findings = {row["code"]: row for group in answer["groups"] for row in group["findings"]}
     assert findings.keys() == {"file-missing", "import-failed"}
     missing = findings["file-missing"]
     assert missing.keys() == {"code", "state", "what", "why", "mend", "values"}
-    assert missing["values"].items() >= {("name", "base"), ("version", "1.0"), ("list", "base.py"), ("count", "1")}
+    assert missing["values"].items() >= {
+        ("name", "base"),
+        ("version", "1.0"),
+        ("list", "base.py"),
+        ("count", "1"),
+    }
     install = "bash <root>/locks/demo/here/install.sh --python <root>/env/bin/python"
     assert missing["mend"] == f"<root>/env/bin/python -m pip uninstall -y base && {install}"
 
@@ -243,7 +289,9 @@ def test_quick_starts_nothing_but_what_the_stack_lists(machine: Machine) -> None
 
 
 def test_everything_that_was_started_is_in_the_json(machine: Machine) -> None:
-    (group,) = [group for group in machine.verify("--json").json["groups"] if group["name"] == "starts"]
+    (group,) = [
+        group for group in machine.verify("--json").json["groups"] if group["name"] == "starts"
+    ]
     assert {row["name"]: row["outcome"] for row in group["results"]} == dict.fromkeys(
         ("top", "torch_npu", "triton"), "ok"
     )
@@ -268,7 +316,9 @@ def changed(machine: Machine, path: str, change: Callable[[str], str]) -> None:
 
 
 REQUIRES = {
-    "torch_npu-2.8.0.dist-info/METADATA": lambda text: text.replace("\n\n", "\nRequires-Dist: base<1\n\n"),
+    "torch_npu-2.8.0.dist-info/METADATA": lambda text: text.replace(
+        "\n\n", "\nRequires-Dist: base<1\n\n"
+    ),
     "torch_npu-2.8.0.dist-info/RECORD": lambda text: re.sub(r".*METADATA.*\n", "", text),
 }
 # The loader's own words for a library that is not there.
@@ -284,7 +334,9 @@ WITHOUT_CANN = {
 }
 ELSEWHERE = {
     "../elsewhere/base.py": lambda _: "",
-    "../elsewhere/te-0.4.dist-info/METADATA": lambda _: "Name: te\nVersion: 0.4\nRequires-Dist: absent\n",
+    "../elsewhere/te-0.4.dist-info/METADATA": lambda _: (
+        "Name: te\nVersion: 0.4\nRequires-Dist: absent\n"
+    ),
 }
 HALF_WAY = "import sys\nsys.modules['base'] = None\nraise OSError('half-way')\n"
 
@@ -295,20 +347,43 @@ HALF_WAY = "import sys\nsys.modules['base'] = None\nraise OSError('half-way')\n"
         ({}, {"TINY_SUM": "7.5"}, ["npu-wrong"]),
         ({}, {"TINY_DEAD": "1"}, ["start-died", "npu-failed"]),
         (
-            {"base-1.0.dist-info/METADATA": lambda text: text.replace("Version: 1.0", "Version: 01.1")},
+            {
+                "base-1.0.dist-info/METADATA": lambda text: text.replace(
+                    "Version: 1.0", "Version: 01.1"
+                )
+            },
             {},
             ["distribution-differs", "file-changed"],
         ),
         (REQUIRES, {}, ["requirement-broken"]),
-        ({"sitecustomize.py": lambda _: "import sys; sys.modules['base'] = None\n"}, {}, ["import-failed"]),
+        (
+            {"sitecustomize.py": lambda _: "import sys; sys.modules['base'] = None\n"},
+            {},
+            ["import-failed"],
+        ),
         (WITHOUT_CANN, {}, ["import-without-cann"]),
         (ELSEWHERE, {"PYTHONPATH": "elsewhere"}, ["import-elsewhere"]),
         # what one import leaves behind does not fail the next
-        ({"torch/__init__.py": lambda _: HALF_WAY}, {}, ["file-changed", "import-failed", "npu-failed"]),
+        (
+            {"torch/__init__.py": lambda _: HALF_WAY},
+            {},
+            ["file-changed", "import-failed", "npu-failed"],
+        ),
     ],
-    ids=["sum", "dead", "version", "requirement", "import", "without CANN", "elsewhere", "half-way"],
+    ids=[
+        "sum",
+        "dead",
+        "version",
+        "requirement",
+        "import",
+        "without CANN",
+        "elsewhere",
+        "half-way",
+    ],
 )
-def test_broken(machine: Machine, files: Files, variables: dict[str, str], codes: list[str]) -> None:
+def test_broken(
+    machine: Machine, files: Files, variables: dict[str, str], codes: list[str]
+) -> None:
     for path, change in files.items():
         changed(machine, path, change)
     machine.changes = dict(variables)
@@ -317,16 +392,24 @@ def test_broken(machine: Machine, files: Files, variables: dict[str, str], codes
     found = machine.found()
     assert re.findall(r"(?m)^error: .*  \[([a-z-]+)\]$", found) == codes
     assert found.endswith(f"\ndiffers from the lock (errors: {len(codes)}, warnings: 0)\n")
-    assert all(line.startswith(("error: ", "   why: ", "   fix: ", "differs ")) for line in found.splitlines() if line)
+    assert all(
+        line.startswith(("error: ", "   why: ", "   fix: ", "differs "))
+        for line in found.splitlines()
+        if line
+    )
 
 
-def test_only_warnings_where_the_machine_is_to_be_passed_over_or_has_no_npu(machine: Machine) -> None:
+def test_only_warnings_where_the_machine_is_to_be_passed_over_or_has_no_npu(
+    machine: Machine,
+) -> None:
     for name, text in CANN_FILES.items():
         path = machine.ascend / "cann-8.3.RC1" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.replace("8.5.0", "8.3.RC1"))
     machine.changes = {"ASCEND_HOME_PATH": str(machine.ascend / "cann-8.3.RC1")}
-    assert machine.found("--skip-system-checks").startswith("warning: CANN is 8.3.RC1, but the lock is for 8.5.0 ")
+    assert machine.found("--skip-system-checks").startswith(
+        "warning: CANN is 8.3.RC1, but the lock is for 8.5.0 "
+    )
     machine.changes = {"PATH": os.environ["PATH"]}
     found = machine.found()
     assert re.findall(r"(?m)^warning: .*  \[([a-z-]+)\]$", found) == ["soc-unknown", "npu-absent"]
@@ -336,12 +419,23 @@ def test_only_warnings_where_the_machine_is_to_be_passed_over_or_has_no_npu(mach
 @pytest.mark.parametrize(
     ("folder", "told"),
     [
-        ("", "warning: import base was not tested: this machine has no NPU and no libhccl.so of CANN or its driver  ["),
-        ("cann-8.5.0/lib64", "error: import base failed: libhccl.so of CANN or its driver was not found  ["),
-        ("driver/lib64/driver", "error: import base failed: libhccl.so of CANN or its driver was not found  ["),
+        (
+            "",
+            "warning: import base was not tested: this machine has no NPU and no libhccl.so of CANN or its driver  [",
+        ),
+        (
+            "cann-8.5.0/lib64",
+            "error: import base failed: libhccl.so of CANN or its driver was not found  [",
+        ),
+        (
+            "driver/lib64/driver",
+            "error: import base failed: libhccl.so of CANN or its driver was not found  [",
+        ),
     ],
 )
-def test_without_an_npu_a_library_that_is_there_must_be_found(machine: Machine, folder: str, told: str) -> None:
+def test_without_an_npu_a_library_that_is_there_must_be_found(
+    machine: Machine, folder: str, told: str
+) -> None:
     for path, change in WITHOUT_CANN.items():
         changed(machine, path, change)
     if folder:
@@ -362,7 +456,9 @@ def test_the_commands_that_it_gives_mend_it(machine: Machine) -> None:
         destroy()
         found = machine.found()
         assert told in found
-        command = found.partition("   fix: ")[2].partition("\n")[0].replace("<root>", str(machine.root))
+        command = (
+            found.partition("   fix: ")[2].partition("\n")[0].replace("<root>", str(machine.root))
+        )
         run = execute(machine.workspace, ["bash", "-c", command], **machine.environment)
         assert (run.status, run.stderr, GROUPS in run.stdout) == (0, "", True), run
 
@@ -372,7 +468,10 @@ def test_the_commands_that_it_gives_mend_it(machine: Machine) -> None:
 
 def test_wrong_commands_have_status_2(machine: Machine) -> None:
     assert machine.verify("--fulll").status == 2
-    whys = {"<root>/no/such/python": "No such file or directory", "/bin/true": "it does not run as Python"}
+    whys = {
+        "<root>/no/such/python": "No such file or directory",
+        "/bin/true": "it does not run as Python",
+    }
     for python, why in whys.items():
         run = machine.verify("--python", python.replace("<root>", str(machine.root)))
         assert (run.status, run.stdout, run.error) == (2, "", f"{python} cannot be run: {why}")
@@ -392,7 +491,9 @@ def test_of_several_targets_the_one_for_this_processor_is_meant(machine: Machine
     there = machine.workspace.locks / "demo" / "there"
     shutil.copytree(there.with_name("here"), there)
     lock = (there / "lock.toml").read_text().replace('name = "here"', 'name = "there"')
-    other = lock.replace(f'"linux-{MACHINE}"', f'"linux-{"aarch64" if MACHINE == "x86_64" else "x86_64"}"')
+    other = lock.replace(
+        f'"linux-{MACHINE}"', f'"linux-{"aarch64" if MACHINE == "x86_64" else "x86_64"}"'
+    )
     command = ["verify", "demo", "--python", str(machine.python), "--ascend", str(machine.ascend)]
     runs = []
     for text in (lock, other):
@@ -400,7 +501,9 @@ def test_of_several_targets_the_one_for_this_processor_is_meant(machine: Machine
         runs.append(machine.workspace.run(*command, **machine.environment))
     shutil.rmtree(there)
     assert runs[0].status == 2
-    assert runs[0].stderr.endswith("\n  at --target\nhint: choose this machine's target: here, there\n")
+    assert runs[0].stderr.endswith(
+        "\n  at --target\nhint: choose this machine's target: here, there\n"
+    )
     assert (runs[1].status, runs[1].stdout, runs[1].stderr) == (0, GROUPS, "")
 
 
@@ -412,7 +515,9 @@ def test_of_several_targets_the_one_for_this_processor_is_meant(machine: Machine
         (">/dev/full", 2, "error: the report cannot be written: No space left on device\n"),
     ],
 )
-def test_a_report_that_nobody_can_be_given(machine: Machine, sink: str, status: int, error: str) -> None:
+def test_a_report_that_nobody_can_be_given(
+    machine: Machine, sink: str, status: int, error: str
+) -> None:
     """A reader that leaves is no failure of ours."""
     script = machine.workspace.folder() / "verify.py"
     line = f"{machine.python} {script} --ascend {machine.ascend} {sink}"
@@ -433,7 +538,9 @@ def test_memory_that_runs_out_is_told(machine: Machine) -> None:
         "sys.exit(verify.run(verify.LOCK, sys.argv[1], []))\n"
     )
     script = str(machine.workspace.folder() / "verify.py")
-    run = execute(machine.workspace, [str(machine.python), "-I", "-c", code, script], **machine.environment)
+    run = execute(
+        machine.workspace, [str(machine.python), "-I", "-c", code, script], **machine.environment
+    )
     told = "error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n"
     assert (run.status, run.stderr) == (2, told)
 
@@ -448,9 +555,17 @@ def test_who_is_terminated_leaves_no_import_behind(machine: Machine) -> None:
         f"    pathlib.Path({str(noted)!r}).write_text(str(os.getpid()))\n"
         "    time.sleep(60)\n"
     )
-    command = [str(machine.python), str(machine.workspace.folder() / "verify.py"), "--ascend", str(machine.ascend)]
+    command = [
+        str(machine.python),
+        str(machine.workspace.folder() / "verify.py"),
+        "--ascend",
+        str(machine.ascend),
+    ]
     with subprocess.Popen(
-        command, env=environment(machine.workspace, **machine.environment), stdout=subprocess.DEVNULL, text=True
+        command,
+        env=environment(machine.workspace, **machine.environment),
+        stdout=subprocess.DEVNULL,
+        text=True,
     ) as process:
         wait_until(lambda: noted.exists() and noted.read_text() != "", process)
         process.terminate()
@@ -468,9 +583,17 @@ def test_who_is_ended_leaves_nothing_behind_that_it_started(machine: Machine, nu
     (machine.site / "top.py").write_text(
         f"import os, pathlib, time\npathlib.Path({str(noted)!r}).write_text(str(os.getpid()))\ntime.sleep(60)\n"
     )
-    command = [str(machine.python), str(machine.workspace.folder() / "verify.py"), "--ascend", str(machine.ascend)]
+    command = [
+        str(machine.python),
+        str(machine.workspace.folder() / "verify.py"),
+        "--ascend",
+        str(machine.ascend),
+    ]
     with subprocess.Popen(
-        command, env=environment(machine.workspace, **machine.environment), stdout=subprocess.DEVNULL, text=True
+        command,
+        env=environment(machine.workspace, **machine.environment),
+        stdout=subprocess.DEVNULL,
+        text=True,
     ) as process:
         wait_until(lambda: noted.exists() and noted.read_text() != "", process)
         process.send_signal(number)

@@ -35,10 +35,15 @@ def test_the_end_of_a_run(workspace: Workspace) -> None:
     assert [line.split()[0] for line in next_steps] == ["read", "try", "install", "use"]
     report = workspace.read("report.md")
     assert report.index("does not start") < report.index("it is slow") < report.index("it is old")
-    assert "## Lines of the stack that do not apply to this target\n\n- \\`below-windows; sys_platform" in report
+    assert (
+        "## Lines of the stack that do not apply to this target\n\n- \\`below-windows; sys_platform"
+        in report
+    )
     before = tree(workspace.locks)
     told = workspace.locked("--lang", "zh").stdout
-    assert told.startswith("已锁定 demo，目标 linux-aarch64, Python 3.11：2 个软件包，1 个阶段\n  demo 1.0\n没有变化：")
+    assert told.startswith(
+        "已锁定 demo，目标 linux-aarch64, Python 3.11：2 个软件包，1 个阶段\n  demo 1.0\n没有变化："
+    )
     assert "\n3 条警告，见 locks/demo/there/report.zh.md\n不适用于此目标：\n" in told
     assert tree(workspace.locks) == before
 
@@ -46,7 +51,9 @@ def test_the_end_of_a_run(workspace: Workspace) -> None:
 LONG = "It is slow and it takes much of the memory that the others want and more of it where there are many of them"
 
 
-def test_new_and_grave_warnings_are_told_in_two_lines_each_and_the_others_counted(workspace: Workspace) -> None:
+def test_new_and_grave_warnings_are_told_in_two_lines_each_and_the_others_counted(
+    workspace: Workspace,
+) -> None:
     """One that only moved to another line is not new."""
     workspace.serve("demo 1.0", "other 1.0")
     workspace.facts("demo", FACTS)
@@ -72,7 +79,11 @@ def test_all_that_is_asked_of_the_driver_is_one_warning(workspace: Workspace) ->
     workspace.serve("a 1.0", "b 1.0")
     row = '[[warns]]\nid = "{0}-driver"\ntext = "{0} wants it."\nunless = ["hdk >= {1}"]\nreason = "r"\n'
     workspace.facts("a", row.format("a", "25.5.0"))
-    workspace.facts("b", row.format("b", "25.3.rc1") + '[[requires]]\nneeds = ["hdk < 27.0.0"]\nreason = "It fails."\n')
+    workspace.facts(
+        "b",
+        row.format("b", "25.3.rc1")
+        + '[[requires]]\nneeds = ["hdk < 27.0.0"]\nreason = "It fails."\n',
+    )
     workspace.locked_stack("a", "b", "hdk >= 25.0.rc1")
     assert workspace.warnings() == [
         (
@@ -85,14 +96,22 @@ def test_all_that_is_asked_of_the_driver_is_one_warning(workspace: Workspace) ->
     ]
     workspace.locked_stack("a", "b", target=f'{ANYWHERE}[target.system]\nhdk = "25.5.0"\n')
     (warning,) = workspace.warnings()
-    assert warning.startswith("the target does not promise hdk < 27.0.0 (b 1.0) (by"), "no target promises that"
+    assert warning.startswith("the target does not promise hdk < 27.0.0 (b 1.0) (by"), (
+        "no target promises that"
+    )
 
 
 def test_a_warning_about_two_projects_is_told_where_both_are(workspace: Workspace) -> None:
     workspace.serve("beside 1.0 2.0", "demo 1.0")
     beside = ("beside<2", "beside<2 ; sys_platform == 'win32'")
-    workspace.facts("demo", "".join(row("warns", text="old for it", **{"with": [need]}) for need in beside))
-    for lines, told in ((["demo"], False), (["demo", "beside==2.0"], False), (["demo", "beside==1.0"], True)):
+    workspace.facts(
+        "demo", "".join(row("warns", text="old for it", **{"with": [need]}) for need in beside)
+    )
+    for lines, told in (
+        (["demo"], False),
+        (["demo", "beside==2.0"], False),
+        (["demo", "beside==1.0"], True),
+    ):
         workspace.stack(*lines)
         workspace.locked("--upgrade")
         assert len(workspace.warnings()) == told
@@ -105,7 +124,9 @@ def test_hints_name_the_command_as_it_was_called(workspace: Workspace) -> None:
     environment = workspace.environment(PATH=f"{COMMAND.parent}:{os.environ['PATH']}")
     for command in ("bin/ascend-lock", "ascend-lock"):
         line = ["sh", "-c", f"{command} check"]
-        run = subprocess.run(line, cwd=workspace.root, env=environment, capture_output=True, text=True, check=False)
+        run = subprocess.run(
+            line, cwd=workspace.root, env=environment, capture_output=True, text=True, check=False
+        )
         assert run.stdout.endswith(f"\nhint: {command} lock demo\n")
 
 
@@ -116,7 +137,9 @@ def test_an_extra_that_is_not_there_is_warned_of(workspace: Workspace) -> None:
     assert f"2 warnings: - {missing.format('audoi')} - {missing.format('gpu')} " in told
 
 
-def test_an_extra_that_another_release_has_is_warned_of_first(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_an_extra_that_another_release_has_is_warned_of_first(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     """Locking again reads nothing more, and says the same."""
     workspace.serve("demo 1.0")
     index.add_wheel("demo", "2.0", extras={"gpu": ["low==2"], "tpu": []}, requires=["low==2"])
@@ -130,10 +153,16 @@ def test_an_extra_that_another_release_has_is_warned_of_first(workspace: Workspa
     before = False
     for arguments in ([], ["--anew"], ["--offline", "--anew"], ["--upgrade", "--anew"]):
         told = " ".join(workspace.locked(*arguments).stdout.split())
-        assert ("2 warnings: see locks/" if before else "2 warnings: - demo 1.0 has no extra `gpu`, `tpu`, ") in told
+        assert (
+            "2 warnings: see locks/"
+            if before
+            else "2 warnings: - demo 1.0 has no extra `gpu`, `tpu`, "
+        ) in told
         assert workspace.warnings() == [warning, "low 1.0 was yanked by its maintainers: of no use"]
         before = True
-    assert "demo 2.0 needs low==2" in workspace.run("explain", "demo", "--package", "demo==2.0").stdout
+    assert (
+        "demo 2.0 needs low==2" in workspace.run("explain", "demo", "--package", "demo==2.0").stdout
+    )
 
 
 def test_a_stack_of_which_nothing_applies_to_the_target(workspace: Workspace) -> None:
@@ -169,14 +198,18 @@ def passed(workspace: Workspace, index: LoopbackIndex) -> Workspace:
     return workspace
 
 
-def test_it_is_told_wherever_the_lock_is_and_first_of_what_the_stack_names(passed: Workspace) -> None:
+def test_it_is_told_wherever_the_lock_is_and_first_of_what_the_stack_names(
+    passed: Workspace,
+) -> None:
     (warning,) = passed.warnings()
     assert warning.startswith(WARNING)
     again = passed.locked("--json")
     assert (again.json["warnings"], again.stderr) == ([warning], "")
     assert "\n1 warning: see locks/demo/there/report.md\n" in passed.locked().stdout
     assert passed.run("check", "demo").status == 0
-    passed.facts("demo", '[[warns]]\nid = "slow"\nversions = ">=0"\ntext = "it is slow"\nreason = "it is"\n')
+    passed.facts(
+        "demo", '[[warns]]\nid = "slow"\nversions = ">=0"\ntext = "it is slow"\nreason = "it is"\n'
+    )
     passed.locked()
     assert passed.warnings()[0].startswith("demo 2.0 was skipped")
 
@@ -195,7 +228,9 @@ def test_locking_again_reads_nothing_of_newer_releases(passed: Workspace) -> Non
     passed.forget()
     passed.index.clear()
     passed.locked()
-    assert not [row.path for row in passed.index.requests if "other" in row.path or "demo-3" in row.path]
+    assert not [
+        row.path for row in passed.index.requests if "other" in row.path or "demo-3" in row.path
+    ]
 
 
 def test_a_pin_that_is_kept_keeps_the_warning_no_longer_than_it_is_true(passed: Workspace) -> None:
@@ -211,13 +246,18 @@ def test_a_pin_that_is_kept_keeps_the_warning_no_longer_than_it_is_true(passed: 
     assert (passed.pins(), passed.warnings()) == ({"demo": "1.0"}, [])
 
 
-def test_a_post_that_a_fact_puts_last_was_not_skipped(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_a_post_that_a_fact_puts_last_was_not_skipped(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     """It would not be taken before the pin if its archive were readable."""
     workspace.serve("demo 1.0", "demo 1.0.post1: broken")
     index.add_archive("broken", "0.2", static=False)
     workspace.locked_stack("demo")
     assert len(workspace.warnings()) == 1
-    workspace.facts("demo", '[[warns]]\nversions = "==1.0.post1"\nlast = 1\ntext = "x"\nreason = "another target\'s"\n')
+    workspace.facts(
+        "demo",
+        '[[warns]]\nversions = "==1.0.post1"\nlast = 1\ntext = "x"\nreason = "another target\'s"\n',
+    )
     workspace.locked()
     assert (workspace.pins(), workspace.warnings()) == ({"demo": "1.0"}, [])
 
@@ -235,30 +275,59 @@ def target(cann: str = "8.5.0", soc: str = "A2") -> str:
 @pytest.fixture
 def builds(workspace: Workspace, index: LoopbackIndex) -> Workspace:
     """torch-npu of three torches: the middle one is paired with CANN 8.5.0, the newest torch is a CUDA build."""
-    for at, (torch, cann) in enumerate({"2.8.0": "8.3.RC1", "2.9.0": "8.5.0", "2.14.0": "9.2.0"}.items()):
+    for at, (torch, cann) in enumerate(
+        {"2.8.0": "8.3.RC1", "2.9.0": "8.5.0", "2.14.0": "9.2.0"}.items()
+    ):
         index.add_wheel("torch-npu", torch, requires=[f"torch=={torch}"])
         cuda = ["triton", "nvidia-cublas"] if torch == "2.14.0" else []
         index.add_wheel("torch", torch, requires=cuda)
-        pair = {"id": f"pair-{at}", "versions": f"=={torch}", "unless": [f"cann in {cann}"], "last": 1}
+        pair = {
+            "id": f"pair-{at}",
+            "versions": f"=={torch}",
+            "unless": [f"cann in {cann}"],
+            "last": 1,
+        }
         rows = row("warns", text="made for another CANN", **pair)
         path = workspace.matrices / "facts" / "torch-npu.toml"
         workspace.facts("torch-npu", rows) if at == 0 else path.write_text(path.read_text() + rows)
     workspace.serve("triton 3.0", "nvidia-cublas 3.0")
     for old in ("2.2.2", "2.5.1"):  # which facts are about
         index.add_wheel("torch", old)
-    shutil.copy(REPOSITORY / "matrices" / "facts" / "torch.toml", workspace.matrices / "facts")  # as shipped
+    shutil.copy(
+        REPOSITORY / "matrices" / "facts" / "torch.toml", workspace.matrices / "facts"
+    )  # as shipped
     return workspace
 
 
 @pytest.mark.parametrize(
     ("lines", "cann", "pins"),
     [
-        (["torch-npu"], "8.5.0", {"torch": "2.9.0", "torch-npu": "2.9.0"}),  # not the newest, which is for 9.2.0
-        (["torch-npu"], "8.5.1", {"torch": "2.9.0", "torch-npu": "2.9.0"}),  # none is paired: that of the same line
+        (
+            ["torch-npu"],
+            "8.5.0",
+            {"torch": "2.9.0", "torch-npu": "2.9.0"},
+        ),  # not the newest, which is for 9.2.0
+        (
+            ["torch-npu"],
+            "8.5.1",
+            {"torch": "2.9.0", "torch-npu": "2.9.0"},
+        ),  # none is paired: that of the same line
         (["torch-npu"], "8.3.RC2", {"torch": "2.8.0", "torch-npu": "2.8.0"}),
-        (["torch-npu"], "8.4.0", {"torch": "2.9.0", "torch-npu": "2.9.0"}),  # none of the line; the newest is for CUDA
-        (["torch-npu", "torch"], "9.2.0", {"torch": "2.9.0", "torch-npu": "2.9.0"}),  # a bare line asks for no build
-        (["torch-npu", "torch==2.14.0"], "8.5.0", {"torch": "2.14.0", "triton": "3.0"}),  # which a line asks for
+        (
+            ["torch-npu"],
+            "8.4.0",
+            {"torch": "2.9.0", "torch-npu": "2.9.0"},
+        ),  # none of the line; the newest is for CUDA
+        (
+            ["torch-npu", "torch"],
+            "9.2.0",
+            {"torch": "2.9.0", "torch-npu": "2.9.0"},
+        ),  # a bare line asks for no build
+        (
+            ["torch-npu", "torch==2.14.0"],
+            "8.5.0",
+            {"torch": "2.14.0", "triton": "3.0"},
+        ),  # which a line asks for
         (["torch-npu<2.9"], "8.5.0", {"torch": "2.8.0", "torch-npu": "2.8.0"}),
     ],
 )
@@ -268,7 +337,9 @@ def test_torch_npu_is_the_one_for_the_cann_and_not_of_a_cuda_build(
     """Nor is what is made for the CANN far behind."""
     builds.locked_stack(*lines, target=target(cann))
     assert pins.items() <= builds.pins().items()
-    assert any("far behind" in warning for warning in builds.warnings()) is (cann in ("8.4.0", "9.2.0"))
+    assert any("far behind" in warning for warning in builds.warnings()) is (
+        cann in ("8.4.0", "9.2.0")
+    )
 
 
 def test_a_cuda_build_that_is_needed_otherwise_is_a_conflict(builds: Workspace) -> None:
@@ -276,14 +347,22 @@ def test_a_cuda_build_that_is_needed_otherwise_is_a_conflict(builds: Workspace) 
     run = builds.run("explain", "demo", "--json")
     assert run.status == 1
     (only,) = run.json["contradictions"]
-    assert only["statements"][-1]["text"].startswith("torch 2.14.0 on `pypi` is not what its name suggests: ")
+    assert only["statements"][-1]["text"].startswith(
+        "torch 2.14.0 on `pypi` is not what its name suggests: "
+    )
 
 
-@pytest.mark.parametrize(("cann", "near"), [("8.5.9", "8.5.2 / 9.0.0"), ("9.9.0", "9.2.0"), ("8.5.0.B160", "")])
+@pytest.mark.parametrize(
+    ("cann", "near"), [("8.5.9", "8.5.2 / 9.0.0"), ("9.9.0", "9.2.0"), ("8.5.0.B160", "")]
+)
 def test_an_unknown_cann_is_told_with_the_nearest(builds: Workspace, cann: str, near: str) -> None:
     shutil.copy(REPOSITORY / "matrices" / "systems.toml", builds.matrices)
     builds.locked_stack("torch-npu", target=target(cann))
-    told = [row for row in builds.warnings() if row.startswith(f"the target has CANN {cann}, which is in no list")]
+    told = [
+        row
+        for row in builds.warnings()
+        if row.startswith(f"the target has CANN {cann}, which is in no list")
+    ]
     assert [f"the nearest known: {near}." in row for row in told] == [True] * bool(near)
     builds.stack("torch-npu==1.0", target=target(cann))
     assert (f"Note: CANN {cann} is in no list of releases" in builds.lock().stderr) == bool(near)

@@ -58,11 +58,20 @@ def note(workspace: Workspace, version: str, requires: str | None, **members: st
 def test_the_fact_is_proposed_and_locks(noted: Workspace) -> None:
     fix, *_ = fixes(noted)
     (change,) = fix["changes"]
-    assert (change["kind"], change["subject"], change["before"]) == ("state", "broken", "broken-0.2.tar.gz")
+    assert (change["kind"], change["subject"], change["before"]) == (
+        "state",
+        "broken",
+        "broken-0.2.tar.gz",
+    )
     assert (change["after"], fix["risky"]) == (FACT.strip(), False)
     assert noted.run("explain", "demo", "--apply", "A").status == 0
     noted.locked(stack="demo-a")
-    assert noted.pins(stack="demo-a") == {"demo": "1.0", "broken": "0.2", "lib": "2.0", "speed": "2.0"}
+    assert noted.pins(stack="demo-a") == {
+        "demo": "1.0",
+        "broken": "0.2",
+        "lib": "2.0",
+        "speed": "2.0",
+    }
 
 
 def test_several_in_a_row(workspace: Workspace, index: LoopbackIndex) -> None:
@@ -74,7 +83,10 @@ def test_several_in_a_row(workspace: Workspace, index: LoopbackIndex) -> None:
     workspace.serve("setuptools 80.0")
     workspace.stack("one")
     (fix,) = fixes(workspace)
-    facts = {one["subject"]: tomli.loads(one["after"])["fact"]["metadata"][0]["requires"] for one in fix["changes"]}
+    facts = {
+        one["subject"]: tomli.loads(one["after"])["fact"]["metadata"][0]["requires"]
+        for one in fix["changes"]
+    }
     assert facts == {"one": ["two"], "two": ["three"], "three": ["four"], "four": []}
 
 
@@ -87,7 +99,9 @@ def test_only_what_is_needed_is_proposed(noted: Workspace, index: LoopbackIndex)
     noted.stack("demo", "broken<0.2")
     assert fixes(noted)[0]["changes"][0]["before"] == "broken-0.1.tar.gz"
     noted.stack("demo", "broken==0.3")
-    assert not [change for fix in fixes(noted) for change in fix["changes"] if change["kind"] == "state"]
+    assert not [
+        change for fix in fixes(noted) for change in fix["changes"] if change["kind"] == "state"
+    ]
 
 
 SETUP = "import platform, sys\nif sys.platform == 'linux' and platform.machine() == 'x86_64':\n    ...\n"
@@ -105,11 +119,19 @@ SETUP = "import platform, sys\nif sys.platform == 'linux' and platform.machine()
             ],
             "recorded this in it",
         ),
-        # setup.py of openai-whisper 20231117 needs triton where platform.machine() is x86_64, as its makers' was
-        ("lib\n", SETUP, ["lib"], "and its setup.py checks the machine (platform.machine, sys.platform)"),
+        # setup.py of openai-whisper 20231117 needs triton where platform.machine() is x86_64, as
+        # its makers' was
+        (
+            "lib\n",
+            SETUP,
+            ["lib"],
+            "and its setup.py checks the machine (platform.machine, sys.platform)",
+        ),
     ],
 )
-def test_what_a_note_becomes(noted: Workspace, requires: str, script: str, lines: list[str], reason: str) -> None:
+def test_what_a_note_becomes(
+    noted: Workspace, requires: str, script: str, lines: list[str], reason: str
+) -> None:
     note(noted, "0.3", requires, **{"setup.py": script})
     (fact,) = tomli.loads(fixes(noted)[0]["changes"][0]["after"])["fact"]["metadata"]
     assert (fact["versions"], fact["requires"]) == ("==0.3", lines)
@@ -132,11 +154,15 @@ def test_a_setup_script_that_speaks_of_no_requirements(
     index.add_archive("broken", "0.2", static=False, members=members, build_requires=None)
     workspace.serve("setuptools 80.0", "wheel 80.0")
     workspace.stack("broken")
-    assert [change["subject"] for fix in fixes(workspace) for change in fix["changes"]] == ["broken"] * is_proposed
+    assert [change["subject"] for fix in fixes(workspace) for change in fix["changes"]] == [
+        "broken"
+    ] * is_proposed
 
 
 @pytest.mark.parametrize("requires", [NOTED, None])
-def test_a_fact_that_the_stack_leaves_out_comes_first(noted: Workspace, requires: str | None) -> None:
+def test_a_fact_that_the_stack_leaves_out_comes_first(
+    noted: Workspace, requires: str | None
+) -> None:
     note(noted, "0.2", requires)
     row = '[[metadata]]\nid = "known"\nversions = "==0.2"\nrequires = ["lib"]\nreason = "its setup.py"\n'
     noted.facts("broken", row)
@@ -158,23 +184,32 @@ def test_a_fact_that_the_stack_leaves_out_comes_first(noted: Workspace, requires
         "lib>=1\n" * 10_001,
     ],
 )
-def test_nothing_is_proposed_where_nothing_is_known(workspace: Workspace, requires: str | None) -> None:
+def test_nothing_is_proposed_where_nothing_is_known(
+    workspace: Workspace, requires: str | None
+) -> None:
     note(workspace, "0.2", requires)
     workspace.serve("lib 2.0")
     workspace.stack("broken")
     run = workspace.lock()
     assert (run.status, "No way out was found.\n" in run.stderr) == (1, True)
-    assert "usable if a fact states what it needs: [[metadata]] in matrices/facts/broken.toml" in run.stderr
+    assert (
+        "usable if a fact states what it needs: [[metadata]] in matrices/facts/broken.toml"
+        in run.stderr
+    )
 
 
-def test_what_is_in_the_way_of_a_noted_requirement_is_seen(noted: Workspace, index: LoopbackIndex) -> None:
+def test_what_is_in_the_way_of_a_noted_requirement_is_seen(
+    noted: Workspace, index: LoopbackIndex
+) -> None:
     index.remove("speed")
     found = fixes(noted)
     assert found
     assert all(fix["risky"] and len(fix["changes"]) == 2 for fix in found)
 
 
-def test_a_python_with_a_wheel_is_nearer_than_a_fact_about_the_archive(workspace: Workspace) -> None:
+def test_a_python_with_a_wheel_is_nearer_than_a_fact_about_the_archive(
+    workspace: Workspace,
+) -> None:
     workspace.serve("lib 1.0", "setuptools 80.0")
     workspace.index.add_wheel("broken", "0.2", tags="cp310-cp310-manylinux_2_17_aarch64")
     note(workspace, "0.2", "lib\n")
@@ -182,7 +217,10 @@ def test_a_python_with_a_wheel_is_nearer_than_a_fact_about_the_archive(workspace
         '[component.python]\nsummary = "Python"\nknown = ["3.10", "3.11"]\nsource = "demo/tests#1"\n'
     )
     workspace.stack("broken")
-    kinds = [[(change["kind"], change["subject"]) for change in fix["changes"]] for fix in fixes(workspace)]
+    kinds = [
+        [(change["kind"], change["subject"]) for change in fix["changes"]]
+        for fix in fixes(workspace)
+    ]
     assert kinds[0] == [("component", "python")]
 
 
@@ -199,7 +237,9 @@ def test_what_another_conflict_hid_gets_its_fact(noted: Workspace) -> None:
 OLD_CV = {"drop": ["cv"], "add": ["cv>=4.11"], "risk": "Pictures are read with an older cv."}
 ENGINE = row("replaces", id="old-cv", versions="==0.18", strength="practice", **OLD_CV)
 KERNELS = {"drop": ["kernels"], "add": ["kernels"], "risk": "Nobody tested it."}
-TRAINER = row("requires", id="trainer-kernels", versions="==0.8", needs=["kernels==2"], strength="documented")
+TRAINER = row(
+    "requires", id="trainer-kernels", versions="==0.8", needs=["kernels==2"], strength="documented"
+)
 TRAINER += row("replaces", id="older-kernels", versions="==0.8", strength="practice", **KERNELS)
 GOES_AGAINST = "engine: the practice `old-cv` goes against metadata, as the vendor's image does. "
 
@@ -207,7 +247,13 @@ GOES_AGAINST = "engine: the practice `old-cv` goes against metadata, as the vend
 @pytest.fixture
 def clash(workspace: Workspace) -> Workspace:
     """An engine and its plugin disagree about cv; a trainer is said to need other kernels than the plugin."""
-    workspace.serve("engine 0.18: cv>=4.13", "engine 0.13: cv>=4.11", "trainer 0.8", "cv 4.11 4.13", "kernels 1 2")
+    workspace.serve(
+        "engine 0.18: cv>=4.13",
+        "engine 0.13: cv>=4.11",
+        "trainer 0.8",
+        "cv 4.11 4.13",
+        "kernels 1 2",
+    )
     for version in ("0.18", "0.13"):
         workspace.serve(f"plugin {version}: engine=={version}, cv<4.12, kernels==1")
     workspace.facts("engine", ENGINE)
@@ -221,18 +267,33 @@ def turned_on(workspace: Workspace, practices: str, *requires: str) -> None:
     workspace.edit("stacks/demo.toml", "[stack]\n", f"[stack]\npractices = {practices}\n")
 
 
-def test_those_that_solve_a_conflict_together_are_the_first_way_out_and_one_change(clash: Workspace) -> None:
+def test_those_that_solve_a_conflict_together_are_the_first_way_out_and_one_change(
+    clash: Workspace,
+) -> None:
     first, *more = fixes(clash)
-    assert [(change["kind"], change["subject"], change["after"]) for change in first["changes"]] == [
-        ("practice", "old-cv, older-kernels", 'practices = ["old-cv", "older-kernels"]')
+    assert [
+        (change["kind"], change["subject"], change["after"]) for change in first["changes"]
+    ] == [("practice", "old-cv, older-kernels", 'practices = ["old-cv", "older-kernels"]')]
+    assert [warning["fact"]["id"] for warning in first["environments"][0]["warnings"]] == [
+        "old-cv",
+        "older-kernels",
     ]
-    assert [warning["fact"]["id"] for warning in first["environments"][0]["warnings"]] == ["old-cv", "older-kernels"]
-    assert not any(fix["risky"] for fix in (first, *more)), "which would go against metadata without evidence"
-    told = "  A  turn on the practices `old-cv`, `older-kernels`\n     goes against metadata, as the "
+    assert not any(fix["risky"] for fix in (first, *more)), (
+        "which would go against metadata without evidence"
+    )
+    told = (
+        "  A  turn on the practices `old-cv`, `older-kernels`\n     goes against metadata, as the "
+    )
     assert told in clash.run("explain", "demo").stdout
     assert clash.run("explain", "demo", "--apply", "A").status == 0
     clash.locked(stack="demo-a")
-    assert clash.pins("demo-a") == {"cv": "4.11", "engine": "0.18", "kernels": "1", "plugin": "0.18", "trainer": "0.8"}
+    assert clash.pins("demo-a") == {
+        "cv": "4.11",
+        "engine": "0.18",
+        "kernels": "1",
+        "plugin": "0.18",
+        "trainer": "0.8",
+    }
     # those alone that make a difference are offered
     clash.edit("facts/trainer.toml", "kernels==2", "kernels<2")
     assert [change["subject"] for change in fixes(clash)[0]["changes"]] == ["old-cv"]
@@ -242,22 +303,30 @@ def test_those_that_solve_a_conflict_together_are_the_first_way_out_and_one_chan
     assert clash.lock().status == 1, "no practice goes against what is enforced"
 
 
-def test_with_practices_the_release_that_is_asked_for_is_kept_on_another_machine(clash: Workspace) -> None:
+def test_with_practices_the_release_that_is_asked_for_is_kept_on_another_machine(
+    clash: Workspace,
+) -> None:
     """However much cheaper it is to change that release."""
     needs_a2 = '[[requires]]\nversions = "==0.18"\nneeds = ["soc in A2"]\nreason = "it is compiled for it"\n'
     clash.facts("plugin", needs_a2)
     a3 = '[target]\npython = "3.11"\nplatform = "linux-aarch64"\n[target.system]\nsoc = "A3"\n'
     clash.stack("plugin==0.18", "trainer==0.8", target=a3)
-    changed = [[(change["kind"], change["subject"]) for change in fix["changes"]] for fix in fixes(clash)]
+    changed = [
+        [(change["kind"], change["subject"]) for change in fix["changes"]] for fix in fixes(clash)
+    ]
     assert changed[0] == [("practice", "older-kernels"), ("version", "plugin")]
     assert [("practice", "old-cv, older-kernels"), ("component", "soc")] in changed
 
 
-def test_a_near_release_that_takes_a_practice_is_found_beside_a_far_one_that_does_not(clash: Workspace) -> None:
+def test_a_near_release_that_takes_a_practice_is_found_beside_a_far_one_that_does_not(
+    clash: Workspace,
+) -> None:
     """Although nothing of the conflict is about what the practice lifts."""
     clash.serve("plugin 0.19: engine==0.19, kernels==1")
     clash.stack("plugin==0.19")
-    found = [[(change["kind"], change["after"]) for change in fix["changes"]] for fix in fixes(clash)]
+    found = [
+        [(change["kind"], change["after"]) for change in fix["changes"]] for fix in fixes(clash)
+    ]
     near = [("practice", 'practices = ["old-cv"]'), ("version", "plugin==0.18")]
     assert found[:2] == [[("version", "plugin==0.13")], near]
 
@@ -272,7 +341,9 @@ def test_a_project_named_wrong_is_named_right_and_its_release_kept(clash: Worksp
 
 
 def test_a_line_is_added_beside_which_what_clashes_must_be_absent(workspace: Workspace) -> None:
-    workspace.serve("engine 1.0: kernels==1.0, grammar", "grammar 1.0: base", "kernels 1.0 2.0", "base 1.0")
+    workspace.serve(
+        "engine 1.0: kernels==1.0, grammar", "grammar 1.0: base", "kernels 1.0 2.0", "base 1.0"
+    )
     collides = row("collides", versions="<=1.0", module="base", **{"with": "base"})
     workspace.facts("kernels", collides + row("absent", versions="<=1.0", without="base"))
     workspace.stack("engine")
@@ -299,7 +370,9 @@ def test_a_lock_tells_first_what_it_goes_against(clash: Workspace) -> None:
     assert [(row["package"], row["dropped"], row["fact"]) for row in content["override"]] == [
         ("engine", "cv>=4.13", "old-cv")
     ]
-    clash.edit("stacks/demo.toml", "[target]", "[[target]]")  # another target may need the other one
+    clash.edit(
+        "stacks/demo.toml", "[target]", "[[target]]"
+    )  # another target may need the other one
     clash.locked()
     assert len(clash.warnings()) == 1
     turned_on(clash, '"all"', "plugin==0.18")
@@ -312,7 +385,10 @@ def test_a_lock_tells_first_what_it_goes_against(clash: Workspace) -> None:
 
 
 def test_a_name_that_is_not_that_of_a_practice(clash: Workspace) -> None:
-    for name, hint in (("old-vc", "did you mean `old-cv`?"), ("trainer", "known are old-cv, older-kernels")):
+    for name, hint in (
+        ("old-vc", "did you mean `old-cv`?"),
+        ("trainer", "known are old-cv, older-kernels"),
+    ):
         turned_on(clash, f'["{name}"]', "plugin==0.18")
         run = clash.refused(f"there is no practice `{name}`", "lock", "demo")
         assert f"hint: {hint}" in run.stderr
@@ -338,17 +414,23 @@ def test_one_that_is_no_longer_needed_is_told(clash: Workspace) -> None:
 NAMES = [f"gone{at:02}" for at in range(60)]
 
 
-def test_all_projects_that_no_index_has_are_told(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_all_projects_that_no_index_has_are_told(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     workspace.serve("here 1.0")
     workspace.stack(*NAMES, "here")
     run = workspace.lock()
     assert run.status == 1
-    assert len([one for one in index.requests if "/gone" in one.path]) == 60  # each is asked for once
+    assert (
+        len([one for one in index.requests if "/gone" in one.path]) == 60
+    )  # each is asked for once
     assert run.stderr.count("no index has a project `gone") == 24
     told = f"The stack also asks for these 36 projects, which no index has: {', '.join(NAMES[24:44])}\nand 16 more.\n"
     assert told in run.stderr.replace(",\n", ", ")
     for report in ("conflict.md", "conflict.html"):
-        assert f"these 36 projects, which no index has: {', '.join(NAMES[24:])}." in workspace.read(report)
+        assert f"these 36 projects, which no index has: {', '.join(NAMES[24:])}." in workspace.read(
+            report
+        )
     assert json.loads(workspace.read("conflict.json"))["missing"] == NAMES[24:]
 
 
@@ -366,17 +448,22 @@ def test_a_conflict_of_very_many_statements_is_told_in_part(workspace: Workspace
 
 
 @pytest.mark.parametrize("command", ["lock", "explain"])
-def test_an_index_that_has_nothing_at_all_is_no_conflict(workspace: Workspace, command: str) -> None:
+def test_an_index_that_has_nothing_at_all_is_no_conflict(
+    workspace: Workspace, command: str
+) -> None:
     """That three names are all wrong is less likely than an address without /simple.
 
-    So it is if another index that some of the projects are bound to cannot be reached, or if there is one project.
+    So it is if another index that some of the projects are bound to cannot be reached, or if there
+    is one project.
     """
     workspace.serve("torch 2.8.0", "torch-npu 2.8.0", "numpy 2.8.0", "scipy 1.0")
     for name in ("torch", "torch-npu", "numpy", "scipy"):
         workspace.facts(name, '[[warns]]\ntext = "a"\nreason = "b"\n')
     bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE)
     right = workspace.index_url
-    workspace.index_url = right.replace("http://", "http://reader:hunter2@").replace("/simple/", "/")
+    workspace.index_url = right.replace("http://", "http://reader:hunter2@").replace(
+        "/simple/", "/"
+    )
     for lines in (["torch"], ["numpy", "torch", "torch-npu"]):
         workspace.stack(*lines)
         run = workspace.run(command, "demo")
@@ -416,7 +503,12 @@ def test_what_may_be_on_an_index_that_did_not_answer_is_undecided(away: Workspac
     assert "<h1>demo: undecided</h1>" in away.read("conflict.html")
     run = away.run("explain", "demo", "--json")
     assert (run.status, run.json["status"]) == (3, "undecided")
-    wanted = {"indexes": ["vendor"], "project": "torch-npu", "needs": ["torch-npu==2.8.0"], "by": ["runner 1.0"]}
+    wanted = {
+        "indexes": ["vendor"],
+        "project": "torch-npu",
+        "needs": ["torch-npu==2.8.0"],
+        "by": ["runner 1.0"],
+    }
     assert run.json["awaited"] == [wanted]
     away.stack("numpy", name="plain")
     run = away.run("lock", "demo", "plain")
@@ -441,14 +533,18 @@ def test_a_proof_that_needs_nothing_from_there_is_one(away: Workspace, lines: li
     assert (run.status, run.json["status"], run.json["awaited"]) == (1, "conflict", [])
 
 
-def test_a_way_out_that_needs_something_from_there_is_not_passed_over_in_silence(away: Workspace) -> None:
+def test_a_way_out_that_needs_something_from_there_is_not_passed_over_in_silence(
+    away: Workspace,
+) -> None:
     away.stack("runner==1.0", "numpy==1.0")
     run = away.run("explain", "demo", "--json")
     assert (run.status, run.json["unreached"]) == (1, {"torch-npu": ["vendor"]})
     run = away.run("explain", "demo")
     told = "What other ways out need of torch-npu may be on index `vendor`, which could not be reached."
     assert f"\n{told}\n" in run.stdout
-    assert told.partition("`")[0] not in away.read("conflict.md"), "the committed report depends on the network"
+    assert told.partition("`")[0] not in away.read("conflict.md"), (
+        "the committed report depends on the network"
+    )
 
 
 def test_what_the_policy_excludes_it_excludes_there_as_well(away: Workspace) -> None:

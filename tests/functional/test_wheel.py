@@ -33,11 +33,26 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(REPOSITORY / name, source)
     for name in ("resolver", "matrices"):
-        shutil.copytree(REPOSITORY / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            REPOSITORY / name,
+            source / name,
+            symlinks=True,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
     call(sys.executable, "-m", "build", "--no-isolation", "--outdir", root, source)
     (wheel,) = root.glob("*.whl")
     venv.create(environment)
-    call(sys.executable, "-m", "pip", "--python", environment, "install", "--no-deps", "--no-index", wheel)
+    call(
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        environment,
+        "install",
+        "--no-deps",
+        "--no-index",
+        wheel,
+    )
     (packages,) = environment.glob("lib/python3*/site-packages")
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     return environment
@@ -62,7 +77,9 @@ def anywhere(tmp_path: Path) -> Workspace:
     return workspace
 
 
-def test_a_wheel_has_the_facts_and_stacks_and_its_licence(installed: Path, anywhere: Workspace) -> None:
+def test_a_wheel_has_the_facts_and_stacks_and_its_licence(
+    installed: Path, anywhere: Workspace
+) -> None:
     (packages,) = installed.glob("lib/python3*/site-packages")
     assert tree(packages / "resolver" / "matrices") == tree(REPOSITORY / "matrices")
     assert list(packages.glob("ascend_lock-*.dist-info/licenses/LICENSE"))
@@ -84,11 +101,17 @@ def test_it_locks_what_a_checkout_locks(installed: Path, anywhere: Workspace) ->
     assert tree(anywhere.locks / STACK) == tree(REPOSITORY / "locks" / STACK)
 
 
-def test_a_way_out_goes_to_the_current_folder_to_be_locked_with_a_network(installed: Path, anywhere: Workspace) -> None:
+def test_a_way_out_goes_to_the_current_folder_to_be_locked_with_a_network(
+    installed: Path, anywhere: Workspace
+) -> None:
     with_snapshot(anywhere, CONFLICT)
-    told = run(installed, anywhere, "explain", CONFLICT, "--offline", "--apply", "A", *PATIENCE).stdout
+    told = run(
+        installed, anywhere, "explain", CONFLICT, "--offline", "--apply", "A", *PATIENCE
+    ).stdout
     assert told.startswith("\n--- "), "the change alone: the page was read before"
-    here, committed = (without_links(locks / CONFLICT) for locks in (anywhere.locks, REPOSITORY / "locks"))
+    here, committed = (
+        without_links(locks / CONFLICT) for locks in (anywhere.locks, REPOSITORY / "locks")
+    )
     assert here == committed
     assert told.endswith(
         f"Written: {CONFLICT}-a.toml. Next, with network access (the snapshot lacks some data): "

@@ -19,8 +19,12 @@ NEEDS = ["base>=2", "cann in 8.5.0 | 8.5.1"]
 def lockable(workspace: Workspace) -> Workspace:
     """A stack with two targets, warnings and a long name, and one without a solution."""
     workspace.serve(f"{LONG} 1.0: base", "base 1.0 2.0", "plugin 1.0")
-    workspace.facts(LONG, row("warns", text=WARNING, text_zh="发行包 distributions 的环境有问题，" * 6))
-    workspace.facts("plugin", row("requires", id="plugin-needs-base", versions="==1.0", needs=NEEDS))
+    workspace.facts(
+        LONG, row("warns", text=WARNING, text_zh="发行包 distributions 的环境有问题，" * 6)
+    )
+    workspace.facts(
+        "plugin", row("requires", id="plugin-needs-base", versions="==1.0", needs=NEEDS)
+    )
     workspace.stack(LONG, "base", target=TWO_PYTHONS)
     workspace.stack(LONG, "plugin==1.0", "base<2", name="clash")
     return workspace
@@ -41,7 +45,9 @@ def test_explain_fits_into_the_terminal(lockable: Workspace) -> None:
 def test_check_fits_into_the_terminal(lockable: Workspace) -> None:
     lockable.locked()
     lockable.lock(stack="clash")
-    lockable.edit("stacks/demo.toml", "a stack of tests", "another summary, so that the locks are out of date")
+    lockable.edit(
+        "stacks/demo.toml", "a stack of tests", "another summary, so that the locks are out of date"
+    )
     (lockable.matrices / "stacks" / "damaged.toml").write_text("[stack]\n")
     require_fit(lockable, "check", "all")
     require_fit(lockable, "check", "damaged")
@@ -49,7 +55,9 @@ def test_check_fits_into_the_terminal(lockable: Workspace) -> None:
 
 def test_tree_and_stacks_fit_into_the_terminal(lockable: Workspace) -> None:
     lockable.edit(
-        "stacks/demo.toml", "a stack of tests", "a stack whose summary has more words than a line has room for"
+        "stacks/demo.toml",
+        "a stack of tests",
+        "a stack whose summary has more words than a line has room for",
     )
     lockable.edit("stacks/demo.toml", '"base"', '"base>=1.0,<3.0,!=1.1,!=1.2,!=1.3,!=1.4,!=1.5"')
     lockable.locked()
@@ -59,4 +67,12 @@ def test_tree_and_stacks_fit_into_the_terminal(lockable: Workspace) -> None:
 
 def test_pairs_of_the_shipped_facts_fit_into_the_terminal(workspace: Workspace) -> None:
     require_fit(workspace, "pairs", "--matrices", str(REPOSITORY / "matrices"))
-    require_fit(workspace, "pairs", "--sources", "--cann", "8.5.0", "--matrices", str(REPOSITORY / "matrices"))
+    require_fit(
+        workspace,
+        "pairs",
+        "--sources",
+        "--cann",
+        "8.5.0",
+        "--matrices",
+        str(REPOSITORY / "matrices"),
+    )

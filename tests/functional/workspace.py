@@ -37,7 +37,9 @@ PLATFORM = f"linux-{platform.machine()}"
 
 # A target without a particular machine, and one that is this machine.
 ANYWHERE = '[target]\nname = "there"\npython = "3.11"\nplatform = "linux-aarch64"\n'
-HERE = f'[target]\nname = "here"\npython = "{PYTHON_LINE}"\nplatform = "{PLATFORM}"\nglibc = "2.17"\n'
+HERE = (
+    f'[target]\nname = "here"\npython = "{PYTHON_LINE}"\nplatform = "{PLATFORM}"\nglibc = "2.17"\n'
+)
 
 
 def targets(*names: str) -> str:
@@ -54,7 +56,10 @@ TWO_PYTHONS = targets("old", "new")
 
 def row(kind: str, **said: object) -> str:
     """A row of facts, a line for each key, in which `_` stands for `-`; its reason is `r` unless it is said."""
-    lines = [f"{key.replace('_', '-')} = {json.dumps(value)}" for key, value in {"reason": "r", **said}.items()]
+    lines = [
+        f"{key.replace('_', '-')} = {json.dumps(value)}"
+        for key, value in {"reason": "r", **said}.items()
+    ]
     return "\n".join([f"[[{kind}]]", *lines, "", ""])
 
 
@@ -112,7 +117,12 @@ class Workspace:
         self.temporary = root / "temporary"
         self.index_url = index if isinstance(index, str) else index.url
         self._index = index
-        for folder in (self.matrices / "stacks", self.matrices / "facts", self.temporary, root / "home"):
+        for folder in (
+            self.matrices / "stacks",
+            self.matrices / "facts",
+            self.temporary,
+            root / "home",
+        ):
             folder.mkdir(parents=True)
         (root / "Makefile").touch()  # hints name `make` where there is one
 
@@ -128,7 +138,9 @@ class Workspace:
 
     # --- what a user writes
 
-    def stack(self, *requires: str, name: str = "demo", target: str = ANYWHERE, more: str = "") -> Path:
+    def stack(
+        self, *requires: str, name: str = "demo", target: str = ANYWHERE, more: str = ""
+    ) -> Path:
         """Write a stack with these `requires`."""
         path = self.matrices / "stacks" / f"{name}.toml"
         rows = ", ".join(json.dumps(line) for line in requires)
@@ -179,12 +191,16 @@ class Workspace:
         self, *arguments: str, stderr: int | IO[bytes] = subprocess.PIPE, **environment: str
     ) -> subprocess.Popen[str]:
         """Start the command without waiting."""
-        return self.begin([str(COMMAND), *arguments], stderr=stderr, env=self.environment(**environment))
+        return self.begin(
+            [str(COMMAND), *arguments], stderr=stderr, env=self.environment(**environment)
+        )
 
     def begin(self, command: list[str], **how: Any) -> subprocess.Popen[str]:
         """Start any command in the workspace without waiting."""
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen(command, cwd=self.root, encoding="utf-8", **{"env": self.environment(), **pipes, **how})
+        return subprocess.Popen(
+            command, cwd=self.root, encoding="utf-8", **{"env": self.environment(), **pipes, **how}
+        )
 
     def finish(self, process: subprocess.Popen[str]) -> Run:
         """Wait for a command."""
@@ -199,15 +215,20 @@ class Workspace:
     def run(self, *arguments: str, **environment: str) -> Run:
         """The command's result, in this process, which has imported the program already: a tenth of a new one's time.
 
-        What an interpreter reads as it starts needs a new one, and `verify` gives its streams to another program.
+        What an interpreter reads as it starts needs a new one, and `verify` gives its streams to
+        another program.
         """
         if arguments[:1] == ("verify",) or any(name.startswith(_AT_START) for name in environment):
             return self.run_alone(*arguments, **environment)
-        stdout, stderr = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n") for _ in range(2))
+        stdout, stderr = (
+            io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n") for _ in range(2)
+        )
         with (
             self.inside(**environment),
             mock.patch.object(sys, "argv", [str(COMMAND), *arguments]),
-            mock.patch.object(sys.modules["__main__"], "__package__", ""),  # or hints would name pytest
+            mock.patch.object(
+                sys.modules["__main__"], "__package__", ""
+            ),  # or hints would name pytest
             contextlib.redirect_stdout(stdout),
             contextlib.redirect_stderr(stderr),
         ):
@@ -264,13 +285,17 @@ class Workspace:
     def plain(self, text: str) -> str:
         """The text with what differs between runs replaced."""
         text = text.replace(str(COMMAND), COMMAND.name)  # hints have the command as called
-        return re.sub(r"http://127\.0\.0\.1:\d+", "<server>", text.replace(str(self.root), "<root>"))
+        return re.sub(
+            r"http://127\.0\.0\.1:\d+", "<server>", text.replace(str(self.root), "<root>")
+        )
 
     # --- results
 
     def folder(self, stack: str = "demo") -> Path:
         """The folder of a stack's one lock."""
-        (folder,) = (path for path in (self.locks / stack).iterdir() if path.is_dir() and path.name[0] != ".")
+        (folder,) = (
+            path for path in (self.locks / stack).iterdir() if path.is_dir() and path.name[0] != "."
+        )
         return folder
 
     def read(self, name: str = "lock.toml", stack: str = "demo") -> str:
@@ -323,14 +348,20 @@ def wait_until(reached: Callable[[], bool], process: subprocess.Popen[str]) -> N
 def without_links(folder: Path) -> dict[str, str]:
     """Return the texts of reports without links to facts, and with the command of an installation, without `make`.
 
-    Where the program is installed, its facts are outside the project, so that no link leads to them.
+    Where the program is installed, its facts are outside the project, so that no link leads to
+    them.
     """
-    texts = {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in folder.rglob("conflict*")}
+    texts = {
+        str(path.relative_to(folder)): path.read_text(encoding="utf-8")
+        for path in folder.rglob("conflict*")
+    }
     for name, text in texts.items():
         text = re.sub(r'<a href="\.\./[^"]*">([^<]*)</a>', r"\1", text)
         text = re.sub(r"\[([^]]*)\]\(\.\./[^)]*\)", r"\1", text)
         text = re.sub(r'"href": "\.\./[^"]*"', '"href": ""', text)
-        text = re.sub(r"make explain STACK=(\S+) APPLY=(\w)", r"ascend-lock explain \1 --apply \2", text)
+        text = re.sub(
+            r"make explain STACK=(\S+) APPLY=(\w)", r"ascend-lock explain \1 --apply \2", text
+        )
         texts[name] = text.replace(" next to the old one", "").replace(
             "，修改后的软件栈会写到原文件旁边", "，写出修改后的软件栈"
         )

@@ -6,8 +6,9 @@
     make fuzz MINUTES=5 TARGET=page      one of them
     python -m tests.fuzz 1 --first 42    the graph of seed 42 alone
 
-What breaks a reader is made small and written to build/fuzz/<target>/. It goes to tests/fuzz/corpus/<target>/, which
-every run judges first, as does tests/property/test_fuzz.py. Exit status 1 where an answer is wrong.
+What breaks a reader is made small and written to build/fuzz/<target>/. It goes to
+tests/fuzz/corpus/<target>/, which every run judges first, as does tests/property/test_fuzz.py. Exit
+status 1 where an answer is wrong.
 """
 
 from __future__ import annotations
@@ -33,12 +34,20 @@ _GRAPHS = 500  # a minute
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fuzz", description=(__doc__ or "").partition("\n")[0]
+    )
     parser.add_argument("count", type=int, nargs="?", default=100_000, help="how many graphs")
-    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="the first graph's seed")
+    parser.add_argument(
+        "--first", type=int, default=0, metavar="SEED", help="the first graph's seed"
+    )
     parser.add_argument("--minutes", type=float, help="fuzz all readers for so long instead")
-    parser.add_argument("--target", choices=[target.name for target in TARGETS], help="only this reader")
-    parser.add_argument("--seed", type=int, help="of the mutations (default: another one each time)")
+    parser.add_argument(
+        "--target", choices=[target.name for target in TARGETS], help="only this reader"
+    )
+    parser.add_argument(
+        "--seed", type=int, help="of the mutations (default: another one each time)"
+    )
     options = parser.parse_args(arguments)
     if options.minutes is None:
         return graphs.judge_many(options.count, options.first)
@@ -52,7 +61,10 @@ def main(arguments: Sequence[str]) -> int:
 def _read_all(names: Sequence[str], minutes: float, seed: int) -> int:
     """Hunt each target for its share of the time. Returns 1 if something broke one."""
     share = 60 * minutes * min(_PROCESSES, len(names)) / len(names)
-    print(f"{len(names)} readers for {minutes:g} minutes, {_PROCESSES} processes, seed {seed}", flush=True)
+    print(
+        f"{len(names)} readers for {minutes:g} minutes, {_PROCESSES} processes, seed {seed}",
+        flush=True,
+    )
     broken = 0
     with ProcessPoolExecutor(_PROCESSES, initializer=_limit_memory) as pool:
         for score in pool.map(_hunted, names, repeat(seed), repeat(share)):

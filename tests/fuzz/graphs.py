@@ -1,7 +1,8 @@
 """The complete engine against brute force, on as many random graphs as wanted.
 
-A graph is that of `worlds.random_world`, half of which let projects need each other in circles, or, for every
-third seed, of `worlds.policy_world`: pre-releases, yanked releases and components in plenty.
+A graph is that of `worlds.random_world`, half of which let projects need each other in circles, or,
+for every third seed, of `worlds.policy_world`: pre-releases, yanked releases and components in
+plenty.
 """
 
 from __future__ import annotations
@@ -60,6 +61,11 @@ def judge_many(count: int, first: int = 0) -> int:
             score.refuted += part.refuted
             score.wrong |= part.wrong
             for seed, why in part.wrong.items():
-                print(f"seed {seed}: {why}\n  again: python -m tests.fuzz 1 --first {seed}", flush=True)
-    print(f"{score.solved} solved, {score.refuted} without a solution, {len(score.wrong)} wrong answers")
+                print(
+                    f"seed {seed}: {why}\n  again: python -m tests.fuzz 1 --first {seed}",
+                    flush=True,
+                )
+    print(
+        f"{score.solved} solved, {score.refuted} without a solution, {len(score.wrong)} wrong answers"
+    )
     return 1 if score.wrong else 0

@@ -52,11 +52,15 @@ def verdict(target: Target, content: bytes, seconds: float = SECONDS) -> tuple[b
     return False, ""
 
 
-def hunt(target: Target, *, seed: int, number: int | None = None, seconds: float | None = None) -> Score:
-    """Judge the corpus, then so many mutations of it, or for so long. Those that reach new lines are mutated in turn.
+def hunt(
+    target: Target, *, seed: int, number: int | None = None, seconds: float | None = None
+) -> Score:
+    """Judge the corpus, then so many mutations of it, or for so long.
 
-    Lines are watched only where the time is given: that costs time, and with a number the same seed is to give
-    the same inputs on every machine.
+    Those that reach new lines are mutated in turn.
+
+    Lines are watched only where the time is given: that costs time, and with a number the same seed
+    is to give the same inputs on every machine.
     """
     score = Score(target.name)
     known = corpus(target)
@@ -73,7 +77,9 @@ def hunt(target: Target, *, seed: int, number: int | None = None, seconds: float
         score.inputs += 1
         score.refused += refused
         if wrong and wrong not in score.found:
-            score.found[wrong] = smaller(content, lambda cut, wrong=wrong: verdict(target, cut)[1] == wrong)
+            score.found[wrong] = smaller(
+                content, lambda cut, wrong=wrong: verdict(target, cut)[1] == wrong
+            )
         if watch is not None and watch.grew() and fresh and not wrong:
             mutator.corpus.append(content)
     return score

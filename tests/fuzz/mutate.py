@@ -1,4 +1,7 @@
-"""Bytes close to what a reader expects: inputs of a corpus changed, cut, repeated and joined. The seed decides."""
+"""Bytes close to what a reader expects: inputs of a corpus changed, cut, repeated and joined.
+
+The seed decides.
+"""
 
 from __future__ import annotations
 
@@ -35,23 +38,35 @@ class Mutator:
         match draw.randrange(12):
             case 0 if content:
                 at = draw.randrange(len(content))
-                return content[:at] + bytes([content[at] ^ (1 << draw.randrange(8))]) + content[at + 1 :]
+                return (
+                    content[:at]
+                    + bytes([content[at] ^ (1 << draw.randrange(8))])
+                    + content[at + 1 :]
+                )
             case 1:
                 return content[:start] + content[end:]
             case 2:
-                return content[:end] + content[start:end] * draw.choice((1, 1, 2, 10)) + content[end:]
+                return (
+                    content[:end] + content[start:end] * draw.choice((1, 1, 2, 10)) + content[end:]
+                )
             case 3 | 4:
                 return content[:start] + draw.choice(self._tokens) + content[start:]
             case 5:
                 return content[:start] + draw.choice(self._tokens) + content[end:]
             case 6:
-                return content[:start] + draw.choice(self._tokens) * draw.choice((2, 50, 1100)) + content[start:]
+                return (
+                    content[:start]
+                    + draw.choice(self._tokens) * draw.choice((2, 50, 1100))
+                    + content[start:]
+                )
             case 7:
                 other = draw.choice(self.corpus)
                 begin, stop = self._span(other)
                 return content[:start] + other[begin:stop] + content[draw.choice((start, end)) :]
             case 8:
-                return self._replaced(content, _NUMBER, draw.choice((b"0", b"-1", b"1" * 5000, b"99999999999", b"7")))
+                return self._replaced(
+                    content, _NUMBER, draw.choice((b"0", b"-1", b"1" * 5000, b"99999999999", b"7"))
+                )
             case 9:
                 words = _WORD.findall(draw.choice(self.corpus)) or [b"x"]
                 return self._replaced(content, _WORD, draw.choice(words))

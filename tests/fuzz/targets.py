@@ -1,7 +1,8 @@
 """Readers of foreign bytes, and what must hold for any bytes.
 
-A judge reads an input as the program does. It returns if all is well and raises one of the target's `refusals` if the
-input is refused; anything else is a defect: a traceback, or (as AssertionError) a wrong result.
+A judge reads an input as the program does. It returns if all is well and raises one of the target's
+`refusals` if the input is refused; anything else is a defect: a traceback, or (as AssertionError) a
+wrong result.
 """
 
 from __future__ import annotations
@@ -29,7 +30,12 @@ import msgspec
 from msgspec.structs import replace
 from packaging.markers import Marker, UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement
-from packaging.utils import InvalidWheelFilename, NormalizedName, canonicalize_name, parse_wheel_filename
+from packaging.utils import (
+    InvalidWheelFilename,
+    NormalizedName,
+    canonicalize_name,
+    parse_wheel_filename,
+)
 from packaging.version import Version
 
 from resolver.config import schema
@@ -41,8 +47,20 @@ from resolver.index.net.client import RetryPolicy
 from resolver.index.net.pipconfig import read_pip_config
 from resolver.index.parse import metadata, simple
 from resolver.index.parse.address import NOWHERE, origin_of, read_root
-from resolver.index.parse.archive import MissingSpanError, RangeFile, read_archive, read_member, wheel_metadata
-from resolver.index.parse.distribution import Compatibility, FileRelease, is_readable, release_of, wheel_parts
+from resolver.index.parse.archive import (
+    MissingSpanError,
+    RangeFile,
+    read_archive,
+    read_member,
+    wheel_metadata,
+)
+from resolver.index.parse.distribution import (
+    Compatibility,
+    FileRelease,
+    is_readable,
+    release_of,
+    wheel_parts,
+)
 from resolver.index.parse.elf import read_elf
 from resolver.index.parse.metadata import check_texts, informal_requirements, read_pyproject
 from resolver.index.protocol import UnusableFile
@@ -76,7 +94,10 @@ _CUTOFF = datetime(2026, 11, 20, tzinfo=timezone.utc)
 
 @dataclass(frozen=True)
 class Target:
-    """A reader. `tokens` are strings with a meaning in its format; the corpus is the folder of this name."""
+    """A reader.
+
+    `tokens` are strings with a meaning in its format; the corpus is the folder of this name.
+    """
 
     name: str
     judge: Callable[[bytes], None]
@@ -92,7 +113,9 @@ def page(content: bytes) -> None:
     kind, _, body = content.partition(b"\n")
     url = "https://index.example/simple/demo/"
     read = simple.parse(body, kind.decode("latin-1"), project=DEMO, index="pypi", url=url)
-    assert sorted(map(_key, read.releases)) == sorted({_key(one) for one in read.releases}), "a version twice"
+    assert sorted(map(_key, read.releases)) == sorted({_key(one) for one in read.releases}), (
+        "a version twice"
+    )
     for version, files in read.releases.items():
         assert files, "a release without files"
         for file in files:
@@ -100,17 +123,29 @@ def page(content: bytes) -> None:
             assert file.url.isprintable() or file.url == NOWHERE
             assert _is_sha256(file.sha256)
             assert file.metadata is None or _is_sha256(file.metadata)
-            assert text.version(release_of(file, {DEMO}.__contains__).version) == text.version(version)
-            assert "@" not in file.url.partition("://")[2].partition("/")[0], "credentials in an address"
+            assert text.version(release_of(file, {DEMO}.__contains__).version) == text.version(
+                version
+            )
+            assert "@" not in file.url.partition("://")[2].partition("/")[0], (
+                "credentials in an address"
+            )
             with contextlib.suppress(ValueError):
                 origin_of(file.url)
         for cutoff in (None, _CUTOFF):
             screened = Compatibility(HERE, cutoff)(files)
-            names = {file.filename for file in files}  # one that is listed with several hashes is set aside once
-            assert len(screened.wheels) + len(screened.archives) + len(screened.rejections) == len(names)
-    stored = msgspec.msgpack.decode(msgspec.msgpack.encode(StoredPage("").with_page("key", read)), type=StoredPage)
+            names = {
+                file.filename for file in files
+            }  # one that is listed with several hashes is set aside once
+            assert len(screened.wheels) + len(screened.archives) + len(screened.rejections) == len(
+                names
+            )
+    stored = msgspec.msgpack.decode(
+        msgspec.msgpack.encode(StoredPage("").with_page("key", read)), type=StoredPage
+    )
     assert stored.page(DEMO, "pypi") == read, "a page that comes back otherwise from the cache"
-    assert list(map(_key, read.releases)) == sorted(map(_key, read.releases), reverse=True), "not the newest first"
+    assert list(map(_key, read.releases)) == sorted(map(_key, read.releases), reverse=True), (
+        "not the newest first"
+    )
 
 
 def _key(spelling: str) -> Version:
@@ -133,7 +168,9 @@ def core_metadata(content: bytes) -> None:
         str(need)
         if need.marker is not None:
             for extra in ("", *found.provides_extra[:3]):
-                with contextlib.suppress(UndefinedComparison, UndefinedEnvironmentName):  # told by the solver
+                with contextlib.suppress(
+                    UndefinedComparison, UndefinedEnvironmentName
+                ):  # told by the solver
                     need.marker.evaluate({**HERE.markers, "extra": extra})
     Compatibility(HERE, None).python_refusal(found.requires_python)
 
@@ -149,7 +186,15 @@ def wheel(content: bytes) -> None:
     assert whole in _of_zipfile(content), "zipfile reads something else"
 
 
-_ZIPFILE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, ValueError)
+_ZIPFILE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
 
 
 def _of_zipfile(content: bytes) -> list[bytes]:
@@ -185,7 +230,10 @@ def binary(content: bytes) -> None:
     if found is None:
         return
     shared_object = found.shared_object
-    assert all(name.isprintable() and len(name) <= 1024 for name in (*shared_object.names, *shared_object.needs))
+    assert all(
+        name.isprintable() and len(name) <= 1024
+        for name in (*shared_object.names, *shared_object.needs)
+    )
     linkage = Linkage((shared_object,))
     newer_glibc(linkage, (2, 28))
     missing_libraries(linkage, frozenset().__contains__)
@@ -243,7 +291,11 @@ def names(content: bytes) -> None:
             name, version, _, tags = parse_wheel_filename(line)
         except (InvalidWheelFilename, ValueError):
             continue
-        if parts is not None and "-" not in parts.platform and text.version(parts.version) is not None:
+        if (
+            parts is not None
+            and "-" not in parts.platform
+            and text.version(parts.version) is not None
+        ):
             assert (text.name(parts.distribution), text.version(parts.version)) == (name, version)
             ours = product(parts.python.split("."), parts.abi.split("."), parts.platform.split("."))
             assert {"-".join(one).lower() for one in ours} == set(map(str, tags))
@@ -285,7 +337,9 @@ _SHAPES: dict[str, type[Any]] = {
 
 def toml(kind: str, content: bytes) -> None:
     """One of the files of `matrices/`, the others as they ship."""
-    name = f"matrices/{kind}.toml" if kind in ("indexes", "systems") else f"matrices/{kind}s/demo.toml"
+    name = (
+        f"matrices/{kind}.toml" if kind in ("indexes", "systems") else f"matrices/{kind}s/demo.toml"
+    )
     try:
         read = read_text(content.decode().replace("\r\n", "\n"), _SHAPES[kind], name)
     except UnicodeDecodeError:
@@ -329,7 +383,9 @@ def lock(content: bytes) -> None:
     for name, rendered in render(found).items():
         assert not name.startswith("/")
         assert ".." not in name.split("/")
-        odd = {char for char in rendered if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp")} - {"\n", "\t"}
+        odd = {
+            char for char in rendered if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp")
+        } - {"\n", "\t"}
         assert not odd, f"{name} has {odd!r}"
 
 
@@ -379,7 +435,10 @@ def cache_entry(content: bytes) -> None:
     store.save("hash", FILE.url, msgspec.Raw(content))
     with contextlib.suppress(UnusableFile, WrongRelease):
         found = stored.metadata(FILE, WHEEL)
-        assert found is None or (canonicalize_name(found.name), Version(found.version)) == (DEMO, Version("1.0"))
+        assert found is None or (canonicalize_name(found.name), Version(found.version)) == (
+            DEMO,
+            Version("1.0"),
+        )
     with contextlib.suppress(UnusableFile):
         assert isinstance(stored.archive(FILE), Archive | None)
     with contextlib.suppress(UnusableFile):
@@ -388,7 +447,10 @@ def cache_entry(content: bytes) -> None:
     root = read_root("https://index.example/simple/", "pypi")
     pages = PageCache(_INDEXES, "linux-aarch64", store, lambda: root.url)
     place = cache_key(root, DEMO)
-    for form in (content, msgspec.msgpack.encode((root.page(DEMO), "", "", "key", msgspec.Raw(content or b"\xc0")))):
+    for form in (
+        content,
+        msgspec.msgpack.encode((root.page(DEMO), "", "", "key", msgspec.Raw(content or b"\xc0"))),
+    ):
         store.save("page", place, msgspec.Raw(form))
         with contextlib.suppress(IndexFailure):
             for found_page in pages.lookup(DEMO).pages:
@@ -397,7 +459,9 @@ def cache_entry(content: bytes) -> None:
     store.close()
 
 
-_INDEXES = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=(Binding(packages=("*",), indexes=("pypi",)),))
+_INDEXES = Indexes(
+    indexes={PYPI: Index(name=PYPI)}, bindings=(Binding(packages=("*",), indexes=("pypi",)),)
+)
 
 
 def snapshot(content: bytes) -> None:

@@ -1,7 +1,5 @@
 """Strings that mutations insert: ones that any reader may trip over, and ones with a meaning in the formats."""
 
-# ruff: noqa: E501 -- tables
-
 # fmt: off
 ANY = (
     *(bytes([number]) for number in (0, 9, 10, 13, 27, 34, 39, 92, 0x7F, 0x80, 0xC0, 0xFF)),

@@ -27,7 +27,9 @@ BESIDE = f"{WHEEL}.metadata"
 MIB = 1 << 20
 
 
-NO_PAGE = "It links to no file and does not declare itself an index page; a proxy may have answered."
+NO_PAGE = (
+    "It links to no file and does not declare itself an index page; a proxy may have answered."
+)
 
 
 def unreachable(why: str, tries: int = 4) -> str:
@@ -45,7 +47,9 @@ def sends(content: bytes, kind: str = JSON, **headers: str) -> Arrange:
 def bomb(size: int) -> bytes:
     """So many MiB of nothing, packed by gzip."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    piece = packer.compress(bytes(MIB)) + packer.flush(zlib.Z_FULL_FLUSH)  # it refers to none before
+    piece = packer.compress(bytes(MIB)) + packer.flush(
+        zlib.Z_FULL_FLUSH
+    )  # it refers to none before
     return gzip.compress(b"")[:10] + piece * size + packer.flush() + bytes(8)
 
 
@@ -55,7 +59,9 @@ def once(scene: Scene) -> None:
 
 
 def page_body(**more: Any) -> bytes:
-    return json.dumps({"meta": {"api-version": "1.1"}, "name": "demo", "files": [], **more}).encode()
+    return json.dumps(
+        {"meta": {"api-version": "1.1"}, "name": "demo", "files": [], **more}
+    ).encode()
 
 
 def too_long(mib: int) -> str:
@@ -63,13 +69,22 @@ def too_long(mib: int) -> str:
 
 
 def nested(levels: int) -> bytes:
-    return b'{"meta": {"api-version": "1.1"}, "name": "demo", "files": [], "x": ' + b"[" * levels + b"]" * levels + b"}"
+    return (
+        b'{"meta": {"api-version": "1.1"}, "name": "demo", "files": [], "x": '
+        + b"[" * levels
+        + b"]" * levels
+        + b"}"
+    )
 
 
 def in_charset(charset: str, more: bytes = b"") -> Arrange:
     """A page of HTML that says to be written in it."""
     sha256 = build_wheel("demo", "2.0").sha256.encode()
-    link = b'<!doctype html><a href="/files/pypi/demo-2.0-py3-none-any.whl#sha256=' + sha256 + b'">demo</a>'
+    link = (
+        b'<!doctype html><a href="/files/pypi/demo-2.0-py3-none-any.whl#sha256='
+        + sha256
+        + b'">demo</a>'
+    )
     return sends(link + more, f"text/html; charset={charset}")
 
 
@@ -82,7 +97,11 @@ PAGES = [
         unreachable("It sends less than 100 bytes a second", 1),
     ),
     Attack("a page without end", sends(b" " * (32 * MIB + 1)), too_long(32)),
-    Attack("a page that unpacks to 1 GiB", sends(bomb(1024), **{"Content-Encoding": "gzip"}), too_long(32)),
+    Attack(
+        "a page that unpacks to 1 GiB",
+        sends(bomb(1024), **{"Content-Encoding": "gzip"}),
+        too_long(32),
+    ),
     Attack(
         "a page that is packed 51 times",
         sends(b"x", **{"Content-Encoding": "gzip, " * 50 + "gzip"}),
@@ -93,7 +112,11 @@ PAGES = [
         sends(nested(1000)),
         "It is not a JSON page of PEP 691: its values are nested too deeply.",
     ),
-    Attack("HTML of 300,000 levels", sends(b"<div>" * 300_000 + b"<p>", "text/html"), "It is neither JSON nor HTML."),
+    Attack(
+        "HTML of 300,000 levels",
+        sends(b"<div>" * 300_000 + b"<p>", "text/html"),
+        "It is neither JSON nor HTML.",
+    ),
     Attack(
         "a page of 100,001 files",
         sends(page_body(files=[{}] * 100_001)),
@@ -104,15 +127,24 @@ PAGES = [
         sends(page_body(files=[0] * 1_000_000)),
         "It is not a JSON page of PEP 691: Expected `object`, got `int` - at `$.files[0]`.",
     ),
-    Attack("a page of 100,001 links", sends(b"<a >" * 100_001, "text/html"), "It has more than 100000 links."),
+    Attack(
+        "a page of 100,001 links",
+        sends(b"<a >" * 100_001, "text/html"),
+        "It has more than 100000 links.",
+    ),
     Attack(
         "a link of 15 million attributes",
-        sends(gzip.compress(b"<a " + b"a " * 15_000_000), "text/html", **{"Content-Encoding": "gzip"}),
+        sends(
+            gzip.compress(b"<a " + b"a " * 15_000_000), "text/html", **{"Content-Encoding": "gzip"}
+        ),
         "A tag of it is longer than 64 KiB.",
     ),
     Attack(
         "200 with a login page that has links",
-        sends(b"<html><title>Login</title><a href='/'>Sign in</a> <a href='?lang=zh'>zh</a></html>", "text/html"),
+        sends(
+            b"<html><title>Login</title><a href='/'>Sign in</a> <a href='?lang=zh'>zh</a></html>",
+            "text/html",
+        ),
         NO_PAGE,
     ),
     Attack(
@@ -147,13 +179,19 @@ PAGES = [
 ANSWERS = [
     Attack("401", answer(DEMO, Response(401)), "It answered 401."),
     Attack("403", answer(DEMO, Response(403)), "It answered 403."),
-    Attack("404", answer(DEMO, Response(404)), "no index has a project `demo`  looked up on pypi", 1),
+    Attack(
+        "404", answer(DEMO, Response(404)), "no index has a project `demo`  looked up on pypi", 1
+    ),
     Attack(
         "429 with a Retry-After of a year",
         both(once, answer(DEMO, Response(429, b"", {"Retry-After": "31536000"}))),
         unreachable("It answered 429 Too Many Requests", 1),
     ),
-    Attack("500 every time", answer(DEMO, Response(500)), unreachable("It answered 500 Internal Server Error")),
+    Attack(
+        "500 every time",
+        answer(DEMO, Response(500)),
+        unreachable("It answered 500 Internal Server Error"),
+    ),
     Attack(
         "503 with a Retry-After that is nonsense",
         answer(DEMO, Response(503, b"", {"Retry-After": "$(touch pwned)"})),
@@ -165,7 +203,10 @@ ANSWERS = [
         lambda scene: scene.index.fault(DEMO, reset(50)),
         unreachable("Connection reset by peer"),
     ),
-    Attack("a connection that is reset in the body, twice", lambda scene: scene.index.fault(DEMO, reset(50), times=2)),
+    Attack(
+        "a connection that is reset in the body, twice",
+        lambda scene: scene.index.fault(DEMO, reset(50), times=2),
+    ),
     Attack(
         "a length that is too long",
         lambda scene: scene.index.fault(DEMO, truncated()),
@@ -198,18 +239,33 @@ REDIRECTS = [
         "There were more than 10 redirects.",
     ),
     Attack("a redirect to plain http", redirect("http://index.example/simple/pypi/demo/"), PLAIN),
-    Attack("a redirect to a file here", redirect("file:///etc/passwd"), "`file:///etc/passwd` has no host"),
+    Attack(
+        "a redirect to a file here",
+        redirect("file:///etc/passwd"),
+        "`file:///etc/passwd` has no host",
+    ),
     Attack("a redirect to this machine", redirect("http://127.0.0.2:1/x"), LOCAL),
     Attack("a redirect to this machine, in hexadecimal", redirect("https://0x7f000001/"), LOCAL),
-    Attack("a redirect to the metadata address of a cloud", redirect("https://169.254.169.254/latest/"), LOCAL),
+    Attack(
+        "a redirect to the metadata address of a cloud",
+        redirect("https://169.254.169.254/latest/"),
+        LOCAL,
+    ),
     Attack(
         "a redirect to a private address, with TLS",
         redirect("https://10.0.0.1/x"),
-        unreachable("Its certificate is not trusted: IP address mismatch, certificate is not valid for '10.0.0.1'", 1),
+        unreachable(
+            "Its certificate is not trusted: IP address mismatch, certificate is not valid for '10.0.0.1'",
+            1,
+        ),
     ),
     Attack("a redirect to an invalid address", redirect("https://[/"), "It cannot be read."),
     Attack("a redirect to a script", redirect("javascript:alert(1)"), "`…` has no host"),
-    Attack("a redirect to a port that is none", redirect("https://index.example:99999/"), "It cannot be read."),
+    Attack(
+        "a redirect to a port that is none",
+        redirect("https://index.example:99999/"),
+        "It cannot be read.",
+    ),
     Attack("a redirect to a host in brackets", redirect("//[v1.x]/"), "It cannot be read."),
     Attack("a redirect to another host", redirect("https://vendor.example/simple/pypi/demo/")),
 ]
@@ -230,7 +286,11 @@ PROXIES = [
         answer("*", body(b"<html><form>Log in</form></html>", "text/html")),
         NO_PAGE,
     ),
-    Attack("a proxy that lets nobody through", proxy_alone, unreachable("The proxy answered 405 Method Not Allowed")),
+    Attack(
+        "a proxy that lets nobody through",
+        proxy_alone,
+        unreachable("The proxy answered 405 Method Not Allowed"),
+    ),
 ]
 
 
@@ -263,11 +323,18 @@ LISTED = [
         "demo 2.0 has no file for the target: demo-2.0-py3-none-any.whl is",
         1,
     ),
-    Attack("a host that is no IDNA", file(url="https://xn--a.example/x.whl"), "The address is not allowed."),
+    Attack(
+        "a host that is no IDNA",
+        file(url="https://xn--a.example/x.whl"),
+        "The address is not allowed.",
+    ),
     Attack("a negative size", file(size=-1, core_metadata=False)),
     Attack(
         "a size that is too small",
-        both(without_ranges := lambda scene: setattr(scene.index, "ranges", False), file(size=9, core_metadata=False)),
+        both(
+            without_ranges := lambda scene: setattr(scene.index, "ranges", False),
+            file(size=9, core_metadata=False),
+        ),
         "The download was stopped after 9 bytes.",
     ),
     Attack("a size of 10^18 bytes", file(size=10**18, core_metadata=False)),
@@ -278,17 +345,32 @@ LISTED = [
         1,
     ),
     Attack("a file without TLS", file(url="http://files.example/a.whl"), PLAIN),
-    Attack("a file:// address", file(url="file:///etc/passwd"), "`file:///etc/passwd.metadata` has no host"),
-    Attack("a file name of control characters", beside(filename=f"demo-3.0{EVIL}-py3-none-any.whl")),
+    Attack(
+        "a file:// address",
+        file(url="file:///etc/passwd"),
+        "`file:///etc/passwd.metadata` has no host",
+    ),
+    Attack(
+        "a file name of control characters", beside(filename=f"demo-3.0{EVIL}-py3-none-any.whl")
+    ),
     Attack("a file name with a path", beside(filename="../demo-3.0-py3-none-any.whl")),
-    Attack("a file name of 100,000 characters", beside(filename=f"demo-3.0-{LONG}-py3-none-any.whl")),
-    Attack("a file name of shell syntax", beside(filename="demo-3.0+$(touch pwned)-py3-none-any.whl")),
+    Attack(
+        "a file name of 100,000 characters", beside(filename=f"demo-3.0-{LONG}-py3-none-any.whl")
+    ),
+    Attack(
+        "a file name of shell syntax", beside(filename="demo-3.0+$(touch pwned)-py3-none-any.whl")
+    ),
     Attack("an archive with a space before its version", beside(filename="demo- 3.0.tar.gz")),
     Attack("a file name of HTML", beside(filename="demo-3.0+<script>-py3-none-any.whl")),
     Attack("an address of control characters", beside(url=f"/files/pypi/{EVIL}")),
     Attack("a version of 200 digits", beside(filename=f"demo-{'9' * 200}-py3-none-any.whl")),
-    Attack("yanked for a reason with control characters and shell syntax", both(stack("demo==2.0"), file(yanked=EVIL))),
-    Attack("yanked for a reason of 100,000 characters", both(stack("demo==2.0"), file(yanked=LONG))),
+    Attack(
+        "yanked for a reason with control characters and shell syntax",
+        both(stack("demo==2.0"), file(yanked=EVIL)),
+    ),
+    Attack(
+        "yanked for a reason of 100,000 characters", both(stack("demo==2.0"), file(yanked=LONG))
+    ),
     Attack("an invalid Requires-Python", beside(requires_python=EVIL)),
     Attack("Requires-Python of 5,000 digits", beside(requires_python=f">=3.{'9' * 5000}")),
     Attack("an upload in the future", file(upload_time=NEVER)),
@@ -324,7 +406,9 @@ def named(content: bytes) -> Arrange:
 
 def metadata(*lines: str) -> Arrange:
     """One with further lines in it."""
-    return named(core_metadata("demo", "2.0")[:-1] + "".join(f"{line}\n" for line in lines).encode())
+    return named(
+        core_metadata("demo", "2.0")[:-1] + "".join(f"{line}\n" for line in lines).encode()
+    )
 
 
 def wheel(members: Mapping[str, bytes]) -> Arrange:
@@ -337,7 +421,9 @@ def wheel(members: Mapping[str, bytes]) -> Arrange:
 
 
 def archive(content: bytes) -> Arrange:
-    return both(stack("demo==2.1"), lambda scene: scene.index.add_file("demo", "demo-2.1.tar.gz", content))
+    return both(
+        stack("demo==2.1"), lambda scene: scene.index.add_file("demo", "demo-2.1.tar.gz", content)
+    )
 
 
 def tar(**members: bytes | str) -> bytes:
@@ -362,7 +448,9 @@ def other_bytes(response: Response) -> Response:
 
 def of_no_file(response: Response) -> Response:
     """A range of more than there is."""
-    return replace(response, headers={**response.headers, "Content-Range": "bytes 5-999999999999999999/9"})
+    return replace(
+        response, headers={**response.headers, "Content-Range": "bytes 5-999999999999999999/9"}
+    )
 
 
 def fault(pattern: str, change: Fault) -> Arrange:
@@ -376,7 +464,9 @@ def cannot_be_used(why: str) -> str:
 def notes(requires: bytes) -> Arrange:
     """There is a source archive of 2.1, in which setuptools noted this (it has no static metadata)."""
     dynamic = core_metadata("demo", "2.1", metadata_version="2.2", dynamic=["Requires-Dist"])
-    return archive(tar(**{"demo-2.1/PKG-INFO": dynamic, "demo-2.1/demo.egg-info/requires.txt": requires}))
+    return archive(
+        tar(**{"demo-2.1/PKG-INFO": dynamic, "demo-2.1/demo.egg-info/requires.txt": requires})
+    )
 
 
 WITHOUT = cannot_be_used("demo-2.1.tar.gz is a source archive").replace("2.0", "2.1")
@@ -396,14 +486,32 @@ FILES = [
         f"It says {SHOWN[:-2]} 2.0; expected was demo 2.0.",
     ),
     Attack("a missing .metadata file", answer(BESIDE, Response(404))),
-    Attack("an invalid requirement", metadata(f"Requires-Dist: {EVIL[:-1]}"), cannot_be_used("demo-2.0"), 1),
+    Attack(
+        "an invalid requirement",
+        metadata(f"Requires-Dist: {EVIL[:-1]}"),
+        cannot_be_used("demo-2.0"),
+        1,
+    ),
     Attack(
         "an archive that is built with a requirement of 100,000 characters",
-        archive(tar(**{"demo-2.1/pyproject.toml": b'[build-system]\nrequires = ["' + LONG.encode() + b'"]'})),
+        archive(
+            tar(
+                **{
+                    "demo-2.1/pyproject.toml": b'[build-system]\nrequires = ["'
+                    + LONG.encode()
+                    + b'"]'
+                }
+            )
+        ),
         "it has 100000 characters",
         2,
     ),
-    Attack("a requirement of 100,000 characters", metadata(f"Requires-Dist: {LONG}"), "it has 100000 characters", 1),
+    Attack(
+        "a requirement of 100,000 characters",
+        metadata(f"Requires-Dist: {LONG}"),
+        "it has 100000 characters",
+        1,
+    ),
     Attack(
         "a requirement of a version of 5,000 digits",
         metadata(f"Requires-Dist: x>={'9' * 5000}"),
@@ -418,7 +526,10 @@ FILES = [
     ),
     Attack(
         "an extra that needs itself",
-        both(stack("demo[a]>1"), metadata("Provides-Extra: a", "Requires-Dist: demo[a]; extra == 'a'")),
+        both(
+            stack("demo[a]>1"),
+            metadata("Provides-Extra: a", "Requires-Dist: demo[a]; extra == 'a'"),
+        ),
     ),
     Attack("a requirement of itself", metadata("Requires-Dist: demo==2.0")),
     Attack(
@@ -433,7 +544,10 @@ FILES = [
         cannot_be_used("it needs `x @"),
         1,
     ),
-    Attack("ranges with the bytes of another file", both(file(core_metadata=False), fault(WHEEL, other_bytes))),
+    Attack(
+        "ranges with the bytes of another file",
+        both(file(core_metadata=False), fault(WHEEL, other_bytes)),
+    ),
     Attack("ranges of no file", both(file(core_metadata=False), fault(WHEEL, of_no_file))),
     Attack("range requests that are ignored", both(without_ranges, file(core_metadata=False))),
     Attack(
@@ -447,15 +561,25 @@ FILES = [
         cannot_be_used("the metadata of demo-2.0-py3-none-any.whl"),
         1,
     ),
-    Attack("a wheel without METADATA", wheel({"demo.py": b""}), "demo-2.0-py3-none-any.whl has no", 1),
+    Attack(
+        "a wheel without METADATA", wheel({"demo.py": b""}), "demo-2.0-py3-none-any.whl has no", 1
+    ),
     Attack(
         "a wheel with the .dist-info folder of another project, too",
-        wheel({f"{name}-2.0.dist-info/METADATA": core_metadata(name, "2.0") for name in ("demo", "other")}),
+        wheel(
+            {
+                f"{name}-2.0.dist-info/METADATA": core_metadata(name, "2.0")
+                for name in ("demo", "other")
+            }
+        ),
         "demo-2.0-py3-none-any.whl has",
         1,
     ),
     Attack(
-        "an archive that unpacks to 9 GiB", archive(bomb(9 * 1024)), "it has data after its end of unreasonable size", 1
+        "an archive that unpacks to 9 GiB",
+        archive(bomb(9 * 1024)),
+        "it has data after its end of unreasonable size",
+        1,
     ),
     Attack(
         "an archive whose PKG-INFO has 9 MiB",
@@ -463,7 +587,13 @@ FILES = [
         "its PKG-INFO is larger than 8 MiB",
         1,
     ),
-    Attack("an archive of 1,000,000 members", archive(MEMBERS), "it has more than 100000 members", 1, seconds=20),
+    Attack(
+        "an archive of 1,000,000 members",
+        archive(MEMBERS),
+        "it has more than 100000 members",
+        1,
+        seconds=20,
+    ),
     Attack(
         "an archive of 10 folders, in each a PKG-INFO of 8 MiB",
         archive(tar(**{f"{number}/PKG-INFO": bytes(8 * MIB) for number in range(10)})),
@@ -528,7 +658,9 @@ def binaries(members: Mapping[str, bytes], change: tuple[bytes, bytes] = (b"", b
             packed.writestr(name, content)
     content = made.getvalue().replace(*change) if change[0] else made.getvalue()
     filename = f"demo-2.1-{TAGS}.whl"
-    return both(stack("demo==2.1", LINKS), lambda scene: scene.index.add_file("demo", filename, content))
+    return both(
+        stack("demo==2.1", LINKS), lambda scene: scene.index.add_file("demo", filename, content)
+    )
 
 
 def unreadable(why: str) -> str:
@@ -536,9 +668,17 @@ def unreadable(why: str) -> str:
 
 
 BINARIES = [
-    Attack("a binary that is cut off", binaries({"a.so": elf()[:100]}), unreadable("a.so is not a readable"), 1),
     Attack(
-        "a binary of 65,535 sections", binaries({"a.so": elf(changes={60: b"\xff\xff"})}), unreadable("a.so is not"), 1
+        "a binary that is cut off",
+        binaries({"a.so": elf()[:100]}),
+        unreadable("a.so is not a readable"),
+        1,
+    ),
+    Attack(
+        "a binary of 65,535 sections",
+        binaries({"a.so": elf(changes={60: b"\xff\xff"})}),
+        unreadable("a.so is not"),
+        1,
     ),
     Attack(
         "a binary whose sections are beyond its end",
@@ -566,7 +706,9 @@ BINARIES = [
     ),
     Attack(
         "a binary that asks for 20,000 versions of a library",
-        binaries({"a.so": elf(versions={"libc.so.6": [f"GLIBC_2.{number}" for number in range(20_000)]})}),
+        binaries(
+            {"a.so": elf(versions={"libc.so.6": [f"GLIBC_2.{number}" for number in range(20_000)]})}
+        ),
         unreadable("a.so is not"),
         1,
     ),
@@ -582,8 +724,16 @@ BINARIES = [
         "a readable wheel: Bad CRC-32 for file 'a.so'",
         1,
     ),
-    Attack("a binary that unpacks to 512 MiB", binaries({"a.so": bytes(512 * MIB)}), pins={"demo": "2.1"}),
-    Attack("a binary for another processor", binaries({"a.so": elf(changes={5: b"\x02"})}), pins={"demo": "2.1"}),
+    Attack(
+        "a binary that unpacks to 512 MiB",
+        binaries({"a.so": bytes(512 * MIB)}),
+        pins={"demo": "2.1"},
+    ),
+    Attack(
+        "a binary for another processor",
+        binaries({"a.so": elf(changes={5: b"\x02"})}),
+        pins={"demo": "2.1"},
+    ),
 ]
 
 
@@ -594,7 +744,11 @@ def variants(answered: Response, sha256: str = "") -> Arrange:
     """List a variant of the newest wheel (PEP 825), and a list of variants that the server answers so."""
     wheel = {"filename": "demo-2.0-py3-none-any-a3.whl"}
     hashes = {"sha256": sha256} if sha256 else {}
-    table = {"filename": "demo-2.0-variants.json", "url": f"https://index.example{TABLE}", "hashes": hashes}
+    table = {
+        "filename": "demo-2.0-variants.json",
+        "url": f"https://index.example{TABLE}",
+        "hashes": hashes,
+    }
     return both(rows({}, wheel, table), answer(TABLE, answered))
 
 
@@ -604,16 +758,30 @@ def variant(label: str, namespace: str = "ascend", value: str = "a3") -> bytes:
 
 VARIANTS = [
     Attack("a list of variants of 65 KiB", variants(body(bytes(65 << 10)))),
-    Attack("a list of variants that unpacks to 1 GiB", variants(body(bomb(1024), **{"Content-Encoding": "gzip"}))),
-    Attack("a list of variants of 300,000 levels", variants(body(b'{"variants":' + b'{"a":' * 300_000))),
+    Attack(
+        "a list of variants that unpacks to 1 GiB",
+        variants(body(bomb(1024), **{"Content-Encoding": "gzip"})),
+    ),
+    Attack(
+        "a list of variants of 300,000 levels", variants(body(b'{"variants":' + b'{"a":' * 300_000))
+    ),
     Attack(
         "a list of 50,000 variants",
-        variants(body(b'{"variants": {' + b",".join(b'"v%d": {}' % number for number in range(50_000)) + b"}}")),
+        variants(
+            body(
+                b'{"variants": {'
+                + b",".join(b'"v%d": {}' % number for number in range(50_000))
+                + b"}}"
+            )
+        ),
     ),
     Attack("a list of variants with an evil label", variants(body(variant(EVIL)))),
     Attack("a list of variants with an evil namespace", variants(body(variant("a3", EVIL)))),
     Attack("a list of variants with an evil value", variants(body(variant("a3", "ascend", EVIL)))),
-    Attack("a list of variants that is a page for people", variants(body(b"<html>Log in</html>", "text/html"))),
+    Attack(
+        "a list of variants that is a page for people",
+        variants(body(b"<html>Log in</html>", "text/html")),
+    ),
     Attack("a list of variants that is gone", variants(Response(404))),
     Attack(
         "a list of variants with another hash",
@@ -625,7 +793,9 @@ VARIANTS = [
         variants(Response(302, b"", {"Location": "https://127.0.0.2/x"})),
         LOCAL,
     ),
-    Attack("a list of variants that is refused", variants(Response(403)), "The server answered 403."),
+    Attack(
+        "a list of variants that is refused", variants(Response(403)), "The server answered 403."
+    ),
 ]
 
 ATTACKS = [*PAGES, *ANSWERS, *REDIRECTS, *PROXIES, *LISTED, *VARIANTS, *FILES, *BINARIES]

@@ -17,10 +17,22 @@ def make_authority(folder: Path) -> Path:
     def openssl(*arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
 
-    (folder / "names").write_text(f"subjectAltName={_NAMES},IP:127.0.0.1\nbasicConstraints=CA:FALSE\n")
+    (folder / "names").write_text(
+        f"subjectAltName={_NAMES},IP:127.0.0.1\nbasicConstraints=CA:FALSE\n"
+    )
     openssl("req", "-x509", *_KEY, "-subj", "/CN=tests", "-keyout", "ca.key", "-out", "ca.pem")
     openssl("req", *_KEY[:-2], "-subj", "/CN=server", "-keyout", "server.key", "-out", "server.csr")
-    signed = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "names")
+    signed = (
+        "-CA",
+        "ca.pem",
+        "-CAkey",
+        "ca.key",
+        "-CAcreateserial",
+        "-days",
+        "2",
+        "-extfile",
+        "names",
+    )
     openssl("x509", "-req", "-in", "server.csr", *signed, "-out", "server.pem")
     return folder / "ca.pem"
 

@@ -28,12 +28,18 @@ class Scene:
     def __init__(self, root: Path, index: LoopbackIndex, authority: Path) -> None:
         self.index = index
         self.workspace = Workspace(root / "work", INDEX)
-        self.variables = {"HTTPS_PROXY": index.proxy, "SSL_CERT_FILE": str(authority), "PIP_TIMEOUT": "5"}
+        self.variables = {
+            "HTTPS_PROXY": index.proxy,
+            "SSL_CERT_FILE": str(authority),
+            "PIP_TIMEOUT": "5",
+        }
         self.patience = QUICK
 
     def run(self, *arguments: str, **environment: str) -> Run:
         with (
-            mock.patch.object(Client.__init__, "__kwdefaults__", {"patience": self.patience, "transport": None}),
+            mock.patch.object(
+                Client.__init__, "__kwdefaults__", {"patience": self.patience, "transport": None}
+            ),
             mock.patch.object(network, "QUICK_RETRY", QUICK_RETRY._replace(pause=0.01)),
         ):
             run = self.workspace.run(*arguments, **{**self.variables, **environment})
@@ -55,7 +61,8 @@ Arrange = Callable[[Scene], None]
 class Attack:
     """What an index does, and what the user sees.
 
-    `told` is the reason on stderr (for a conflict, one line of its report); `pins` is what is locked with status 0.
+    `told` is the reason on stderr (for a conflict, one line of its report); `pins` is what is
+    locked with status 0.
     """
 
     name: str
@@ -77,7 +84,10 @@ def is_harmless(text: str) -> bool:
 
 
 def hold(scene: Scene, attack: Attack) -> None:
-    """Run the attack. The old lock must be kept if nothing new is locked, and nothing may be left behind."""
+    """Run the attack.
+
+    The old lock must be kept if nothing new is locked, and nothing may be left behind.
+    """
     attack.arrange(scene)
     workspace = scene.workspace
     before = tree(workspace.locks)
@@ -96,7 +106,11 @@ def hold(scene: Scene, attack: Attack) -> None:
     if attack.status == 0:
         assert workspace.pins() == attack.pins
     else:
-        after = {name: content for name, content in tree(workspace.locks).items() if "conflict." not in name}
+        after = {
+            name: content
+            for name, content in tree(workspace.locks).items()
+            if "conflict." not in name
+        }
         assert after == before
     for name, content in tree(workspace.locks).items():
         assert content is None or is_harmless(content.decode()), name

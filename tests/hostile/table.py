@@ -42,7 +42,9 @@ What does not fit into a row has a test of its own, named in [SECURITY.md](../SE
 def render() -> str:
     parts = [_HEAD]
     for title, group in _GROUPS.items():
-        parts.append(f"\n## {title}\n\n| what the index does | exit | what the user sees |\n|---|---|---|\n")
+        parts.append(
+            f"\n## {title}\n\n| what the index does | exit | what the user sees |\n|---|---|---|\n"
+        )
         parts += [f"| {one.name} | {one.status} | {_seen(one)} |\n" for one in group]
     return "".join(parts)
 

@@ -19,7 +19,9 @@ def test_a_name_that_nobody_knows(scene: Scene) -> None:
     scene.workspace.index_url = "https://index.invalid/simple/"  # RFC 6761: never resolved
     run = scene.lock()
     assert run.status == 3
-    assert run.stderr.startswith("error: Index `pypi` cannot be reached.\n  at https://index.invalid/simple/demo/\n  ")
+    assert run.stderr.startswith(
+        "error: Index `pypi` cannot be reached.\n  at https://index.invalid/simple/demo/\n  "
+    )
     assert "Errno" not in run.stderr
     assert " (4 tries).\nhint: " in run.stderr
 
@@ -29,7 +31,9 @@ def test_another_host_is_told_nothing_of_who_asks(scene: Scene, where: str) -> N
     """A redirect leads there, and takes user and password of the index along no more than a link does."""
     scene.workspace.index_url = INDEX.replace("://", "://user:secret@")
     scene.index.fault(
-        "/simple/*/demo/", lambda _: Response(302, b"", {"Location": f"{where}/simple/pypi/demo/"}), times=1
+        "/simple/*/demo/",
+        lambda _: Response(302, b"", {"Location": f"{where}/simple/pypi/demo/"}),
+        times=1,
     )
     assert scene.lock().status == 0
     asked = {request.host: "authorization" in request.sent for request in scene.index.requests}

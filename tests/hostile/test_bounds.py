@@ -18,7 +18,8 @@ from tests.hostile.scene import Scene
 from tests.loopback import JSON, Response
 
 MIB = 1 << 20
-# A child counts the peak of whoever started it as its own; so a process that has none starts the command.
+# A child counts the peak of whoever started it as its own; so a process that has none starts the
+# command.
 MEASURED = """
 import os, sys
 _, code, usage = os.wait4(os.spawnv(os.P_NOWAIT, sys.argv[1], sys.argv[1:]), 0)
@@ -40,7 +41,11 @@ SIXTEEN = 16 * 32 + 100  # as many pages may be held at once, each of that size 
     ("projects", "body", "headers", "mebibytes"),
     [
         pytest.param(
-            16, gzip.compress(bytes(MIB), 9) * 1024, {"Content-Encoding": "gzip"}, SIXTEEN, id="a bomb in each page"
+            16,
+            gzip.compress(bytes(MIB), 9) * 1024,
+            {"Content-Encoding": "gzip"},
+            SIXTEEN,
+            id="a bomb in each page",
         ),
         pytest.param(4, page(100_000), {}, 400, id="100,000 files in each page"),
         pytest.param(
@@ -52,7 +57,10 @@ SIXTEEN = 16 * 32 + 100  # as many pages may be held at once, each of that size 
         ),
         pytest.param(
             6,
-            gzip.compress(page(1).replace(b'"url"', b'"size":"x","z":[' + b'"a",' * 8_000_000 + b'0],"url"'), 9),
+            gzip.compress(
+                page(1).replace(b'"url"', b'"size":"x","z":[' + b'"a",' * 8_000_000 + b'0],"url"'),
+                9,
+            ),
             {"Content-Encoding": "gzip"},
             400,
             id="a file with eight million values in each page",
@@ -73,7 +81,9 @@ SIXTEEN = 16 * 32 + 100  # as many pages may be held at once, each of that size 
         ),
     ],
 )
-def test_memory_is_bounded(scene: Scene, projects: int, body: bytes, headers: dict[str, str], mebibytes: int) -> None:
+def test_memory_is_bounded(
+    scene: Scene, projects: int, body: bytes, headers: dict[str, str], mebibytes: int
+) -> None:
     """So many projects at once, each with such a page."""
     workspace = scene.workspace
     workspace.stack(*(f"demo{number}" for number in range(projects)))
@@ -81,7 +91,8 @@ def test_memory_is_bounded(scene: Scene, projects: int, body: bytes, headers: di
         named = body.replace(b'"demo"', b'"demo%d"' % number)
         scene.index.add_wheel(f"demo{number}", "1.0")
         scene.index.fault(
-            f"/simple/*/demo{number}/", lambda _, named=named: Response(200, named, {"Content-Type": JSON, **headers})
+            f"/simple/*/demo{number}/",
+            lambda _, named=named: Response(200, named, {"Content-Type": JSON, **headers}),
         )
     status, told, peak = measured(scene, "lock", "demo")
     assert status in (1, 3), told
@@ -150,7 +161,9 @@ LISTED = 320  # for the most releases that a page can have, in characters of fou
 DISTINCT = {
     "short": '{{"filename":"demo-1.{0}.tar.gz"}}',
     "long": '{{"filename":"demo-1.{0}.tar.gz","url":"/' + "a" * 220 + '{0}","yanked":"{0}"}}',
-    "long, and not ASCII": '{{"filename":"demo-1.{0}.tar.gz","url":"/' + "a" * 220 + '\U0001f600","yanked":"{0}"}}',
+    "long, and not ASCII": '{{"filename":"demo-1.{0}.tar.gz","url":"/'
+    + "a" * 220
+    + '\U0001f600","yanked":"{0}"}}',
 }
 
 
@@ -168,7 +181,9 @@ def parsed(tmp_path: Path, body: bytes) -> tuple[str, int]:
 @pytest.mark.parametrize("is_full", [False, True], ids=["at the limit", "32 MiB"])
 def test_memory_for_files_of_page_is_bounded(tmp_path: Path, value: str, is_full: bool) -> None:
     count = (32 * MIB - 100) // (len(VALUES[value]) + 1) if is_full else 100_000
-    body = PAGE % PLACES["files"].replace(b"%s", (VALUES[value] + b",") * (count - 1) + VALUES[value])
+    body = PAGE % PLACES["files"].replace(
+        b"%s", (VALUES[value] + b",") * (count - 1) + VALUES[value]
+    )
     told, peak = parsed(tmp_path, body)
     assert told.startswith("refused") == (is_full or "file" not in value), told
     assert peak < PARSED
@@ -213,7 +228,9 @@ SHAPES: dict[str, Callable[[Limits], str]] = {
     "digits": lambda limits: "a = " + "9" * (8 << 20),
     "hexadecimal": lambda limits: "a = 0x" + "f" * (8 << 20),
     "tables": lambda limits: "".join(f"[{at}]\n" for at in range(900_000)),
-    "tables at the limit": lambda limits: "".join(f"[{at:x}]\n" for at in range(limits.tables - 100)),
+    "tables at the limit": lambda limits: "".join(
+        f"[{at:x}]\n" for at in range(limits.tables - 100)
+    ),
     "deep tables at the limit": lambda limits: "".join(
         f"[{at:x}{'.a' * 20}]\n" for at in range(limits.tables // 21 - 10)
     ),
@@ -221,7 +238,9 @@ SHAPES: dict[str, Callable[[Limits], str]] = {
     "values at the limit": lambda limits: f"a = [{'0,' * (limits.values - 100)}]",
     "texts at the limit": lambda limits: "a = [" + '"",' * (limits.values - 100) + "]",
     "keys at the limit": lambda limits: "".join(f"{at:x}=0\n" for at in range(limits.values - 100)),
-    "lists at the limit": lambda limits: f"a = [{'[],' * min(limits.tables - 100, limits.values - 100)}]",
+    "lists at the limit": lambda limits: (
+        f"a = [{'[],' * min(limits.tables - 100, limits.values - 100)}]"
+    ),
     "a text at the limit": lambda limits: f'a = "{"x" * (limits.characters - 100)}"',
     "escapes at the limit": lambda limits: 'a = "' + "\\n" * (limits.values - 100) + '"',
     "4 million escapes": lambda limits: 'a = "' + "\\n" * (4 << 20) + '"',
@@ -230,7 +249,13 @@ SHAPES: dict[str, Callable[[Limits], str]] = {
 }
 
 
-MOST = ("digits", "tables", "deep tables at the limit", "escapes at the limit", "comments at the limit")
+MOST = (
+    "digits",
+    "tables",
+    "deep tables at the limit",
+    "escapes at the limit",
+    "comments at the limit",
+)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +267,9 @@ MOST = ("digits", "tables", "deep tables at the limit", "escapes at the limit", 
         *(("pyproject", IMPORTED, 128, shape) for shape in SHAPES),
     ],
 )
-def test_memory_for_toml_is_bounded(scene: Scene, place: str, limits: Limits, mebibytes: int, shape: str) -> None:
+def test_memory_for_toml_is_bounded(
+    scene: Scene, place: str, limits: Limits, mebibytes: int, shape: str
+) -> None:
     workspace = scene.workspace
     text = SHAPES[shape](limits)
     if "limit" in shape:
@@ -254,7 +281,11 @@ def test_memory_for_toml_is_bounded(scene: Scene, place: str, limits: Limits, me
         "pyproject": workspace.root / "pyproject.toml",
     }[place]
     path.write_text(text)
-    command = {"stack": ["lock", "other"], "lock": ["check", "demo"], "pyproject": ["import", "pyproject.toml"]}
+    command = {
+        "stack": ["lock", "other"],
+        "lock": ["check", "demo"],
+        "pyproject": ["import", "pyproject.toml"],
+    }
     status, told, peak = measured(scene, *command.get(place, ["lock", "demo"]))
     assert status in (0, 2, 4), told
     assert "Traceback" not in told
@@ -287,7 +318,12 @@ RECORDS = {
     "256 MiB of nothing": lambda: bytes(256 << 20),
     "48 MiB of nothing": lambda: bytes(48 << 20),
     "a text at the limit": lambda: (
-        PROJECTS + b"\x80" + b"\x81\xa1a\xdb" + (47 << 20).to_bytes(4, "big") + b"x" * (47 << 20) + b"\x80\x90\x80"
+        PROJECTS
+        + b"\x80"
+        + b"\x81\xa1a\xdb"
+        + (47 << 20).to_bytes(4, "big")
+        + b"x" * (47 << 20)
+        + b"\x80\x90\x80"
     ),
     "files at the limit": lambda: (
         PROJECTS
@@ -320,7 +356,11 @@ RECORDS = {
         + b"\x80\x90\x80"
     ),
     "members at the limit": lambda: (
-        PROJECTS + b"\x80\x80\x80\xdd" + (600_000).to_bytes(4, "big") + b"\x93\xa0\xa0\xa0" * 600_000 + b"\x80"
+        PROJECTS
+        + b"\x80\x80\x80\xdd"
+        + (600_000).to_bytes(4, "big")
+        + b"\x93\xa0\xa0\xa0" * 600_000
+        + b"\x80"
     ),
     "47 million positions": lambda: (
         PROJECTS
@@ -336,7 +376,9 @@ RECORDS = {
 @pytest.mark.parametrize("record", RECORDS)
 def test_memory_for_snapshot_is_bounded(scene: Scene, record: str) -> None:
     (scene.workspace.root / "snapshots").mkdir()
-    (scene.workspace.root / "snapshots" / "demo.snapshot").write_bytes(snapshot_of(RECORDS[record]()))
+    (scene.workspace.root / "snapshots" / "demo.snapshot").write_bytes(
+        snapshot_of(RECORDS[record]())
+    )
     status, told, peak = measured(scene, "lock", "demo", "--offline")
     assert status in (1, 2, 3), told
     assert "Traceback" not in told

@@ -25,7 +25,17 @@ def basic(user: str, password: str) -> str:
 
 FORMS = (
     *(USER, PASSWORD, quote(PASSWORD, safe=""), basic(USER, PASSWORD)),
-    *(VENDOR, TOKEN, basic(VENDOR, TOKEN), PROXY, SECRET, basic(PROXY, SECRET), NETRC, ENTRY, basic(NETRC, ENTRY)),
+    *(
+        VENDOR,
+        TOKEN,
+        basic(VENDOR, TOKEN),
+        PROXY,
+        SECRET,
+        basic(PROXY, SECRET),
+        NETRC,
+        ENTRY,
+        basic(NETRC, ENTRY),
+    ),
 )
 
 
@@ -51,7 +61,10 @@ def test_credentials_go_where_they_belong_and_are_found_nowhere(scene: Scene) ->
     index.add_wheel("chip", "1.0", index="vendor", sha256=False)
     index.add_archive("source", "1.0", build_requires=["demo"])
     workspace.stack("demo>1", "chip", "source")
-    runs = [("lock", scene.lock(ASCEND_LOCK_DEBUG="1")), ("lock --json", scene.lock("--upgrade", "--json"))]
+    runs = [
+        ("lock", scene.lock(ASCEND_LOCK_DEBUG="1")),
+        ("lock --json", scene.lock("--upgrade", "--json")),
+    ]
     assert [run.status for _, run in runs] == [0, 0]
     sent = {(request.host, request.sent.get("authorization", "")) for request in index.requests}
     assert sent == {
@@ -67,7 +80,9 @@ def test_credentials_go_where_they_belong_and_are_found_nowhere(scene: Scene) ->
 
     told = (workspace.matrices / "indexes.toml").read_text()
     (workspace.matrices / "indexes.toml").write_text(told.replace(TOKEN, "another"))
-    run("check", "demo", code=0)  # so the digest of the inputs, which is in the lock, tells nothing of a password
+    run(
+        "check", "demo", code=0
+    )  # so the digest of the inputs, which is in the lock, tells nothing of a password
     (workspace.matrices / "indexes.toml").write_text(told)
     run("bundle", "demo", "bundle", code=0)
     run("export", "demo", "--format", "pylock", "--output", "pylock.toml", code=0)
@@ -75,13 +90,23 @@ def test_credentials_go_where_they_belong_and_are_found_nowhere(scene: Scene) ->
     run("snapshot", "demo", code=0)
     # elsewhere, the file's own host is told what ~/.netrc has for it, and nothing of the index
     index.clear()
-    index.fault("/files/*/demo-2.0*.metadata", lambda _: Response(302, b"", {"Location": ELSEWHERE}), times=1)
+    index.fault(
+        "/files/*/demo-2.0*.metadata",
+        lambda _: Response(302, b"", {"Location": ELSEWHERE}),
+        times=1,
+    )
     workspace.forget()
     run("lock", "demo", code=0)
-    others = {(one.host, one.sent.get("authorization", "")) for one in index.requests if "files" in one.host}
+    others = {
+        (one.host, one.sent.get("authorization", ""))
+        for one in index.requests
+        if "files" in one.host
+    }
     assert others == {("files.example:443", f"Basic {basic(NETRC, ENTRY)}")}
     # and where it fails
-    for number, fault in enumerate((status(401), status(503), lambda _: Response(200, b"<html>no"))):
+    for number, fault in enumerate(
+        (status(401), status(503), lambda _: Response(200, b"<html>no"))
+    ):
         workspace.forget()
         index.fault("/simple/*/demo/", fault, times=4 if number == 1 else 1)
         run("lock", "demo", code=3)
@@ -98,8 +123,12 @@ def test_credentials_go_where_they_belong_and_are_found_nowhere(scene: Scene) ->
     for name, done in runs:
         assert found(f"{done.stdout}{done.stderr}".encode()) == [], name
     given = {workspace.root / "netrc", workspace.matrices / "indexes.toml"}
-    files = [path for path in scene.workspace.root.rglob("*") if path.is_file() and path not in given]
-    assert {"cache", "locks", "bundle", "snapshots"} <= {path.relative_to(workspace.root).parts[0] for path in files}
+    files = [
+        path for path in scene.workspace.root.rglob("*") if path.is_file() and path not in given
+    ]
+    assert {"cache", "locks", "bundle", "snapshots"} <= {
+        path.relative_to(workspace.root).parts[0] for path in files
+    }
     assert {str(path): found(path.read_bytes()) for path in files if found(path.read_bytes())} == {}
     pages = b"".join(unpacked(workspace.cache))
     assert (b"demo-2.0" in pages, found(pages)) == (True, [])

@@ -33,7 +33,9 @@ def test_what_a_page_names_is_there(page: Path) -> None:
     stale = [
         f"{path}::{name}"
         for path, name in sorted(named_in(page))
-        if not (REPOSITORY / path).is_file() or not name.startswith("test_") or name not in names_of(REPOSITORY / path)
+        if not (REPOSITORY / path).is_file()
+        or not name.startswith("test_")
+        or name not in names_of(REPOSITORY / path)
     ]
     assert stale == []
 
@@ -49,12 +51,20 @@ def test_no_test_of_a_hostile_index_is_left_out() -> None:
     named = {name for page in PAGES for _, name in named_in(page)}
     here = Path(__file__)
     files = [path for path in here.parent.glob("test_*.py") if path != here]
-    assert {path.name for path in files} >= {"test_attacks.py", "test_credentials.py", "test_witnesses.py"}
-    assert {name for path in files for name in names_of(path) if name.startswith("test_")} - named == set()
+    assert {path.name for path in files} >= {
+        "test_attacks.py",
+        "test_credentials.py",
+        "test_witnesses.py",
+    }
+    assert {
+        name for path in files for name in names_of(path) if name.startswith("test_")
+    } - named == set()
 
 
 def test_the_table_has_every_attack() -> None:
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
     text = table.PATH.read_text(encoding="utf-8")
     assert text == table.render(), "python -m tests.hostile.table"
-    assert [attack.name for attack in ATTACKS if f"| {attack.name} | {attack.status} |" not in text] == []
+    assert [
+        attack.name for attack in ATTACKS if f"| {attack.name} | {attack.status} |" not in text
+    ] == []

@@ -34,7 +34,10 @@ def here(scene: Scene) -> Scene:
         {"filename": "../../demo-3.0-py3-none-any.whl"},
         {"filename": "demo-3.0-py2.7.egg"},
         {"filename": "demo-4.0-py3-none-any.whl", "requires-python": EVIL},
-        {"filename": "demo-5.0-py3-none-any.whl", "url": "http://127.0.0.2:1/demo-5.0-py3-none-any.whl"},
+        {
+            "filename": "demo-5.0-py3-none-any.whl",
+            "url": "http://127.0.0.2:1/demo-5.0-py3-none-any.whl",
+        },
         {"filename": "demo-6.0-py3-none-any.whl", "yanked": EVIL},
         {"filename": "demo-7.0-py3-none-any.whl"},
         {"filename": "demo-7.0-py3-none-any.whl", "hashes": {"sha256": "0" * 64}},
@@ -69,7 +72,9 @@ def witness(scene: Scene, tool: str) -> Run:
     """Install requirements.txt into an empty folder."""
     requirements = str(scene.workspace.folder() / "requirements.txt")
     command = (
-        [sys.executable, "-m", "pip", "install", "--no-cache-dir"] if tool == "pip" else [str(UV), "pip", "install"]
+        [sys.executable, "-m", "pip", "install", "--no-cache-dir"]
+        if tool == "pip"
+        else [str(UV), "pip", "install"]
     )
     target = ["--target", str(scene.workspace.root / tool), "--require-hashes", "-r", requirements]
     return execute(scene.workspace, [*command, *target], **settings(scene))

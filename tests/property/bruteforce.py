@@ -1,7 +1,7 @@
 """What is true in a world, found by trying everything.
 
-Written with `packaging` alone and as simply as possible: the solver, its engines and its check are compared with
-this. Nothing here is from `resolver.resolve`.
+Written with `packaging` alone and as simply as possible: the solver, its engines and its check are
+compared with this. Nothing here is from `resolver.resolve`.
 """
 
 from __future__ import annotations
@@ -102,10 +102,14 @@ class BruteForce:
         walk.faults += self._beyond_bounds(pins)
         return walk
 
-    def _need(self, pins: Pins, line: str, walk: Walk, todo: list[tuple[str, str]], *, wish: bool) -> None:
+    def _need(
+        self, pins: Pins, line: str, walk: Walk, todo: list[tuple[str, str]], *, wish: bool
+    ) -> None:
         if line in COMPONENT_NEEDS:
             component, holds = COMPONENT_NEEDS[line]
-            walk.faults += [] if holds(self._world.system.get(component, "")) else [f"{line} does not hold"]
+            walk.faults += (
+                [] if holds(self._world.system.get(component, "")) else [f"{line} does not hold"]
+            )
             return
         needed = requirement(line)
         if needed is None or needed.url:
@@ -125,17 +129,25 @@ class BruteForce:
 
     def _requires(self, name: str, version: str, extra: str) -> Iterator[str]:
         """The applicable lines of a release's metadata, without those dropped by a fact."""
-        dropped = {gone for fact in self._world.facts_about(name, version, facts.Replaces) for gone in fact.drop}
+        dropped = {
+            gone
+            for fact in self._world.facts_about(name, version, facts.Replaces)
+            for gone in fact.drop
+        }
         for line in self._world.projects[name][version].requires:
             needed = requirement(line)
-            if needed is None or (line_holds(line, extra, self._python) and needed.name not in dropped):
+            if needed is None or (
+                line_holds(line, extra, self._python) and needed.name not in dropped
+            ):
                 yield line
 
     def _stated(self, name: str, version: str) -> Iterator[str]:
         for fact in self._world.facts_about(name, version):
             needs = fact.needs if isinstance(fact, facts.Requires) else ()
             needs = fact.add if isinstance(fact, facts.Replaces) else needs
-            yield from (need.text if isinstance(need, ComponentRequirement) else str(need) for need in needs)
+            yield from (
+                need.text if isinstance(need, ComponentRequirement) else str(need) for need in needs
+            )
 
     def _unusable(self, name: str, version: str) -> list[str]:
         release = self._world.projects[name][version]
@@ -150,7 +162,9 @@ class BruteForce:
         owners: dict[str, set[str]] = {}
         for fact in self._world.facts:
             if isinstance(fact, facts.Collides):
-                if fact.package in pins and fact in self._world.facts_about(fact.package, pins[fact.package]):
+                if fact.package in pins and fact in self._world.facts_about(
+                    fact.package, pins[fact.package]
+                ):
                     owners.setdefault(fact.module, set()).add(fact.package)
                 if fact.other in pins:
                     owners.setdefault(fact.module, set()).add(fact.other)
@@ -177,7 +191,11 @@ class BruteForce:
         elif not any(_names_prerelease(specifier) for specifier in asked):
             for other, there in self._world.projects[name].items():
                 takes = self._world.fits(name, other) and (pinned or not there.yanked)
-                if not Version(other).is_prerelease and takes and all(contains(one, other) for one in asked):
+                if (
+                    not Version(other).is_prerelease
+                    and takes
+                    and all(contains(one, other) for one in asked)
+                ):
                     yield f"{name} {version} is a pre-release, and {other} fits"
 
 
@@ -186,7 +204,10 @@ def _pins(specifier: SpecifierSet) -> bool:
 
 
 def _names_prerelease(specifier: SpecifierSet) -> bool:
-    return any(one.operator != "!=" and Version(one.version.removesuffix(".*")).is_prerelease for one in specifier)
+    return any(
+        one.operator != "!=" and Version(one.version.removesuffix(".*")).is_prerelease
+        for one in specifier
+    )
 
 
 @lru_cache(maxsize=1 << 16)
@@ -202,5 +223,9 @@ def requirement(line: str) -> Requirement | None:
 def line_holds(line: str, extra: str, python: str) -> bool:
     """Whether a line applies on the target with this Python, or for an extra there."""
     marker = Requirement(line).marker
-    versions = {"python_version": python, "python_full_version": f"{python}.0", "implementation_version": f"{python}.0"}
+    versions = {
+        "python_version": python,
+        "python_full_version": f"{python}.0",
+        "implementation_version": f"{python}.0",
+    }
     return marker is None or marker.evaluate({**_ENVIRONMENT, **versions, "extra": extra})

@@ -1,7 +1,8 @@
 """What statements claim and whether it is true, judged by trying everything, with `packaging` alone.
 
-`Told` is a world in which only what some statements say is known: releases have no other requirements, every release on
-the indexes is usable, and missing releases or projects may exist one day.
+`Told` is a world in which only what some statements say is known: releases have no other
+requirements, every release on the indexes is usable, and missing releases or projects may exist one
+day.
 """
 
 from __future__ import annotations
@@ -17,7 +18,17 @@ from packaging.version import Version
 
 from resolver.model import fact as facts
 from resolver.model.dependency import NeedSource
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, ReleaseRange, Shares, Statement
+from resolver.model.resolution import (
+    Asks,
+    Forbids,
+    Has,
+    Lack,
+    Lacks,
+    Needs,
+    ReleaseRange,
+    Shares,
+    Statement,
+)
 from tests.property.bruteforce import line_holds
 from tests.property.worlds import COMPONENT_NEEDS, World
 
@@ -37,11 +48,15 @@ class _Walk:
 class Told:
     """A world reduced to statements. `values` are the values of components that exist."""
 
-    def __init__(self, world: World, statements: Iterable[Statement], values: Mapping[str, Sequence[str]]) -> None:
+    def __init__(
+        self, world: World, statements: Iterable[Statement], values: Mapping[str, Sequence[str]]
+    ) -> None:
         self._world = world
         self._statements = tuple(statements)
         self._values = values
-        self._gone = {(name, version) for one in self._statements for name, version in taken_away(world, one)}
+        self._gone = {
+            (name, version) for one in self._statements for name, version in taken_away(world, one)
+        }
 
     def satisfiable(self, pins: Pins | None = None) -> bool:
         """Whether the statements can all hold, with some releases chosen in any case."""
@@ -52,7 +67,9 @@ class Told:
         if not walk.missing:
             return True
         name = walk.missing[0]
-        return any(self.satisfiable({**pins, name: version}) for version in self._world.projects[name])
+        return any(
+            self.satisfiable({**pins, name: version}) for version in self._world.projects[name]
+        )
 
     def _walk(self, pins: Pins) -> _Walk:
         walk = _Walk()
@@ -87,18 +104,29 @@ class Told:
         walk.wrong |= any(len(names) > 1 for names in owners.values())
         walk.wrong |= not self._components(walk.components)
         walk.wrong |= any(
-            self._apart(name, *pair) for name, asked in walk.asked.items() for pair in combinations(asked, 2)
+            self._apart(name, *pair)
+            for name, asked in walk.asked.items()
+            for pair in combinations(asked, 2)
         )
         return walk
 
-    def _need(self, pins: Pins, line: str, walk: _Walk, todo: list[tuple[str, str]], *, ask: bool = False) -> None:
-        """The meaning of a line. A line of the stack requires a project, and separately a version of it."""
+    def _need(
+        self, pins: Pins, line: str, walk: _Walk, todo: list[tuple[str, str]], *, ask: bool = False
+    ) -> None:
+        """The meaning of a line.
+
+        A line of the stack requires a project, and separately a version of it.
+        """
         if line in COMPONENT_NEEDS:
             walk.components.add(line)
             return
         need = Requirement(line)
         name, specifier = need.name, need.specifier
-        lacking = {(one.lack, one.wanted) for one in self._statements if isinstance(one, Lacks) and one.subject == name}
+        lacking = {
+            (one.lack, one.wanted)
+            for one in self._statements
+            if isinstance(one, Lacks) and one.subject == name
+        }
         walk.asked.setdefault(name, set()).add(specifier)
         if self._may_be_elsewhere(name, specifier):
             walk.wrong |= bool(lacking & {(Lack.PROJECT, ""), (Lack.RELEASE, str(specifier))})
@@ -117,12 +145,18 @@ class Told:
         return need.name in pins and not need.specifier.contains(pins[need.name], prereleases=True)
 
     def _may_be_elsewhere(self, name: str, specifier: SpecifierSet) -> bool:
-        return not any(specifier.contains(one, prereleases=True) for one in self._world.projects.get(name, ()))
+        return not any(
+            specifier.contains(one, prereleases=True) for one in self._world.projects.get(name, ())
+        )
 
     def _apart(self, name: str, one: SpecifierSet, other: SpecifierSet) -> bool:
         """Whether no release could meet both pins, one of which no existing release meets."""
         pins = [
-            [row.version for row in each if row.operator in ("==", "===") and "*" not in row.version]
+            [
+                row.version
+                for row in each
+                if row.operator in ("==", "===") and "*" not in row.version
+            ]
             for each in (one, other)
         ]
         if not all(pins) or not any(self._may_be_elsewhere(name, each) for each in (one, other)):
@@ -139,7 +173,11 @@ class Told:
         for line in needs:
             asked.setdefault(COMPONENT_NEEDS[line][0], []).append(line)
         for component, lines in asked.items():
-            known = [stated[component]] if component in stated else list(self._values.get(component, ()))
+            known = (
+                [stated[component]]
+                if component in stated
+                else list(self._values.get(component, ()))
+            )
             rows = [{value for value in known if COMPONENT_NEEDS[line][1](value)} for line in lines]
             if component not in stated:
                 rows = [row for row in rows if row]  # an unknown value may meet it
@@ -153,7 +191,9 @@ def within(world: World, name: str, versions: Sequence[ReleaseRange]) -> list[st
     return [
         version
         for version in world.projects.get(name, ())
-        if any(Version(span.oldest) <= Version(version) <= Version(span.newest) for span in versions)
+        if any(
+            Version(span.oldest) <= Version(version) <= Version(span.newest) for span in versions
+        )
     ]
 
 
@@ -168,7 +208,9 @@ def taken_away(world: World, statement: Statement) -> Iterator[tuple[str, str]]:
                 yield name, refusal.version
 
 
-def left(world: World, subject: str, statements: Iterable[Statement], values: Sequence[str]) -> list[str]:
+def left(
+    world: World, subject: str, statements: Iterable[Statement], values: Sequence[str]
+) -> list[str]:
     """The choices that statements about a project or component leave."""
     if any(component == subject for component, _ in COMPONENT_NEEDS.values()):
         kept = list(values)
@@ -186,7 +228,11 @@ def left(world: World, subject: str, statements: Iterable[Statement], values: Se
         if isinstance(one, (Asks, Needs)):
             line = one.text if isinstance(one, Asks) else one.needs
             if line not in COMPONENT_NEEDS and Requirement(line).name == subject:
-                kept = [version for version in kept if Requirement(line).specifier.contains(version, prereleases=True)]
+                kept = [
+                    version
+                    for version in kept
+                    if Requirement(line).specifier.contains(version, prereleases=True)
+                ]
     return kept
 
 
@@ -214,7 +260,9 @@ def falsehoods(world: World, statement: Statement) -> Iterator[str]:
 
 def _needs(world: World, statement: Needs) -> Iterator[str]:
     name, _, extra = statement.subject.removesuffix("]").partition("[")
-    usable = [version for version in within(world, name, statement.versions) if world.fits(name, version)]
+    usable = [
+        version for version in within(world, name, statement.versions) if world.fits(name, version)
+    ]
     if not usable or sum(span.count for span in statement.versions) != len(usable):
         yield f"{usable} are the releases there"
     for span in statement.versions:
@@ -223,7 +271,11 @@ def _needs(world: World, statement: Needs) -> Iterator[str]:
     for version in usable:
         if statement.source is NeedSource.METADATA:
             lines = world.projects[name][version].requires
-            dropped = {gone for fact in world.facts_about(name, version, facts.Replaces) for gone in fact.drop}
+            dropped = {
+                gone
+                for fact in world.facts_about(name, version, facts.Replaces)
+                for gone in fact.drop
+            }
             said = any(
                 line_holds(line, extra, world.system["python"]) and _same(line, statement.needs)
                 for line in lines
@@ -233,7 +285,10 @@ def _needs(world: World, statement: Needs) -> Iterator[str]:
             said = not extra and any(
                 statement.needs == str(need)
                 for fact in (statement.fact,)
-                if fact in world.facts_about(name, version, facts.Requires, facts.Replaces, facts.Constrains)
+                if fact
+                in world.facts_about(
+                    name, version, facts.Requires, facts.Replaces, facts.Constrains
+                )
                 for need in (*facts.needs_of(fact), *facts.bounds_of(fact))
             )
         if not said:
@@ -271,14 +326,17 @@ def _lacks(world: World, statement: Lacks) -> Iterator[str]:
             case Lack.UNUSABLE:
                 broken = not release.readable or not world.admits(release.own_python)
                 true = world.fits(name, refusal.version) and (
-                    broken or any(_never(world, name, refusal.version, line) for line in release.requires)
+                    broken
+                    or any(_never(world, name, refusal.version, line) for line in release.requires)
                 )
             case Lack.YANKED:
                 true = release.yanked
             case Lack.PRERELEASE:
                 true = Version(refusal.version).is_prerelease and world.prereleases == "never"
             case Lack.NEEDLESS:
-                true = Version(refusal.version).is_prerelease and world.prereleases == "if-necessary"
+                true = (
+                    Version(refusal.version).is_prerelease and world.prereleases == "if-necessary"
+                )
             case _:
                 true = False
         if not true:
@@ -288,7 +346,10 @@ def _lacks(world: World, statement: Lacks) -> Iterator[str]:
             if there:
                 yield "there is such a project"
         case Lack.RELEASE:
-            if any(SpecifierSet(statement.wanted).contains(version, prereleases=True) for version in there):
+            if any(
+                SpecifierSet(statement.wanted).contains(version, prereleases=True)
+                for version in there
+            ):
                 yield "there is such a release"
         case Lack.CUTOFF | Lack.UNREACHABLE:
             yield "nothing is cut off or out of reach"
@@ -325,4 +386,8 @@ def _same(line: str, told: str) -> bool:
     if _bad(line):
         return False
     one, other = Requirement(line), Requirement(told)
-    return (one.name, set(one.extras), one.specifier) == (other.name, set(other.extras), other.specifier)
+    return (one.name, set(one.extras), one.specifier) == (
+        other.name,
+        set(other.extras),
+        other.specifier,
+    )

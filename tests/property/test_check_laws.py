@@ -50,7 +50,10 @@ def resolved(draw: st.DrawFn, *, prereleases: bool = False) -> tuple[World, Reso
 
 @given(st.one_of(resolved(), resolved(prereleases=True)), st.data())
 def test_a_planted_fault_is_found(start: tuple[World, Resolution], data: st.DataObject) -> None:
-    """A pin dropped, put at another release, or added; extras more or fewer. Some of it happens to hold."""
+    """A pin dropped, put at another release, or added; extras more or fewer.
+
+    Some of it happens to hold.
+    """
     world, resolution = start
     catalog, pins = world.catalog(), list(resolution.pins)
     at = data.draw(st.integers(0, len(pins) - 1)) if pins else -1
@@ -65,8 +68,19 @@ def test_a_planted_fault_is_found(start: tuple[World, Resolution], data: st.Data
             name = data.draw(st.sampled_from(sorted(world.projects)))
             assume(name not in {one.name for one in pins})
             version = data.draw(st.sampled_from(sorted(world.projects[name])))
-            nothing: dict[str, Any] = {"extras": (), "unknown_extras": (), "because": (), "needs": ()}
-            pins.append(Pin(name=canonicalize_name(name), release=released(catalog, name, version), **nothing))
+            nothing: dict[str, Any] = {
+                "extras": (),
+                "unknown_extras": (),
+                "because": (),
+                "needs": (),
+            }
+            pins.append(
+                Pin(
+                    name=canonicalize_name(name),
+                    release=released(catalog, name, version),
+                    **nothing,
+                )
+            )
         case "extra":
             pins[at] = replace(pins[at], extras=tuple(sorted({*pins[at].extras, "x"})))
         case _:
@@ -80,7 +94,9 @@ def test_a_planted_fault_is_found(start: tuple[World, Resolution], data: st.Data
 @given(resolved(prereleases=True))
 def test_it_never_complains_of_what_holds(start: tuple[World, Resolution]) -> None:
     world, resolution = start
-    assert brute_faults(world, resolution) == check(world.problem(), resolution, world.catalog()) == []
+    assert (
+        brute_faults(world, resolution) == check(world.problem(), resolution, world.catalog()) == []
+    )
 
 
 OTHER_FILES = (

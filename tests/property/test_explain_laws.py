@@ -41,7 +41,9 @@ from tests.property.worlds import (
 
 _Test = Callable[..., None]
 _SECONDS = 60.0
-_laws = settings(max_examples=settings.default.max_examples // 2)  # each one explains, and some lock a lot
+_laws = settings(
+    max_examples=settings.default.max_examples // 2
+)  # each one explains, and some lock a lot
 _GROUNDS = 12  # of which every choice is tried
 _machines = st.integers(0, 99_999).map(machine_world)
 _policies = st.one_of(worlds(prereleases=True), st.integers(0, 99_999).map(policy_world))
@@ -55,7 +57,9 @@ class Case:
     inputs: Inputs
     catalog: DataCatalog
     refutation: Refutation
-    known: list[Contradiction] = field(default_factory=list)  # what is told before ways out are looked for
+    known: list[Contradiction] = field(
+        default_factory=list
+    )  # what is told before ways out are looked for
 
     @cached_property
     def explanation(self) -> Explanation:
@@ -76,7 +80,10 @@ class Case:
     @property
     def values(self) -> Mapping[str, Sequence[str]]:
         problem = self.refutation.clauses.universe.problem
-        return {component: [str(value) for value in known] for component, known in problem.values.items()}
+        return {
+            component: [str(value) for value in known]
+            for component, known in problem.values.items()
+        }
 
     def told(self, statements: Sequence[Statement]) -> Told:
         return Told(self.world, statements, self.values)
@@ -116,7 +123,9 @@ def its_statements_cannot_hold_together(case: Case) -> None:
     for contradictions in (case.contradictions, case.explanation.contradictions):
         for one in contradictions:
             assert not case.told(one.statements).satisfiable(), lines(one)
-        assert len({frozenset(map(repr, one.statements)) for one in contradictions}) == len(contradictions)
+        assert len({frozenset(map(repr, one.statements)) for one in contradictions}) == len(
+            contradictions
+        )
 
 
 def without_any_one_of_its_statements_the_others_can(case: Case) -> None:
@@ -146,7 +155,9 @@ def no_core_has_fewer_grounds_than_the_smallest(case: Case, of_all: bool) -> Non
     core = smallest(clauses, clauses.minimal(among=[*hard, *soft]), hard, soft, lambda: False)
     assert not clauses.satisfiable(among=core)
     size = len([ground for ground in core if ground not in hard])
-    for fewer in combinations(soft, size - 1) if size else ():  # fewer still clash only where one of these does
+    for fewer in (
+        combinations(soft, size - 1) if size else ()
+    ):  # fewer still clash only where one of these does
         assert clauses.satisfiable(among=[*hard, *fewer])
 
 
@@ -155,7 +166,11 @@ def no_core_has_fewer_grounds_than_the_smallest(case: Case, of_all: bool) -> Non
 
 def a_closing_leaves_nothing_to_choose(case: Case) -> None:
     for one in case.contradictions:
-        closings = [((), one.closing)] if one.closing else [(path, path[-1].closing) for path in paths(one.branches)]
+        closings = (
+            [((), one.closing)]
+            if one.closing
+            else [(path, path[-1].closing) for path in paths(one.branches)]
+        )
         for path, closing in closings:
             assert closing is not None
             meet = [one.statements[number - 1] for number in closing.numbers]
@@ -185,13 +200,23 @@ def the_cases_of_a_contradiction_are_all_that_there_are(case: Case) -> None:
     for one in case.contradictions:
         for before, below in families(one.branches, ()):
             (subject,) = {branch.subject for branch in below}
-            rest = case.told([row for row in one.statements if not (isinstance(row, Needs) and row.subject == subject)])
+            rest = case.told(
+                [
+                    row
+                    for row in one.statements
+                    if not (isinstance(row, Needs) and row.subject == subject)
+                ]
+            )
             name = subject.partition("[")[0]
-            told = [version for branch in below for version in within(case.world, name, branch.versions)]
+            told = [
+                version for branch in below for version in within(case.world, name, branch.versions)
+            ]
             assert len(told) == len(set(told)), "one release in two cases"
             for chosen_pins in chosen(case.world, before):
                 for version in case.world.projects[name]:
-                    if chosen_pins.get(name, version) == version and rest.satisfiable({**chosen_pins, name: version}):
+                    if chosen_pins.get(name, version) == version and rest.satisfiable(
+                        {**chosen_pins, name: version}
+                    ):
                         assert version in told, (subject, version, lines(one))
 
 
@@ -285,7 +310,9 @@ def it_locks_and_its_pins_are_right(case: Case) -> None:
             assert isinstance(answer, Resolution), fix
             assert BruteForce(case.world.of(problem)).faults(pins(answer), extras(answer)) == []
             assert len(answer.pins) == environment.count
-            assert {row.name: row.version for row in environment.pins}.items() <= pins(answer).items()
+            assert {row.name: row.version for row in environment.pins}.items() <= pins(
+                answer
+            ).items()
 
 
 def undoing_any_one_change_brings_the_conflict_back(case: Case) -> None:
@@ -323,7 +350,9 @@ def an_enforced_fact_is_never_relaxed_and_risks_come_last(case: Case) -> None:
     enforced = {fact.id for fact in case.world.facts if fact.strength.value == "enforced"}
     fixes = case.explanation.fixes
     for fix in fixes:
-        assert not enforced & {change.subject for change in fix.changes if change.kind is ChangeKind.RELAX}
+        assert not enforced & {
+            change.subject for change in fix.changes if change.kind is ChangeKind.RELAX
+        }
     assert [fix.risky for fix in fixes] == sorted(fix.risky for fix in fixes)
     assert [fix.name for fix in fixes] == list("ABCDEFGHIJ"[: len(fixes)])
     assert not case.explanation.limited
@@ -342,7 +371,11 @@ def no_set_of_other_versions_and_other_machines_costs_less(case: Case) -> None:
     def cost(change: Change) -> int:
         if change.kind is ChangeKind.RELAX:
             return _RELAXED[strengths[change.subject]]
-        return _COMPONENTS[change.subject] if change.kind is ChangeKind.COMPONENT else _COSTS[change.kind.value]
+        return (
+            _COMPONENTS[change.subject]
+            if change.kind is ChangeKind.COMPONENT
+            else _COSTS[change.kind.value]
+        )
 
     fixes = [fix for fix in case.explanation.fixes if fix.changes[0].kind is not ChangeKind.SPLIT]
     cheapest = min((sum(map(cost, fix.changes)) for fix in fixes), default=10_000)
@@ -373,7 +406,10 @@ def changed_worlds(case: Case, most: int) -> Iterator[tuple[int, World]]:
             price = sum(price for price, _, _ in changes)
             after = {before: value for _, before, value in changes}
             if price < most and len(after) == number:
-                system = {component: after.get(component, value) for component, value in world.system.items()}
+                system = {
+                    component: after.get(component, value)
+                    for component, value in world.system.items()
+                }
                 asks = tuple(after.get(at, line) for at, line in enumerate(world.asks))
                 yield price, replace(world, asks=asks, system=system)
 
@@ -402,7 +438,13 @@ def test_ways_out() -> None:
         met.update(change.kind for fix in case.explanation.fixes for change in fix.changes)
 
     hold()
-    more_is_needed = {ChangeKind.PRACTICE, ChangeKind.LINE, ChangeKind.FACTS, ChangeKind.STATE, ChangeKind.POLICY}
+    more_is_needed = {
+        ChangeKind.PRACTICE,
+        ChangeKind.LINE,
+        ChangeKind.FACTS,
+        ChangeKind.STATE,
+        ChangeKind.POLICY,
+    }
     assert met >= {*ChangeKind} - more_is_needed
 
 

@@ -54,7 +54,9 @@ def conflict(seed: int) -> Case:
     world, random = machine_world(seed), Random(seed)
     inputs = world.inputs()
     raw: dict[str, Any] = tomli.loads(inputs.stack.text)
-    raw["target"] = [{**_machine(random), "name": name, "platform": "linux-aarch64"} for name in _NAMES]
+    raw["target"] = [
+        {**_machine(random), "name": name, "platform": "linux-aarch64"} for name in _NAMES
+    ]
     inputs = replace(inputs, stack=read_text(tomli_w.dumps(raw), schema.StackFile, "world.toml"))
     catalog = world.catalog()
     answer = decide(Universe(compile_problems(inputs)[0], catalog))
@@ -69,7 +71,9 @@ def _machine(random: Random) -> dict[str, Any]:
     return {**values, "system": system}
 
 
-@settings(max_examples=settings.default.max_examples // 8)  # each one explains two targets, and locks for both
+@settings(
+    max_examples=settings.default.max_examples // 8
+)  # each one explains two targets, and locks for both
 @given(st.integers(0, 99_999))
 @example(2180)  # a line that changes for one target, and back for the other
 @example(2446)  # another Python for each of them, and a line that comes back
@@ -111,7 +115,9 @@ def what_another_machine_for_each_solves_has_one(case: Case) -> None:
 
 def changed_machines(text: str) -> Iterator[str]:
     """The stack with another value of one component of each target, or of one of them."""
-    rows: Sequence[tuple[str, str]] = [(component, value) for component, known in KNOWN.items() for value in known]
+    rows: Sequence[tuple[str, str]] = [
+        (component, value) for component, known in KNOWN.items() for value in known
+    ]
     for both in product([None, *rows], repeat=len(_NAMES)):
         raw = tomli.loads(text)
         for at, row in enumerate(both):

@@ -25,7 +25,9 @@ def test_check_passes_true_refutations(world_of: Callable[[int], World]) -> None
     refuted = 0
     for seed in range(_SEEDS):
         world = world_of(seed)
-        answer = prove(Universe(world.problem(), world.catalog()))  # raises UndecidedError if the check fails
+        answer = prove(
+            Universe(world.problem(), world.catalog())
+        )  # raises UndecidedError if the check fails
         refuted += not isinstance(answer, Resolution)
     assert refuted > _SEEDS // 20
 

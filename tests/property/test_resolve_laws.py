@@ -39,7 +39,10 @@ def told(answer: Resolution | Refutation) -> object:
         return ["conflict", *map(repr, answer.statements)]
     return [
         [answer.engine, answer.rounds],
-        *([pin.release.file.filename, pin.extras, pin.needs, [str(one) for one in pin.because]] for pin in answer.pins),
+        *(
+            [pin.release.file.filename, pin.extras, pin.needs, [str(one) for one in pin.because]]
+            for pin in answer.pins
+        ),
     ]
 
 
@@ -48,7 +51,11 @@ def told(answer: Resolution | Refutation) -> object:
 
 def holds(world: World) -> Resolution | Refutation:
     """What is solved is right, and so is what the complete engine finds by itself; what is solved."""
-    solved, proved, brute = answer(world), complete(world.problem(), world.catalog()), BruteForce(world)
+    solved, proved, brute = (
+        answer(world),
+        complete(world.problem(), world.catalog()),
+        BruteForce(world),
+    )
     event(solved.engine if isinstance(solved, Resolution) else "conflict")
     for found in (solved, proved):
         if isinstance(found, Resolution):
@@ -85,13 +92,18 @@ def test_the_graphs_that_resolvelib_gets_wrong() -> None:
         world = World(projects=projects, asks=tuple(row["asks"]))
         brute = BruteForce(world)
         assert brute.satisfiable() == row["satisfiable"], name
-        for found in (solve(world.problem(), world.catalog()), complete(world.problem(), world.catalog())):
+        for found in (
+            solve(world.problem(), world.catalog()),
+            complete(world.problem(), world.catalog()),
+        ):
             assert isinstance(found, Resolution) == row["satisfiable"], name
             assert not isinstance(found, Resolution) or brute.faults(pins(found)) == [], name
 
 
 @given(worlds())
-def test_the_lines_of_the_stack_that_a_conflict_names_are_unsatisfiable_by_themselves(world: World) -> None:
+def test_the_lines_of_the_stack_that_a_conflict_names_are_unsatisfiable_by_themselves(
+    world: World,
+) -> None:
     solved = answer(world)
     assume(isinstance(solved, Refutation))
     assert isinstance(solved, Refutation)
@@ -124,7 +136,9 @@ def test_the_seed_of_hashes_does_not_matter() -> None:
     answers = set()
     for seed in ("0", "1"):
         environ = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)}
-        run = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, cwd=root, env=environ)
+        run = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, check=True, cwd=root, env=environ
+        )
         answers.add(run.stdout)
     (found,) = answers
     assert b"conflict" in found
@@ -166,7 +180,10 @@ def keeps_its_promise(world: World, found: object) -> None:
 
 @given(worlds())
 def test_worlds(world: World) -> None:
-    """What the search finds by itself is possible. Not the reverse: resolvelib's "impossible" is wrong at times."""
+    """What the search finds by itself is possible.
+
+    Not the reverse: resolvelib's "impossible" is wrong at times.
+    """
     keeps_its_promise(world, holds(world))
     universe = Universe(world.problem(), world.catalog())
     if solver.search(universe) is not None:
@@ -201,11 +218,15 @@ def posts(draw: st.DrawFn) -> tuple[World, dict[str, int]]:
     versions = draw(st.lists(st.sampled_from(_POSTS), min_size=1, unique=True))
     levels = {version: draw(st.integers(0, 2)) for version in versions}
     rows = tuple(put_last("p", version, level) for version, level in levels.items() if level)
-    return World(projects={"p": {one: Release() for one in versions}}, asks=("p",), facts=rows), levels
+    return World(
+        projects={"p": {one: Release() for one in versions}}, asks=("p",), facts=rows
+    ), levels
 
 
 @given(posts())
-def test_of_posts_of_one_release_those_that_facts_put_last_are_taken_last(drawn: tuple[World, dict[str, int]]) -> None:
+def test_of_posts_of_one_release_those_that_facts_put_last_are_taken_last(
+    drawn: tuple[World, dict[str, int]],
+) -> None:
     world, levels = drawn
     versions = sorted(map(Version, levels))
     usable = [version for version in versions if not version.is_prerelease] or versions
@@ -217,7 +238,9 @@ def test_of_posts_of_one_release_those_that_facts_put_last_are_taken_last(drawn:
     assert isinstance(solved, Resolution)
     assert proved is not None
     assert pins(solved) == pins(proved) == wanted
-    again = solve(world.problem(), world.catalog(), preferred={pin.name: pin.version for pin in solved.pins})
+    again = solve(
+        world.problem(), world.catalog(), preferred={pin.name: pin.version for pin in solved.pins}
+    )
     assert isinstance(again, Resolution)
     assert pins(again) == wanted
 
@@ -231,7 +254,9 @@ def test_the_day_of_a_stack_makes_nothing_impossible(world: World, data: st.Data
         for version in versions
     }
     problem, brute = world.problem(), BruteForce(world)
-    problem = msgspec.structs.replace(problem, policy=msgspec.structs.replace(problem.policy, as_of="2026-01-15"))
+    problem = msgspec.structs.replace(
+        problem, policy=msgspec.structs.replace(problem.policy, as_of="2026-01-15")
+    )
     found = solve(problem, world.catalog(uploaded=uploaded))
     if not isinstance(found, Resolution):
         assert not brute.satisfiable()
@@ -244,7 +269,15 @@ def test_the_day_of_a_stack_makes_nothing_impossible(world: World, data: st.Data
 
 
 @given(worlds(prereleases=True), st.data())
-def test_what_is_put_last_makes_nothing_impossible_and_nothing_invalid(world: World, data: st.DataObject) -> None:
-    releases = sorted((name, version) for name, known in world.projects.items() for version in known)
+def test_what_is_put_last_makes_nothing_impossible_and_nothing_invalid(
+    world: World, data: st.DataObject
+) -> None:
+    releases = sorted(
+        (name, version) for name, known in world.projects.items() for version in known
+    )
     late = data.draw(st.lists(st.sampled_from(releases), unique=True)) if releases else []
-    holds(replace(world, facts=(*world.facts, *(put_last(name, version, 1) for name, version in late))))
+    holds(
+        replace(
+            world, facts=(*world.facts, *(put_last(name, version, 1) for name, version in late))
+        )
+    )

@@ -36,7 +36,9 @@ NAMES = "pqrs"
 def worlds(draw: st.DrawFn) -> World:
     """A few projects, some releases of which are nothing but archives that say nothing."""
     lines = st.builds(
-        "{}{}".format, st.sampled_from(NAMES), st.sampled_from(["", ">=2", ">=3", "<3", "==2", "==1", "!=2"])
+        "{}{}".format,
+        st.sampled_from(NAMES),
+        st.sampled_from(["", ">=2", ">=3", "<3", "==2", "==1", "!=2"]),
     )
     requires = st.lists(lines, max_size=2).map(tuple)
     release = st.one_of(
@@ -45,7 +47,10 @@ def worlds(draw: st.DrawFn) -> World:
         st.builds(Release, st.just(False), requires),
         st.just(Release(False, None)),
     )
-    return {name: {str(version): draw(release) for version in range(1, draw(st.integers(1, 4)) + 1)} for name in NAMES}
+    return {
+        name: {str(version): draw(release) for version in range(1, draw(st.integers(1, 4)) + 1)}
+        for name in NAMES
+    }
 
 
 def catalog(world: World) -> DataCatalog:
@@ -60,7 +65,9 @@ def catalog(world: World) -> DataCatalog:
     return found
 
 
-def told(world: World, *asks: str, before: Resolution | None = None, rows: Rows = ()) -> tuple[Resolution, Rows] | None:
+def told(
+    world: World, *asks: str, before: Resolution | None = None, rows: Rows = ()
+) -> tuple[Resolution, Rows] | None:
     """What was solved and what is told of it; None where nothing is solved."""
     kept = {pin.name: pin.version for pin in before.pins} if before is not None else {}
     universe = Universe(problems.problem(*asks), catalog(world), kept)
@@ -68,7 +75,11 @@ def told(world: World, *asks: str, before: Resolution | None = None, rows: Rows 
         answer = decide(universe)
     except InputError:
         return None
-    return (answer, skipped_releases(universe, answer, rows)) if isinstance(answer, Resolution) else None
+    return (
+        (answer, skipped_releases(universe, answer, rows))
+        if isinstance(answer, Resolution)
+        else None
+    )
 
 
 @given(worlds())

@@ -35,10 +35,15 @@ class Disguised:
 
     def problem(self) -> Problem:
         rows = sorted(self.sources.items())
-        taken = [problems.taken(name, one, *self.world.projects[name][one].requires) for name, one in rows]
+        taken = [
+            problems.taken(name, one, *self.world.projects[name][one].requires)
+            for name, one in rows
+        ]
         asks = (*self.world.asks, *(line for line, _ in taken))
         disguised = replace(self.world, asks=asks, facts=(*self.world.facts, *self.facts)).problem()
-        return problems.without(problems.with_sources(disguised, *(source for _, source in taken)), *self.absent)
+        return problems.without(
+            problems.with_sources(disguised, *(source for _, source in taken)), *self.absent
+        )
 
     def plain(self) -> World:
         """The same without disguise: one release where a source is, and nobody asks for what must be absent."""
@@ -53,12 +58,23 @@ class Disguised:
         for fact in self.facts:
             lines = [line for line in map(requirement, asks) if line is not None]
             about = [line.specifier for line in lines if line.name == fact.package]
-            fitting = [v for v in projects[fact.package] if all(s.contains(v, prereleases=True) for s in about)]
+            fitting = [
+                v
+                for v in projects[fact.package]
+                if all(s.contains(v, prereleases=True) for s in about)
+            ]
             admitted = [v for v in fitting if self._is_for_target(fact.package, v)]
             wanted = any(line.name == fact.other for line in lines)
-            if about and admitted and not wanted and all(fact.applies_to(Pep440(v)) for v in admitted):
+            if (
+                about
+                and admitted
+                and not wanted
+                and all(fact.applies_to(Pep440(v)) for v in admitted)
+            ):
                 gone.add(fact.other)
-            kept.append(problems.collides(fact.package, str(fact.versions[0]), fact.other, fact.module))
+            kept.append(
+                problems.collides(fact.package, str(fact.versions[0]), fact.other, fact.module)
+            )
         return World(
             projects={
                 name: {
@@ -77,7 +93,11 @@ class Disguised:
         """Return whether the target has the components that facts require for a release, other than for its wheels."""
         system = self.problem().target.system
         for fact in self.world.facts:
-            if isinstance(fact, facts.Requires) and not fact.wheels and fact.is_about(project, Pep440(version)):
+            if (
+                isinstance(fact, facts.Requires)
+                and not fact.wheels
+                and fact.is_about(project, Pep440(version))
+            ):
                 for need in facts.component_requirements(fact.needs):
                     if need.component in system and not need.allows(system[need.component]):
                         return False
@@ -85,14 +105,22 @@ class Disguised:
 
 
 def _without(lines: tuple[str, ...], gone: set[str]) -> tuple[str, ...]:
-    return tuple(line for line in lines if (need := requirement(line)) is None or need.url or need.name not in gone)
+    return tuple(
+        line
+        for line in lines
+        if (need := requirement(line)) is None or need.url or need.name not in gone
+    )
 
 
 def _fact_without(fact: facts.Fact, gone: set[str]) -> facts.Fact:
     if isinstance(fact, facts.Requires):
-        return structs.replace(fact, needs=tuple(need for need in fact.needs if getattr(need, "name", "") not in gone))
+        return structs.replace(
+            fact, needs=tuple(need for need in fact.needs if getattr(need, "name", "") not in gone)
+        )
     if isinstance(fact, facts.Replaces):
-        return structs.replace(fact, add=tuple(need for need in fact.add if getattr(need, "name", "") not in gone))
+        return structs.replace(
+            fact, add=tuple(need for need in fact.add if getattr(need, "name", "") not in gone)
+        )
     return fact
 
 
@@ -109,7 +137,9 @@ def disguised(draw: st.DrawFn) -> Disguised:
     for number in range(draw(st.integers(0, 2))):
         owner, other = draw(st.permutations(names))[:2]
         versions = draw(st.sampled_from(("", ">=2", "<3", "==1")))
-        stated.append(structs.replace(problems.absent(owner, versions, other), id=f"absent-{number}"))
+        stated.append(
+            structs.replace(problems.absent(owner, versions, other), id=f"absent-{number}")
+        )
     return Disguised(world, sources, tuple(absent), tuple(stated))
 
 
@@ -117,7 +147,11 @@ def disguised(draw: st.DrawFn) -> Disguised:
 @given(disguised())
 def test_the_answer_is_that_of_the_plain_world(disguised: Disguised) -> None:
     """So is that of the complete engine by itself."""
-    problem, catalog, brute = disguised.problem(), disguised.world.catalog(), BruteForce(disguised.plain())
+    problem, catalog, brute = (
+        disguised.problem(),
+        disguised.world.catalog(),
+        BruteForce(disguised.plain()),
+    )
     solved = solve(problem, catalog)
     event("solved" if isinstance(solved, Resolution) else "conflict")
     for found in (solved, complete(problem, catalog)):
@@ -127,17 +161,24 @@ def test_the_answer_is_that_of_the_plain_world(disguised: Disguised) -> None:
             assert not brute.satisfiable()
     if isinstance(solved, Resolution):
         assert check(problem, solved, catalog) == []
-        assert all(pin.release.source is not None for pin in solved.pins if pin.name in disguised.sources)
+        assert all(
+            pin.release.source is not None for pin in solved.pins if pin.name in disguised.sources
+        )
 
 
 @st.composite
 def made_of_commits(draw: st.DrawFn) -> tuple[World, World]:
     """A world in which facts take some releases from commits, and the plain world that it stands for.
 
-    The index has other requirements of these releases, and no file of them that the target could use.
+    The index has other requirements of these releases, and no file of them that the target could
+    use.
     """
     plain = draw(worlds())
-    releases = [(name, version) for name, versions in sorted(plain.projects.items()) for version in sorted(versions)]
+    releases = [
+        (name, version)
+        for name, versions in sorted(plain.projects.items())
+        for version in sorted(versions)
+    ]
     chosen = draw(st.lists(st.sampled_from(releases), max_size=3, unique=True))
     stated = []
     projects = {name: dict(versions) for name, versions in plain.projects.items()}
@@ -147,8 +188,12 @@ def made_of_commits(draw: st.DrawFn) -> tuple[World, World]:
         fact = problems.made(name, version, *release.requires)
         stated.append(structs.replace(fact, id=f"made-{number}"))
         projects[name][version] = Version(release.requires, yanked=release.yanked)
-        offered[name][version] = Version(("nosuch",), tags="cp27-cp27m-win32", yanked=release.yanked)
-    return replace(plain, projects=offered, facts=(*plain.facts, *stated)), replace(plain, projects=projects)
+        offered[name][version] = Version(
+            ("nosuch",), tags="cp27-cp27m-win32", yanked=release.yanked
+        )
+    return replace(plain, projects=offered, facts=(*plain.facts, *stated)), replace(
+        plain, projects=projects
+    )
 
 
 @settings(max_examples=120)

@@ -17,13 +17,17 @@ from resolver.model.variant import TargetFeature, VariantTable
 from resolver.resolve.independent_reading import IndependentReading
 
 NAMESPACES = ("n1", "n2")
-FEATURES = tuple(f"{namespace} :: {feature}" for namespace in NAMESPACES for feature in ("f1", "f2"))
+FEATURES = tuple(
+    f"{namespace} :: {feature}" for namespace in NAMESPACES for feature in ("f1", "f2")
+)
 VALUES = ("v1", "v2", "v3")
 
 _properties = st.dictionaries(
     st.sampled_from(FEATURES), st.sets(st.sampled_from(VALUES), min_size=1).map(sorted), min_size=1
 )
-_variants = st.lists(_properties, min_size=2, max_size=12, unique_by=lambda row: str(sorted(row.items())))
+_variants = st.lists(
+    _properties, min_size=2, max_size=12, unique_by=lambda row: str(sorted(row.items()))
+)
 # Most values are had, so that many variants fit, and some are the beginning of others.
 _has = st.permutations(FEATURES).flatmap(
     lambda names: st.fixed_dictionaries(
@@ -44,11 +48,19 @@ def test_variants_are_taken_as_by_variantlib(
             for label, row in zip(labels, rows, strict=True)
         },
     )
-    features = tuple(TargetFeature(name=name, component="soc", values=tuple(values)) for name, values in has.items())
-    target = Target(name="", python="3.11", platform="linux-aarch64", glibc=(2, 28), features=features)
+    features = tuple(
+        TargetFeature(name=name, component="soc", values=tuple(values))
+        for name, values in has.items()
+    )
+    target = Target(
+        name="", python="3.11", platform="linux-aarch64", glibc=(2, 28), features=features
+    )
     files = tuple(File(f"demo-1.0-py3-none-any-{label}.whl") for label in labels)
     taken = [file.filename for file in Compatibility(target, None)(files, table).wheels]
-    assert taken == [f"demo-1.0-py3-none-any-{label}.whl" for label in by_variantlib(labels, rows, has, namespaces)]
+    assert taken == [
+        f"demo-1.0-py3-none-any-{label}.whl"
+        for label in by_variantlib(labels, rows, has, namespaces)
+    ]
     reading = IndependentReading(SimpleNamespace(target=target), None)  # type: ignore[arg-type]  # which is enough
     ranks = {file.filename: reading.rank(file, table) for file in files}
     fit = [file.filename for file in files if reading.is_fit(file, table)]
@@ -56,12 +68,17 @@ def test_variants_are_taken_as_by_variantlib(
 
 
 def by_variantlib(
-    labels: list[str], rows: list[dict[str, list[str]]], has: dict[str, list[str]], namespaces: list[str]
+    labels: list[str],
+    rows: list[dict[str, list[str]]],
+    has: dict[str, list[str]],
+    namespaces: list[str],
 ) -> list[str]:
     descriptions = []
     for label, row in zip(labels, rows, strict=True):
         properties = [
-            VariantProperty(*feature.split(" :: "), value) for feature, values in row.items() for value in values
+            VariantProperty(*feature.split(" :: "), value)
+            for feature, values in row.items()
+            for value in values
         ]
         descriptions.append(VariantDescription(properties=properties, label=label))
     feature_order: defaultdict[str, list[str]] = defaultdict(list)

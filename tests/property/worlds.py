@@ -23,7 +23,8 @@ from resolver.model.problem import Prereleases, Problem
 from tests import problems
 from tests.datacatalog import DataCatalog
 
-# Components of the target, and the outcome of needs of them. `hdk` is not stated, so nothing can contradict it.
+# Components of the target, and the outcome of needs of them. `hdk` is not stated, so nothing can
+# contradict it.
 SYSTEM: Final = {"python": "3.11", "glibc": "2.28", "cann": "8.5.0", "soc": "A2"}
 COMPONENT_NEEDS: Final[Mapping[str, tuple[str, Callable[[str], bool]]]] = {
     "cann in 8.5.0 | 8.5.1": ("cann", lambda value: value in ("8.5.0", "8.5.1")),
@@ -93,9 +94,13 @@ class World:
     facts: tuple[facts.Fact, ...] = ()
     prereleases: Prereleases = "if-necessary"
     system: Mapping[str, str] = field(default_factory=lambda: dict(SYSTEM))
-    known: Mapping[str, Sequence[str]] = field(default_factory=dict)  # values of components, as in systems.toml
+    known: Mapping[str, Sequence[str]] = field(
+        default_factory=dict
+    )  # values of components, as in systems.toml
 
-    def catalog(self, *, backwards: bool = False, uploaded: Mapping[tuple[str, str], str] | None = None) -> DataCatalog:
+    def catalog(
+        self, *, backwards: bool = False, uploaded: Mapping[tuple[str, str], str] | None = None
+    ) -> DataCatalog:
         """The index of this world; `backwards` adds everything in the opposite order.
 
         `uploaded` are upload times, by project and version.
@@ -120,7 +125,9 @@ class World:
 
     def problem(self) -> Problem:
         target = problems.target(**self.system)
-        return problems.problem(*self.asks, facts=self.facts, target=target, prereleases=self.prereleases)
+        return problems.problem(
+            *self.asks, facts=self.facts, target=target, prereleases=self.prereleases
+        )
 
     def facts_about(self, name: str, version: str, *kinds: type[facts.Fact]) -> list[facts.Fact]:
         """The facts about a release, of some kinds or of all."""
@@ -140,7 +147,11 @@ class World:
         release = self.projects[name][version]
         pythons, glibcs = TAGS[release.tags]
         tags = self.system["python"] in pythons and self.system["glibc"] in glibcs
-        return tags and self.admits(release.page_python) and not self.facts_about(name, version, facts.Excludes)
+        return (
+            tags
+            and self.admits(release.page_python)
+            and not self.facts_about(name, version, facts.Excludes)
+        )
 
     def asking(self, *asks: str) -> World:
         return replace(self, asks=asks)
@@ -148,7 +159,8 @@ class World:
     def inputs(self) -> Inputs:
         """The stack file of this world's problem, including all facts, every third of which is enforced."""
         rows = {
-            name: {"summary": "-", "known": list(known), "source": "demo/tests#1"} for name, known in self.known.items()
+            name: {"summary": "-", "known": list(known), "source": "demo/tests#1"}
+            for name, known in self.known.items()
         }
         systems = read_text(tomli_w.dumps({"component": rows}), schema.SystemsFile, "systems.toml")
         return msgspec.structs.replace(stack_inputs(tomli_w.dumps(self._stack())), systems=systems)
@@ -166,7 +178,9 @@ class World:
     def _stack(self) -> dict[str, Any]:
         rows: dict[str, list[dict[str, Any]]] = {}
         for number, fact in enumerate(self.facts):
-            rows.setdefault(type(fact).__name__.lower(), []).append(_row(fact, _STRENGTHS[number % len(_STRENGTHS)]))
+            rows.setdefault(type(fact).__name__.lower(), []).append(
+                _row(fact, _STRENGTHS[number % len(_STRENGTHS)])
+            )
         system = {component: self.system[component] for component in ("cann", "soc")}
         return {
             "index": [],
@@ -177,7 +191,10 @@ class World:
                 "glibc": self.system["glibc"],
                 "system": system,
             },
-            "policy": {"prereleases": self.prereleases, "own-indexes-only": True},  # so a fact may match no release
+            "policy": {
+                "prereleases": self.prereleases,
+                "own-indexes-only": True,
+            },  # so a fact may match no release
             "fact": rows,
         }
 
@@ -187,7 +204,9 @@ _STRENGTHS: Final = ("vendor", "enforced", "observed")
 
 def stack_inputs(text: str) -> Inputs:
     """The inputs for compiling just a stack's text."""
-    return Inputs(stack=read_text(text, schema.StackFile, "world.toml"), facts=(), indexes=None, systems=None)
+    return Inputs(
+        stack=read_text(text, schema.StackFile, "world.toml"), facts=(), indexes=None, systems=None
+    )
 
 
 def _row(fact: facts.Fact, strength: str) -> dict[str, Any]:
@@ -213,14 +232,22 @@ def _row(fact: facts.Fact, strength: str) -> dict[str, Any]:
 
 @st.composite
 def worlds(
-    draw: st.DrawFn, *, prereleases: bool = False, plain: bool = False, easy: bool = False, bounds: bool = False
+    draw: st.DrawFn,
+    *,
+    prereleases: bool = False,
+    plain: bool = False,
+    easy: bool = False,
+    bounds: bool = False,
 ) -> World:
     """A world of two to six projects.
 
-    `plain` leaves facts and unusable files out; `prereleases` adds pre-releases, yanked releases and the policies for
-    them; `easy` requires little, so that most worlds have a solution. With `bounds`, half of the facts constrain.
+    `plain` leaves facts and unusable files out; `prereleases` adds pre-releases, yanked releases
+    and the policies for them; `easy` requires little, so that most worlds have a solution. With
+    `bounds`, half of the facts constrain.
     """
-    return _Maker(_drawn(draw), prereleases=prereleases, plain=plain, easy=easy, bounds=bounds).world()
+    return _Maker(
+        _drawn(draw), prereleases=prereleases, plain=plain, easy=easy, bounds=bounds
+    ).world()
 
 
 def random_world(seed: int) -> World:
@@ -240,7 +267,10 @@ def policy_world(seed: int) -> World:
 
     def needs(name: str, most: int) -> tuple[str, ...]:
         others = [other for other in names if other != name]
-        return tuple(random.choice(others) + random.choice(_POLICY_BOUNDS) for _ in range(random.randint(0, most)))
+        return tuple(
+            random.choice(others) + random.choice(_POLICY_BOUNDS)
+            for _ in range(random.randint(0, most))
+        )
 
     projects = {
         name: {
@@ -250,7 +280,9 @@ def policy_world(seed: int) -> World:
         for name in names
     }
     stated = [
-        problems.requires(name, f"=={random.choice(list(projects[name]))}", random.choice(list(COMPONENT_NEEDS)))
+        problems.requires(
+            name, f"=={random.choice(list(projects[name]))}", random.choice(list(COMPONENT_NEEDS))
+        )
         for name in random.sample(names, random.randint(1, 3))
     ]
     return World(projects=projects, asks=needs("", 3) or (names[0],), facts=tuple(stated))
@@ -276,7 +308,11 @@ def machine_world(seed: int) -> World:
     def need(own: str) -> str:
         name = random.choice([name for name in names if name != own])
         sign = random.choice(("", "==", "==", "<=", ">=", "!="))
-        return name + (sign + random.choice(versions[name]) if sign else "") + random.choice(_MACHINE_MARKERS)
+        return (
+            name
+            + (sign + random.choice(versions[name]) if sign else "")
+            + random.choice(_MACHINE_MARKERS)
+        )
 
     def release(own: str) -> Version:
         needs = tuple(need(own) for _ in range(random.choice((0, 1, 1, 2))))
@@ -285,7 +321,10 @@ def machine_world(seed: int) -> World:
 
     projects = {name: {version: release(name) for version in versions[name]} for name in names}
     asked = random.sample(names, random.randint(1, min(3, len(names))))
-    asks = tuple(name + (f"=={random.choice(versions[name])}" if random.random() < 0.8 else "") for name in asked)
+    asks = tuple(
+        name + (f"=={random.choice(versions[name])}" if random.random() < 0.8 else "")
+        for name in asked
+    )
     subjects = [random.choice(names) for _ in range(random.randint(1, 4))]
     stated = [
         problems.requires(
@@ -299,7 +338,10 @@ def machine_world(seed: int) -> World:
 
 
 class _Maker:
-    """Draws a world. Every choice is one small number with the simplest first, which is fast and shrinks well."""
+    """Draws a world.
+
+    Every choice is one small number with the simplest first, which is fast and shrinks well.
+    """
 
     def __init__(
         self,
@@ -320,8 +362,13 @@ class _Maker:
     def world(self) -> World:
         names = _NAMES[: self._number(2, len(_NAMES))]
         for name in names:
-            self._versions[name] = sorted({self._one(self._pool) for _ in range(self._number(1, 4))})
-        projects = {name: {one: self._release(name) for one in versions} for name, versions in self._versions.items()}
+            self._versions[name] = sorted(
+                {self._one(self._pool) for _ in range(self._number(1, 4))}
+            )
+        projects = {
+            name: {one: self._release(name) for one in versions}
+            for name, versions in self._versions.items()
+        }
         asks = [self._line(names, markers=False) for _ in range(self._number(1, 3))]
         stated: list[facts.Fact] = []
         if not self._plain:
@@ -347,16 +394,25 @@ class _Maker:
         specifier = self.specifier(versions)
         if self._prereleases and name == own:
             specifier = ""  # whether a project can permit its own pre-release does not matter
-        return name + (f"[{extras}]" if extras else "") + specifier + (f" ; {marker}" if marker else "")
+        return (
+            name
+            + (f"[{extras}]" if extras else "")
+            + specifier
+            + (f" ; {marker}" if marker else "")
+        )
 
     def _release(self, name: str) -> Version:
-        requires = [self._line(tuple(self._versions), own=name) for _ in range(self._one((0, 1, 1, 2, 3)))]
+        requires = [
+            self._line(tuple(self._versions), own=name) for _ in range(self._one((0, 1, 1, 2, 3)))
+        ]
         if self._once_in(8):
             requires.append(f"{name}[x] ; extra == 'y'")  # an extra that includes another
         if self._plain or not self._once_in(4):
             return Version(tuple(requires), yanked=self._prereleases and self._once_in(6))
         if self._once_in(6):
-            requires.append(self._one(("p @ https://p.test/p.zip ; extra == 'y'", "not a requirement!")))
+            requires.append(
+                self._one(("p @ https://p.test/p.zip ; extra == 'y'", "not a requirement!"))
+            )
         return Version(
             requires=tuple(requires),
             tags=self._one(tuple(TAGS)),

@@ -58,7 +58,9 @@ class Scenario:
     @cached_property
     def recording(self) -> Path:
         """The snapshot that answers it: stacks with indexes of their own alone see other pages."""
-        return RECORDED / f"conflicts-{'own' if self.problem.indexes.own_only else 'default'}.snapshot"
+        return (
+            RECORDED / f"conflicts-{'own' if self.problem.indexes.own_only else 'default'}.snapshot"
+        )
 
     def fixed(self, fix: dict[str, Any]) -> Problem:
         """The problem that a fix makes of it."""
@@ -90,7 +92,10 @@ def contradictions(problem: Problem, catalog: Catalog) -> list[Contradiction]:
     answer = decide(Universe(problem, catalog))
     assert not isinstance(answer, Resolution)
     clauses = answer.clauses
-    return [contradiction(clauses, core) for core in list(cores(clauses, lambda: False)) or [answer.core]]
+    return [
+        contradiction(clauses, core)
+        for core in list(cores(clauses, lambda: False)) or [answer.core]
+    ]
 
 
 def record() -> None:
@@ -101,11 +106,16 @@ def record() -> None:
         asked = [scenario.problem, *(scenario.fixed(fix) for fix in scenario.fixes)]
         for number, problem in enumerate(asked):
             platform = problem.target.platform
-            live = LiveCatalog(problem.indexes, platform, CatalogPool(Cache(default_folder(), print), warn=print))
+            live = LiveCatalog(
+                problem.indexes, platform, CatalogPool(Cache(default_folder(), print), warn=print)
+            )
             with closing(live):
                 catalog = RecordingCatalog(live, platform, recording)
                 if number:
-                    assert isinstance(decide(Universe(problem, catalog)), Resolution), (scenario.name, number)
+                    assert isinstance(decide(Universe(problem, catalog)), Resolution), (
+                        scenario.name,
+                        number,
+                    )
                 else:
                     contradictions(problem, catalog)
         print(scenario.name)
@@ -113,7 +123,9 @@ def record() -> None:
         snapshot_file.write(recording.snapshot("conflicts", DAY), path)
 
 
-def replayed(scenario: Scenario, problem: Problem, snapshots: dict[Path, Snapshot]) -> SnapshotCatalog:
+def replayed(
+    scenario: Scenario, problem: Problem, snapshots: dict[Path, Snapshot]
+) -> SnapshotCatalog:
     """The recording as a catalog for a problem."""
     if scenario.recording not in snapshots:
         snapshots[scenario.recording] = snapshot_file.read(scenario.recording)

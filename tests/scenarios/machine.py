@@ -44,7 +44,9 @@ class Case:
 
     @property
     def problem(self) -> Problem:
-        (problem,) = compile_problems(load(str(FOLDER / self.name / "stack.toml"), REPOSITORY / "matrices"))
+        (problem,) = compile_problems(
+            load(str(FOLDER / self.name / "stack.toml"), REPOSITORY / "matrices")
+        )
         return problem
 
 
@@ -71,7 +73,9 @@ def record() -> None:
     for case in cases():
         problem = case.problem
         platform = problem.target.platform
-        live = LiveCatalog(problem.indexes, platform, CatalogPool(Cache(default_folder(), print), warn=print))
+        live = LiveCatalog(
+            problem.indexes, platform, CatalogPool(Cache(default_folder(), print), warn=print)
+        )
         with closing(live):
             outcome = answer(problem, RecordingCatalog(live, platform, recording))
         print(case.name, type(outcome).__name__)

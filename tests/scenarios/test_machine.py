@@ -23,13 +23,17 @@ def test_what_runs_on_the_machine(case: Case, recorded: Snapshot) -> None:
     outcome = answer(problem, SnapshotCatalog(recorded, problem.target.platform))
     assert isinstance(outcome, Lock) == (not case.conflict_says)
     if not isinstance(outcome, Lock):
-        texts = [text for row in outcome.statements for text in (sentence(row), *statement_details(row))]
+        texts = [
+            text for row in outcome.statements for text in (sentence(row), *statement_details(row))
+        ]
         told = " ".join(translate(text, "en") for text in texts)
         assert [says for says in case.conflict_says if says not in told] == []
         return
     assert {pin.name: pin.version for pin in outcome.pin if pin.name in case.pins} == case.pins
-    warnings = [translate(warning, "en") for warning in outcome.warnings[: len(case.first_warnings)]]
-    assert [first in warning for first, warning in zip(case.first_warnings, warnings, strict=True)] == [
-        True for _ in warnings
+    warnings = [
+        translate(warning, "en") for warning in outcome.warnings[: len(case.first_warnings)]
     ]
+    assert [
+        first in warning for first, warning in zip(case.first_warnings, warnings, strict=True)
+    ] == [True for _ in warnings]
     assert not [pin.name for pin in outcome.pin if pin.name.startswith("nvidia-")]

@@ -55,5 +55,10 @@ def test_no_part_of_an_invalid_address_is_given(url: str) -> None:
 def test_the_parts_of_an_address() -> None:
     parts = address.split("HTTPS://me:pw@Index.Example:8443/simple/?token=1#end")
     assert (parts.scheme, parts.host, parts.port) == ("https", "index.example", 8443)
-    assert (parts.user, parts.password, parts.query, parts.fragment) == ("me", "pw", "token=1", "end")
+    assert (parts.user, parts.password, parts.query, parts.fragment) == (
+        "me",
+        "pw",
+        "token=1",
+        "end",
+    )
     assert parts.without_query() == "https://me:pw@Index.Example:8443/simple/"

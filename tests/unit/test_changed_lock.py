@@ -1,4 +1,7 @@
-"""What changed since the lock before. What a difference comes to as a text is among the expected reports."""
+"""What changed since the lock before.
+
+What a difference comes to as a text is among the expected reports.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ def test_a_file_that_changed_under_its_name_is_told_with_its_hash(lock: Lock) ->
     other = replace(numpy, file=(replace(numpy.file[0], sha256="0" * 64),))
     pins = (*lock.pin[:at], other, *lock.pin[at + 1 :])
     (change,) = with_changes(replace(lock, pin=pins), lock).change
-    assert (change.old, change.new) == (f"1.26.4 ({numpy.file[0].sha256[:12]}…)", "1.26.4 (000000000000…)")
+    assert (change.old, change.new) == (
+        f"1.26.4 ({numpy.file[0].sha256[:12]}…)",
+        "1.26.4 (000000000000…)",
+    )
 
 
 def test_a_file_that_was_replaced_is_found_among_pins_and_build_tools(lock: Lock) -> None:
@@ -32,8 +38,14 @@ def test_a_file_that_was_replaced_is_found_among_pins_and_build_tools(lock: Lock
     tool = lock.build_pin[0]
     altered = replace(
         lock,
-        pin=tuple(replace(pin, file=tuple(replace(one, sha256="0" * 64) for one in pin.file)) for pin in lock.pin),
-        build_pin=(replace(tool, file=(replace(tool.file[0], sha256="1" * 64),)), *lock.build_pin[1:]),
+        pin=tuple(
+            replace(pin, file=tuple(replace(one, sha256="0" * 64) for one in pin.file))
+            for pin in lock.pin
+        ),
+        build_pin=(
+            replace(tool, file=(replace(tool.file[0], sha256="1" * 64),)),
+            *lock.build_pin[1:],
+        ),
     )
     numpy = next(pin for pin in lock.pin if pin.name == "numpy")
     told = [(was.name, now.sha256[0]) for was, now in replaced_files(lock, altered)]
@@ -43,7 +55,11 @@ def test_a_file_that_was_replaced_is_found_among_pins_and_build_tools(lock: Lock
 def test_whether_a_source_was_read_is_no_change(lock: Lock) -> None:
     """That depends on the network of the day; what builds are made with does not."""
     read = replace(
-        lock, pin=tuple(pin if pin.git is None else replace(pin, git=replace(pin.git, trust="")) for pin in lock.pin)
+        lock,
+        pin=tuple(
+            pin if pin.git is None else replace(pin, git=replace(pin.git, trust=""))
+            for pin in lock.pin
+        ),
     )
     assert read != lock
     assert same_decisions(lock, read)

@@ -48,7 +48,9 @@ def test_where_there_is_color(
     assert (has_color(Terminal()), has_color(io.StringIO())) == (on_terminal, in_pipe)
 
 
-def test_errors_are_red_warnings_yellow(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_are_red_warnings_yellow(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     print_to_stderr("demo: error: it failed\n  at here: error: not this\nhint: mend it")
     print_to_stderr("hint: nothing of it")
@@ -82,7 +84,9 @@ def test_write_fits_what_is_shown() -> None:
 
 def test_message_values_have_no_style_of_their_own() -> None:
     """Not even one that the program uses: a value could pass for a label."""
-    shown = translate(message("cli.replaced", file="\x1b[1;31merror:", was="b", now=("c", EVIL)), "en")
+    shown = translate(
+        message("cli.replaced", file="\x1b[1;31merror:", was="b", now=("c", EVIL)), "en"
+    )
     assert "\x1b" not in shown
     assert "\\x1b[1;31merror:" in shown
 
@@ -124,7 +128,9 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
 
 
-def test_a_transfer_is_told_with_its_rate(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transfer_is_told_with_its_rate(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = 100.0
     monkeypatch.setattr(console.time, "monotonic", lambda: now)
     line = Progress(enabled=True)
@@ -141,7 +147,9 @@ def test_a_transfer_is_told_with_its_rate(capsys: pytest.CaptureFixture[str], mo
     assert drawn(line, capsys) == "2/3 bundling into out: 1 of 2 files; 30 MB, 10.0 MB/s"
 
 
-def test_in_chinese_no_line_is_too_wide(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_chinese_no_line_is_too_wide(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     line = Progress("zh", enabled=True)
     line.label("cli.locking", stack="a", target="b")
@@ -155,7 +163,9 @@ def test_in_chinese_no_line_is_too_wide(capsys: pytest.CaptureFixture[str], monk
     assert cell_len(told) <= 40
 
 
-def test_no_other_thread_brings_the_line_back_or_leaves_a_second_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_other_thread_brings_the_line_back_or_leaves_a_second_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """A line that nobody erases would be drawn over what is written later."""
     threads = set(threading.enumerate())  # some may be those of tests before, which end meanwhile
     line = Progress(enabled=True)

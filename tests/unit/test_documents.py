@@ -38,7 +38,9 @@ def test_each_link_to_a_file_leads_to_one_and_to_a_heading_of_it(page: str) -> N
         assert path.exists(), link
         if anchor:
             headings = re.findall(r"(?m)^#+ (.*)$", path.read_text(encoding="utf-8"))
-            assert anchor in {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}, link
+            assert anchor in {
+                re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings
+            }, link
 
 
 @pytest.mark.parametrize("page", versions_table.HEADS)
@@ -48,17 +50,23 @@ def test_the_versions_that_a_page_names_are_those_of_the_locks(page: str) -> Non
 
 def test_the_help_of_the_program_ends_with_examples_that_name_shipped_stacks() -> None:
     told = CliRunner().invoke(commands._commands, ["--help"]).output
-    assert "..." not in told.partition("Commands:\n")[2].partition("\n\n")[0], "a sentence is cut off"
+    assert "..." not in told.partition("Commands:\n")[2].partition("\n\n")[0], (
+        "a sentence is cut off"
+    )
     examples = [line.split() for line in told.partition("Examples:\n")[2].splitlines()]
     assert [words[:3] for words in examples] == [
         ["ascend-lock", "lock", "verl-qwen3.5"],
         ["ascend-lock", "explain", "trl-guide"],
     ]
-    assert all((REPOSITORY / "matrices" / "stacks" / f"{words[2]}.toml").is_file() for words in examples)
+    assert all(
+        (REPOSITORY / "matrices" / "stacks" / f"{words[2]}.toml").is_file() for words in examples
+    )
 
 
 @pytest.mark.parametrize("row", [schema.IndexRow, schema.Binding])
-def test_each_key_of_an_index_and_a_binding_is_explained(row: type[schema.IndexRow | schema.Binding]) -> None:
+def test_each_key_of_an_index_and_a_binding_is_explained(
+    row: type[schema.IndexRow | schema.Binding],
+) -> None:
     table = row.__name__.removesuffix("Row").lower()
     text = (REPOSITORY / "docs" / "indexes.md").read_text(encoding="utf-8")
     rows = text.partition(f"| key of `[[{table}]]` |")[2].partition("\n\n")[0].splitlines()[2:]
@@ -69,7 +77,9 @@ def test_each_key_of_an_index_and_a_binding_is_explained(row: type[schema.IndexR
 def test_each_make_command_is_in_the_makefile_with_its_variables(page: str) -> None:
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
     text = (REPOSITORY / page).read_text(encoding="utf-8")
-    called = re.findall(r"(?:^|`)(?:\$ )?make ([a-z-]+)((?: +[A-Z]+=(?:\"[^\"\n]*\"|[^\s`]+))*)", text, re.MULTILINE)
+    called = re.findall(
+        r"(?:^|`)(?:\$ )?make ([a-z-]+)((?: +[A-Z]+=(?:\"[^\"\n]*\"|[^\s`]+))*)", text, re.MULTILINE
+    )
     assert called or not page.startswith("README")
     for target, given in called:
         assert f"\n{target}: " in makefile, target
@@ -77,15 +87,20 @@ def test_each_make_command_is_in_the_makefile_with_its_variables(page: str) -> N
 
 
 def test_a_variable_that_the_makefile_does_not_know_is_refused() -> None:
-    run = subprocess.run(["make", "-C", REPOSITORY, "lock", "stack=x"], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        ["make", "-C", REPOSITORY, "lock", "stack=x"], capture_output=True, text=True, check=False
+    )
     assert run.returncode == 2
     assert "there is no variable `stack`" in run.stderr
 
 
 # --- the modules, and what is in them, that pages and the program's own comments name
 
-PACKAGES = sorted(path.name for path in (REPOSITORY / "resolver").iterdir() if (path / "__init__.py").exists())
-# `resolve/universe`, `resolve/solver.py`, `lock/build.applied`, `index.store.file_cache`, `report/`, `report/*words`
+PACKAGES = sorted(
+    path.name for path in (REPOSITORY / "resolver").iterdir() if (path / "__init__.py").exists()
+)
+# `resolve/universe`, `resolve/solver.py`, `lock/build.applied`, `index.store.file_cache`,
+# `report/`, `report/*words`
 NAMED = re.compile(rf"`(?:resolver/)?((?:{'|'.join(PACKAGES)})[/.][\w./*]*)`")
 TEXTS = (*(REPOSITORY / page for page in PAGES), *(REPOSITORY / "resolver").rglob("*.py"))
 FILES = ("lock.toml", "report.md", "report.zh.md")  # not of the program
@@ -101,7 +116,9 @@ def _found() -> dict[str, str]:
 
 
 def _exists(name: str) -> bool:
-    if list((REPOSITORY / "resolver").glob(name)) or list((REPOSITORY / "resolver").glob(f"{name}.py")):
+    if list((REPOSITORY / "resolver").glob(name)) or list(
+        (REPOSITORY / "resolver").glob(f"{name}.py")
+    ):
         return True
     try:
         resolve_name(".".join(("resolver", *re.split(r"[/.]", name.removesuffix(".py")))))

@@ -45,7 +45,9 @@ class Disk:
         def removed(owned: OwnedFolder, name: str) -> None:
             path = owned.path / name
             if path.exists():
-                self.unsafe += [f"{one} before {path} goes" for one in self._renamed if not self.lasts(one)]
+                self.unsafe += [
+                    f"{one} before {path} goes" for one in self._renamed if not self.lasts(one)
+                ]
             remove(owned, name)
 
         patch.setattr(os, "fsync", synced)
@@ -80,7 +82,9 @@ class Disk:
 
 
 @pytest.mark.parametrize("exchanges", [True, False])
-def test_a_lock_is_the_old_one_or_the_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanges: bool) -> None:
+def test_a_lock_is_the_old_one_or_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanges: bool
+) -> None:
     place = tmp_path / "locks" / "demo" / "there"
     kept = Disk(monkeypatch)
     exchange = OwnedFolder.exchange
@@ -100,7 +104,9 @@ def test_a_lock_is_the_old_one_or_the_new_one(tmp_path: Path, monkeypatch: pytes
     kept.require(place, place / "stages" / "1.txt", place / "notes", place / "notes" / "mine.txt")
 
 
-def test_a_report_beside_a_lock_and_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_beside_a_lock_and_a_file_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept = Disk(monkeypatch)
     folder.add(tmp_path / "demo" / "there", {"conflict.md": "# No\n", "conflict.json": "{}\n"})
     kept.require(tmp_path, tmp_path / "demo", tmp_path / "demo" / "there")
@@ -117,7 +123,9 @@ def test_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = bundle.BundledFile(path="sources/demo.bundle", sha256="", size=1, pins=(), locks=())
     with OwnedFolder.open(tmp_path) as owned:
         bundle.write(owned, [], [row], {"locks/demo/there/install.sh": "#!/bin/bash\n"}, [])
-    kept.require(tmp_path, wheel.parent, tmp_path / "locks" / "demo" / "there", tmp_path / bundle.MANIFEST)
+    kept.require(
+        tmp_path, wheel.parent, tmp_path / "locks" / "demo" / "there", tmp_path / bundle.MANIFEST
+    )
 
 
 @pytest.mark.parametrize(("number", "raised"), [("EINVAL", False), ("EIO", True)])
@@ -153,7 +161,9 @@ def test_folders_that_cannot_be_synced(
         (lambda path: None, "No such file or directory"),
     ],
 )
-def test_what_cannot_be_read_is_not_waited_for(tmp_path: Path, make: Callable[[Path], object], why: str) -> None:
+def test_what_cannot_be_read_is_not_waited_for(
+    tmp_path: Path, make: Callable[[Path], object], why: str
+) -> None:
     make(tmp_path / "a")
     with pytest.raises(OSError, match=why) as caught:
         files.read(tmp_path / "a", files.MIB)

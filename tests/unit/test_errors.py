@@ -48,7 +48,8 @@ def test_address_is_shown_without_secrets(address: str, shown: str) -> None:
 def test_text_is_shown_without_secrets() -> None:
     text = "It failed (through the proxy http://me:hunter2@p.example:1, 4 tries); see `https://h.example/?t=hunter2`."
     assert (
-        without_secrets(text) == "It failed (through the proxy http://p.example:1, 4 tries); see `https://h.example/`."
+        without_secrets(text)
+        == "It failed (through the proxy http://p.example:1, 4 tries); see `https://h.example/`."
     )
 
 
@@ -62,7 +63,10 @@ def test_text_is_shown_without_secrets() -> None:
         ("https://me:1\xa0hunter2@h.example/a failed", "https://h.example/a failed"),
         ("x@https://me:hunter2@h.example/a", "…"),
         ("git+git:hunter2@h.example/a is none", "…@h.example/a is none"),
-        ("url.https://MIRROR/.insteadOf https://h.example/", "url.https://MIRROR/.insteadOf https://h.example/"),
+        (
+            "url.https://MIRROR/.insteadOf https://h.example/",
+            "url.https://MIRROR/.insteadOf https://h.example/",
+        ),
         ("what follows @ is none; write `@` as %40", "what follows @ is none; write `@` as %40"),
         ("/home/me@work/stack.toml:3", "/home/me@work/stack.toml:3"),
         ("/home/me/a:/b", "/home/me/a:/b"),
@@ -81,7 +85,9 @@ SECRET = "Hunter2"
 @given(
     before=HOSTILE,
     after=HOSTILE,
-    scheme=st.sampled_from(["https://", "git+https://", "git+ssh://", "http:/", "https:", "//", "", "x @ https://"]),
+    scheme=st.sampled_from(
+        ["https://", "git+https://", "git+ssh://", "http:/", "https:", "//", "", "x @ https://"]
+    ),
     quote=st.sampled_from(["", "'", '"', "`", "<", "("]),
 )
 def test_text_holds_no_password(before: str, after: str, scheme: str, quote: str) -> None:
@@ -94,15 +100,24 @@ def test_text_holds_no_password(before: str, after: str, scheme: str, quote: str
     assert SECRET not in str(error) + repr(error.args) + str(error.parts())
 
 
-@given(before=HOSTILE.map(lambda text: "".join(text.split())), after=HOSTILE, mark=st.sampled_from("?#"))
+@given(
+    before=HOSTILE.map(lambda text: "".join(text.split())),
+    after=HOSTILE,
+    mark=st.sampled_from("?#"),
+)
 def test_text_holds_no_query(before: str, after: str, mark: str) -> None:
-    assert SECRET not in without_secrets(f"see 'https://h.example/a{mark}{before}{SECRET}{after}': it failed")
+    assert SECRET not in without_secrets(
+        f"see 'https://h.example/a{mark}{before}{SECRET}{after}': it failed"
+    )
 
 
 def test_error_holds_no_secret_of_an_address() -> None:
     secret = "https://me:hunter2@h.example/a?token=hunter2"
     error = ResolverError(
-        f"`{secret}` failed", where=secret, why=f"It redirects to {secret}.", hint="use https://U:P@H/"
+        f"`{secret}` failed",
+        where=secret,
+        why=f"It redirects to {secret}.",
+        hint="use https://U:P@H/",
     )
     assert "hunter2" not in str(error) + repr(error.args) + str(error.parts())
     assert error.where == "https://h.example/a"
@@ -111,4 +126,7 @@ def test_error_holds_no_secret_of_an_address() -> None:
 
 def test_digest_text_keeps_all_but_users() -> None:
     """What is made of it is in every lock."""
-    assert without_users('url = "https://me:hunter2@h.example/a?b#c"') == 'url = "https://h.example/a?b#c"'
+    assert (
+        without_users('url = "https://me:hunter2@h.example/a?b#c"')
+        == 'url = "https://h.example/a?b#c"'
+    )

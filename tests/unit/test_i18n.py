@@ -18,7 +18,9 @@ from resolver.model.message import Message, joined, message
 from resolver.model.release import RejectionReason
 
 ROOT = Path(resolver.__file__).parent
-CATALOGUES = {language: polib.pofile(str(ROOT / "locale" / f"{language}.po")) for language in LANGUAGES}
+CATALOGUES = {
+    language: polib.pofile(str(ROOT / "locale" / f"{language}.po")) for language in LANGUAGES
+}
 CHINESE = r"[\u4e00-\u9fff]"
 # A code, or the beginning of those that are put together, anywhere, and where it is certainly one
 CODE = re.compile(r"""["']([a-z]+\.[a-z0-9+.-]*)(?:["'{]| ~)""")
@@ -54,20 +56,27 @@ def test_each_language_has_all_texts_with_the_same_placeholders(language: str) -
         assert all(forms(entry)), code
         assert bool(entry.msgid_plural) == bool(english[code].msgid_plural), code
         for told in forms(entry):  # one is a word of its own in some languages
-            assert placeholders(told) | {"count"} == placeholders(forms(english[code])[-1]) | {"count"}, code
+            assert placeholders(told) | {"count"} == placeholders(forms(english[code])[-1]) | {
+                "count"
+            }, code
 
 
 def test_every_code_is_used_and_every_used_code_has_a_text() -> None:
     every = list(sources())
     told = {code for source in every for code in TOLD.findall(source)}
     told |= {f"upstream.remark-{code}" for source in every for code in REMARK.findall(source)}
-    told |= {*(f"strength.{one}" for one in Strength), *(f"upstream.verdict-{one.value}" for one in Verdict)}
+    told |= {
+        *(f"strength.{one}" for one in Strength),
+        *(f"upstream.verdict-{one.value}" for one in Verdict),
+    }
     assert [code for code in told if code not in CODES and not code.endswith((".", "-"))] == []
     used = {code for source in every for code in CODE.findall(source)} | told
     names = "conflict."  # begins names of files as well
     beginnings = tuple(code for code in used if code.endswith((".", "-")) and code != names)
     hints = {f"{code}-hint" for code in used}  # of what a script tells
-    assert [code for code in CODES if code not in used | hints and not code.startswith(beginnings)] == []
+    assert [
+        code for code in CODES if code not in used | hints and not code.startswith(beginnings)
+    ] == []
 
 
 def test_chinese_has_chinese_punctuation() -> None:
@@ -77,8 +86,12 @@ def test_chinese_has_chinese_punctuation() -> None:
             assert not re.search(rf"{CHINESE}[,:;!?()]|[,:;!?()]{CHINESE}", told), entry.msgid
             assert not re.search(rf"{CHINESE}\.|{CHINESE} +{CHINESE}", told), entry.msgid
             # a Latin word or a value stands apart from Chinese; a mark needs no space
-            bare = re.sub(r"\{(?:predicate|reasons|text|label|extra|where|closing|system|locks)\}", "", told)
-            assert not re.search(rf"{CHINESE}[A-Za-z0-9{{`]|[A-Za-z0-9}}`]{CHINESE}", bare), entry.msgid
+            bare = re.sub(
+                r"\{(?:predicate|reasons|text|label|extra|where|closing|system|locks)\}", "", told
+            )
+            assert not re.search(rf"{CHINESE}[A-Za-z0-9{{`]|[A-Za-z0-9}}`]{CHINESE}", bare), (
+                entry.msgid
+            )
 
 
 @pytest.mark.parametrize("reason", RejectionReason)

@@ -40,7 +40,9 @@ sha256 = "062d34222ad13e0cc312a4c02d73f059e86a4acbfbdea8f8f76b28c99f306922"
 
 def table(name: str, before: str = "[[pin]]\n", **values: object) -> str:
     """A table of an array, in front of another line."""
-    rows = "".join(f"{key.replace('_', '-')} = {json.dumps(value)}\n" for key, value in values.items())
+    rows = "".join(
+        f"{key.replace('_', '-')} = {json.dumps(value)}\n" for key, value in values.items()
+    )
     return f"[[{name}]]\n{rows}\n{before}"
 
 
@@ -60,17 +62,31 @@ def submodule(path: str, url: str) -> str:
     return f'{TRUSTED}submodules = [{{ path = "{path}", url = "{url}", commit = "{"0123456789" * 4}" }}]\n'
 
 
-OVER = {"project": "numpy", "archive": "numpy-2.tar.gz", "archive_of": "numpy", "archive_version": "2", "index": "pypi"}
+OVER = {
+    "project": "numpy",
+    "archive": "numpy-2.tar.gz",
+    "archive_of": "numpy",
+    "archive_version": "2",
+    "index": "pypi",
+}
 
 
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ('platform = "linux-aarch64"', 'platform = "linux-$(touch pwned)"', "- at `$.target.platform`"),
+        (
+            'platform = "linux-aarch64"',
+            'platform = "linux-$(touch pwned)"',
+            "- at `$.target.platform`",
+        ),
         ('python = "3.10"', 'python = "3.10 $(x)"', "- at `$.target.python`"),
         ('cann = "8.3.RC1"', 'cann = "8`x`"', "`8`x`` is not a CANN or HDK version such as"),
         ('stack = "verl-one-step-off"', 'stack = "x\\ny"', "- at `$.stack`"),
-        ('"2026-01-01T00:00:00+00:00"', '"9999-12-31T23:59:59-23:59"', "is in no year from 1 to 9999 of UTC"),
+        (
+            '"2026-01-01T00:00:00+00:00"',
+            '"9999-12-31T23:59:59-23:59"',
+            "is in no year from 1 to 9999 of UTC",
+        ),
         ('"2026-01-01T00:00:00+00:00"', '"2026-01-01T00:00:00"', "names no time zone"),
         ('name = "numpy"', 'name = "num py"', "].name`"),
         ('    "numpy",\n', "", "`numpy` is in no stage"),
@@ -79,7 +95,11 @@ OVER = {"project": "numpy", "archive": "numpy-2.tar.gz", "archive_of": "numpy", 
         ('sha256 = "', 'sha256 = "$(x)', "].sha256`"),
         (TRUSTED, submodule("../x", "https://h/x"), "it is not a path inside the repository"),
         (TRUSTED, submodule("x", "ext::sh -c id"), "only https, ssh, file are supported"),
-        ('{ name = "pypi" }', '{ name = "huawei" }', "`numpy` is from `pypi`, which is not an index of the lock"),
+        (
+            '{ name = "pypi" }',
+            '{ name = "huawei" }',
+            "`numpy` is from `pypi`, which is not an index of the lock",
+        ),
         ('{ name = "pypi" }', '{ name = "pypi" }, { name = "pypi" }', "`pypi` is an index 2 times"),
         (
             '[[stage]]\nmode = "wheels"',
@@ -89,13 +109,21 @@ OVER = {"project": "numpy", "archive": "numpy-2.tar.gz", "archive_of": "numpy", 
         ('name = "numpy-', 'name = "numba-', " is not a file of numpy "),
         ("[[pin]]\n", table("passed-over", version="1 x", **OVER), "].version`"),
         ("[[pin]]\n", driver("hdk >= 25", "numpy-abi"), "`numpy-abi`, which is no fact here"),
-        ("[[pin]]\n", driver("cann in 8.5.0", "antlr4-runtime-archives"), "states nothing about the driver"),
+        (
+            "[[pin]]\n",
+            driver("cann in 8.5.0", "antlr4-runtime-archives"),
+            "states nothing about the driver",
+        ),
         ("[[pin]]\n", stage(), "has no pins"),
         ("[[pin]]\n", stage("other"), "a stage names `other`, which is not a pin"),
         ("[[pin]]\n", stage("numpy"), "`numpy` is in a stage 2 times"),
         ("requires = [\n", 'requires = [\n    "a==",\n', "Expected"),
         ('code = "text"', 'code = "no.such"', "there is no message `no.such` with these values"),
-        ('code = "text"', 'code = "lock.yanked"', "there is no message `lock.yanked` with these values"),
+        (
+            'code = "text"',
+            'code = "lock.yanked"',
+            "there is no message `lock.yanked` with these values",
+        ),
         ('name = "verl"', 'name = "numpy"', "`numpy` is a pin 2 times"),
         ("[[build-pin]]\n", SETUPTOOLS, "`setuptools` is a build-pin 2 times"),
         ('name = "numpy-1.26.4', 'name = "-1.26.4', "is not the name of a file"),

@@ -24,7 +24,9 @@ LOCKS = {
 }
 # One without source archives, and in one stage, has fewer.
 ONLY_SOMETIMES = ("build-requirements", "stages/2", "stages/3", "stages/4")
-LOCKS["small"] = {name: text for name, text in LOCKS["plain"].items() if not name.startswith(ONLY_SOMETIMES)}
+LOCKS["small"] = {
+    name: text for name, text in LOCKS["plain"].items() if not name.startswith(ONLY_SOMETIMES)
+}
 
 
 def _files(path: Path) -> set[str]:
@@ -87,7 +89,10 @@ def test_nothing_is_written_through_a_linked_folder_of_a_stack(tmp_path: Path) -
     locks.mkdir()
     (other / ".theirs.old").mkdir(parents=True)
     (locks / "demo").symlink_to(other)
-    for write in (lambda path: folder.replace({path: LOCKS["small"]}), lambda path: folder.add(path, {"a": "b"})):
+    for write in (
+        lambda path: folder.replace({path: LOCKS["small"]}),
+        lambda path: folder.add(path, {"a": "b"}),
+    ):
         with pytest.raises(InputError) as caught:
             write(locks / "demo" / "here")
         assert caught.value.why == "`demo` is a link, which is not followed"

@@ -20,13 +20,19 @@ from tests.datacatalog import DataCatalog
 from tests.problems import problem, solved
 
 
-def fallen(catalog: DataCatalog, *lines: str, policy: Policy | None = None) -> list[tuple[str, str, list[str]]]:
+def fallen(
+    catalog: DataCatalog, *lines: str, policy: Policy | None = None
+) -> list[tuple[str, str, list[str]]]:
     asked = problem(*lines)
     universe = Universe(asked if policy is None else replace(asked, policy=policy), catalog)
     found = decide(universe)
     assert isinstance(found, Resolution)
     return [
-        (f"{row.project} {row.version}", row.newest, [translate(sentence(one), "en") for one in row.because])
+        (
+            f"{row.project} {row.version}",
+            row.newest,
+            [translate(sentence(one), "en") for one in row.because],
+        )
         for row in outdated_pins(universe, found)
     ]
 
@@ -44,13 +50,19 @@ def held_back(newest: int, uploaded: str = "") -> DataCatalog:
     return catalog
 
 
-def test_a_wish_more_than_three_minor_releases_behind_is_told_with_what_keeps_newer_ones_out() -> None:
+def test_a_wish_more_than_three_minor_releases_behind_is_told_with_what_keeps_newer_ones_out() -> (
+    None
+):
     assert fallen(held_back(4), "app", "low") == []
     assert fallen(held_back(5), "app", "low") == [
         (
             "app 0.1",
             "0.5",
-            ["the stack asks for low", "app 0.2 to 0.5 (4 releases) need base==2", "low 1 needs base==1"],
+            [
+                "the stack asks for low",
+                "app 0.2 to 0.5 (4 releases) need base==2",
+                "low 1 needs base==1",
+            ],
         )
     ]
 
@@ -71,7 +83,9 @@ def test_the_reasons_are_the_same_whatever_else_is_on_the_indexes_or_was_read() 
 
 def test_so_is_one_half_a_year_behind() -> None:
     assert fallen(held_back(2, "2026-06-01T00:00:00Z"), "app", "low") == []
-    assert [row[:2] for row in fallen(held_back(2, "2026-09-01T00:00:00Z"), "app", "low")] == [("app 0.1", "0.2")]
+    assert [row[:2] for row in fallen(held_back(2, "2026-09-01T00:00:00Z"), "app", "low")] == [
+        ("app 0.1", "0.2")
+    ]
 
 
 def test_what_has_an_upper_bound_or_comes_after_the_cut_off_is_as_it_was_wanted() -> None:
@@ -79,7 +93,9 @@ def test_what_has_an_upper_bound_or_comes_after_the_cut_off_is_as_it_was_wanted(
     policy = Policy(exclude_newer=dt.datetime(2026, 2, 1, tzinfo=dt.timezone.utc))
     catalog = held_back(9, "2026-09-01T00:00:00Z")
     for name in ("base", "low"):
-        catalog.add_wheel(name, "1.0.1", ["base==1"] if name == "low" else [], uploaded="2026-01-01T00:00:00Z")
+        catalog.add_wheel(
+            name, "1.0.1", ["base==1"] if name == "low" else [], uploaded="2026-01-01T00:00:00Z"
+        )
     assert fallen(catalog, "app", policy=policy) == []
 
 

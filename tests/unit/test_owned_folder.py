@@ -31,7 +31,9 @@ def elsewhere(tmp_path: Path) -> Path:
 
 
 def require_untouched(elsewhere: Path) -> None:
-    assert [(path.name, path.read_text()) for path in elsewhere.iterdir()] == [("theirs", "of somebody else")]
+    assert [(path.name, path.read_text()) for path in elsewhere.iterdir()] == [
+        ("theirs", "of somebody else")
+    ]
 
 
 ACTIONS: dict[str, Callable[[OwnedFolder], object]] = {
@@ -85,7 +87,12 @@ def test_links_go_and_what_they_lead_to_stays(folder: OwnedFolder, elsewhere: Pa
     (folder.path / "a" / "link").symlink_to(elsewhere)
     (folder.path / "a" / "b" / "link").symlink_to(elsewhere / "theirs")
     kinds = dict(folder.walk("a"))
-    assert kinds == {"a/b": Kind.FOLDER, "a/b/link": Kind.LINK, "a/b/own": Kind.FILE, "a/link": Kind.LINK}
+    assert kinds == {
+        "a/b": Kind.FOLDER,
+        "a/b/link": Kind.LINK,
+        "a/b/own": Kind.FILE,
+        "a/link": Kind.LINK,
+    }
     (folder.path / "link").symlink_to(elsewhere)
     folder.remove_tree("a")
     folder.remove_tree("link")
@@ -138,7 +145,11 @@ def append(file: IO[bytes] | None) -> None:
 @pytest.mark.parametrize(("name", "writer"), WRITERS.values(), ids=WRITERS)
 @pytest.mark.parametrize("locked", [False, True], ids=["free", "locked"])
 def test_writer_changes_no_hard_linked_file(
-    folder: OwnedFolder, tmp_path: Path, name: str, writer: Callable[[OwnedFolder], object], locked: bool
+    folder: OwnedFolder,
+    tmp_path: Path,
+    name: str,
+    writer: Callable[[OwnedFolder], object],
+    locked: bool,
 ) -> None:
     theirs = tmp_path / "theirs"
     theirs.write_bytes(b"of somebody else")
@@ -148,7 +159,10 @@ def test_writer_changes_no_hard_linked_file(
         if locked:
             fcntl.flock(handle, fcntl.LOCK_EX)
         writer(folder)
-    assert (theirs.read_bytes(), stat.S_IMODE(theirs.stat().st_mode)) == (b"of somebody else", 0o640)
+    assert (theirs.read_bytes(), stat.S_IMODE(theirs.stat().st_mode)) == (
+        b"of somebody else",
+        0o640,
+    )
     assert theirs.stat().st_nlink == 1
     assert [folder.read(name, 100) for name in folder.names()] == [b"ours"]
 

@@ -48,14 +48,22 @@ def demo() -> tuple[Taped, tuple[File, ...]]:
     """A recording of a bit of everything, and its files."""
     catalog = DataCatalog()
     catalog.unreachable = ("vendor",)
-    catalog.add_project("demo", rejections=[Rejection("demo-old.tar.gz", RejectionReason.VERSION, "old")])
+    catalog.add_project(
+        "demo", rejections=[Rejection("demo-old.tar.gz", RejectionReason.VERSION, "old")]
+    )
     needs, members = ["numpy>=1", "x ; extra == 'e'"], {"requirements/common.txt": "numpy\n"}
     said = {"requires_python": ">=3.9", "uploaded": "2025-01-02T03:04:05.678901Z"}
     files = (
         catalog.add_wheel("demo", "1.0", needs, extras=["e"], **said),
-        catalog.add_archive("demo", "1.0", members=members, yanked="", uploaded="2025-01-02T03:04:09Z"),
-        catalog.add_archive("demo", "1.10", None, ending=".zip", build_requires=None, yanked="broken", size=None),
-        catalog.add_wheel("demo", "1.9", tags="cp311-cp311-manylinux_2_28_aarch64", sha256="", metadata="0" * 64),
+        catalog.add_archive(
+            "demo", "1.0", members=members, yanked="", uploaded="2025-01-02T03:04:09Z"
+        ),
+        catalog.add_archive(
+            "demo", "1.10", None, ending=".zip", build_requires=None, yanked="broken", size=None
+        ),
+        catalog.add_wheel(
+            "demo", "1.9", tags="cp311-cp311-manylinux_2_28_aarch64", sha256="", metadata="0" * 64
+        ),
         catalog.add_wheel("demo", "2.0", readable=False, uploaded="2026-01-01T00:00:00+08:00"),
     )
     recording = Taped(catalog)
@@ -107,7 +115,9 @@ def recorded_page(catalog: DataCatalog) -> RecordedPage:
 # Recording
 
 
-def test_a_snapshot_answers_as_the_recorded_catalog_before_and_after_it_is_a_file(tmp_path: Path) -> None:
+def test_a_snapshot_answers_as_the_recorded_catalog_before_and_after_it_is_a_file(
+    tmp_path: Path,
+) -> None:
     recording, files = demo()
     assert ask_everything(recording, files) == ask_everything(recording.inner, files)
     snapshot = taken(recording)
@@ -116,7 +126,9 @@ def test_a_snapshot_answers_as_the_recorded_catalog_before_and_after_it_is_a_fil
     again = snapshot_file.read(tmp_path / "demo.snapshot")
     assert (again, again.stack, again.date) == (snapshot, "demo", TODAY)
     assert snapshot_file.to_bytes(again) == (tmp_path / "demo.snapshot").read_bytes()
-    assert ask_everything(SnapshotCatalog(again, "linux-aarch64"), files) == ask_everything(recording, files)
+    assert ask_everything(SnapshotCatalog(again, "linux-aarch64"), files) == ask_everything(
+        recording, files
+    )
 
 
 def test_what_was_not_recorded_is_a_failure_and_not_an_answer() -> None:
@@ -130,9 +142,14 @@ def test_what_was_not_recorded_is_a_failure_and_not_an_answer() -> None:
         ("the metadata of `other-1-py3-none-any.whl`", lambda: catalog.metadata(other)),
         ("the content of `other-1-py3-none-any.whl`", lambda: catalog.archive(other)),
         ("`setup.py` of `demo-1.0.tar.gz`", lambda: catalog.member(files[1], "setup.py")),
-        ("the sha256 of `other-1-", lambda: catalog.sha256(msgspec.structs.replace(other, sha256=""))),
+        (
+            "the sha256 of `other-1-",
+            lambda: catalog.sha256(msgspec.structs.replace(other, sha256="")),
+        ),
     ):
-        with pytest.raises(IndexFailure, match=f"The snapshot of 2026-11-20 does not contain {what}"):
+        with pytest.raises(
+            IndexFailure, match=f"The snapshot of 2026-11-20 does not contain {what}"
+        ):
             ask()
 
 
@@ -165,11 +182,17 @@ def test_no_address_is_recorded(tmp_path: Path) -> None:
             return msgspec.structs.replace(super().archive(file), why_dynamic=f"see {url}")
 
     catalog = Telling()
-    catalog.add_project("demo", rejections=[Rejection("demo-x.tar.gz", RejectionReason.VERSION, f"from {REGISTRY}")])
+    catalog.add_project(
+        "demo", rejections=[Rejection("demo-x.tar.gz", RejectionReason.VERSION, f"from {REGISTRY}")]
+    )
     needs, yanked = [f"x @ {url} ; os_name == 'nt'"], f"see {url} or {REGISTRY}."
     wheel = catalog.add_wheel("demo", "1.0", needs, url=url, yanked=yanked)
-    members = {"requirements.txt": f"# from {REGISTRY}\n--trusted-host {REGISTRY}\n-i {url}\nzope.org>=1\n"}
-    archive = catalog.add_archive("demo", "1.0", needs, build_requires=[f"y @ {url}"], members=members, url=url)
+    members = {
+        "requirements.txt": f"# from {REGISTRY}\n--trusted-host {REGISTRY}\n-i {url}\nzope.org>=1\n"
+    }
+    archive = catalog.add_archive(
+        "demo", "1.0", needs, build_requires=[f"y @ {url}"], members=members, url=url
+    )
     other = catalog.add_archive("demo", "2.0", url=url)
     recording = Taped(catalog)
     recording.lookup(DEMO)
@@ -185,7 +208,9 @@ def test_no_address_is_recorded(tmp_path: Path) -> None:
     assert REGISTRY not in everything
     assert "secret" not in everything
     answers = SnapshotCatalog(snapshot, "linux-aarch64")
-    assert answers.metadata(wheel).requires_dist == ("x @ https://address.invalid/a/b.whl ; os_name == 'nt'",)
+    assert answers.metadata(wheel).requires_dist == (
+        "x @ https://address.invalid/a/b.whl ; os_name == 'nt'",
+    )
     assert answers.member(archive, "requirements.txt") == (
         "# from address.invalid\n--trusted-host address.invalid\n-i https://address.invalid/a/b.whl\nzope.org>=1\n"
     )
@@ -197,10 +222,19 @@ def test_no_address_is_recorded(tmp_path: Path) -> None:
         ("see https://github.com/org/repo/issues/1.", "see https://github.com/org/repo/issues/1."),
         ("git+ssh://git@github.com/org/repo.git@v1", "git+ssh://github.com/org/repo.git@v1"),
         (f"https://github.com.{REGISTRY}/x", "https://address.invalid/x"),
-        (f"https://proxy.internal/{REGISTRY}/simple/", "https://address.invalid/address.invalid/simple/"),
+        (
+            f"https://proxy.internal/{REGISTRY}/simple/",
+            "https://address.invalid/address.invalid/simple/",
+        ),
         (f"<{REGISTRY}/x>, me@{REGISTRY}", "<address.invalid/x>, me@address.invalid"),
-        ("torch 2.8.0 and demo-1.0.tar.gz of ruamel.yaml", "torch 2.8.0 and demo-1.0.tar.gz of ruamel.yaml"),
-        ("http://[::1]:80/x http://10.0.0.1/x", "http://address.invalid/x http://address.invalid/x"),
+        (
+            "torch 2.8.0 and demo-1.0.tar.gz of ruamel.yaml",
+            "torch 2.8.0 and demo-1.0.tar.gz of ruamel.yaml",
+        ),
+        (
+            "http://[::1]:80/x http://10.0.0.1/x",
+            "http://address.invalid/x http://address.invalid/x",
+        ),
     ],
 )
 def test_addresses_in_prose(text: str, expected: str) -> None:
@@ -235,7 +269,10 @@ def test_keeps_what_some_target_could_use() -> None:
 
 
 def test_files_of_another_format_are_left_out_beside_a_release() -> None:
-    aside = [Rejection("demo-1.0.win32.exe", RejectionReason.FORMAT), Rejection("demo-1.0-x.whl", RejectionReason.NAME)]
+    aside = [
+        Rejection("demo-1.0.win32.exe", RejectionReason.FORMAT),
+        Rejection("demo-1.0-x.whl", RejectionReason.NAME),
+    ]
     catalog = DataCatalog()
     catalog.add_project("demo", rejections=aside)
     assert len(recorded_page(catalog).rejections) == 2
@@ -286,7 +323,9 @@ print(hashlib.sha256(snapshot_file.to_bytes(extra)).hexdigest())
 """
     for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
-        done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+        )
         assert (done.stdout.strip(), done.stderr) == (expected, ""), seed
 
 
@@ -302,7 +341,9 @@ print(hashlib.sha256(snapshot_file.to_bytes(extra)).hexdigest())
         (lambda content: b"PK" + content, "It is not a snapshot."),
     ],
 )
-def test_a_damaged_file_is_an_input_error(tmp_path: Path, change: Callable[[bytes], bytes], why: str) -> None:
+def test_a_damaged_file_is_an_input_error(
+    tmp_path: Path, change: Callable[[bytes], bytes], why: str
+) -> None:
     path = tmp_path / "demo.snapshot"
     path.write_bytes(change(snapshot_file.to_bytes(taken(demo()[0]))))
     with pytest.raises(InputError, match="ascend-lock snapshot demo") as caught:

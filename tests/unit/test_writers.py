@@ -8,14 +8,25 @@ from pathlib import Path
 import pytest
 
 RESOLVER = Path(__file__).parents[2] / "resolver"
-# What changes the disk, as methods of a path or functions of os and shutil. `open` is judged by its mode.
+# What changes the disk, as methods of a path or functions of os and shutil. `open` is judged by its
+# mode.
 CHANGES = {
-    *("write_text", "write_bytes", "touch", "unlink", "rename", "rmdir", "symlink_to", "hardlink_to"),
+    *(
+        "write_text",
+        "write_bytes",
+        "touch",
+        "unlink",
+        "rename",
+        "rmdir",
+        "symlink_to",
+        "hardlink_to",
+    ),
     *("rmtree", "copytree", "copy2", "copyfile", "move", "removedirs", "makedirs", "truncate"),
 }
 # These are also methods of a text or a set, so they count as functions of os alone.
 OF_OS = {"replace", "remove", "link", "symlink", "chmod", "utime", "mkdir"}
-# By module, with what it is: all of these are in a temporary folder of the run, or what a user named.
+# By module, with what it is: all of these are in a temporary folder of the run, or what a user
+# named.
 ELSEWHERE = {
     "files": {"open"},  # write_output: into a pipe or a device
     "cli/commands": {"open"},  # os.devnull, in the place of a closed stream
@@ -23,7 +34,9 @@ ELSEWHERE = {
     "index/git": {"write_text", "truncate"},  # in a temporary repository; of an open file
     "index/net/downloads": {"truncate"},  # of an open file
     "index/net/remote_files": {"unlink", "rmtree"},  # in the temporary folder of the run
-    "index/store/linkage_readings": {"unlink"},  # facts of the checkout, by the maintainers' command
+    "index/store/linkage_readings": {
+        "unlink"
+    },  # facts of the checkout, by the maintainers' command
 }
 MODULES = sorted(
     path.relative_to(RESOLVER).with_suffix("").as_posix()
@@ -41,7 +54,11 @@ def changes(tree: ast.AST) -> set[str]:
             continue
         name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
         modes = [*node.args, *(word.value for word in node.keywords if word.arg == "mode")]
-        texts = [mode.value for mode in modes if isinstance(mode, ast.Constant) and isinstance(mode.value, str)]
+        texts = [
+            mode.value
+            for mode in modes
+            if isinstance(mode, ast.Constant) and isinstance(mode.value, str)
+        ]
         is_writing = any(len(text) <= 3 and set(text) & set("wax+") for text in texts)
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
         if name in OF_OS and isinstance(owner, ast.Name) and owner.id == "os":
@@ -58,12 +75,15 @@ def test_nobody_else_changes_the_disk(module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["path.write_text('')", "path.open('w')", "open(path, mode='ab')", "shutil.rmtree(path)"]
+    "call",
+    ["path.write_text('')", "path.open('w')", "open(path, mode='ab')", "shutil.rmtree(path)"],
 )
 def test_a_change_is_found(call: str) -> None:
     assert changes(ast.parse(call))
 
 
-@pytest.mark.parametrize("call", ["path.open()", "path.open('rb')", "catalogs.open(problem)", "text.replace('a', 'b')"])
+@pytest.mark.parametrize(
+    "call", ["path.open()", "path.open('rb')", "catalogs.open(problem)", "text.replace('a', 'b')"]
+)
 def test_what_changes_nothing_is_not(call: str) -> None:
     assert not changes(ast.parse(call))

@@ -61,9 +61,10 @@ if sys.version_info < (3, 8):
 #
 # The one way in which pip is started: with those of its settings that say how an index is reached, and no others.
 #
-# pip's configuration files and PIP_* variables can add indexes, folders of files, requirements, even projects to build
-# (`[wheel] editable`). None of these is named by a lock. So pip runs without configuration files, and without a variable
-# of its own except for the allowed settings, which pip itself is asked for (`pip config list`).
+# pip's configuration files and PIP_* variables can add indexes, folders of files, requirements, even
+# projects to build (`[wheel] editable`). None of these is named by a lock. So pip runs without
+# configuration files, and without a variable of its own except for the allowed settings, which pip
+# itself is asked for (`pip config list`).
 #
 # Standard library only, as verify.py contains this module.
 
@@ -81,11 +82,16 @@ ALLOWED_SETTINGS = (
 )
 # Other names of these options in pip.
 _OTHER_NAMES = {"pypi-url": "index-url", "default-timeout": "timeout"}
-# The sections that count for `pip install`, the highest precedence last. The last one stands for PIP_* variables.
+# The sections that count for `pip install`, the highest precedence last. The last one stands for
+# PIP_* variables.
 PIP_SECTIONS = ("global", "install", ":env:")
 
 _PIP_PREFIX = "PIP_"
-_NO_FILES = {"PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+_NO_FILES = {
+    "PIP_CONFIG_FILE": os.devnull,
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_NO_INPUT": "1",
+}
 # What would change the list, or the file that it is made from, if a configuration file says so.
 _PLAIN_LIST = {f"PIP_{name}": "0" for name in ("QUIET", "VERBOSE", "USER", "GLOBAL", "SITE")}
 # pip would write every setting into its log, and the password of an address is in clear text there.
@@ -128,14 +134,24 @@ def without_pip_settings(environ: Mapping[str, str]) -> dict[str, str]:
 def pip_variables(python: str, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the PIP_* variables for this interpreter's pip, the only ones that it may have.
 
-    Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read a file of its configuration;
-    it has then written why to stderr.
+    Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read a file of
+    its configuration; it has then written why to stderr.
     """
-    asking = {**environ, **_PLAIN_LIST, **_NO_LOG, **_AS_STARTED, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    asking = {
+        **environ,
+        **_PLAIN_LIST,
+        **_NO_LOG,
+        **_AS_STARTED,
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }
     command = [python, "-I", "-m", "pip", "config", "list"]
-    done = subprocess.run(command, env=asking, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)  # noqa: S603
+    done = subprocess.run(  # noqa: S603  the interpreter's own pip
+        command, env=asking, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True
+    )
     settings = allowed_settings(listed_settings(done.stdout.decode("utf-8", "surrogateescape")))
-    named = {_PIP_PREFIX + name.upper().replace("-", "_"): value for name, value in settings.items()}
+    named = {
+        _PIP_PREFIX + name.upper().replace("-", "_"): value for name, value in settings.items()
+    }
     return {**_NO_FILES, **named}
 
 
@@ -221,7 +237,9 @@ class SystemVersion:
         """Read a version; raises ValueError that names the text."""
         match = _FORM.fullmatch(text.strip())
         if match is None:
-            raise ValueError(f"`{text}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2")
+            raise ValueError(
+                f"`{text}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"
+            )
         if match["stage"]:
             stage = (_STAGES[match["stage"].upper()], int(match["stage_number"]))
         else:
@@ -229,7 +247,11 @@ class SystemVersion:
         patch = tuple(int(part) for part in match["patch"].split(".")[1:])
         while patch and patch[-1] == 0:
             patch = patch[:-1]
-        pre = (_PRES[match["pre"].lower()], int(match["pre_number"] or 0)) if match["pre"] else _NOT_PRE
+        pre = (
+            (_PRES[match["pre"].lower()], int(match["pre_number"] or 0))
+            if match["pre"]
+            else _NOT_PRE
+        )
         key = _Key(int(match["major"]), int(match["minor"]), stage, patch, pre)
         return cls(text.strip(), key, int(match["build"]) if match["build"] else None)
 
@@ -253,7 +275,10 @@ class SystemVersion:
         return SIGNS[sign](self._key, other._key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SystemVersion) and (self._key, self.build) == (other._key, other.build)
+        return isinstance(other, SystemVersion) and (self._key, self.build) == (
+            other._key,
+            other.build,
+        )
 
     def __lt__(self, other: SystemVersion) -> bool:
         return (self._key, _build_rank(self.build)) < (other._key, _build_rank(other.build))
@@ -281,8 +306,8 @@ SECONDS_TO_START = 300
 class LockedDistribution(NamedTuple):
     """A pin. `stage` says when it is installed; `sha256` are its files, none for a build.
 
-    `commit` and `editable` are those of a pin from git. `source` is what install.sh marks an editable checkout with.
-    `variant` is the label of a wheel variant (PEP 825).
+    `commit` and `editable` are those of a pin from git. `source` is what install.sh marks an
+    editable checkout with. `variant` is the label of a wheel variant (PEP 825).
     """
 
     name: str
@@ -299,8 +324,8 @@ class LockedDistribution(NamedTuple):
 class DriverNeed(NamedTuple):
     """What `by` asks of the driver: any of `ranges`, each of them all of its comparisons, such as `>=` and `25.0.rc1`.
 
-    `wanted` says the same for people, `reason` why and on whose word, in each language. If it is not `binding`, a
-    driver that does not meet it is a warning.
+    `wanted` says the same for people, `reason` why and on whose word, in each language. If it is
+    not `binding`, a driver that does not meet it is a warning.
     """
 
     by: str
@@ -330,8 +355,8 @@ class LockedStack:
 
     `digest` is the sha256 of the lock.toml that it was made from.
 
-    The commands of distributions that are `requested`, as lines of the stack name them, are to start; `excuses` say
-    what may fail.
+    The commands of distributions that are `requested`, as lines of the stack name them, are to
+    start; `excuses` say what may fail.
     """
 
     stack: str
@@ -364,7 +389,9 @@ class LockedStack:
 
 def is_shared() -> bool:
     """Whether this Python is in no virtual or conda environment, as install.sh has it."""
-    return sys.prefix == sys.base_prefix and not os.path.isdir(os.path.join(sys.prefix, "conda-meta"))
+    return sys.prefix == sys.base_prefix and not os.path.isdir(
+        os.path.join(sys.prefix, "conda-meta")
+    )
 
 
 def show_nothing(_: str) -> None:
@@ -375,8 +402,8 @@ def show_nothing(_: str) -> None:
 class CheckContext:
     """The lock, where things are, how thoroughly to check, and the language of messages.
 
-    `program` is the file of verify.py. `quick` leaves out what starts everything, which takes at most `seconds` for
-    each; `progress` is called with a line about it, empty at its end.
+    `program` is the file of verify.py. `quick` leaves out what starts everything, which takes at
+    most `seconds` for each; `progress` is called with a line about it, empty at its end.
     """
 
     lock: LockedStack
@@ -408,7 +435,9 @@ class CheckContext:
 
     def _install(self, *options: str) -> str:
         wheelhouse = ["--wheelhouse", self.wheelhouse] if self.wheelhouse else []
-        return " ".join(map(shlex.quote, ["bash", f"{self.folder}/install.sh", *options, *wheelhouse]))
+        return " ".join(
+            map(shlex.quote, ["bash", f"{self.folder}/install.sh", *options, *wheelhouse])
+        )
 
     def then_install(self, command: str) -> str:
         """A command that removes something, then `install_command`; from a shared Python nothing is removed."""
@@ -420,15 +449,17 @@ class CheckContext:
         Without pip nothing can be installed, so Python's own takes its place.
         """
         ensure = f" && {self.python} -m ensurepip" if "pip" in names else ""
-        return self.then_install(f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}{ensure}")
+        return self.then_install(
+            f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}{ensure}"
+        )
 
 
 @dataclass(frozen=True)
 class Finding:
     """Something that is not as locked, or could not be found out.
 
-    `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their placeholders. `remedy` is a
-    command that is better than the text.
+    `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their
+    placeholders. `remedy` is a command that is better than the text.
     """
 
     code: str
@@ -438,10 +469,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Group:
-    """The result of a check. `note` is the code of the text for a group without findings, if not its name.
+    """The result of a check.
 
-    A group that is `counted` has this text beside findings, too. `remarks` are lines below it, and `results` the rows
-    of everything that it tried, for the JSON.
+    `note` is the code of the text for a group without findings, if not its name.
+
+    A group that is `counted` has this text beside findings, too. `remarks` are lines below it, and
+    `results` the rows of everything that it tried, for the JSON.
     """
 
     name: str
@@ -468,7 +501,10 @@ class UnreadableError(Exception):
 
 
 def read_text(path: str, errors: str = "strict") -> str | None:
-    """The text of a file; None where there is none. What is no plain file is not opened: a pipe would block."""
+    """The text of a file; None where there is none.
+
+    What is no plain file is not opened: a pipe would block.
+    """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise UnreadableError(path, "it is not a regular file")
@@ -500,11 +536,18 @@ class ProgramResult(NamedTuple):
     ending: str
 
 
-def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS) -> ProgramResult:
+def run_program(
+    command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS
+) -> ProgramResult:
     """Run a program that the machine or the environment has, for at most so long."""
     try:
         done = subprocess.run(  # noqa: S603
-            command, env=dict(environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
+            command,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         output = (error.stdout or b"").decode("utf-8", "replace")
@@ -514,8 +557,12 @@ def run_program(command: Sequence[str], environ: Mapping[str, str], seconds: int
     errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
     ending = errors[-1] if errors else f"exit status {done.returncode}"
     if done.returncode < 0:
-        names = {number.value: number.name for number in signal.Signals}  # real-time signals have none
-        ending = ": ".join([f"killed by {names.get(-done.returncode, -done.returncode)}", *errors[-1:]])
+        names = {
+            number.value: number.name for number in signal.Signals
+        }  # real-time signals have none
+        ending = ": ".join(
+            [f"killed by {names.get(-done.returncode, -done.returncode)}", *errors[-1:]]
+        )
     return ProgramResult(done.returncode, done.stdout.decode("utf-8", "replace"), ending)
 
 
@@ -546,7 +593,9 @@ def check_machine(context: CheckContext) -> Group:
     if platform.system().lower() != system:
         findings.append(Finding("system-differs", {"found": platform.system()}))
     if platform.machine() != machine:
-        findings.append(Finding("processor-differs", {"found": platform.machine(), "wanted": machine}))
+        findings.append(
+            Finding("processor-differs", {"found": platform.machine(), "wanted": machine})
+        )
     if glibc == "-" or _numbers(glibc) < _numbers(context.lock.glibc):
         code = "glibc-missing" if glibc == "-" else "glibc-old"
         findings.append(Finding(code, {"found": glibc, "wanted": context.lock.glibc}))
@@ -556,7 +605,11 @@ def check_machine(context: CheckContext) -> Group:
 
 def check_python(context: CheckContext, installed: Mapping[str, Installed]) -> Group:
     """Whether this interpreter takes the lock's wheels, and is the lock's environment, and one of its own."""
-    values = {"found": platform.python_version(), "wanted": context.lock.python, "python": sys.executable}
+    values = {
+        "found": platform.python_version(),
+        "wanted": context.lock.python,
+        "python": sys.executable,
+    }
     kind = platform.python_implementation()
     if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
         kind = "free-threaded CPython"
@@ -570,7 +623,9 @@ def check_python(context: CheckContext, installed: Mapping[str, Installed]) -> G
         of_others = is_shared() or extra_distributions(context, installed)
         install = context.venv_command if of_others else context.install_command
         counts = {"found": str(there), "count": str(len(context.lock.pins))}
-        findings = [Finding("environment-other", {**counts, "python": sys.executable, "install": install})]
+        findings = [
+            Finding("environment-other", {**counts, "python": sys.executable, "install": install})
+        ]
     else:
         findings = [Finding("python-shared", values)] if is_shared() else []
     return Group("python", findings, values)
@@ -582,7 +637,15 @@ def _numbers(version: str) -> list[int]:
 
 # A suffix of a version in any spelling, and how PEP 440 writes it
 _SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
-_SPELLINGS = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc", "rev": "post", "r": "post"}
+_SPELLINGS = {
+    "alpha": "a",
+    "beta": "b",
+    "c": "rc",
+    "pre": "rc",
+    "preview": "rc",
+    "rev": "post",
+    "r": "post",
+}
 
 
 def canonical_name(name: str) -> str:
@@ -624,8 +687,12 @@ class Installed(NamedTuple):
         folder = self.direct_url.get("dir_info")
         if isinstance(folder, dict) and folder.get("editable") is True:
             return unquote(re.sub("^file://", "", str(self.direct_url.get("url", ""))))
-        is_listed = not os.path.isdir(self.info) or os.path.isfile(os.path.join(self.info, "installed-files.txt"))
-        return "" if is_listed or self.info.endswith(".dist-info") else self.root  # setup.py develop
+        is_listed = not os.path.isdir(self.info) or os.path.isfile(
+            os.path.join(self.info, "installed-files.txt")
+        )
+        return (
+            "" if is_listed or self.info.endswith(".dist-info") else self.root
+        )  # setup.py develop
 
     def variant_labels(self) -> list[str]:
         """Return the label of the wheel variant that was installed; none for a plain wheel, or if it cannot be read."""
@@ -641,18 +708,24 @@ class Installed(NamedTuple):
         return not is_shared() and self.root.startswith(os.path.realpath(sys.prefix) + "/")
 
 
-def installed_distributions(context: CheckContext, paths: Iterable[str]) -> tuple[dict[str, Installed], list[Finding]]:
+def installed_distributions(
+    context: CheckContext, paths: Iterable[str]
+) -> tuple[dict[str, Installed], list[Finding]]:
     """By name, and what is wrong with them; of several in the search path the first, as Python takes it."""
     installed: dict[str, Installed] = {}
     findings: list[Finding] = []
     for root in dict.fromkeys(map(os.path.realpath, paths)):
         entries: dict[str, str] = {}
         for path in sorted(
-            path for kind in ("dist", "egg") for path in glob.glob(f"{glob.escape(root)}/*.{kind}-info")
+            path
+            for kind in ("dist", "egg")
+            for path in glob.glob(f"{glob.escape(root)}/*.{kind}-info")
         ):
             entry = os.path.basename(path)
             if entry.startswith("~"):
-                findings.append(Finding("distribution-leftover", {"path": path}, f"rm -r {shlex.quote(path)}"))
+                findings.append(
+                    Finding("distribution-leftover", {"path": path}, f"rm -r {shlex.quote(path)}")
+                )
                 continue
             distribution, broken = _read(context, root, path)
             name = distribution.name
@@ -677,7 +750,9 @@ def _read(context: CheckContext, root: str, path: str) -> tuple[Installed, list[
     if os.path.isdir(path):
         metadata = os.path.join(path, "METADATA" if path.endswith(".dist-info") else "PKG-INFO")
     try:
-        text = read_text(metadata, errors="surrogateescape")  # its description may be in any encoding
+        text = read_text(
+            metadata, errors="surrogateescape"
+        )  # its description may be in any encoding
         if text is None:
             raise UnreadableError(metadata, os.strerror(errno.ENOENT))
         fields = HeaderParser().parsestr(text.partition("\n\n")[0])
@@ -688,7 +763,9 @@ def _read(context: CheckContext, root: str, path: str) -> tuple[Installed, list[
         direct_url = _object(os.path.join(path, "direct_url.json"))
     except UnreadableError as error:
         values = {"name": canonical_name(name), **error.values}
-        findings.append(Finding("metadata-broken", values, context.then_install(f"rm -r {shlex.quote(path)}")))
+        findings.append(
+            Finding("metadata-broken", values, context.then_install(f"rm -r {shlex.quote(path)}"))
+        )
     return Installed(canonical_name(name), version, root, path, installer, direct_url), findings
 
 
@@ -709,24 +786,37 @@ _MANY = 10  # so many missing ones are another environment
 
 
 def check_distributions(
-    context: CheckContext, installed: Mapping[str, Installed], broken: Iterable[Finding], colliding: Container[str] = ()
+    context: CheckContext,
+    installed: Mapping[str, Installed],
+    broken: Iterable[Finding],
+    colliding: Container[str] = (),
 ) -> Group:
     """Each pin in its version and from its source, and other distributions; those `colliding` have another group."""
     pins = context.lock.pins
     findings: list[Finding] = []
-    missing = sorted(f"{pin.name} {pin.version}" for pin in pins.values() if pin.name not in installed)
+    missing = sorted(
+        f"{pin.name} {pin.version}" for pin in pins.values() if pin.name not in installed
+    )
     if missing:
         values = {**list_and_count(missing, _LISTED), "total": str(len(pins))}
         findings.append(Finding("distribution-missing", values))
-    differences = (_difference(pin, installed[name]) for name, pin in sorted(pins.items()) if name in installed)
+    differences = (
+        _difference(pin, installed[name]) for name, pin in sorted(pins.items()) if name in installed
+    )
     findings += [finding for finding in differences if finding is not None]
     for finding in broken:
-        if finding.values.get("name") in pins or (finding.code == "distribution-leftover" and not is_shared()):
+        if finding.values.get("name") in pins or (
+            finding.code == "distribution-leftover" and not is_shared()
+        ):
             findings.append(finding)
     for name, reason in sorted(context.lock.absent.items()):
         if name in installed and name not in colliding:
-            remedy = context.reinstall_command(name) if installed[name].is_ours else context.venv_command
-            findings.append(Finding("distribution-unwanted", {"name": name, "reason": reason}, remedy))
+            remedy = (
+                context.reinstall_command(name) if installed[name].is_ours else context.venv_command
+            )
+            findings.append(
+                Finding("distribution-unwanted", {"name": name, "reason": reason}, remedy)
+            )
     extra = extra_distributions(context, installed)
     if extra:
         command = f"{context.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
@@ -781,7 +871,9 @@ def checkout_folder(name: str) -> str:
 
 
 _SECONDS_OF_PIP = 300
-_COMPLAINT = re.compile(r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))")
+_COMPLAINT = re.compile(
+    r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))"
+)
 
 
 def check_requirements(context: CheckContext) -> Group:
@@ -812,21 +904,31 @@ def _is_expected(context: CheckContext, line: str) -> bool:
     match = _COMPLAINT.match(line)
     if match is None:
         return False
-    package, version, name = canonical_name(match[1]), match[2], canonical_name(match[3] or match[4])
-    return any((package, name) == (row[0], row[2]) and same_version(version, row[1]) for row in context.lock.overrides)
+    package, version, name = (
+        canonical_name(match[1]),
+        match[2],
+        canonical_name(match[3] or match[4]),
+    )
+    return any(
+        (package, name) == (row[0], row[2]) and same_version(version, row[1])
+        for row in context.lock.overrides
+    )
 
 
 # --- imports
 #
 # The imports that the lock names, in a Python that sees what a user's program would see.
 #
-# Unlike the other checks, it is not isolated: CANN's set_env.sh puts modules that torch_npu needs on PYTHONPATH. So the
-# path of each module is checked as well, as that variable or the user's own site-packages can come before the lock's.
+# Unlike the other checks, it is not isolated: CANN's set_env.sh puts modules that torch_npu needs on
+# PYTHONPATH. So the path of each module is checked as well, as that variable or the user's own
+# site-packages can come before the lock's.
 #
-# After a module that fails, another Python imports the remaining ones: modules half loaded can make further imports fail.
+# After a module that fails, another Python imports the remaining ones: modules half loaded can make
+# further imports fail.
 
 _SECONDS_OF_IMPORTS = 1800
-# The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver (ascend_hal).
+# The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver
+# (ascend_hal).
 _MISSING_LIBRARY = re.compile(
     r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*): cannot open shared object"
 )
@@ -859,9 +961,15 @@ def import_environ(context: CheckContext) -> dict[str, str]:
     return {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def run_python(context: CheckContext, code: str, *arguments: str) -> tuple[list[dict[str, Any]], str]:
+def run_python(
+    context: CheckContext, code: str, *arguments: str
+) -> tuple[list[dict[str, Any]], str]:
     """Run code in the environment with the lock's variables: the rows that it `tell`s, and how it ended."""
-    result = run_program([sys.executable, "-c", _TELL + code, *arguments], import_environ(context), _SECONDS_OF_IMPORTS)
+    result = run_program(
+        [sys.executable, "-c", _TELL + code, *arguments],
+        import_environ(context),
+        _SECONDS_OF_IMPORTS,
+    )
     rows = []
     for line in result.output.splitlines():
         try:
@@ -876,8 +984,8 @@ def check_imports(
 ) -> Group:
     """Each module of the lock's list: whether it can be imported, and whether it is this environment's.
 
-    Without an NPU (on_npu), as where an image is built, a machine can lack libraries of CANN or its driver; a module
-    that needs one of them cannot be tried there.
+    Without an NPU (on_npu), as where an image is built, a machine can lack libraries of CANN or its
+    driver; a module that needs one of them cannot be tried there.
     """
     homes = homes_of(installed, paths)
     untried = list(context.lock.imports)
@@ -892,7 +1000,9 @@ def check_imports(
                 findings.append(Finding("import-died", {**values, "error": ending}))
                 break
             if "error" in row:
-                findings.append(_failure(context, values, str(row["error"]).partition("\n")[0], on_npu=on_npu))
+                findings.append(
+                    _failure(context, values, str(row["error"]).partition("\n")[0], on_npu=on_npu)
+                )
                 break
             if row["path"] and not is_within(str(row["path"]), homes):
                 findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
@@ -937,22 +1047,30 @@ def is_within(path: str, homes: list[str]) -> bool:
 
 def shown_command(context: CheckContext, code: str) -> str:
     """The command that runs code as `run_python` does, for a person to try."""
-    variables = [f"{key}={shlex.quote(value)}" for key, value in sorted(context.lock.import_env.items())]
-    return " ".join([*(["env", *variables] if variables else []), context.python, "-c", shlex.quote(code)])
+    variables = [
+        f"{key}={shlex.quote(value)}" for key, value in sorted(context.lock.import_env.items())
+    ]
+    return " ".join(
+        [*(["env", *variables] if variables else []), context.python, "-c", shlex.quote(code)]
+    )
 
 
 # --- ascend
 #
 # CANN, the driver, the SoC and a tensor on the NPU, by the files of CANN and the driver, and by npu-smi.
 #
-# CANN: `version.info` has an internal number as `Version=8.2.0.0.201`, and the release as `version_dir`; `version.cfg`
-# has `[internal:release]` of the running version, and a history of installations. So only ascend_toolkit_install.info,
-# `*_running_version` and `version_dir` are read.
+# CANN: `version.info` has an internal number as `Version=8.2.0.0.201`, and the release as
+# `version_dir`; `version.cfg` has `[internal:release]` of the running version, and a history of
+# installations. So only ascend_toolkit_install.info, `*_running_version` and `version_dir` are read.
 #
-# npu-smi prints the driver as Software Version, and the chip's names: an A2 has a Chip Type and a Chip Name (`Ascend`,
-# `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of cards need not be consecutive.
+# npu-smi prints the driver as Software Version, and the chip's names: an A2 has a Chip Type and a
+# Chip Name (`Ascend`, `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of
+# cards need not be consecutive.
 
-_HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set_env.sh sets both; torch_npu reads the first
+_HOMES = (
+    "ASCEND_HOME_PATH",
+    "ASCEND_TOOLKIT_HOME",
+)  # set_env.sh sets both; torch_npu reads the first
 _PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
 _NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
 
@@ -974,13 +1092,21 @@ def check_cann(context: CheckContext) -> Group:
     values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
     if not os.path.isdir(home):
         code = "cann-gone" if home else "cann-inactive"
-        return Group("cann", [Finding(code, values, _activation(context, any_release=True))], values)
+        return Group(
+            "cann", [Finding(code, values, _activation(context, any_release=True))], values
+        )
     record = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
     releases: list[_Release] = []
     findings: list[Finding] = []
-    for path in (record, f"{home}/version.cfg", *(f"{home}/{part}/version.info" for part in _PARTS)):
+    for path in (
+        record,
+        f"{home}/version.cfg",
+        *(f"{home}/{part}/version.info" for part in _PARTS),
+    ):
         try:
-            releases += [_Release(part, path, text, _parsed(text, path)) for part, text in _releases(path)]
+            releases += [
+                _Release(part, path, text, _parsed(text, path)) for part, text in _releases(path)
+            ]
         except UnreadableError as error:
             findings.append(Finding("cann-file-unreadable", error.values))
     if not releases:
@@ -992,7 +1118,11 @@ def check_cann(context: CheckContext) -> Group:
     values["found"] = first.text
     if not first.version.same_release(SystemVersion.parse(wanted)):
         findings.insert(0, Finding("cann-differs", values, _activation(context, any_release=False)))
-    others = [f"{row.part} {row.text} ({row.path})" for row in releases if not row.version.same_release(first.version)]
+    others = [
+        f"{row.part} {row.text} ({row.path})"
+        for row in releases
+        if not row.version.same_release(first.version)
+    ]
     if others:
         findings.append(Finding("cann-parts-differ", {**values, **list_and_count(others)}))
     findings += _nnal(context, first.version)
@@ -1005,7 +1135,9 @@ def _releases(path: str) -> Iterator[tuple[str, str]]:
     rows = assignments(text or "")
     folder, name = os.path.split(path)
     if name == "version.cfg":
-        parts = [key[: -len("_running_version")] for key in rows if key.endswith("_running_version")]
+        parts = [
+            key[: -len("_running_version")] for key in rows if key.endswith("_running_version")
+        ]
         for part in sorted(parts, key=lambda part: (part != "toolkit", part)):
             pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{part}_running_version"])
             if pair is None:
@@ -1026,7 +1158,11 @@ def _nnal(context: CheckContext, release: SystemVersion) -> list[Finding]:
             found = assignments(read_text(path) or "").get("version")
             if found is not None:
                 values = {"found": found, "wanted": str(release), "path": path}
-                return [] if _parsed(found, path).same_release(release) else [Finding("nnal-differs", values)]
+                return (
+                    []
+                    if _parsed(found, path).same_release(release)
+                    else [Finding("nnal-differs", values)]
+                )
         except UnreadableError as error:
             return [Finding("cann-file-unreadable", error.values)]
         folder = os.path.dirname(folder)
@@ -1036,7 +1172,11 @@ def _nnal(context: CheckContext, release: SystemVersion) -> list[Finding]:
 def _activation(context: CheckContext, *, any_release: bool) -> str:
     """The command that activates the lock's release, or any if there is none; nothing where there is none of them."""
     release = context.lock.system["cann"]
-    names = [f"cann-{release}", f"ascend-toolkit/{release}", *(["cann", "ascend-toolkit"] if any_release else [])]
+    names = [
+        f"cann-{release}",
+        f"ascend-toolkit/{release}",
+        *(["cann", "ascend-toolkit"] if any_release else []),
+    ]
     homes = [context.ascend, *(f"{home}/Ascend" for home in (context.environ.get("HOME"),) if home)]
     return _sourced([f"{home}/{name}/set_env.sh" for home in homes for name in names])
 
@@ -1053,7 +1193,8 @@ def _parsed(text: str, where: str) -> SystemVersion:
         raise UnreadableError(where, str(error) if text else "it has no line `Version=`") from None
 
 
-# vllm_ascend/device/hardware.py: ascend910b1 to b4-1; ascend910_9391 and so on; ascend310p1 and so on; ascend950
+# vllm_ascend/device/hardware.py: ascend910b1 to b4-1; ascend910_9391 and so on; ascend310p1 and so
+# on; ascend950
 _FAMILIES = (("A2", r"910b"), ("A3", r"910_9[0-9]{3}"), ("310P", r"310p"), ("A5", r"950"))
 
 _TENSOR = """
@@ -1078,8 +1219,14 @@ class NpuTool(NamedTuple):
 
 def ask_npu_smi(context: CheckContext) -> NpuTool:
     """The answers of npu-smi, if there is one."""
-    folders = [*context.environ.get("PATH", "").split(os.pathsep), "/usr/local/bin", "/usr/local/sbin"]
-    tool = shutil.which("npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders)))  # none of the current folder
+    folders = [
+        *context.environ.get("PATH", "").split(os.pathsep),
+        "/usr/local/bin",
+        "/usr/local/sbin",
+    ]
+    tool = shutil.which(
+        "npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders))
+    )  # none of the current folder
 
     def output(*arguments: str) -> str:
         result = run_program([tool or "", "info", *arguments], context.environ)
@@ -1122,13 +1269,19 @@ def check_npu(context: CheckContext, tool: NpuTool) -> Group:
     rows, error = run_python(context, _TENSOR)
     if not rows:
         code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
-        return Group("npu", [Finding("npu-failed", {"error": error, "command": shown_command(context, code)})], values)
+        return Group(
+            "npu",
+            [Finding("npu-failed", {"error": error, "command": shown_command(context, code)})],
+            values,
+        )
     (row,) = rows
     values = {"count": str(row["count"]), "name": str(row["name"])}
     findings = [] if row["sum"] == 8.0 else [Finding("npu-wrong", {"found": str(row["sum"])})]
     wanted, family = context.lock.system.get("soc", ""), soc_family(values["name"])
     if wanted and family and family.upper() != wanted.upper() and not soc_family(tool.chip):
-        findings.append(Finding("soc-differs", {"wanted": wanted, "found": family, "chip": values["name"]}))
+        findings.append(
+            Finding("soc-differs", {"wanted": wanted, "found": family, "chip": values["name"]})
+        )
     return Group("npu", findings, values)
 
 
@@ -1137,7 +1290,12 @@ def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
     wanted = context.lock.system.get("hdk", "")
     needs = context.lock.driver
     path = f"{context.ascend}/driver/version.info"
-    asked = ", ".join([*([f"hdk >= {wanted}"] if wanted else []), *(f"{need.by}: {need.wanted}" for need in needs)])
+    asked = ", ".join(
+        [
+            *([f"hdk >= {wanted}"] if wanted else []),
+            *(f"{need.by}: {need.wanted}" for need in needs),
+        ]
+    )
     values = {"wanted": wanted, "found": "", "path": path, "running": tool.driver, "asked": asked}
     try:
         text = read_text(path)
@@ -1157,8 +1315,15 @@ def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
     if wanted and version.before(SystemVersion.parse(wanted)):
         findings.append(Finding("hdk-old", values))
     for need in sorted(needs, key=lambda need: not need.binding):  # what must be met first
-        if not any(all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges):
-            unmet = {**values, "by": need.by, "asked": need.wanted, "reason": need.reason[context.language]}
+        if not any(
+            all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges
+        ):
+            unmet = {
+                **values,
+                "by": need.by,
+                "asked": need.wanted,
+                "reason": need.reason[context.language],
+            }
             findings.append(Finding("hdk-refused" if need.binding else "hdk-unmet", unmet))
     try:
         if tool.driver and not _parsed(tool.driver, "npu-smi").same_release(version):
@@ -1188,7 +1353,10 @@ _CHUNK = 1 << 20
 
 
 class RecordRow(NamedTuple):
-    """A file of a distribution. `digest` is `sha256=…` as in RECORD, without padding; -1 is an unknown size."""
+    """A file of a distribution.
+
+    `digest` is `sha256=…` as in RECORD, without padding; -1 is an unknown size.
+    """
 
     path: str
     digest: str
@@ -1226,7 +1394,9 @@ def _read_record(distribution: Installed) -> list[RecordRow] | None:
     try:
         for name, digest, size in table:
             file = os.path.normpath(os.path.join(distribution.root, name))
-            if not (name.endswith(".pyc") and "/__pycache__/" in file):  # Python writes these anew as it likes
+            if not (
+                name.endswith(".pyc") and "/__pycache__/" in file
+            ):  # Python writes these anew as it likes
                 rows.append(RecordRow(file, digest.rstrip("="), int(size or -1)))
     except csv.Error as error:
         raise UnreadableError(path, str(error)) from None
@@ -1244,7 +1414,10 @@ def check_files(
     unreadable: Mapping[str, Finding],
     overwritten: Set[tuple[str, str]],
 ) -> Group:
-    """Every locked distribution's files. `overwritten` are those that belong to another distribution now."""
+    """Every locked distribution's files.
+
+    `overwritten` are those that belong to another distribution now.
+    """
     findings: list[Finding] = []
     compared = files = 0
     rewritten = sorted(name for name in context.lock.rewritten if name in installed)
@@ -1252,13 +1425,20 @@ def check_files(
         distribution = installed.get(name)
         if distribution is None or name in rewritten or distribution.installer == "conda":
             continue
-        if not distribution.version:  # its METADATA is broken, which is a finding with a remedy for all of it
+        if (
+            not distribution.version
+        ):  # its METADATA is broken, which is a finding with a remedy for all of it
             continue
         if name in unreadable:
             findings.append(unreadable[name])
         rows = [row for row in records.get(name, ()) if (name, row.path) not in overwritten]
         sample = {row.path for row in (rows if context.full else _sample(rows)) if row.digest}
-        wrong: dict[str, list[str]] = {"file-missing": [], "file-changed": [], "file-unreadable": [], "": []}
+        wrong: dict[str, list[str]] = {
+            "file-missing": [],
+            "file-changed": [],
+            "file-unreadable": [],
+            "": [],
+        }
         for row in rows:
             wrong[_wrong(row, compare=row.path in sample)].append(row.path)
         files += len(rows)
@@ -1266,13 +1446,18 @@ def check_files(
         for code, paths in wrong.items():
             if code and paths:
                 shown = list_and_count([os.path.relpath(path, distribution.root) for path in paths])
-                findings.append(Finding(code, {"name": name, "version": distribution.version, **shown}))
+                findings.append(
+                    Finding(code, {"name": name, "version": distribution.version, **shown})
+                )
     values = {"files": str(files), "compared": str(compared), "kept": ", ".join(rewritten)}
     return Group("files", findings, values, "files-kept" if rewritten else "")
 
 
 def _wrong(row: RecordRow, *, compare: bool) -> str:
-    """The code of a finding about a file; empty if it is as in RECORD. Its hash is computed only to `compare`."""
+    """The code of a finding about a file; empty if it is as in RECORD.
+
+    Its hash is computed only to `compare`.
+    """
     try:
         status = os.stat(row.path)
     except (FileNotFoundError, NotADirectoryError):
@@ -1296,7 +1481,11 @@ def _digest(row: RecordRow) -> str:
             for chunk in iter(lambda: handle.read(_CHUNK), b""):
                 digest.update(chunk)
         return f"{kind}={base64.urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}"
-    except (OSError, ValueError, TypeError):  # a hash that this Python does not know, or of no length of its own
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+    ):  # a hash that this Python does not know, or of no length of its own
         return ""
 
 
@@ -1306,12 +1495,16 @@ def _sample(rows: list[RecordRow]) -> list[RecordRow]:
     if len(hashed) <= _SMALL_FILES and sum(max(row.size, 0) for row in hashed) <= _SMALL_BYTES:
         return hashed
     modules = [row for row in hashed if row.path.endswith(".py") and row.size <= _SAMPLE_BYTES]
-    modules.sort(key=lambda row: hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest())
+    modules.sort(
+        key=lambda row: hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest()
+    )
     return modules[:_SAMPLE]
 
 
 def check_collisions(
-    context: CheckContext, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
+    context: CheckContext,
+    installed: Mapping[str, Installed],
+    records: Mapping[str, list[RecordRow]],
 ) -> tuple[Group, set[tuple[str, str]]]:
     """The collisions, and the files whose RECORD need not hold for a distribution, as another one's are there."""
     findings: list[Finding] = []
@@ -1372,15 +1565,18 @@ def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
 #
 # Files that Python imports or runs and no distribution owns: of a release before, or put there since.
 #
-# pip removes what a RECORD names. What a killed installation left, or somebody copied, has no RECORD: it stays when its
-# distribution is replaced, and can be imported, or runs at each start of Python, although the lock does not have it.
+# pip removes what a RECORD names. What a killed installation left, or somebody copied, has no RECORD:
+# it stays when its distribution is replaced, and can be imported, or runs at each start of Python,
+# although the lock does not have it.
 #
-# Who owns a file is known from RECORD, from conda's own lists, and from `installed-files.txt`. Of a distribution without
-# any of these, `top_level.txt` may name the modules; what may belong to it is not judged, and that is told.
+# Who owns a file is known from RECORD, from conda's own lists, and from `installed-files.txt`. Of a
+# distribution without any of these, `top_level.txt` may name the modules; what may belong to it is
+# not judged, and that is told.
 
 # Without source beside it a `.pyc` is imported, unless it is in __pycache__.
 _IMPORTABLE = (*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES, *BYTECODE_SUFFIXES)
-# Modules that Python imports when it starts, and the ending of files in site-packages of which it then runs lines.
+# Modules that Python imports when it starts, and the ending of files in site-packages of which it
+# then runs lines.
 _STARTUP_MODULES = ("sitecustomize", "usercustomize")
 _STARTUP_SUFFIX = ".pth"
 # What virtualenv and uv put into the environments that they make.
@@ -1403,7 +1599,9 @@ class _Package(NamedTuple):
 class _Ownership:
     """Who owns which files, and what cannot be told of that."""
 
-    def __init__(self, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]) -> None:
+    def __init__(
+        self, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
+    ) -> None:
         self.files = {row.path for rows in records.values() for row in rows}
         self._folders = {installed[name].root for name in records}
         # Names of which no list of files is known.
@@ -1425,7 +1623,9 @@ class _Ownership:
         lines = _listed(os.path.join(distribution.info, "installed-files.txt"))
         tops = _listed(os.path.join(distribution.info, "top_level.txt"))
         if lines:
-            self.files.update(os.path.normpath(os.path.join(distribution.info, line)) for line in lines)
+            self.files.update(
+                os.path.normpath(os.path.join(distribution.info, line)) for line in lines
+            )
         elif distribution.root in self._folders:  # `setup.py develop` has one of its own
             self.unlisted.append(name)
             self.unlisted_modules.update(os.path.join(distribution.root, top) for top in tops)
@@ -1436,17 +1636,24 @@ class _Ownership:
         """Add the files of a package of conda, by its list of them."""
         try:
             content = json.loads(read_text(path) or "")
-            self.files.update(os.path.normpath(os.path.join(sys.prefix, name)) for name in content["files"])
+            self.files.update(
+                os.path.normpath(os.path.join(sys.prefix, name)) for name in content["files"]
+            )
         except (UnreadableError, ValueError, TypeError, KeyError, RecursionError):
             self.unlisted.append(os.path.basename(path))
-            self.unlisted_folders.update(os.path.realpath(path) for path in sys.path if path.startswith(sys.prefix))
+            self.unlisted_folders.update(
+                os.path.realpath(path) for path in sys.path if path.startswith(sys.prefix)
+            )
 
     def is_known(self, path: str) -> bool:
         """Return whether it can be told who owns a module or package of site-packages."""
         module = os.path.join(os.path.dirname(path), os.path.basename(path).partition(".")[0])
         if f"{path}/__init__.py" in self.files:
             return True
-        return os.path.dirname(path) not in self.unlisted_folders and module not in self.unlisted_modules
+        return (
+            os.path.dirname(path) not in self.unlisted_folders
+            and module not in self.unlisted_modules
+        )
 
 
 def _listed(path: str) -> list[str]:
@@ -1459,20 +1666,27 @@ def _listed(path: str) -> list[str]:
 
 
 def check_strays(
-    context: CheckContext, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
+    context: CheckContext,
+    installed: Mapping[str, Installed],
+    records: Mapping[str, list[RecordRow]],
 ) -> Group:
     """Return what is imported or run and belongs to no distribution, and what could not be judged.
 
-    In a package of a locked distribution, a file from before it was installed is of another release, and wrong. One
-    from later is what a program wrote or somebody added, and only worth a warning; so are files in packages of other
-    distributions, modules of their own and what runs when Python starts.
+    In a package of a locked distribution, a file from before it was installed is of another
+    release, and wrong. One from later is what a program wrote or somebody added, and only worth a
+    warning; so are files in packages of other distributions, modules of their own and what runs
+    when Python starts.
     """
     ownership = _Ownership(installed, records)
     findings: list[Finding] = []
     for package in _packages(context, installed, records):
         if ownership.is_known(package.path):
             findings += _findings_of_package(context, package, ownership)
-    roots = {installed[name].root for name in context.lock.pins if name in installed and installed[name].is_ours}
+    roots = {
+        installed[name].root
+        for name in context.lock.pins
+        if name in installed and installed[name].is_ours
+    }
     for root in sorted(roots):
         startup, modules = _alone(root, ownership)
         for code, names in (("startup-extra", startup), ("module-extra", modules)):
@@ -1482,11 +1696,15 @@ def check_strays(
     unjudged = sorted({*ownership.unlisted, *rewritten})
     if not unjudged:
         return Group("strays", findings)
-    return Group("strays", findings, list_and_count(unjudged, _UNJUDGED), note="strays-but", counted=True)
+    return Group(
+        "strays", findings, list_and_count(unjudged, _UNJUDGED), note="strays-but", counted=True
+    )
 
 
 def _packages(
-    context: CheckContext, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
+    context: CheckContext,
+    installed: Mapping[str, Installed],
+    records: Mapping[str, list[RecordRow]],
 ) -> Iterator[_Package]:
     """Yield the packages of the lock's distributions and this environment's, without those that the stack rewrites."""
     owners: dict[str, set[str]] = {}
@@ -1503,7 +1721,11 @@ def _packages(
     for path, names in sorted(owners.items()):
         if names and path not in left_out and not os.path.islink(path):
             # conda keeps the times that files had where it built them
-            locked = [name for name in names if name in context.lock.pins and installed[name].installer != "conda"]
+            locked = [
+                name
+                for name in names
+                if name in context.lock.pins and installed[name].installer != "conda"
+            ]
             times = [_changed(os.path.join(installed[name].info, "RECORD")) for name in locked]
             yield _Package(path, sorted(locked or names), max(times, default=0.0))
 
@@ -1520,7 +1742,9 @@ def _top_folders(distribution: Installed, rows: Sequence[RecordRow]) -> set[str]
     return folders
 
 
-def _findings_of_package(context: CheckContext, package: _Package, ownership: _Ownership) -> Iterator[Finding]:
+def _findings_of_package(
+    context: CheckContext, package: _Package, ownership: _Ownership
+) -> Iterator[Finding]:
     """Yield what is wrong with the files of a package that nobody owns."""
     older: list[str] = []
     newer: list[str] = []
@@ -1534,7 +1758,9 @@ def _findings_of_package(context: CheckContext, package: _Package, ownership: _O
 def _unowned(package: str, owned: Collection[str]) -> Iterator[str]:
     """Yield the importable files of a package that nobody owns, sorted."""
     for folder, inner, names in os.walk(package):
-        inner[:] = sorted(name for name in inner if name != "__pycache__" and not name.startswith("~"))
+        inner[:] = sorted(
+            name for name in inner if name != "__pycache__" and not name.startswith("~")
+        )
         for name in sorted(names):
             path = f"{folder}/{name}"
             if name.endswith(_IMPORTABLE) and path not in owned:
@@ -1544,7 +1770,9 @@ def _unowned(package: str, owned: Collection[str]) -> Iterator[str]:
 def _alone(root: str, ownership: _Ownership) -> tuple[list[str], list[str]]:
     """Return what in site-packages itself nobody owns, sorted: what runs when Python starts, and other modules."""
     start = root + "/"
-    tops = {path[len(start) :].partition("/")[0] for path in ownership.files if path.startswith(start)}
+    tops = {
+        path[len(start) :].partition("/")[0] for path in ownership.files if path.startswith(start)
+    }
     of_maker = _OF_MAKERS if _is_of_maker() else ()
     startup: list[str] = []
     modules: list[str] = []
@@ -1561,12 +1789,16 @@ def _is_module(path: str, owned: Collection[str]) -> bool:
     """Return whether a file or folder in site-packages can be imported."""
     if not os.path.isdir(path):
         return path.endswith(_IMPORTABLE)
-    return os.path.basename(path).isidentifier() and (os.path.islink(path) or any(_unowned(path, owned)))
+    return os.path.basename(path).isidentifier() and (
+        os.path.islink(path) or any(_unowned(path, owned))
+    )
 
 
 def _is_of_maker() -> bool:
     """Return whether virtualenv or uv made this environment."""
-    keys = [line.partition("=")[0].strip() for line in _listed(os.path.join(sys.prefix, "pyvenv.cfg"))]
+    keys = [
+        line.partition("=")[0].strip() for line in _listed(os.path.join(sys.prefix, "pyvenv.cfg"))
+    ]
     return any(maker in keys for maker in _MAKERS)
 
 
@@ -1586,18 +1818,22 @@ def _finding(context: CheckContext, code: str, package: _Package, paths: Sequenc
         **list_and_count([os.path.relpath(path, root) for path in paths]),
     }
     removal = f"rm {' '.join(map(shlex.quote, paths))}"
-    return Finding(code, values, removal if len(paths) <= _REMOVED_BY_NAME else context.venv_command)
+    return Finding(
+        code, values, removal if len(paths) <= _REMOVED_BY_NAME else context.venv_command
+    )
 
 
 # --- checkouts
 #
 # The checkouts of editable distributions: whether each is at the commit of the lock and has its files.
 #
-# A checkout is somebody's to work in, so nothing of it is run: HEAD is read as a file, and git lists what the commit has
-# by the checkout's objects alone, from a folder without any setting, hook or filter. The files are then hashed here.
-# install.sh notes which files the lock's own steps and builds have changed.
+# A checkout is somebody's to work in, so nothing of it is run: HEAD is read as a file, and git lists
+# what the commit has by the checkout's objects alone, from a folder without any setting, hook or
+# filter. The files are then hashed here. install.sh notes which files the lock's own steps and builds
+# have changed.
 
-# What install.sh writes into .git: the digest of all that a finished checkout was made of, and the changed files.
+# What install.sh writes into .git: the digest of all that a finished checkout was made of, and the
+# changed files.
 _MARK = "ascend-lock"
 _CHANGED = "ascend-lock-changed"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -1621,17 +1857,23 @@ class _UncomparedError(Exception):
 def check_checkouts(context: CheckContext, installed: Mapping[str, Installed]) -> Group:
     """Return how the checkout of each editable distribution differs from its commit."""
     findings: list[Finding] = []
-    names = sorted(name for name, pin in context.lock.pins.items() if pin.editable and name in installed)
+    names = sorted(
+        name for name, pin in context.lock.pins.items() if pin.editable and name in installed
+    )
     for name in names:
         pin, folder = context.lock.pins[name], checkout_folder(name)
         remedy = context.then_install(f"mv {shlex.quote(folder)} {shlex.quote(folder)}.mine")
         for code, values in _differences(context, pin):
             described = {"name": name, "folder": folder, "wanted": pin.commit, **values}
-            findings.append(Finding(code, described, "" if code == "checkout-uncompared" else remedy))
+            findings.append(
+                Finding(code, described, "" if code == "checkout-uncompared" else remedy)
+            )
     return Group("checkouts", findings, {"list": ", ".join(names)})
 
 
-def _differences(context: CheckContext, pin: LockedDistribution) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _differences(
+    context: CheckContext, pin: LockedDistribution
+) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Yield the code and values of each finding about a checkout."""
     git = os.path.join(checkout_folder(pin.name), ".git")
     try:
@@ -1684,8 +1926,8 @@ def _head(git: str) -> str:
 def _changes(folder: str, commit: str, inside: str = "") -> Iterator[str]:
     """Yield `DIGEST PATH` for each file that is not the commit's, with `-` for one that cannot be read.
 
-    A submodule that is checked out is compared in the same way; its paths begin with its own, `inside`. Raises
-    _UncomparedError.
+    A submodule that is checked out is compared in the same way; its paths begin with its own,
+    `inside`. Raises _UncomparedError.
     """
     for entry in _entries(folder, commit):
         path = os.path.join(folder, entry.path)
@@ -1832,7 +2074,8 @@ class Startable(NamedTuple):
     kind: str
     # The module's dotted name, or the name of the command.
     name: str
-    # What is imported: the module, for a command with the attribute that it calls (`vllm.cli:main`).
+    # What is imported: the module, for a command with the attribute that it calls
+    # (`vllm.cli:main`).
     target: str
 
 
@@ -1908,8 +2151,9 @@ def _has_entry(path: str) -> bool:
         return True
     entry = f"PyInit_{_stem(os.path.basename(path))}".encode()
     try:
-        with open(path, "rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            return text.find(entry) >= 0
+        with open(path, "rb") as handle:
+            with mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as text:
+                return text.find(entry) >= 0
     except (OSError, ValueError):  # the check of files tells what is wrong with it
         return False
 
@@ -1948,13 +2192,14 @@ def _text(distribution: Installed, name: str) -> str:
 #
 # Start modules and commands, each in a process of its own: verify.py runs itself for this, not isolated.
 #
-# The process imports torch once and forks for each thing that is started, so that only what is not yet imported takes
-# time, and nothing that is started can do harm to the rest. A child gets a session of its own: whatever it leaves behind
-# is killed with it, unless it made a session of its own. It says with one line in a pipe how it went, no longer than what
-# a pipe holds without a reader.
+# The process imports torch once and forks for each thing that is started, so that only what is not
+# yet imported takes time, and nothing that is started can do harm to the rest. A child gets a session
+# of its own: whatever it leaves behind is killed with it, unless it made a session of its own. It
+# says with one line in a pipe how it went, no longer than what a pipe holds without a reader.
 #
-# This process runs no Python thread. Libraries that torch loads may have threads: those of OpenBLAS see to forks
-# themselves, those of OpenMP begin with the first computation. A child that hangs nevertheless is late, like any other.
+# This process runs no Python thread. Libraries that torch loads may have threads: those of OpenBLAS
+# see to forks themselves, those of OpenMP begin with the first computation. A child that hangs
+# nevertheless is late, like any other.
 
 START_OPTION = "--start"
 _LONGEST_TEXT = 700  # characters of an error: an answer fits into a pipe, which holds 64 KiB
@@ -2136,7 +2381,9 @@ def _failure_row(error: BaseException) -> dict[str, Any]:
     """
     chain = list(_chain(error))
     missing = [
-        str(link.name) for link in chain if isinstance(link, (ImportError, NameError)) and getattr(link, "name", None)
+        str(link.name)
+        for link in chain
+        if isinstance(link, (ImportError, NameError)) and getattr(link, "name", None)
     ]
     return {
         "error": _said(error),
@@ -2192,10 +2439,12 @@ def _be_silent() -> None:
 #
 # Whether what is installed starts: every module of the lock's distributions, and the commands of those it is for.
 #
-# The excuses of what may fail come from facts, as the lock has them: it needs a project that nobody asked for, or an NPU.
+# The excuses of what may fail come from facts, as the lock has them: it needs a project that nobody
+# asked for, or an NPU.
 
 _MOST_WORKERS = 4
-_SILENCE = 15  # seconds beyond the limit of one start in which the process that starts has to say something
+# seconds beyond the limit of one start in which the process that starts has to say something
+_SILENCE = 15
 _END_SECONDS = 5  # for a process to end
 _LISTED_STARTS = 6
 _NPU_MODULE = "torch_npu"  # who can import it has CANN and a driver
@@ -2235,7 +2484,9 @@ class StartRequest(NamedTuple):
     progress: Callable[[int, Startable], None]
 
 
-def start_all(request: StartRequest, whats: Sequence[Startable], preload: Sequence[str] = ()) -> list[Started]:
+def start_all(
+    request: StartRequest, whats: Sequence[Startable], preload: Sequence[str] = ()
+) -> list[Started]:
     """Start each of these, and return how it went, in the same order.
 
     The modules of `preload` are imported once for all of them, if they can be.
@@ -2243,7 +2494,12 @@ def start_all(request: StartRequest, whats: Sequence[Startable], preload: Sequen
     rows = _answers(request, whats, preload)
     if rows is None and preload:
         rows = _answers(request, whats, [])
-    unknown = {"error": "the process that starts it has ended", "cause": "", "where": "", "missing": []}
+    unknown = {
+        "error": "the process that starts it has ended",
+        "cause": "",
+        "where": "",
+        "missing": [],
+    }
     return [Started(what, (rows or {}).get(number, unknown)) for number, what in enumerate(whats)]
 
 
@@ -2342,9 +2598,13 @@ def check_starts(
     pinned = {name: installed[name] for name in context.lock.pins if name in installed}
     found = startables(pinned, records, context.lock.requested)
     whats = [what for what in found if what.target not in context.lock.imports]
-    starts = start_all(_request(context, len(whats), on_npu=on_npu), whats, preload=_preload(pinned))
+    starts = start_all(
+        _request(context, len(whats), on_npu=on_npu), whats, preload=_preload(pinned)
+    )
     context.progress("")
-    works = on_npu or any(started.what.target == _NPU_MODULE and not started.failed for started in starts)
+    works = on_npu or any(
+        started.what.target == _NPU_MODULE and not started.failed for started in starts
+    )
     homes = homes_of(installed, paths)
     judged = [(started, _judge(context, started, homes, npu_works=works)) for started in starts]
     excused = [(started, verdict) for started, verdict in judged if verdict.outcome == "excused"]
@@ -2379,7 +2639,9 @@ def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest
     return StartRequest(context.program, sys.executable, environ, context.seconds, progress)
 
 
-def _judge(context: CheckContext, started: Started, homes: list[str], *, npu_works: bool) -> Verdict:
+def _judge(
+    context: CheckContext, started: Started, homes: list[str], *, npu_works: bool
+) -> Verdict:
     """Return the verdict on something that was started.
 
     Excuses for want of an NPU do not count if the NPU works.
@@ -2406,7 +2668,9 @@ def excuse_of(what: Startable, excuses: Iterable[Excuse], *, npu_works: bool) ->
     return None
 
 
-def _findings(context: CheckContext, judged: Sequence[tuple[Started, Verdict]]) -> Iterator[Finding]:
+def _findings(
+    context: CheckContext, judged: Sequence[tuple[Started, Verdict]]
+) -> Iterator[Finding]:
     """Yield a finding for all that fails for one reason: much fails where one module does."""
     groups: dict[tuple[str, str], list[Started]] = {}
     for started, verdict in judged:
@@ -2471,7 +2735,13 @@ _USAGE = 2
 _INTERRUPTED = 130
 _TERMINATED = 143
 _WORD = "python"
-_ENDS = ("lock-differs", "system-differs", "processor-differs", "python-differs", "environment-other")
+_ENDS = (
+    "lock-differs",
+    "system-differs",
+    "processor-differs",
+    "python-differs",
+    "environment-other",
+)
 _SYSTEM = ("machine", "cann", "hdk", "soc")
 # Findings that do not fail
 WARNINGS = (
@@ -2510,7 +2780,9 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         return serve_starts(file)
     lock = LockedStack.parse(text)
     options = _options(arguments, sorted(lock.texts))
-    if options.python or not sys.flags.isolated:  # what is on PYTHONPATH or in the user's folder is not installed here
+    if (
+        options.python or not sys.flags.isolated
+    ):  # what is on PYTHONPATH or in the user's folder is not installed here
         return _become(options.python or sys.executable, file, arguments)
     if options.pip_settings:
         return print_pip_variables()
@@ -2534,7 +2806,9 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
     )
     report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
     if options.machine:
-        sys.stdout.write("".join(map(report.for_install, check_system(context, ask_npu_smi(context)))))
+        sys.stdout.write(
+            "".join(map(report.for_install, check_system(context, ask_npu_smi(context))))
+        )
         return 0
     try:
         report.begin()
@@ -2550,7 +2824,9 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
             return _USAGE
         return 1  # `verify.py | head` has read enough
     except MemoryError:
-        sys.stderr.write("error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n")
+        sys.stderr.write(
+            "error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n"
+        )
         return _USAGE
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing was changed\n")
@@ -2604,18 +2880,25 @@ def check_system(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
 
 
 def _become(python: str, file: str, arguments: Sequence[str]) -> int:
-    """Go on as that Python, isolated; returns only where it is none. Another program might end as if all were well."""
+    """Go on as that Python, isolated; returns only where it is none.
+
+    Another program might end as if all were well.
+    """
     path = os.path.abspath(python)
     result = run_program([path, "-I", "-c", f"print({_WORD!r})"], os.environ)
     if result.output.split() == [_WORD]:
         os.execv(path, [path, "-I", os.path.abspath(file), *arguments, "--python="])  # noqa: S606
     why = result.ending if result.status is None else "it does not run as Python"
-    sys.stderr.write(f"error: {path} cannot be run: {why}\nhint: pass --python PATH of an environment\n")
+    sys.stderr.write(
+        f"error: {path} cannot be run: {why}\nhint: pass --python PATH of an environment\n"
+    )
     return _USAGE
 
 
 def _language(option: str | None, languages: Collection[str]) -> str:
-    locale = next(filter(None, (option, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG")))), "en")
+    locale = next(
+        filter(None, (option, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG")))), "en"
+    )
     return locale[:2].lower() if locale[:2].lower() in languages else "en"
 
 
@@ -2626,10 +2909,20 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         epilog="Exit status: 0 matches, 1 something differs, 2 invalid command.",
         allow_abbrev=False,
     )
-    parser.add_argument("--python", metavar="PATH", help="the environment's Python (default: the one that runs this)")
-    parser.add_argument("--full", action="store_true", help="compare the content of every file, not just of a sample")
     parser.add_argument(
-        "--quick", action="store_true", help="import only the modules that the stack lists, instead of all of them"
+        "--python",
+        metavar="PATH",
+        help="the environment's Python (default: the one that runs this)",
+    )
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="compare the content of every file, not just of a sample",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="import only the modules that the stack lists, instead of all of them",
     )
     parser.add_argument(
         "--seconds",
@@ -2639,18 +2932,32 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         help="how long each module or command may take to start (default: %(default)s)",
     )
     parser.add_argument(
-        "--machine", action="store_true", help="print what is wrong with the machine, CANN, driver and SoC, a line each"
+        "--machine",
+        action="store_true",
+        help="print what is wrong with the machine, CANN, driver and SoC, a line each",
     )
-    parser.add_argument("--pip-settings", action="store_true", help="print the variables that pip gets from install.sh")
     parser.add_argument(
-        "--changed-files", metavar="NAME", help="print what install.sh notes of an editable checkout that it has built"
+        "--pip-settings",
+        action="store_true",
+        help="print the variables that pip gets from install.sh",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument(
+        "--changed-files",
+        metavar="NAME",
+        help="print what install.sh notes of an editable checkout that it has built",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object and nothing else"
+    )
     parser.add_argument("--lang", choices=languages, help="the language (default: by locale)")
     parser.add_argument(
-        "--skip-system-checks", action="store_true", help="only warn if the machine does not match the lock"
+        "--skip-system-checks",
+        action="store_true",
+        help="only warn if the machine does not match the lock",
     )
-    parser.add_argument("--wheelhouse", metavar="DIR", help="use this folder in the commands that fix things")
+    parser.add_argument(
+        "--wheelhouse", metavar="DIR", help="use this folder in the commands that fix things"
+    )
     parser.add_argument(
         "--ascend",
         metavar="DIR",
@@ -2682,7 +2989,10 @@ class UnwritableError(Exception):
 
 
 class Report:
-    """Prints groups. `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks."""
+    """Prints groups.
+
+    `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks.
+    """
 
     def __init__(self, context: CheckContext, *, as_json: bool, lenient: bool) -> None:
         self._context = context
@@ -2705,15 +3015,23 @@ class Report:
         counts = [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
         note = ", ".join([self._note(group)] * (group.counted or not counts) + counts)
         state = self._texts[f"state-{row['state']}"]
-        self._say("  " + "  ".join([_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]).rstrip())
+        self._say(
+            "  "
+            + "  ".join(
+                [_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]
+            ).rstrip()
+        )
         for remark in group.remarks:
             self._say(self._fill("label-left-out", remark))
-        self.is_hopeless = any(part["code"] in _ENDS and part["state"] == "wrong" for part in row["findings"])
+        self.is_hopeless = any(
+            part["code"] in _ENDS and part["state"] == "wrong" for part in row["findings"]
+        )
 
     def for_install(self, group: Group) -> str:
         """A line for each finding, for install.sh: its state, what differs and why, and its remedy, with tabs between.
 
-        A group without findings has one, too, and so has a SoC that is unknown, as where an image is built.
+        A group without findings has one, too, and so has a SoC that is unknown, as where an image
+        is built.
         """
         rows = [
             ("ok", row["what"], "")
@@ -2760,18 +3078,39 @@ class Report:
     def _row(self, group: Group) -> dict[str, Any]:
         """A group and its findings as in the JSON."""
         context = self._context
-        commands = {"python": context.python, "install": context.install_command, "fresh": context.venv_command}
+        commands = {
+            "python": context.python,
+            "install": context.install_command,
+            "fresh": context.venv_command,
+        }
         rows = []
         for finding in group.findings:
-            values = {**commands, "again": context.reinstall_command(finding.values.get("name", "")), **finding.values}
-            what, why, remedy = (self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend"))
+            values = {
+                **commands,
+                "again": context.reinstall_command(finding.values.get("name", "")),
+                **finding.values,
+            }
+            what, why, remedy = (
+                self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend")
+            )
             is_warning = finding.code in WARNINGS or (self._lenient and group.name in _SYSTEM)
             state = "warning" if is_warning else "wrong"
-            row = {"code": finding.code, "state": state, "what": what, "why": why, "mend": finding.remedy or remedy}
+            row = {
+                "code": finding.code,
+                "state": state,
+                "what": what,
+                "why": why,
+                "mend": finding.remedy or remedy,
+            }
             rows.append({**row, "values": dict(finding.values)})
         states = {row["state"] for row in rows}
         state = "wrong" if "wrong" in states else "warning" if states else "ok"
-        report = {"name": group.name, "state": state, "values": dict(group.values), "findings": rows}
+        report = {
+            "name": group.name,
+            "state": state,
+            "values": dict(group.values),
+            "findings": rows,
+        }
         return {**report, "results": list(group.results)} if group.results else report
 
     def _note(self, group: Group) -> str:
@@ -2800,7 +3139,10 @@ def printable(text: str) -> str:
     """The text on one line, what a terminal would act on as escapes."""
     if text.isprintable():
         return text
-    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
+    return "".join(
+        ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode()
+        for ch in text
+    )
 
 
 def _padded(text: str, width: int) -> str:

@@ -41,7 +41,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     others: Mapping[str, tuple[Entry, ...]] = {}
     # Where it is, as sources of facts have it: the row first, then the other files that are cited.
     source: tuple[str, ...]
-    # When it was checked: on the day of the branch's last commit, or as upstream.toml states for an archive.
+    # When it was checked: on the day of the branch's last commit, or as upstream.toml states for an
+    # archive.
     day: date
     # The day of the commit that has the row; None for an archive.
     committed: date | None = None
@@ -69,15 +70,23 @@ class _Location(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Collector:
-    """Reads tables. `at` has commits to take in the place of branches' newest ones, by repositories' names."""
+    """Reads tables.
 
-    def __init__(self, file: UpstreamFile, read_archive: ReadArchive, at: Mapping[str, str]) -> None:
+    `at` has commits to take in the place of branches' newest ones, by repositories' names.
+    """
+
+    def __init__(
+        self, file: UpstreamFile, read_archive: ReadArchive, at: Mapping[str, str]
+    ) -> None:
         self._file = file
         self._read_archive = read_archive
         self._at = at
 
     def rows(self) -> dict[str, list[Row]]:
-        """Return the rows of each table, by its name. Raises InputError and, if git cannot read it, IndexFailure."""
+        """Return the rows of each table, by its name.
+
+        Raises InputError and, if git cannot read it, IndexFailure.
+        """
         rows: dict[str, list[Row]] = {table.name: [] for table in self._file.table}
         for repository in self._file.repository:
             tables = [table for table in self._file.table if table.repository == repository.name]
@@ -91,25 +100,39 @@ class Collector:
                 what = f"the repository `{repository.name}` cannot be read"
                 raise IndexFailure(what, where=repository.git, why=str(error), hint=hint) from None
         for table in self._file.table:
-            rows[table.name] += self._of_archives(table, {str(row.values.get("release")) for row in rows[table.name]})
+            rows[table.name] += self._of_archives(
+                table, {str(row.values.get("release")) for row in rows[table.name]}
+            )
         return rows
 
     # --- repositories
 
-    def _of_repository(self, repository: Upstream, tables: Sequence[Table]) -> Iterator[tuple[Table, list[Row]]]:
+    def _of_repository(
+        self, repository: Upstream, tables: Sequence[Table]
+    ) -> Iterator[tuple[Table, list[Row]]]:
         with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as temporary:
             references = References(repository.git, Path(temporary, "git"))
             listed = references.listed()
             head = self._at.get(repository.name) or listed.get(f"{_HEADS}{repository.branch}", "")
             if not head:
                 raise RepositoryUnreadable(f"it has no branch `{repository.branch}`")
-            tags = {name.removeprefix(_TAGS): commit for name, commit in listed.items() if name.startswith(_TAGS)}
-            wanted = {tag: commit for tag, commit in tags.items() if any(_is_of(table, tag) for table in tables)}
+            tags = {
+                name.removeprefix(_TAGS): commit
+                for name, commit in listed.items()
+                if name.startswith(_TAGS)
+            }
+            wanted = {
+                tag: commit
+                for tag, commit in tags.items()
+                if any(_is_of(table, tag) for table in tables)
+            }
             references.fetch({head, *wanted.values()})
             day = references.day(head)
             days = {commit: references.day(commit) for commit in wanted.values()}
             locations = {
-                table.name: list(_locations(table, head, day, wanted, days, is_past=repository.name in self._at))
+                table.name: list(
+                    _locations(table, head, day, wanted, days, is_past=repository.name in self._at)
+                )
                 for table in tables
             }
             places = [
@@ -128,7 +151,9 @@ class Collector:
                 tag = f" ({location.tag})" if location.tag else ""
                 where = f"{_shown(repository.git)} {path} @{commit}{tag}"
                 submodules = references.submodules(commit)
-                return TextFile(where=where, path=path, text=_decoded(raw, where), submodules=submodules)
+                return TextFile(
+                    where=where, path=path, text=_decoded(raw, where), submodules=submodules
+                )
 
             for table in tables:
                 rows: list[Row] = []
@@ -142,7 +167,11 @@ class Collector:
                 yield table, rows
 
     def _rows_at(
-        self, table: Table, location: _Location, path: str, file_at: Callable[[_Location, str], TextFile | None]
+        self,
+        table: Table,
+        location: _Location,
+        path: str,
+        file_at: Callable[[_Location, str], TextFile | None],
     ) -> list[Row]:
         file = file_at(location, path)
         if file is None:
@@ -183,7 +212,13 @@ def _is_of(table: Table, tag: str) -> bool:
 
 
 def _locations(
-    table: Table, head: str, day: date, tags: Mapping[str, str], days: Mapping[str, date], *, is_past: bool
+    table: Table,
+    head: str,
+    day: date,
+    tags: Mapping[str, str],
+    days: Mapping[str, date],
+    *,
+    is_past: bool,
 ) -> Iterator[_Location]:
     """Yield where a table is read: at the branch, or at its tags; with `is_past`, at those of that day or before."""
     if not table.tags:
@@ -193,7 +228,10 @@ def _locations(
         match = re.fullmatch(table.tags, tag)
         if match is None or (is_past and days[commit] > day):
             continue
-        values = {"tag": tag, **{name: value for name, value in match.groupdict().items() if value is not None}}
+        values = {
+            "tag": tag,
+            **{name: value for name, value in match.groupdict().items() if value is not None},
+        }
         yield _Location(values=values, day=day, committed=days[commit], commit=commit)
 
 
@@ -218,7 +256,9 @@ def _read_rows(
     others: dict[str, tuple[Entry, ...]] | None = None
     sources: list[str] = []
     for entry in entries:
-        values = _values(table, {**location.values, **entry.values}, file.at(entry.first, entry.last))
+        values = _values(
+            table, {**location.values, **entry.values}, file.at(entry.first, entry.last)
+        )
         if values is None:
             continue
         if others is None:  # a place of which nothing is wanted may lack them
@@ -252,7 +292,11 @@ def _other(
 
 def _values(table: Table, raw: Mapping[str, Value], where: str) -> dict[str, Value] | None:
     """Return the values of a row as they are read; None if it is left out. Raises InputError."""
-    values = {column: value for column, value in raw.items() if not isinstance(value, str) or value not in NOTHING}
+    values = {
+        column: value
+        for column, value in raw.items()
+        if not isinstance(value, str) or value not in NOTHING
+    }
     for row in table.leave_out:
         value = values.get(row.column)
         if isinstance(value, str) and any(re.fullmatch(pattern, value) for pattern in row.values):
@@ -264,7 +308,9 @@ def _values(table: Table, raw: Mapping[str, Value], where: str) -> dict[str, Val
             try:
                 values[column] = READERS[reader](value)
             except ValueError as error:
-                raise InputError(f"the column `{column}` cannot be read", where=where, why=str(error)) from None
+                raise InputError(
+                    f"the column `{column}` cannot be read", where=where, why=str(error)
+                ) from None
     if str(table.versions) and not _contains(table.versions, values.get("release")):
         return None
     for column, translation in table.translate.items():

@@ -18,7 +18,8 @@ _LONGEST_LINE: Final = 20_000
 class TextFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file at one commit of a repository, or in an archive."""
 
-    # Where it is, as sources of facts have it: `OWNER/REPO PATH @COMMIT`, or the archive's name and the member.
+    # Where it is, as sources of facts have it: `OWNER/REPO PATH @COMMIT`, or the archive's name and
+    # the member.
     where: str
     # The path in the repository.
     path: str

@@ -17,8 +17,8 @@ Its texts may have placeholders:
     {day}          the date of the commit that the row was read at
     {commit}       the hash of that commit
 
-A text in a list or a table is left out if a column that it names has no value. A text that is a single placeholder may
-stand for a list. A list may also be one of these:
+A text in a list or a table is left out if a column that it names has no value. A text that is a
+single placeholder may stand for a list. A list may also be one of these:
 
     { lines = "{…}", without = "{…}" }     requirements, without those on the projects of another list
     { lines = "{…}", loosened-by = "{…}" } requirements; of projects that another list has as well, any version will do
@@ -65,9 +65,14 @@ class _MissingError(Exception):
 
 
 def make(
-    tables: Sequence[Table], rows: Mapping[str, Sequence[Row]], images: Sequence[Mapping[str, Any]] = ()
+    tables: Sequence[Table],
+    rows: Mapping[str, Sequence[Row]],
+    images: Sequence[Mapping[str, Any]] = (),
 ) -> list[MadeRow]:
-    """Return the rows of facts and of images, in the order of the tables; `images` are in none. Raises InputError."""
+    """Return the rows of facts and of images, in the order of the tables; `images` are in none.
+
+    Raises InputError.
+    """
     joined = by_release(rows)
     made: dict[tuple[bool, str], tuple[MadeRow, str]] = {}
     for table in tables:
@@ -89,7 +94,14 @@ def _image_order(row: MadeRow) -> tuple[Any, ...]:
         return (0,)
     keys = row.keys
     is_other = "-ubuntu" not in row.name
-    return 1, SystemVersion.parse(keys["cann"]), keys["soc"], is_other, Version(keys["python"]), row.name
+    return (
+        1,
+        SystemVersion.parse(keys["cann"]),
+        keys["soc"],
+        is_other,
+        Version(keys["python"]),
+        row.name,
+    )
 
 
 def _add(made: dict[tuple[bool, str], tuple[MadeRow, str]], row: MadeRow, of: Row) -> None:
@@ -97,7 +109,11 @@ def _add(made: dict[tuple[bool, str], tuple[MadeRow, str]], row: MadeRow, of: Ro
     if key not in made:
         made[key] = row, of.where
     elif row.kind:  # several tables may know the same image
-        raise InputError(f"two rows make the fact `{row.name}`", where=of.where, why=f"the other is {made[key][1]}")
+        raise InputError(
+            f"two rows make the fact `{row.name}`",
+            where=of.where,
+            why=f"the other is {made[key][1]}",
+        )
 
 
 def _fact(template: Mapping[str, Any], values: _Values, row: Row) -> MadeRow:
@@ -106,7 +122,11 @@ def _fact(template: Mapping[str, Any], values: _Values, row: Row) -> MadeRow:
         kind=template["kind"],
         project=str(values.fill(template.get("project", ""), row)),
         name=str(keys.get("id", "")),
-        keys={**keys, "source": [*row.source, *values.fill(template.get("cited", []), row)], "checked": row.day},
+        keys={
+            **keys,
+            "source": [*row.source, *values.fill(template.get("cited", []), row)],
+            "checked": row.day,
+        },
     )
 
 
@@ -140,11 +160,15 @@ class _Values:
             self._values["day"] = row.committed.isoformat()
         for name, entries in row.others.items():
             for entry in entries[:1]:
-                self._values.update({f"{name}.{column}": value for column, value in entry.values.items()})
+                self._values.update(
+                    {f"{name}.{column}": value for column, value in entry.values.items()}
+                )
         for name, other in table.join.items():
             found = joined.get(other, {}).get(str(row.values.get("release")))
             if found is not None:
-                self._values.update({f"{name}.{column}": value for column, value in found.values.items()})
+                self._values.update(
+                    {f"{name}.{column}": value for column, value in found.values.items()}
+                )
 
     def meet(self, template: Mapping[str, Any]) -> bool:
         """Return whether the conditions of a template hold."""
@@ -162,12 +186,17 @@ class _Values:
         return len(found) > 1
 
     def fill(self, value: Any, row: Row) -> Any:
-        """Return what a template's value comes to. Raises InputError if a text needs a value that the row lacks."""
+        """Return what a template's value comes to.
+
+        Raises InputError if a text needs a value that the row lacks.
+        """
         try:
             return self._fill(value)
         except _MissingError as error:
             what = f"a template of the table `{self._table.name}` needs a value that a row does not have"
-            raise InputError(what, where=row.where, why=f"the column is `{error.args[0]}`") from None
+            raise InputError(
+                what, where=row.where, why=f"the column is `{error.args[0]}`"
+            ) from None
 
     def _fill(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -180,16 +209,24 @@ class _Values:
             return [_of_entry(value, entry) for entry in self._others.get(value["each"], ())]
         if "lines" in value:
             return self._lines(value)
-        return {key: filled for key, item in value.items() if (filled := self._or_none(item)) is not None}
+        return {
+            key: filled
+            for key, item in value.items()
+            if (filled := self._or_none(item)) is not None
+        }
 
     def _lines(self, value: Mapping[str, Any]) -> list[str]:
         """Return a list of requirements as another one changes it."""
         lines = self._text(value["lines"])
         without = {text.requirement(other).name for other in self._named_list(value, "without")}
         without.update(map(text.name, value.get("drop", ())))
-        loosened = {text.requirement(other).name for other in self._named_list(value, "loosened-by")}
+        loosened = {
+            text.requirement(other).name for other in self._named_list(value, "loosened-by")
+        }
         kept = [line for line in lines if text.requirement(line).name not in without]
-        return [_any_version(line) if text.requirement(line).name in loosened else line for line in kept]
+        return [
+            _any_version(line) if text.requirement(line).name in loosened else line for line in kept
+        ]
 
     def _named_list(self, value: Mapping[str, Any], key: str) -> list[str]:
         return list(self._text(value[key])) if key in value else []
@@ -231,4 +268,7 @@ def _any_version(line: str) -> str:
 def _of_entry(template: Mapping[str, Any], entry: Entry) -> dict[str, str]:
     """Return the table that a template makes of one entry of another file."""
     keys = {key: item for key, item in template.items() if key != "each"}
-    return {key: _NAME.sub(lambda match: str(entry.values[match[1]]), item) for key, item in keys.items()}
+    return {
+        key: _NAME.sub(lambda match: str(entry.values[match[1]]), item)
+        for key, item in keys.items()
+    }

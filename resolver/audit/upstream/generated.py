@@ -26,8 +26,12 @@ _HEAD_OF_IMAGES: Final = (
     "# from this file. Made by `ascend-lock facts import` from what matrices/upstream.toml names; do not edit.\n"
 )
 # The order of keys: these come first, the others in the order of the alphabet, and those last.
-_FIRST: Final = {key: at for at, key in enumerate(("id", "name", "versions", "git", "commit", "when", "unless"))}
-_LAST: Final = {key: at for at, key in enumerate(("reason", "reason-zh", "strength", "source", "checked"))}
+_FIRST: Final = {
+    key: at for at, key in enumerate(("id", "name", "versions", "git", "commit", "when", "unless"))
+}
+_LAST: Final = {
+    key: at for at, key in enumerate(("reason", "reason-zh", "strength", "source", "checked"))
+}
 # What says where a row was seen and when, and not what it says.
 _EVIDENCE: Final = frozenset(["source", "checked"])
 
@@ -59,14 +63,16 @@ class Generated(msgspec.Struct, frozen=True, kw_only=True):
 def generate(rows: Sequence[MadeRow], matrices: Path, *, anew: bool = False) -> Generated:
     """Return the files that have these rows.
 
-    A row that says the same as before keeps its source and its day, unless with `anew`. Raises InputError if a file of
-    before cannot be read, or a row is no fact.
+    A row that says the same as before keeps its source and its day, unless with `anew`. Raises
+    InputError if a file of before cannot be read, or a row is no fact.
     """
     by_file: dict[str, list[MadeRow]] = defaultdict(list)
     for row in rows:
         by_file[_file_of(row)].append(row)
     folder = generated_folder(matrices)
-    before = {f"facts/{folder.name}/{path.name}": path for path in files.list_files(folder, ".toml")}
+    before = {
+        f"facts/{folder.name}/{path.name}": path for path in files.list_files(folder, ".toml")
+    }
     if (matrices / IMAGES).exists():
         before[IMAGES] = matrices / IMAGES
     texts: dict[str, str] = {}
@@ -117,7 +123,9 @@ def _with_old_evidence(row: MadeRow, old: Mapping[str, tuple[str, Mapping[str, A
     kind, keys = old.get(row.name, ("", {}))
     if kind != (row.kind or "image") or _statement(keys) != _statement(row.keys):
         return row
-    return msgspec.structs.replace(row, keys={**row.keys, **{key: keys[key] for key in _EVIDENCE if key in keys}})
+    return msgspec.structs.replace(
+        row, keys={**row.keys, **{key: keys[key] for key in _EVIDENCE if key in keys}}
+    )
 
 
 def _statement(keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,9 +142,14 @@ def _changes(
             yield ChangedRow(how="added", file=name, name=row.name)
             continue
         kind, keys = old[row.name]
-        before, now = {"kind": kind, **_statement(keys)}, {"kind": row.kind or "image", **_statement(row.keys)}
+        before, now = (
+            {"kind": kind, **_statement(keys)},
+            {"kind": row.kind or "image", **_statement(row.keys)},
+        )
         different = {
-            key: (before.get(key), now.get(key)) for key in {**before, **now} if before.get(key) != now.get(key)
+            key: (before.get(key), now.get(key))
+            for key in {**before, **now}
+            if before.get(key) != now.get(key)
         }
         if different:
             yield ChangedRow(how="changed", file=name, name=row.name, keys=different)
@@ -149,7 +162,10 @@ def _text(name: str, rows: Sequence[MadeRow]) -> str:
     blocks = [_HEAD_OF_IMAGES if name == IMAGES else _HEAD]
     for row in rows:
         keys = sorted(row.keys, key=lambda key: (_FIRST.get(key, len(_FIRST)), _LAST.get(key, -1)))
-        lines = [f"[[{row.kind or 'image'}]]", *(f"{key} = {toml_value(row.keys[key])}" for key in keys)]
+        lines = [
+            f"[[{row.kind or 'image'}]]",
+            *(f"{key} = {toml_value(row.keys[key])}" for key in keys),
+        ]
         blocks.append("\n".join(lines) + "\n")
     return "\n".join(blocks)
 
@@ -166,7 +182,11 @@ def toml_value(value: Any) -> str:
         case list() | tuple():
             items = [toml_value(item) for item in value]
             line = f"[{', '.join(items)}]"
-            return line if len(line) <= 100 else "[\n" + "".join(f"    {item},\n" for item in items) + "]"
+            return (
+                line
+                if len(line) <= 100
+                else "[\n" + "".join(f"    {item},\n" for item in items) + "]"
+            )
         case dict():
             pairs = ", ".join(f"{key} = {toml_value(item)}" for key, item in value.items())
             return f"{{ {pairs} }}"

@@ -104,7 +104,8 @@ class Table(_Row, frozen=True, kw_only=True):
     name: Text
     # The repository; "" for archives alone.
     repository: str = ""
-    # A regular expression of the tags at which the file is read, with groups as columns; "" for the branch.
+    # A regular expression of the tags at which the file is read, with groups as columns; "" for the
+    # branch.
     tags: Annotated[str, _expression] = ""
     # The project whose archives have the file as well. `release` is then a column.
     archives: NormalizedName = NormalizedName("")
@@ -150,20 +151,32 @@ def load_tables(matrices: Path) -> Document[UpstreamFile]:
     for number, table in enumerate(document.content.table):
         place = ("table", number)
         if table.name in tables:
-            raise InputError(f"two tables are named `{table.name}`", where=document.place(*place, "name"))
+            raise InputError(
+                f"two tables are named `{table.name}`", where=document.place(*place, "name")
+            )
         tables.append(table.name)
         if table.repository and table.repository not in repositories:
-            raise document.unknown("there is no repository", table.repository, repositories, *place, "repository")
+            raise document.unknown(
+                "there is no repository", table.repository, repositories, *place, "repository"
+            )
         if table.archives and table.archives not in projects:
-            raise document.unknown("there is no archive of", table.archives, projects, *place, "archives")
+            raise document.unknown(
+                "there is no archive of", table.archives, projects, *place, "archives"
+            )
         if not table.repository and not table.archives:
-            raise InputError("the table is nowhere", where=document.place(*place), hint="name its `repository`")
+            raise InputError(
+                "the table is nowhere", where=document.place(*place), hint="name its `repository`"
+            )
         for at, template in enumerate(table.fact):
             if template.get("kind") not in KINDS:
                 where = (*place, "fact", at, "kind")
-                raise document.unknown("there is no kind of fact", template.get("kind", ""), KINDS, *where)
+                raise document.unknown(
+                    "there is no kind of fact", template.get("kind", ""), KINDS, *where
+                )
     for number, table in enumerate(document.content.table):
         for name, other in table.join.items():
             if other not in tables:
-                raise document.unknown("there is no table", other, tables, "table", number, "join", name)
+                raise document.unknown(
+                    "there is no table", other, tables, "table", number, "join", name
+                )
     return document

@@ -27,7 +27,15 @@ INDEX_OPTIONS: Final = frozenset(
 _OTHER_OPTIONS: Final = frozenset(
     (
         *("-e", "--editable", "-r", "--requirement", "-c", "--constraint"),
-        *("--pre", "--prefer-binary", "--no-binary", "--only-binary", "--require-hashes", "--hash", "--use-feature"),
+        *(
+            "--pre",
+            "--prefer-binary",
+            "--no-binary",
+            "--only-binary",
+            "--require-hashes",
+            "--hash",
+            "--use-feature",
+        ),
         *("-C", "--config-settings", "--config-setting", "--global-option", "--install-option"),
     )
 )
@@ -38,8 +46,8 @@ _WHOLE_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S+")
 class FileLine(msgspec.Struct, frozen=True):
     """A line of a file.
 
-    Only a part whose meaning is known is shown to people: the file may be another than its name says, and the line a
-    password.
+    Only a part whose meaning is known is shown to people: the file may be another than its name
+    says, and the line a password.
     """
 
     # What it says.
@@ -53,8 +61,9 @@ class FileLine(msgspec.Struct, frozen=True):
 class FileRequirements(msgspec.Struct):
     """The requirements in a file. `constraints` count only for projects that are required.
 
-    `left_out` are lines that a stack cannot have, and why. `python` is the version given by the user, or else by the
-    file. `hashes` is the number of --hash options: a lock has hashes of its own.
+    `left_out` are lines that a stack cannot have, and why. `python` is the version given by the
+    user, or else by the file. `hashes` is the number of --hash options: a lock has hashes of its
+    own.
     """
 
     python: str
@@ -72,7 +81,9 @@ class FileRequirements(msgspec.Struct):
         admitted = texts.python_specifiers(requires_python)
         if admitted is not None and not self.python:
             patches = (0, _LAST_PATCH)
-            self.python = next((line for line in PYTHONS if any(f"{line}.{at}" in admitted for at in patches)), "")
+            self.python = next(
+                (line for line in PYTHONS if any(f"{line}.{at}" in admitted for at in patches)), ""
+            )
 
 
 def shown_option(text: str) -> str:
@@ -96,7 +107,9 @@ def shown_requirement(text: str) -> str:
         return without_secrets(text)
     # no name of a project or an extra has an `@`
     project = text.partition("@")[0].rstrip()
-    marker = f" ; {without_secrets(str(requirement.marker))}" if requirement.marker is not None else ""
+    marker = (
+        f" ; {without_secrets(str(requirement.marker))}" if requirement.marker is not None else ""
+    )
     return f"{project} @ {shown_address(requirement.url)}{marker}"
 
 
@@ -105,4 +118,6 @@ def require_known(kind: str, names: Iterable[str], known: Collection[str], where
     for name in names:
         if texts.name(name) not in known:
             hint = did_you_mean(name, known, f"known are {', '.join(known) or 'none'}")
-            raise InputError(f"there is no {kind} `{name}`", where=where, hint=without_secrets(hint))
+            raise InputError(
+                f"there is no {kind} `{name}`", where=where, hint=without_secrets(hint)
+            )

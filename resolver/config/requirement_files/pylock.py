@@ -24,7 +24,11 @@ from resolver.model.target import Platform, Target
 
 
 def read_pylock(
-    document: TomlText, result: FileRequirements, platform: Platform, extras: Sequence[str], groups: Sequence[str]
+    document: TomlText,
+    result: FileRequirements,
+    platform: Platform,
+    extras: Sequence[str],
+    groups: Sequence[str],
 ) -> None:
     """Add what a lock installs on a platform with these extras and groups. Raises InputError."""
     try:
@@ -34,7 +38,9 @@ def read_pylock(
         raise InputError("the file is no pylock.toml", where=document.name, why=key) from None
     result.admit(str(lock.requires_python or ""))
     require_known("extra", extras, lock.extras or (), document.name)
-    require_known("dependency group", groups, [*map(texts.name, lock.dependency_groups or ())], document.name)
+    require_known(
+        "dependency group", groups, [*map(texts.name, lock.dependency_groups or ())], document.name
+    )
     target = Target(name="", python=result.python or PYTHONS[0], platform=platform, glibc=(2, 17))
     environment: Mapping[str, Any] = {
         **target.markers,
@@ -48,7 +54,9 @@ def read_pylock(
             result.leave_out(line, "import.folder")
         elif marker is None or not re.search(r"\b(?:extras|dependency_groups)\b", str(marker)):
             result.lines.append(FileLine(f"{line.text} ; {marker}", line.where) if marker else line)
-        elif document.parse(partial(marker.evaluate, context="lock_file"), environment, "packages", number, "marker"):
+        elif document.parse(
+            partial(marker.evaluate, context="lock_file"), environment, "packages", number, "marker"
+        ):
             result.lines.append(line)
         else:
             result.leave_out(line, "import.unwanted")

@@ -11,7 +11,11 @@ from packaging.requirements import InvalidRequirement
 
 from resolver.config.lines import TomlText
 from resolver.config.load import toml_tables
-from resolver.config.requirement_files.file_requirements import FileLine, FileRequirements, require_known
+from resolver.config.requirement_files.file_requirements import (
+    FileLine,
+    FileRequirements,
+    require_known,
+)
 from resolver.errors import InputError
 from resolver.model import text as texts
 
@@ -31,17 +35,23 @@ class _Pyproject(msgspec.Struct, rename="kebab"):
     dependency_groups: dict[str, tuple[str | dict[str, str], ...]] = {}
 
 
-def read_pyproject(document: TomlText, result: FileRequirements, extras: Sequence[str], groups: Sequence[str]) -> None:
+def read_pyproject(
+    document: TomlText, result: FileRequirements, extras: Sequence[str], groups: Sequence[str]
+) -> None:
     """Add what a project, these extras of it and these groups require. Raises InputError."""
     try:
         content = msgspec.convert(toml_tables(document.text, document.name), _Pyproject)
     except msgspec.ValidationError as error:
-        raise InputError("the file is no pyproject.toml", where=document.name, why=str(error)) from None
+        raise InputError(
+            "the file is no pyproject.toml", where=document.name, why=str(error)
+        ) from None
     project = content.project
     result.admit(project.requires_python)
     _ProjectTables(document, content, result).take(extras, groups)
     if "dependencies" in project.dynamic:
-        result.leave_out(FileLine("dynamic", document.line("project", "dynamic"), "dynamic"), "import.dynamic")
+        result.leave_out(
+            FileLine("dynamic", document.line("project", "dynamic"), "dynamic"), "import.dynamic"
+        )
 
 
 class _TableRow(NamedTuple):
@@ -62,11 +72,17 @@ class _ProjectTables:
             "extra": (("project", "optional-dependencies"), content.project.optional_dependencies),
             "dependency group": (("dependency-groups",), content.dependency_groups),
         }
-        self._keys = {kind: {texts.name(key): key for key in table} for kind, (_, table) in self._tables.items()}
+        self._keys = {
+            kind: {texts.name(key): key for key in table}
+            for kind, (_, table) in self._tables.items()
+        }
         self._seen: set[tuple[str, str]] = set()
 
     def take(self, extras: Sequence[str], groups: Sequence[str]) -> None:
-        """Add what the project, these extras and these groups require, each once. Raises InputError."""
+        """Add what the project, these extras and these groups require, each once.
+
+        Raises InputError.
+        """
         self._take_all(self._rows(("project", "dependencies"), self._project.dependencies))
         self._take_all(self._included("extra", extras, self._document.name))
         self._take_all(self._included("dependency group", groups, self._document.name))
@@ -82,7 +98,9 @@ class _ProjectTables:
                 group = row.row.get("include-group")
                 if group is None:
                     hint = '{ include-group = "NAME" }, or a requirement as a string'
-                    raise InputError("a row of a dependency group cannot be read", where=row.where, hint=hint)
+                    raise InputError(
+                        "a row of a dependency group cannot be read", where=row.where, hint=hint
+                    )
                 pending.append(self._included("dependency group", [group], row.where))
             elif nested := _own_extras(row.row, self._project.name):
                 pending.append(self._included("extra", nested, row.where))
@@ -90,7 +108,10 @@ class _ProjectTables:
                 self._result.lines.append(FileLine(row.row, row.where))
 
     def _included(self, kind: str, names: Sequence[str], where: str) -> Iterator[_TableRow]:
-        """Return the rows of extras or groups that were not taken before. Raises InputError for an unknown one."""
+        """Return the rows of extras or groups that were not taken before.
+
+        Raises InputError for an unknown one.
+        """
         path, table = self._tables[kind]
         keys = self._keys[kind]
         require_known(kind, names, keys, where)

@@ -10,7 +10,11 @@ from packaging.pylock import is_valid_pylock_path
 
 from resolver.config.lines import TomlText
 from resolver.config.requirement_files.environment_yml import read_environment
-from resolver.config.requirement_files.file_requirements import PYTHONS, FileRequirements, require_known
+from resolver.config.requirement_files.file_requirements import (
+    PYTHONS,
+    FileRequirements,
+    require_known,
+)
 from resolver.config.requirement_files.folder_bounds import FolderBounds
 from resolver.config.requirement_files.pylock import read_pylock
 from resolver.config.requirement_files.pyproject import read_pyproject
@@ -32,9 +36,9 @@ def read_requirements(
 ) -> FileRequirements:
     """Read a file, whose format its name tells; any other name is that of a requirements file.
 
-    Of a pyproject.toml, that is what the project itself and these extras and groups require; of a pylock.toml, what is
-    installed with them on this Python and platform. Nothing outside of the folder `root` is read, by default that of
-    the file. Raises InputError.
+    Of a pyproject.toml, that is what the project itself and these extras and groups require; of a
+    pylock.toml, what is installed with them on this Python and platform. Nothing outside of the
+    folder `root` is read, by default that of the file. Raises InputError.
     """
     result, name = FileRequirements(python), str(path)
     bounds = FolderBounds(path, root)

@@ -21,7 +21,9 @@ from resolver.model import text as texts
 
 _OPTIONS_AFTER = re.compile(r"\s(--?[A-Za-z].*)")
 _HASH = re.compile(r"--hash[= ]\S+")
-_GIT = re.compile(r"(?:(?P<name>[^@;]+?)\s*@\s*)?(?P<address>git\+[^#\s]+)#(?P<fragment>\S+)(?P<rest>.*)")
+_GIT = re.compile(
+    r"(?:(?P<name>[^@;]+?)\s*@\s*)?(?P<address>git\+[^#\s]+)#(?P<fragment>\S+)(?P<rest>.*)"
+)
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -80,7 +82,11 @@ class RequirementsFiles:
         if option in ("r", "c") and "://" not in name:
             if not name.isprintable():
                 raise InputError("a file with such a name is not read", where=row.where)
-            return self._rows(row.folder / name, row.where, self._result.constraints if option == "c" else row.into)
+            return self._rows(
+                row.folder / name,
+                row.where,
+                self._result.constraints if option == "c" else row.into,
+            )
         if option == "e" and "git+" in (reference := _in_pep_508(name)):
             row.into.append(FileLine(reference, row.where))
         elif option:
@@ -101,7 +107,9 @@ class RequirementsFiles:
         """Leave out a line that begins with `-`, which need not be an option of pip."""
         line = FileLine(text, where, shown_option(text))
         is_index = line.shown.partition(" ")[0] in INDEX_OPTIONS
-        self._result.leave_out(line, "import.index" if is_index else "import.option" if line.shown else "import.unread")
+        self._result.leave_out(
+            line, "import.index" if is_index else "import.option" if line.shown else "import.unread"
+        )
 
 
 def _in_pep_508(text: str) -> str:

@@ -19,7 +19,14 @@ from resolver.errors import IndexFailure, Unreachable, shown_address
 from resolver.index.net.pipconfig import Credentials, PipConfig
 from resolver.index.net.slots import Slots
 from resolver.index.net.transport import ERRORS, NoAnswerError, Transport, no_answer
-from resolver.index.parse.address import Origin, Root, is_allowed, is_local, origin_of, without_credentials
+from resolver.index.parse.address import (
+    Origin,
+    Root,
+    is_allowed,
+    is_local,
+    origin_of,
+    without_credentials,
+)
 from resolver.index.protocol import Meter
 
 if sys.version_info >= (3, 11):
@@ -33,8 +40,12 @@ Headers = Mapping[str, str] | Callable[[], Mapping[str, str]]
 # Concurrent requests to a server: 50 connections to a mirror were ten times slower than 16.
 PAGES: Final = 16
 FILES: Final = 8  # whole files, which take long and must not hold up pages
-_SLOWEST: Final = 100  # bytes a second; a proxy that scans a file before passing it on sends little for a while
-_WINDOW: Final = 4  # read timeouts: the time over which the rate is measured, and the limit for a head
+_SLOWEST: Final = (
+    100  # bytes a second; a proxy that scans a file before passing it on sends little for a while
+)
+_WINDOW: Final = (
+    4  # read timeouts: the time over which the rate is measured, and the limit for a head
+)
 _WHOLE: Final = 40  # read timeouts: the limit for an answer that is held in memory
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _MOST_REDIRECTS: Final = 10
@@ -44,7 +55,9 @@ _PIECE: Final = 256 << 10  # bytes unpacked at once
 _PACKED: Final = "gzip"
 _FIELDS: Final = {"User-Agent": "ascend-lock", "Accept": "*/*", "Accept-Encoding": _PACKED}
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
-IDENTITY_ENCODING: Final = {"Accept-Encoding": "identity"}  # for files, whose ranges and lengths count
+IDENTITY_ENCODING: Final = {
+    "Accept-Encoding": "identity"
+}  # for files, whose ranges and lengths count
 
 
 def _now() -> float:
@@ -67,7 +80,9 @@ class RetryPolicy(NamedTuple):
     def wait(self, number: int, retry_after: str = "") -> float:
         """The seconds to wait after that try, at least those of a Retry-After (RFC 9110, 10.2.3) up to a limit."""
         pause: float = self.pause * 3 ** (number - 1) * random.uniform(0.6, 1.2)  # noqa: S311
-        requested = float(retry_after) if retry_after.isdecimal() else 0.0  # few servers send a date
+        requested = (
+            float(retry_after) if retry_after.isdecimal() else 0.0
+        )  # few servers send a date
         return max(pause, min(requested, _LONGEST_WAIT))
 
 
@@ -96,10 +111,12 @@ class _Busy(Exception):
 
 
 class Client:
-    """The HTTP client of an event loop, on which `close` must be awaited. Tests pass a `transport` of their own.
+    """The HTTP client of an event loop, on which `close` must be awaited.
 
-    Requests go to the transport. httpx's own client is not used: it reads the address of a redirect even if it is not
-    to follow it, and keeps cookies.
+    Tests pass a `transport` of their own.
+
+    Requests go to the transport. httpx's own client is not used: it reads the address of a redirect
+    even if it is not to follow it, and keeps cookies.
     """
 
     def __init__(
@@ -114,7 +131,9 @@ class Client:
         self._timeout = pip.timeout
         self._meter = meter
         self._answered: set[Origin] = set()
-        self._dead: dict[Origin, tuple[int, Unreachable]] = {}  # that never answered, with the number of tries
+        self._dead: dict[
+            Origin, tuple[int, Unreachable]
+        ] = {}  # that never answered, with the number of tries
         self.credentials = Credentials()
         self._transport = transport or Transport(pip)
         self._slots = {False: Slots(PAGES), True: Slots(FILES)}
@@ -131,13 +150,23 @@ class Client:
             slots.reserve(root.url)
 
     async def get(
-        self, url: str, *, headers: Mapping[str, str], limit: int, patience: RetryPolicy | None = None
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        limit: int,
+        patience: RetryPolicy | None = None,
     ) -> Reply:
-        """Request a whole answer. Raises Unreachable, or IndexFailure for more than `limit` bytes."""
+        """Request a whole answer.
+
+        Raises Unreachable, or IndexFailure for more than `limit` bytes.
+        """
 
         async def whole(response: httpx.Response) -> Reply:
             body = await self.body(response, limit) if response.status_code == 200 else b""
-            return Reply(response.status_code, response.extensions["address"], response.headers, body)
+            return Reply(
+                response.status_code, response.extensions["address"], response.headers, body
+            )
 
         return await self.request(url, whole, headers=headers, patience=patience)
 
@@ -152,8 +181,9 @@ class Client:
     ) -> T:
         """Send a GET, follow redirects, pass the answer to `consume`; retry all of that if the network fails.
 
-        The answer's extension `address` is its URL after redirects. `headers` may be a function, called for each try.
-        `long` is for whole files. At most PAGES (FILES) of one host are answered and consumed at once.
+        The answer's extension `address` is its URL after redirects. `headers` may be a function,
+        called for each try. `long` is for whole files. At most PAGES (FILES) of one host are
+        answered and consumed at once.
 
         Raises Unreachable after the last try, and what `consume` raises.
         """
@@ -165,7 +195,9 @@ class Client:
             try:
                 async with self._slots[long].of(url):
                     return await self._try(url, consume, headers, patience, numbers)
-            except _Busy as busy:  # whoever waits for as long as a server says does so without a slot
+            except (
+                _Busy
+            ) as busy:  # whoever waits for as long as a server says does so without a slot
                 self._pauses[origin] = max(self._pauses.get(origin, 0.0), _now() + busy.seconds)
 
     async def _wait_for(self, origin: Origin) -> None:
@@ -182,7 +214,10 @@ class Client:
         patience: RetryPolicy,
         numbers: Iterator[int],
     ) -> T:
-        """Try a request under each of these numbers, with pauses between them. Raises _Busy to have a longer one."""
+        """Try a request under each of these numbers, with pauses between them.
+
+        Raises _Busy to have a longer one.
+        """
         origin = origin_of(url)
         tries, failure = self._dead.get(origin, (0, None))
         if failure is not None and tries >= patience.tries:
@@ -190,7 +225,9 @@ class Client:
         for number in numbers:
             urls = [url]
             try:
-                response = await self._send(urls, headers() if callable(headers) else headers, patience)
+                response = await self._send(
+                    urls, headers() if callable(headers) else headers, patience
+                )
                 self._answered.add(origin)
                 self._dead.pop(origin, None)
                 try:
@@ -199,10 +236,14 @@ class Client:
                 finally:
                     await response.aclose()
                 status = f"{response.status_code} {response.reason_phrase}".rstrip()
-                raise NoAnswerError(f"It answered {status}", retry_after=response.headers.get("retry-after", ""))
+                raise NoAnswerError(
+                    f"It answered {status}", retry_after=response.headers.get("retry-after", "")
+                )
             except NoAnswerError as error:
                 failure = self._unreachable(urls, error, number)
-                if error.certificate or (error.unknown_name and patience.tries <= QUICK_RETRY.tries):
+                if error.certificate or (
+                    error.unknown_name and patience.tries <= QUICK_RETRY.tries
+                ):
                     break
                 wait = patience.wait(number, error.retry_after)
                 says_to_wait = bool(error.retry_after)
@@ -216,7 +257,10 @@ class Client:
         raise failure
 
     async def body(self, response: httpx.Response, limit: int) -> bytes:
-        """Read the body of an answer. Raises TooLongAnswer beyond `limit` bytes, IndexFailure if it takes too long."""
+        """Read the body of an answer.
+
+        Raises TooLongAnswer beyond `limit` bytes, IndexFailure if it takes too long.
+        """
         body = BytesIO()
         where = shown_address(response.extensions["address"])
         now = asyncio.get_running_loop().time
@@ -249,7 +293,11 @@ class Client:
         Raises NoAnswerError, IndexFailure if it cannot be decompressed, and what `take` raises.
         """
         accepted = response.request.headers["Accept-Encoding"] == _PACKED
-        encoding = response.headers.get("content-encoding", "identity").strip().lower() if accepted else "identity"
+        encoding = (
+            response.headers.get("content-encoding", "identity").strip().lower()
+            if accepted
+            else "identity"
+        )
         if encoding in ("", "identity"):
             await self._receive(response, take)
             return
@@ -262,7 +310,9 @@ class Client:
                 try:
                     content = unpacker.decompress(piece, _PIECE)
                 except zlib.error as error:
-                    raise _unpackable(response, str(error).rpartition(": ")[2].capitalize()) from None
+                    raise _unpackable(
+                        response, str(error).rpartition(": ")[2].capitalize()
+                    ) from None
                 take(content)
                 piece = unpacker.unconsumed_tail
             if piece or unpacker.unused_data:
@@ -279,7 +329,8 @@ class Client:
         pieces = response.aiter_raw()
         while True:
             until, recent = now() + window, 0
-            # aiohttp's own limit does not hold after it closed the connection because of what was sent.
+            # aiohttp's own limit does not hold after it closed the connection because of what was
+            # sent.
             async with _limit(2 * window, "It stopped answering"):
                 while now() < until:
                     try:
@@ -294,14 +345,21 @@ class Client:
             if recent < _SLOWEST * window:
                 raise NoAnswerError(f"It sends less than {_SLOWEST} bytes a second")
 
-    async def _send(self, urls: list[str], headers: Mapping[str, str], patience: RetryPolicy) -> httpx.Response:
-        """Request the last of `urls` and follow redirects, which are added. The caller must close the answer."""
+    async def _send(
+        self, urls: list[str], headers: Mapping[str, str], patience: RetryPolicy
+    ) -> httpx.Response:
+        """Request the last of `urls` and follow redirects, which are added.
+
+        The caller must close the answer.
+        """
         timeouts = httpx.Timeout(self._timeout, connect=patience.connect, pool=patience.connect)
         time = patience.connect + _WINDOW * self._timeout
         while True:
             url, origin = _require_allowed(urls)
             fields = {**_FIELDS, **headers, **self.credentials.header(origin)}
-            request = httpx.Request("GET", url, headers=fields, extensions={"timeout": timeouts.as_dict()})
+            request = httpx.Request(
+                "GET", url, headers=fields, extensions={"timeout": timeouts.as_dict()}
+            )
             self._meter.add(requests=1)
             async with _limit(time, f"Its answer did not begin within {time:.0f} seconds"):
                 try:
@@ -362,7 +420,10 @@ def _unpackable(response: httpx.Response, why: str) -> IndexFailure:
 
 
 def _require_allowed(urls: list[str]) -> tuple[httpx.URL, Origin]:  # noqa: TID251  as a type
-    """The last address as it is sent, and its origin. Raises IndexFailure if it must not be requested."""
+    """The last address as it is sent, and its origin.
+
+    Raises IndexFailure if it must not be requested.
+    """
     try:
         origin = origin_of(urls[-1])
         url, sent, decoded = address.sendable(urls[-1])
@@ -370,7 +431,11 @@ def _require_allowed(urls: list[str]) -> tuple[httpx.URL, Origin]:  # noqa: TID2
         raise _refusal(urls, "It cannot be read.") from None
     except ValueError as error:
         raise _refusal(urls, str(error)) from None
-    if len(urls) > 1 and (is_local(origin.host) or is_local(sent)) and not is_local(origin_of(urls[0]).host):
+    if (
+        len(urls) > 1
+        and (is_local(origin.host) or is_local(sent))
+        and not is_local(origin_of(urls[0]).host)
+    ):
         why = "It is an address on this machine or its local link; only an index on this machine may redirect there."
         raise _refusal(urls, why)
     if not is_allowed(origin):
@@ -399,7 +464,9 @@ def _redirect(urls: list[str], location: str) -> str:
 def _refusal(urls: list[str], why: str) -> IndexFailure:
     """The failure of an address that must not be requested."""
     return IndexFailure(
-        "The address is not allowed." if len(urls) == 1 else "An index redirects to an address that is not allowed.",
+        "The address is not allowed."
+        if len(urls) == 1
+        else "An index redirects to an address that is not allowed.",
         where=_route(urls),
         why=why,
         hint="check the address of the index and what it redirects to",

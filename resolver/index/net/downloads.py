@@ -1,8 +1,8 @@
 """Downloads of whole files, hashed while they arrive.
 
-A file is written with the ending `.part` and renamed when its sha256 is the expected one. An incomplete one of an
-interrupted run is continued with a range request (RFC 9110, 14). If the hash shows that the server does not handle
-ranges correctly, the whole file is requested.
+A file is written with the ending `.part` and renamed when its sha256 is the expected one. An
+incomplete one of an interrupted run is continued with a range request (RFC 9110, 14). If the hash
+shows that the server does not handle ranges correctly, the whole file is requested.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ class WrongFile(IndexFailure):
 class PartialFile:
     """An incomplete file on disk, with its digest. An existing one is read, for the digest.
 
-    Its name has the expected hash, so that no file is continued with bytes of another. `mixed`: it is from more than
-    one answer. `ranges`: whether to use range requests. `validators`: of the answer.
+    Its name has the expected hash, so that no file is continued with bytes of another. `mixed`: it
+    is from more than one answer. `ranges`: whether to use range requests. `validators`: of the
+    answer.
     """
 
     def __init__(self, file: File, folder: OwnedFolder) -> None:
@@ -73,7 +74,13 @@ class PartialFile:
     def append(self, piece: bytes) -> None:
         """Write received bytes, unbuffered. Raises WrongFile if there are too many."""
         file = self.file
-        limit = file.size if file.size is not None else _WHEEL_LIMIT if file.is_wheel else _ARCHIVE_LIMIT
+        limit = (
+            file.size
+            if file.size is not None
+            else _WHEEL_LIMIT
+            if file.is_wheel
+            else _ARCHIVE_LIMIT
+        )
         if self.size + len(piece) > limit:
             raise WrongFile(
                 f"{file.filename} is larger than it should be.",
@@ -121,7 +128,9 @@ class TransferProgress(NamedTuple):
 class Transfer:
     """Saves files in a folder. `report` is called for each piece."""
 
-    def __init__(self, client: Client, folder: OwnedFolder, report: Callable[[TransferProgress], None]) -> None:
+    def __init__(
+        self, client: Client, folder: OwnedFolder, report: Callable[[TransferProgress], None]
+    ) -> None:
         self._client = client
         self._folder = folder
         self._report = report
@@ -129,9 +138,14 @@ class Transfer:
         self._slots = Slots(FILES)
 
     async def save(self, files: Sequence[File]) -> None:
-        """Save all files that can be downloaded. Raises IndexFailure for the others, InputError if the disk fails."""
+        """Save all files that can be downloaded.
+
+        Raises IndexFailure for the others, InputError if the disk fails.
+        """
         sizes = [file.size for file in files if file.size is not None]
-        self._progress = TransferProgress(0, len(files), 0, sum(sizes) if len(sizes) == len(files) else None)
+        self._progress = TransferProgress(
+            0, len(files), 0, sum(sizes) if len(sizes) == len(files) else None
+        )
         tasks = [asyncio.ensure_future(self._attempt(file)) for file in files]
         try:
             failures = [failure for failure in await asyncio.gather(*tasks) if failure is not None]
@@ -150,7 +164,9 @@ class Transfer:
             return failure
         except OSError as error:
             instead = "choose another folder; what was received so far is kept for the next run"
-            raise disk.input_error(error, f"{file.filename} cannot be stored", self._folder.path, instead) from None
+            raise disk.input_error(
+                error, f"{file.filename} cannot be stored", self._folder.path, instead
+            ) from None
         self._count(0, files=1)
         return None
 
@@ -164,7 +180,9 @@ class Transfer:
                 self._restart(part, ranges=False)
                 await self._receive(part)
             if part.is_wrong:
-                raise altered(f"{file.filename} is not the file", file.url, part.sha256, file.sha256)
+                raise altered(
+                    f"{file.filename} is not the file", file.url, part.sha256, file.sha256
+                )
             await asyncio.to_thread(part.finish)
         except WrongFile:
             part.close(keep=False)
@@ -182,7 +200,9 @@ class Transfer:
             self._count(len(piece))
 
         def headers() -> Mapping[str, str]:
-            return IDENTITY_ENCODING | ({"Range": f"bytes={part.size}-"} if part.ranges and part.size else {})
+            return IDENTITY_ENCODING | (
+                {"Range": f"bytes={part.size}-"} if part.ranges and part.size else {}
+            )
 
         async def consume(response: httpx.Response) -> None:
             has_range = "range" in response.request.headers
@@ -203,8 +223,15 @@ class Transfer:
                     raise
                 self._restart(part, ranges=False)
                 raise NoAnswerError("It sends more than the file has") from None
-            part.validators = response.headers.get("etag", ""), response.headers.get("last-modified", "")
-            if part.is_wrong and part.size < (file.size or 0) and "content-length" not in response.headers:
+            part.validators = (
+                response.headers.get("etag", ""),
+                response.headers.get("last-modified", ""),
+            )
+            if (
+                part.is_wrong
+                and part.size < (file.size or 0)
+                and "content-length" not in response.headers
+            ):
                 raise NoAnswerError(f"It ends before the announced {file.size} bytes")
 
         while part.size != file.size:
@@ -231,7 +258,9 @@ class Transfer:
 
     def _count(self, more: int, *, files: int = 0) -> None:
         progress = self._progress
-        self._progress = progress._replace(files=progress.files + files, bytes=progress.bytes + more)
+        self._progress = progress._replace(
+            files=progress.files + files, bytes=progress.bytes + more
+        )
         self._report(self._progress)
 
 
@@ -280,5 +309,8 @@ def check_status(status: int, file: File) -> None:
     else:
         hint = "the index page lists a file that its server does not provide; a mirror may be incomplete"
     raise IndexFailure(
-        f"{file.filename} cannot be downloaded.", where=file.url, why=f"The server answered {status}.", hint=hint
+        f"{file.filename} cannot be downloaded.",
+        where=file.url,
+        why=f"The server answered {status}.",
+        hint=hint,
     )

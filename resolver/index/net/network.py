@@ -6,7 +6,9 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeoutError  # not the built-in one before Python 3.11
+from concurrent.futures import (
+    TimeoutError as FutureTimeoutError,
+)  # not the built-in one before Python 3.11
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -31,12 +33,14 @@ from resolver.model.problem import PYPI
 from resolver.model.release import CoreMetadata, File
 from resolver.model.variant import VariantTable
 
-# Concurrent look-aheads. More gained nothing on the mirror measured, and holds more pages in memory.
+# Concurrent look-aheads. More gained nothing on the mirror measured, and holds more pages in
+# memory.
 AHEAD: Final = 32
 _MOST_AHEAD: Final = 1000  # wheels that wait to be read ahead at once
 _PAGE_LIMIT: Final = 32 << 20
 _THREADS: Final = 8  # for names of hosts, and for reading pages and archives
-# Releases of a page of which the list of variants is read; and those whose wheels are opened, as there is no list.
+# Releases of a page of which the list of variants is read; and those whose wheels are opened, as
+# there is no list.
 _MOST_TABLES: Final = 100
 _MOST_UNLISTED: Final = 5
 _LEFT_OUT: Final = VariantTable(fault="its release is too old for its variants to be read")
@@ -49,8 +53,9 @@ T = TypeVar("T")
 class LoopThread:
     """A thread that runs coroutines until it is closed.
 
-    If memory is short, the event loop and its callbacks fail anywhere. All `wait` calls then raise the error, and the
-    loop goes on, as it is needed for closing; asyncio's own tracebacks are not for the user.
+    If memory is short, the event loop and its callbacks fail anywhere. All `wait` calls then raise
+    the error, and the loop goes on, as it is needed for closing; asyncio's own tracebacks are not
+    for the user.
     """
 
     def __init__(self) -> None:
@@ -74,7 +79,10 @@ class LoopThread:
                 return
 
     def wait(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run the coroutine that `work` returns in the thread, and return its result. An interrupt cancels it."""
+        """Run the coroutine that `work` returns in the thread, and return its result.
+
+        An interrupt cancels it.
+        """
         future: Future[T] = Future()
         self._waiting.add(future)
 
@@ -100,7 +108,10 @@ class LoopThread:
         self._loop.call_soon_threadsafe(call)
 
     def close(self, cleanup: Callable[[], Awaitable[None]]) -> None:
-        """Cancel running work, await `cleanup`, end the thread. What runs in other threads is not waited for."""
+        """Cancel running work, await `cleanup`, end the thread.
+
+        What runs in other threads is not waited for.
+        """
 
         async def finish() -> None:
             running = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
@@ -108,7 +119,9 @@ class LoopThread:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
             await cleanup()
-            for _ in range(_LAST_TURNS):  # closed connections release their sockets in later iterations of the loop
+            for _ in range(
+                _LAST_TURNS
+            ):  # closed connections release their sockets in later iterations of the loop
                 await asyncio.sleep(0)
             await self._loop.shutdown_asyncgens()
 
@@ -116,7 +129,9 @@ class LoopThread:
         try:
             asyncio.run_coroutine_threadsafe(finish(), self._loop).result(_PATIENCE)
         except FutureTimeoutError:
-            hangs = True  # because of something left locked by an interrupt; it ends with the process
+            hangs = (
+                True  # because of something left locked by an interrupt; it ends with the process
+            )
         finally:
             self._threads.shutdown(wait=False, cancel_futures=True)
             self._loop.call_soon_threadsafe(self._loop.stop)
@@ -128,10 +143,13 @@ class LoopThread:
 class Connection:
     """What all catalogs of a run use of the network: one thread and one client, which request nothing twice.
 
-    Everything but `worker` and `close` is for its event loop. Raises InputError for settings that cannot be used.
+    Everything but `worker` and `close` is for its event loop. Raises InputError for settings that
+    cannot be used.
     """
 
-    def __init__(self, pip: PipConfig, meter: Meter, files: FileCache, warn: Callable[[Message], None]) -> None:
+    def __init__(
+        self, pip: PipConfig, meter: Meter, files: FileCache, warn: Callable[[Message], None]
+    ) -> None:
         self.client = Client(pip, meter)
         self.files = RemoteFiles(files, self.client, warn)
         self.pages = Once()
@@ -193,10 +211,14 @@ class Network:
                 async with self._connection.look_ahead_slots.of(file.url):
                     await self.files.metadata(file, release)
 
-        for file, release in files[:_MOST_AHEAD]:  # a hundred thousand tasks would take memory and time
+        for file, release in files[
+            :_MOST_AHEAD
+        ]:  # a hundred thousand tasks would take memory and time
             self._start(read(file, release))
 
-    def prefetch(self, requests: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None) -> None:
+    def prefetch(
+        self, requests: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None
+    ) -> None:
         """Start to look ahead: once for each specifier, since a narrower one may lead to another release."""
         for project, specifier in requests:
             key = project, str(specifier), look_ahead.target if look_ahead is not None else None
@@ -210,8 +232,13 @@ class Network:
         self._tasks.add(task)  # the event loop itself only has weak references
         task.add_done_callback(self._tasks.discard)
 
-    async def _look_ahead(self, project: NormalizedName, specifier: SpecifierSet, look_ahead: LookAhead | None) -> None:
-        """Read the page, the likely file's metadata, and what that requires. Failures are raised when it is needed."""
+    async def _look_ahead(
+        self, project: NormalizedName, specifier: SpecifierSet, look_ahead: LookAhead | None
+    ) -> None:
+        """Read the page, the likely file's metadata, and what that requires.
+
+        Failures are raised when it is needed.
+        """
         try:
             lookup = await self.lookup(project)
             if look_ahead is None:
@@ -229,9 +256,16 @@ class Network:
                     self._opened.add(project)
                     metadata = (await self.files.archive(file, release)).metadata
             if metadata is not None:
-                requests = look_ahead.next_requirements(project, metadata)  # one guess for each project
+                requests = look_ahead.next_requirements(
+                    project, metadata
+                )  # one guess for each project
                 self.prefetch(
-                    (row for row in requests if (row[0], "", look_ahead.target) not in self._prefetched), look_ahead
+                    (
+                        row
+                        for row in requests
+                        if (row[0], "", look_ahead.target) not in self._prefetched
+                    ),
+                    look_ahead,
                 )
         except Exception:  # noqa: S110 -- a look-ahead never fails; the error stays in the future of the request
             pass
@@ -260,13 +294,17 @@ class Network:
         hint = failure.hint
         if name != PYPI and not lenient:
             hint += f"; an address that serves the same files can be added to `mirrors` of [[index]] `{name}`"
-        failure = Unreachable(f"Index `{name}` cannot be reached.", where=failure.where, why=failure.why, hint=hint)
+        failure = Unreachable(
+            f"Index `{name}` cannot be reached.", where=failure.where, why=failure.why, hint=hint
+        )
         if lenient and name not in self._down:  # which another task may have found out meanwhile
             self._down[name] = failure
             self._warn(message(f"index.unreachable-{otherwise}", index=name, why=failure.why))
         raise failure
 
-    async def _fetch_page(self, root: Root, name: str, project: NormalizedName, patience: RetryPolicy | None) -> str:
+    async def _fetch_page(
+        self, root: Root, name: str, project: NormalizedName, patience: RetryPolicy | None
+    ) -> str:
         """The key of the current page, which is stored; "" if there is none."""
         stored = self._cache.answer(root, project, name)
         self._connection.client.use(root)
@@ -286,7 +324,11 @@ class Network:
         stored = self._cache.answer(root, project, name)
         assert stored is not None, "the page was stored just now"  # noqa: S101
         page = stored.page(project, name)
-        wanted = {version: page.variant_files[version] for version in page.releases if version in page.variant_files}
+        wanted = {
+            version: page.variant_files[version]
+            for version in page.releases
+            if version in page.variant_files
+        }
         listed = [version for version, file in wanted.items() if file is not None][:_MOST_TABLES]
         unlisted = [version for version, file in wanted.items() if file is None][:_MOST_UNLISTED]
         versions = [*listed, *unlisted]
@@ -303,12 +345,17 @@ class Network:
         return self._cache.store_variants(root, project, name, stored, variants)
 
     async def _ask(
-        self, root: Root, name: str, project: NormalizedName, patience: RetryPolicy | None, stored: StoredPage | None
+        self,
+        root: Root,
+        name: str,
+        project: NormalizedName,
+        patience: RetryPolicy | None,
+        stored: StoredPage | None,
     ) -> str | None:
         """Return what `_fetch_page` does, or None if the stored page, which is unchanged, is now at another address.
 
-        Relative links then lead elsewhere, too. A page is parsed before its host may send another one: 16 bodies of a
-        host are in memory at most.
+        Relative links then lead elsewhere, too. A page is parsed before its host may send another
+        one: 16 bodies of a host are in memory at most.
         """
         client = self._connection.client
 
@@ -321,13 +368,19 @@ class Network:
                 return ""
             if status != 200:
                 raise _bad_status(status, name, project, url)
-            answer = StoredPage(url, response.headers.get("etag", ""), response.headers.get("last-modified", ""))
+            answer = StoredPage(
+                url, response.headers.get("etag", ""), response.headers.get("last-modified", "")
+            )
             kind = response.headers.get("content-type", "")
             body = await client.body(response, _PAGE_LIMIT)
             async with self._connection.parser_slot:
-                return await asyncio.to_thread(self._cache.store_page, root, project, name, answer, body, kind, stored)
+                return await asyncio.to_thread(
+                    self._cache.store_page, root, project, name, answer, body, kind, stored
+                )
 
-        headers = {"Accept": ACCEPT} | ({} if stored is None else conditions(stored.etag, stored.modified))
+        headers = {"Accept": ACCEPT} | (
+            {} if stored is None else conditions(stored.etag, stored.modified)
+        )
         return await client.request(root.page(project), store, headers=headers, patience=patience)
 
 

@@ -1,7 +1,8 @@
 """The configuration of pip on this machine and the netrc file, read as by pip.
 
-`pip._internal.configuration` takes 40 ms to import, so its rules are repeated here, and a test compares them with pip's
-own. `resolver/pip` says which settings are followed, here as by install.sh; trusted-host, which weakens https, is not.
+`pip._internal.configuration` takes 40 ms to import, so its rules are repeated here, and a test
+compares them with pip's own. `resolver/pip` says which settings are followed, here as by
+install.sh; trusted-host, which weakens https, is not.
 """
 
 from __future__ import annotations
@@ -25,11 +26,16 @@ from resolver.pip import PIP_SECTIONS, allowed_settings
 _TIMEOUT = 15.0  # pip's own
 _TIMEOUTS = (1.0, 600.0)
 _IGNORED_OPTIONS = ("extra-index-url", "find-links")
-_FORM = "a section begins with a line like `[global]`, followed by lines like `timeout = 60`, each once"
+_FORM = (
+    "a section begins with a line like `[global]`, followed by lines like `timeout = 60`, each once"
+)
 
 
 class PipConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The options in use; empty if not set. `timeout` is in seconds. `ignored_options` would add sources of files."""
+    """The options in use; empty if not set.
+
+    `timeout` is in seconds. `ignored_options` would add sources of files.
+    """
 
     index_url: str
     cert: str = ""
@@ -42,7 +48,10 @@ class PipConfig(msgspec.Struct, frozen=True, kw_only=True):
 def read_pip_config() -> PipConfig:
     """The options of `pip install`: PIP_* variables, then [install], then [global] of pip's files."""
     variables = {key[4:]: value for key, value in os.environ.items() if key.startswith("PIP_")}
-    sections = {**_settings(config_files()), ":env:": {_key(key): value for key, value in variables.items()}}
+    sections = {
+        **_settings(config_files()),
+        ":env:": {_key(key): value for key, value in variables.items()},
+    }
     options = allowed_settings(sections)
     return PipConfig(
         index_url=options.get("index-url") or _default_index(),
@@ -89,10 +98,15 @@ def _settings(files: Iterable[str]) -> dict[str, dict[str, str]]:
         except UnicodeDecodeError:
             why = f"It is not {encoding}, the encoding of the locale."
         except configparser.Error as error:
-            line = getattr(error, "lineno", None) or next(iter(getattr(error, "errors", ())), ("?",))[0]
+            line = (
+                getattr(error, "lineno", None)
+                or next(iter(getattr(error, "errors", ())), ("?",))[0]
+            )
             why = f"Line {line} cannot stand there."
         if why:  # without a quotation, as there may be a password
-            raise InputError("A configuration file of pip cannot be read.", where=file, why=why, hint=_FORM)
+            raise InputError(
+                "A configuration file of pip cannot be read.", where=file, why=why, hint=_FORM
+            )
         for section in parser.sections():
             values = settings.setdefault(section, {})
             values.update({_key(key): value for key, value in parser.items(section)})
@@ -121,10 +135,12 @@ def _default_index() -> str:
 
 
 class Credentials:
-    """User and password of an index for its own origin, or of netrc for a host. Raises InputError for a bad netrc.
+    """User and password of an index for its own origin, or of netrc for a host.
 
-    An entry of netrc is for the host that it names, and its `default` entry for the hosts of configured indexes alone:
-    whatever else an index links or redirects to is told neither.
+    Raises InputError for a bad netrc.
+
+    An entry of netrc is for the host that it names, and its `default` entry for the hosts of
+    configured indexes alone: whatever else an index links or redirects to is told neither.
     """
 
     def __init__(self) -> None:
@@ -135,7 +151,8 @@ class Credentials:
     def remember(self, root: Root) -> None:
         """Use the credentials of an index for its own origin.
 
-        If an address has only a user, netrc may have both, as in pip; otherwise the user is a token.
+        If an address has only a user, netrc may have both, as in pip; otherwise the user is a
+        token.
         """
         origin = origin_of(root.url)
         self._hosts.add(origin.host)

@@ -30,7 +30,14 @@ from resolver.index.parse.archive import (
     wheel_text,
     wheel_variant,
 )
-from resolver.index.parse.binaries import Limits, binary_members, cost_of, linkage_of_wheel, read_linkage, within
+from resolver.index.parse.binaries import (
+    Limits,
+    binary_members,
+    cost_of,
+    linkage_of_wheel,
+    read_linkage,
+    within,
+)
 from resolver.index.parse.distribution import FileRelease, label_of
 from resolver.index.parse.metadata import read
 from resolver.index.parse.variants import TABLE_LIMIT, own_properties, read_table
@@ -45,7 +52,8 @@ from resolver.owned_folder import OwnedFolder
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Bytes at the end of a wheel that have the list of members and METADATA before it, in nine wheels of ten.
+# Bytes at the end of a wheel that have the list of members and METADATA before it, in nine wheels
+# of ten.
 _TAIL: Final = 64 << 10
 _LONGEST: Final = max(DIRECTORY_LIMIT, METADATA_LIMIT) + _TAIL
 _MOST_RANGES: Final = 8
@@ -131,14 +139,21 @@ _Method = Callable[Concatenate["RemoteFiles", P], Coroutine[Any, Any, T]]
 def _once(work: _Method[P, T]) -> _Method[P, T]:
     """Done once for the same positional arguments."""
 
-    def wait(files: RemoteFiles, /, *arguments: P.args, **keywords: P.kwargs) -> Coroutine[Any, Any, T]:
-        return files.once.do((work.__name__, *arguments), lambda: work(files, *arguments, **keywords))
+    def wait(
+        files: RemoteFiles, /, *arguments: P.args, **keywords: P.kwargs
+    ) -> Coroutine[Any, Any, T]:
+        return files.once.do(
+            (work.__name__, *arguments), lambda: work(files, *arguments, **keywords)
+        )
 
     return wait
 
 
 class RemoteFiles:
-    """Reads files on servers, each once, on an event loop. Whole files are in a folder that `close` removes."""
+    """Reads files on servers, each once, on an event loop.
+
+    Whole files are in a folder that `close` removes.
+    """
 
     def __init__(self, cache: FileCache, client: Client, warn: Callable[[Message], None]) -> None:
         self._cache = cache
@@ -166,7 +181,9 @@ class RemoteFiles:
                 metadata = read(content, release, file.url).metadata
             if label := label_of(file.filename):
                 content = await self._of_wheel(file, release, wheel_variant)
-                metadata = replace(metadata, own_variant=own_properties(content, label, file.filename))
+                metadata = replace(
+                    metadata, own_variant=own_properties(content, label, file.filename)
+                )
         except UnusableFile as error:
             self._cache.store_metadata(file, error, separate=separate)
             raise
@@ -175,7 +192,9 @@ class RemoteFiles:
 
     async def _metadata_file(self, file: File, release: FileRelease) -> CoreMetadata | None:
         """The content of the `.metadata` file of a wheel (PEP 658), or None if there is no reliable one."""
-        if file.metadata is None or label_of(file.filename):  # a variant is opened in any case, for its properties
+        if file.metadata is None or label_of(
+            file.filename
+        ):  # a variant is opened in any case, for its properties
             return None
         path, separator, query = file.url.partition("?")
         url = f"{path}.metadata{separator}{query}"
@@ -192,10 +211,13 @@ class RemoteFiles:
                 raise
             return None
 
-    async def variants(self, table: File | None, wheels: Sequence[tuple[File, FileRelease]]) -> VariantTable:
+    async def variants(
+        self, table: File | None, wheels: Sequence[tuple[File, FileRelease]]
+    ) -> VariantTable:
         """Return what the labels of a release's wheels stand for: from the index's list, or else from these wheels.
 
-        The result says what is wrong with what was read. Raises IndexFailure if a server does not answer.
+        The result says what is wrong with what was read. Raises IndexFailure if a server does not
+        answer.
         """
         try:
             if table is not None:
@@ -204,7 +226,9 @@ class RemoteFiles:
         except UnusableFile as error:
             return VariantTable(fault=str(error))
         longest = max((row.namespaces for row in tables), key=len, default=())
-        return VariantTable(longest, {label: values for row in tables for label, values in row.variants.items()})
+        return VariantTable(
+            longest, {label: values for row in tables for label, values in row.variants.items()}
+        )
 
     async def _listed_variants(self, table: File) -> VariantTable:
         """Read the list of an index. Raises UnusableFile and IndexFailure."""
@@ -220,7 +244,9 @@ class RemoteFiles:
             try:
                 return await self._client.body(response, TABLE_LIMIT)
             except TooLongAnswer:
-                raise UnusableFile(f"{table.filename} is longer than {TABLE_LIMIT >> 10} KiB") from None
+                raise UnusableFile(
+                    f"{table.filename} is longer than {TABLE_LIMIT >> 10} KiB"
+                ) from None
 
         content = await self._client.request(table.url, consume, headers={})
         if content is None:
@@ -233,7 +259,10 @@ class RemoteFiles:
 
     @_once
     async def _own_table(self, file: File, release: FileRelease) -> VariantTable:
-        """Read the list that a variant wheel has of itself. Raises UnusableFile and IndexFailure."""
+        """Read the list that a variant wheel has of itself.
+
+        Raises UnusableFile and IndexFailure.
+        """
         if file.url == NOWHERE:
             raise UnusableFile(f"{file.filename} has an address that an index must not point to")
         if (stored := self._cache.variants(file)) is not None:
@@ -245,7 +274,10 @@ class RemoteFiles:
         return variants
 
     async def _of_wheel(
-        self, file: File, release: FileRelease, reader: Callable[[IO[bytes] | RangeFile, FileRelease], bytes]
+        self,
+        file: File,
+        release: FileRelease,
+        reader: Callable[[IO[bytes] | RangeFile, FileRelease], bytes],
     ) -> bytes:
         """Return a member, by range requests if the server handles them, else from the whole wheel, checked by hash."""
         try:
@@ -263,39 +295,51 @@ class RemoteFiles:
         """Return a file of which the end was fetched. Raises _DistrustError."""
         tail = await self._part(file, f"bytes=-{_TAIL}")
         is_whole = tail.start == 0 and file.sha256 != ""
-        if tail.start + len(tail.content) != tail.total or (is_whole and _digest(tail.content) != file.sha256):
+        if tail.start + len(tail.content) != tail.total or (
+            is_whole and _digest(tail.content) != file.sha256
+        ):
             raise _DistrustError
         return _Ranges(partial(self._part, file), tail)
 
     @_once
     async def wheel_text(self, file: File, release: FileRelease, path: str) -> str | None:
-        """A member of a wheel as text, None if there is none. Raises UnusableFile and IndexFailure."""
+        """A member of a wheel as text, None if there is none.
+
+        Raises UnusableFile and IndexFailure.
+        """
         try:
             ranges = await self._open(file)
             return await ranges.read(lambda content: wheel_text(content, release.filename, path))
         except _DistrustError:
             if file.size is None or file.size > _LARGEST_SEARCHED:
-                raise UnusableFile(f"{path} of {file.filename} cannot be read without the whole wheel") from None
+                raise UnusableFile(
+                    f"{path} of {file.filename} cannot be read without the whole wheel"
+                ) from None
         download = await self._download(file)
         with download.path.open("rb") as wheel:
             return wheel_text(wheel, release.filename, path)
 
-    async def linkage(self, file: File, release: FileRelease, budget: Limits, *, partly: bool = False) -> WheelReading:
+    async def linkage(
+        self, file: File, release: FileRelease, budget: Limits, *, partly: bool = False
+    ) -> WheelReading:
         """Return the linkage of a wheel, by ranges; from the whole wheel where a server does not handle them.
 
-        A wheel that would exceed the budget is left unread, and only its list of members is fetched; with `partly`, its
-        smallest binaries are read. Raises UnusableFile, and IndexFailure.
+        A wheel that would exceed the budget is left unread, and only its list of members is
+        fetched; with `partly`, its smallest binaries are read. Raises UnusableFile, and
+        IndexFailure.
         """
         try:
             return await self._linkage_by_ranges(file, release, budget, partly=partly)
         except (UnusableFile, MissingSpanError, _DistrustError):
-            # The server may mix up ranges; a whole file can be compared with its hash. And a span is missing after a
-            # member's header that is longer than such headers are.
+            # The server may mix up ranges; a whole file can be compared with its hash. And a span
+            # is missing after a member's header that is longer than such headers are.
             if file.size is None or file.size > budget.packed:
                 return WheelReading(None, _FREE)
         download = await self._fetch(file)
         try:
-            linkage = await asyncio.to_thread(linkage_of_wheel, download.path, release.filename, budget)
+            linkage = await asyncio.to_thread(
+                linkage_of_wheel, download.path, release.filename, budget
+            )
         except UnusableFile as error:
             self._cache.store_linkage(file, error)
             raise
@@ -308,7 +352,10 @@ class RemoteFiles:
     async def _linkage_by_ranges(
         self, file: File, release: FileRelease, budget: Limits, *, partly: bool
     ) -> WheelReading:
-        """Return the linkage of a wheel. Raises _DistrustError, MissingSpanError, UnusableFile and IndexFailure."""
+        """Return the linkage of a wheel.
+
+        Raises _DistrustError, MissingSpanError, UnusableFile and IndexFailure.
+        """
         ranges = await self._open(file)
         members = await ranges.read(lambda content: binary_members(content, release.filename))
         chosen = within(members, budget)
@@ -348,7 +395,9 @@ class RemoteFiles:
                 raise _DistrustError
             return _Span(start, content, total, response.headers.get("etag", ""))
 
-        return await self._client.request(file.url, consume, headers={**IDENTITY_ENCODING, "Range": span})
+        return await self._client.request(
+            file.url, consume, headers={**IDENTITY_ENCODING, "Range": span}
+        )
 
     @_once
     async def archive(self, file: File, release: FileRelease) -> Archive:
@@ -376,13 +425,18 @@ class RemoteFiles:
         folder = ""
         try:
             if self._folder is None:
-                self._folder = TemporaryDirectory(prefix=".ascend-lock-", ignore_cleanup_errors=True)
+                self._folder = TemporaryDirectory(
+                    prefix=".ascend-lock-", ignore_cleanup_errors=True
+                )
             folder = mkdtemp(dir=self._folder.name)
             with OwnedFolder.open(Path(folder)) as owned:
                 return await Transfer(self._client, owned, lambda _: None).fetch(file)
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
-            message, hint = f"{file.filename} could not be stored for reading.", "set TMPDIR to another folder"
+            message, hint = (
+                f"{file.filename} could not be stored for reading.",
+                "set TMPDIR to another folder",
+            )
             raise disk.input_error(error, message, folder or error.filename or "", hint) from None
 
     @_once
@@ -394,7 +448,11 @@ class RemoteFiles:
         download = await self._download(file)
         file_hash = FileHash(download.sha256, download.size, *download.validators)
         self._cache.store_hash(file, file_hash)
-        self._warn(message("index.unhashed", file=file.filename, size=file_hash.size, sha256=file_hash.sha256))
+        self._warn(
+            message(
+                "index.unhashed", file=file.filename, size=file_hash.size, sha256=file_hash.sha256
+            )
+        )
         return file_hash.fill(file)
 
     async def _is_unchanged(self, file: File, file_hash: FileHash) -> bool:

@@ -7,14 +7,16 @@ from typing import Final
 
 from resolver.index.parse.address import Origin, origin_of
 
-# Files of an index may be on any number of hosts, and each connection is an open file of this process.
+# Files of an index may be on any number of hosts, and each connection is an open file of this
+# process.
 _MOST_HOSTS: Final = 8
 
 
 class Slots:
     """So many slots for each host, on one event loop.
 
-    Hosts of indexes have their own, as have the first few others; all that come after those share one more set.
+    Hosts of indexes have their own, as have the first few others; all that come after those share
+    one more set.
     """
 
     def __init__(self, most: int) -> None:
@@ -24,7 +26,10 @@ class Slots:
         self._shared = asyncio.Semaphore(most)
 
     def reserve(self, url: str) -> None:
-        """Give the host of an index slots of its own, however many other hosts there are. Raises ValueError."""
+        """Give the host of an index slots of its own, however many other hosts there are.
+
+        Raises ValueError.
+        """
         origin = origin_of(url)
         if origin not in self._of_indexes:
             known = self._of_others.pop(origin, None)

@@ -1,6 +1,7 @@
 """Connections: certificates, proxies, and the meaning of errors.
 
-aiohttp, which takes a third of the time of httpx's own connections, is used where there is no proxy.
+aiohttp, which takes a third of the time of httpx's own connections, is used where there is no
+proxy.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ _STORES: Final = (
 
 
 def ssl_context(pip: PipConfig) -> ssl.SSLContext:
-    """Trust in the system's store and the bundles of pip and the environment. Raises InputError for an invalid one."""
+    """Trust in the system's store and the bundles of pip and the environment.
+
+    Raises InputError for an invalid one.
+    """
     context = _system_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     for source, bundle in _bundles(pip):
@@ -48,14 +52,19 @@ def ssl_context(pip: PipConfig) -> ssl.SSLContext:
             context.load_verify_locations(file, folder)
     if pip.client_cert:
         hint = "name a PEM file with certificate and key: `pip config set global.client-cert FILE`"
-        with _readable("The client certificate of pip's configuration cannot be read.", pip.client_cert, hint):
+        with _readable(
+            "The client certificate of pip's configuration cannot be read.", pip.client_cert, hint
+        ):
             context.load_cert_chain(pip.client_cert, password="")  # without a prompt
     return context
 
 
 def _system_context() -> ssl.SSLContext:
     """A context that trusts the system's store."""
-    if sys.platform in ("darwin", "win32"):  # elsewhere truststore would read the store for each connection
+    if sys.platform in (
+        "darwin",
+        "win32",
+    ):  # elsewhere truststore would read the store for each connection
         import truststore
 
         return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -68,11 +77,17 @@ def _system_context() -> ssl.SSLContext:
 
 
 def _bundles(pip: PipConfig) -> Iterator[tuple[str, str]]:
-    """The setting and the path of each bundle. SSL_CERT_DIR may name several folders, as in OpenSSL."""
+    """The setting and the path of each bundle.
+
+    SSL_CERT_DIR may name several folders, as in OpenSSL.
+    """
     bundles = [("pip's cert", pip.cert)]
     for name in _VARIABLES:
         value = os.environ.get(name, "")
-        bundles += [(name, path) for path in (value.split(os.pathsep) if name == "SSL_CERT_DIR" else (value,))]
+        bundles += [
+            (name, path)
+            for path in (value.split(os.pathsep) if name == "SSL_CERT_DIR" else (value,))
+        ]
     return ((name, path) for name, path in bundles if path)
 
 
@@ -85,30 +100,41 @@ def _readable(message: str, where: str, hint: str) -> Iterator[None]:
         why = "It has no usable certificate in PEM form."
         raise InputError(message, where=where, why=why, hint=hint) from None
     except OSError as error:
-        raise InputError(message, where=where, why=f"{error.strerror or error}.", hint=hint) from None
+        raise InputError(
+            message, where=where, why=f"{error.strerror or error}.", hint=hint
+        ) from None
 
 
 _KEEPALIVE: Final = 60.0  # seconds
 
 
 class Transport(httpx.AsyncBaseTransport):
-    """Connections on an event loop, as many as are asked for at once. Raises InputError for unusable settings.
+    """Connections on an event loop, as many as are asked for at once.
 
-    Certificates are read for the first https request: that takes as long as a small run without one.
+    Raises InputError for unusable settings.
+
+    Certificates are read for the first https request: that takes as long as a small run without
+    one.
     """
 
     def __init__(self, pip: PipConfig) -> None:
         self._pip = pip
         self._proxies = Proxies(pip)
-        self._transports: dict[tuple[str, bool], httpx.AsyncBaseTransport] = {}  # by proxy, and whether there is TLS
+        self._transports: dict[
+            tuple[str, bool], httpx.AsyncBaseTransport
+        ] = {}  # by proxy, and whether there is TLS
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request. Raises httpx.TransportError, aiohttp.ClientError and InputError."""
         proxy = self._proxies.of(str(request.url))
         secure = "https" in (request.url.scheme, address.split(proxy).scheme)
         if (proxy, secure) not in self._transports:
-            context = self._context if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # which trusts nobody
-            self._transports[proxy, secure] = self._proxied(proxy, context) if proxy else self._direct(context)
+            context = (
+                self._context if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            )  # which trusts nobody
+            self._transports[proxy, secure] = (
+                self._proxied(proxy, context) if proxy else self._direct(context)
+            )
         return await self._transports[proxy, secure].handle_async_request(request)
 
     def proxy(self, url: str) -> str:
@@ -134,17 +160,25 @@ class Transport(httpx.AsyncBaseTransport):
         url = address.sendable(proxy)[0]
         secure = context if url.scheme == "https" else None
         return httpx.AsyncHTTPTransport(
-            verify=context, limits=limits, trust_env=False, proxy=httpx.Proxy(url, ssl_context=secure)
+            verify=context,
+            limits=limits,
+            trust_env=False,
+            proxy=httpx.Proxy(url, ssl_context=secure),
         )
 
 
 class Proxies:
-    """The proxies of pip, or else of the environment. Raises InputError if one is invalid, even if it is not used."""
+    """The proxies of pip, or else of the environment.
+
+    Raises InputError if one is invalid, even if it is not used.
+    """
 
     def __init__(self, pip: PipConfig) -> None:
         self._of_pip = bool(pip.proxy)
         proxies: Mapping[str, str] = {"all": pip.proxy} if pip.proxy else getproxies()
-        self._by_scheme = {name: _checked(proxies[name]) for name in ("http", "https", "all") if proxies.get(name)}
+        self._by_scheme = {
+            name: _checked(proxies[name]) for name in ("http", "https", "all") if proxies.get(name)
+        }
 
     def of(self, url: str) -> str:
         """The proxy for an address, "" for none."""
@@ -175,14 +209,29 @@ def _checked(written: str) -> str:
 
 _LONGEST: Final = 200  # characters
 # What a transport raises. asyncio.TimeoutError is not the built-in one before Python 3.11.
-ERRORS: Final = (httpx.HTTPError, aiohttp.ClientError, asyncio.TimeoutError, OSError, RuntimeError, ValueError)
+ERRORS: Final = (
+    httpx.HTTPError,
+    aiohttp.ClientError,
+    asyncio.TimeoutError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
 
 
 class NoAnswerError(Exception):
-    """No answer, an incomplete one, or one that says to try again. `certificate`, `unknown_name`: the known cause."""
+    """No answer, an incomplete one, or one that says to try again.
+
+    `certificate`, `unknown_name`: the known cause.
+    """
 
     def __init__(
-        self, why: str, *, certificate: bool = False, unknown_name: bool = False, retry_after: str = ""
+        self,
+        why: str,
+        *,
+        certificate: bool = False,
+        unknown_name: bool = False,
+        retry_after: str = "",
     ) -> None:
         super().__init__(why)
         self.certificate = certificate
@@ -194,9 +243,13 @@ def no_answer(error: BaseException) -> NoAnswerError:
     """The meaning of an error of a transport: the system's reason if there is one, else the library's words."""
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return NoAnswerError(f"Its certificate is not trusted: {cause.verify_message}", certificate=True)
+            return NoAnswerError(
+                f"Its certificate is not trusted: {cause.verify_message}", certificate=True
+            )
         if isinstance(cause, socket.gaierror):
-            return NoAnswerError(cause.strerror or str(cause), unknown_name=cause.errno == socket.EAI_NONAME)
+            return NoAnswerError(
+                cause.strerror or str(cause), unknown_name=cause.errno == socket.EAI_NONAME
+            )
         if isinstance(cause, ssl.SSLError) and cause.reason:
             return NoAnswerError(f"TLS failed: {cause.reason.replace('_', ' ').lower()}")
         if isinstance(cause, OSError) and cause.errno:
@@ -209,7 +262,9 @@ def no_answer(error: BaseException) -> NoAnswerError:
             why = "No connection within the time limit"
         case httpx.ProxyError():
             why = f"The proxy answered {_beginning(error)}"
-        case aiohttp.ClientPayloadError() | RuntimeError():  # aiohttp's for a connection that it closed itself
+        case (
+            aiohttp.ClientPayloadError() | RuntimeError()
+        ):  # aiohttp's for a connection that it closed itself
             why = "It broke off its answer"
         case httpx.RemoteProtocolError() if "closed" in str(error) and "complete" in str(error):
             why = "It broke off its answer"
@@ -236,4 +291,6 @@ def _causes(error: BaseException, *, of_aiohttp: bool = False) -> Iterator[BaseE
             yield current
         # httpcore raises `from None`
         cause = current.__cause__ or (current.__context__ if current.__suppress_context__ else None)
-        current = next(iter(getattr(cause, "exceptions", ())), cause)  # of several addresses, the first
+        current = next(
+            iter(getattr(cause, "exceptions", ())), cause
+        )  # of several addresses, the first

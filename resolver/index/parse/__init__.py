@@ -1,1 +1,4 @@
-"""What an index sends, from bytes to types: pages, metadata, archives, names of files. Asks no network."""
+"""What an index sends, from bytes to types: pages, metadata, archives, names of files.
+
+Asks no network.
+"""

@@ -14,7 +14,9 @@ from resolver.errors import InputError, shown_address
 
 _PORTS = {"https": 443, "http": 80}
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_PLAIN = re.compile(r"https://([a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+)(?:/[A-Za-z0-9_+%~-][A-Za-z0-9_+%~.-]*)+")
+_PLAIN = re.compile(
+    r"https://([a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+)(?:/[A-Za-z0-9_+%~-][A-Za-z0-9_+%~.-]*)+"
+)
 _CREDENTIALS = re.compile(r"\A(.*?://|//|)[^/?#]*@", re.DOTALL)  # after what begins an address
 _AUTHORITY_ENDS = re.compile(r"[/?#]")
 _QUERY_BEGINS = re.compile(r"[?#]")
@@ -62,7 +64,8 @@ def is_loopback(host: str) -> bool:
 def is_local(host: str) -> bool:
     """Whether a host is this machine or link-local in any spelling, where no other index may redirect or link to.
 
-    Examples: 0.0.0.0, 127.1, 0x7f000001, ::ffff:127.0.0.1, and 169.254.169.254, which serves secrets of the machine.
+    Examples: 0.0.0.0, 127.1, 0x7f000001, ::ffff:127.0.0.1, and 169.254.169.254, which serves
+    secrets of the machine.
     """
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
@@ -90,7 +93,10 @@ def without_credentials(url: str) -> str:
 
 
 class WrittenError(ValueError):
-    """An address in a setting is invalid. `shown` is the part without a password, `hint` how to write it."""
+    """An address in a setting is invalid.
+
+    `shown` is the part without a password, `hint` how to write it.
+    """
 
     def __init__(self, why: str, shown: str, hint: str) -> None:
         super().__init__(why)
@@ -106,8 +112,8 @@ def has_scheme(written: str) -> bool:
 def split_written(written: str) -> tuple[str, str]:
     """The user and password, and the rest, of an address in a setting.
 
-    A password in it may be unescaped, and part of it look like the host. So everything before the last `@` is taken for
-    secret. Raises WrittenError without it.
+    A password in it may be unescaped, and part of it look like the host. So everything before the
+    last `@` is taken for secret. Raises WrittenError without it.
     """
     before, mark, after_credentials = written.rpartition("@")
     begin = scheme[0] if (scheme := _SCHEME.match(before)) else ""
@@ -121,7 +127,9 @@ def split_written(written: str) -> tuple[str, str]:
         hint = "in a user or password write `/` as %2F, `?` as %3F, `#` as %23, `@` as %40, `%` as %25; "
         # it may as well be a query that has the `@`
         is_path = _QUERY_BEGINS.search(secret) is None
-        raise WrittenError(why, f"{begin}…@{shown}" if is_path else f"{begin}…", f"{hint}an `@` in a path as %40")
+        raise WrittenError(
+            why, f"{begin}…@{shown}" if is_path else f"{begin}…", f"{hint}an `@` in a path as %40"
+        )
     try:
         written.encode()
     except UnicodeEncodeError:
@@ -141,9 +149,13 @@ def has_password(written: str) -> bool:
 def read_root(url: str, index: str) -> Root:
     """The root of an index as configured. Raises InputError if it must not be requested."""
 
-    def refused(shown: str, why: str, hint: str = "", message: str = "cannot be read") -> InputError:
+    def refused(
+        shown: str, why: str, hint: str = "", message: str = "cannot be read"
+    ) -> InputError:
         where = f"index `{index}`: {shown}"
-        return InputError(f"The address of index `{index}` {message}.", where=where, why=why, hint=hint)
+        return InputError(
+            f"The address of index `{index}` {message}.", where=where, why=why, hint=hint
+        )
 
     try:
         secret, clean = split_written(url.strip())
@@ -164,14 +176,21 @@ def read_root(url: str, index: str) -> Root:
         raise refused(shown, why, hint, f"has the scheme `{parts.scheme}`")
     if not is_allowed(origin):
         why = "Anyone on the network path could change pages and hashes alike."
-        raise refused(shown, why, "use https; pip's trusted-host setting is ignored", "is plain http")
+        raise refused(
+            shown, why, "use https; pip's trusted-host setting is ignored", "is plain http"
+        )
     user, _, password = secret.partition(":")
     return Root(parts.without_query().rstrip("/") + "/", unquote(user), unquote(password))
 
 
 def resolve(base: str, href: str) -> str:
-    """The absolute address of a link on a page, without credentials. Raises ValueError if it must not be followed."""
-    plain = _PLAIN.fullmatch(href)  # a fast path for most of thousands of links, which urljoin would not change
+    """The absolute address of a link on a page, without credentials.
+
+    Raises ValueError if it must not be followed.
+    """
+    plain = _PLAIN.fullmatch(
+        href
+    )  # a fast path for most of thousands of links, which urljoin would not change
     if plain is not None and not is_local(plain[1]):
         return href
     if not href.isprintable():

@@ -1,6 +1,7 @@
 """METADATA of a wheel, and the static contents of a source archive.
 
-Nothing is extracted, no link is followed, no code is run, and no more is read than an honest archive requires.
+Nothing is extracted, no link is followed, no code is run, and no more is read than an honest
+archive requires.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ DIRECTORY_LIMIT: Final = 16 << 20  # of a zip's list of members; torch's largest
 _TEXT_LIMIT: Final = 128 << 20  # of a member of a wheel that is searched for a text
 _AT_TOP: Final = re.compile(r"[^/]*\.dist-info/METADATA", re.DOTALL)
 _SHOWN: Final = 3
-_LOCAL_HEADER: Final = 30 + 1024  # a member's header is followed by its name and a short extra field
+_LOCAL_HEADER: Final = (
+    30 + 1024
+)  # a member's header is followed by its name and a short extra field
 
 _MEMBER_LIMIT: Final = 8 << 20
 _TOTAL_LIMIT: Final = 32 << 20  # for all files read, with the names of their top folders
@@ -40,11 +43,18 @@ _MOST_MEMBERS: Final = 100_000
 _UNPACKED_LIMIT: Final = 2 << 30
 _AFTER_END: Final = 1 << 20  # tar fills its last block of 10 KiB
 _CHUNK: Final = 1 << 20
-_HEADER_LIMIT: Final = 16 << 20  # for one of a tar's extended headers, and for a zip's list of members
+_HEADER_LIMIT: Final = (
+    16 << 20
+)  # for one of a tar's extended headers, and for a zip's list of members
 _HEADERS_LIMIT: Final = 256 << 10  # for all the headers of a tar's member
 
-# PEP 643: the fields that a lock needs. Not in Dynamic and of version 2.2 or later, they hold for every wheel.
-_NEEDED = {"requires-dist": "Requires-Dist", "requires-python": "Requires-Python", "provides-extra": "Provides-Extra"}
+# PEP 643: the fields that a lock needs. Not in Dynamic and of version 2.2 or later, they hold for
+# every wheel.
+_NEEDED = {
+    "requires-dist": "Requires-Dist",
+    "requires-python": "Requires-Python",
+    "provides-extra": "Provides-Extra",
+}
 
 
 class TooLargeError(Exception):
@@ -57,22 +67,38 @@ def readable(filename: str, kind: str) -> Iterator[None]:
     try:
         yield
     except (
-        *(tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, TooLargeError),
-        *(RuntimeError, NotImplementedError),  # an encrypted member, a compression that is not supported
+        *(
+            tarfile.TarError,
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            OSError,
+            ValueError,
+            TooLargeError,
+        ),
+        *(
+            RuntimeError,
+            NotImplementedError,
+        ),  # an encrypted member, a compression that is not supported
     ) as error:
         raise UnusableFile(f"{filename} is not a readable {kind}: {error}") from None
 
 
 def unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes:
-    """At most `limit` + 1 bytes of a zip's member. Raises TooLargeError if it cannot be unpacked within bounds.
+    """At most `limit` + 1 bytes of a zip's member.
 
-    For bzip2 and LZMA, zipfile unpacks all that it reads at once, and a kilobyte can hold a gigabyte.
+    Raises TooLargeError if it cannot be unpacked within bounds.
+
+    For bzip2 and LZMA, zipfile unpacks all that it reads at once, and a kilobyte can hold a
+    gigabyte.
     """
     if info.compress_type not in _BOUNDED:
         raise TooLargeError(f"its {info.filename} uses an unsupported compression method")
     with archive.open(info) as member:
         content = BytesIO()
-        while content.tell() <= limit and (piece := member.read(min(_CHUNK, limit + 1 - content.tell()))):
+        while content.tell() <= limit and (
+            piece := member.read(min(_CHUNK, limit + 1 - content.tell()))
+        ):
             content.write(piece)
         return content.getvalue()
 
@@ -121,10 +147,13 @@ class RangeFile:
 class Guarded:
     """A readable, seekable file with limits on each read and on the position.
 
-    With `forward` nothing is read twice: going back in a compressed file means reading it again from the start.
+    With `forward` nothing is read twice: going back in a compressed file means reading it again
+    from the start.
     """
 
-    def __init__(self, file: IO[bytes] | RangeFile, *, one_read: int, position: int, forward: bool = False) -> None:
+    def __init__(
+        self, file: IO[bytes] | RangeFile, *, one_read: int, position: int, forward: bool = False
+    ) -> None:
         self._file = file
         self._one_read = one_read
         self._position = position
@@ -142,7 +171,9 @@ class Guarded:
         """Read `size` bytes; raises TooLargeError."""
         if size > self._one_read:
             raise TooLargeError(f"it makes a reader take {size} bytes at once")
-        content = self._file.read(size)  # zipfile alone asks for all that is left, and only of the last 64 KiB
+        content = self._file.read(
+            size
+        )  # zipfile alone asks for all that is left, and only of the last 64 KiB
         self._at += len(content)
         self._check(self._at)
         if self._budget is not None:
@@ -156,7 +187,9 @@ class Guarded:
         if whence == 0:
             if offset < 0:
                 raise ValueError("it points to before its beginning")
-            self._check(offset)  # beforehand, since moving ahead in a compressed file means reading it
+            self._check(
+                offset
+            )  # beforehand, since moving ahead in a compressed file means reading it
             if self._forward and offset < self._at:
                 raise TooLargeError("it points back to data that was already read")
         self._at = self._file.seek(offset, whence)
@@ -187,15 +220,23 @@ def wheel_metadata(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
 
 
 def wheel_variant(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
-    """Return `variant.json` of a variant wheel (PEP 825). Raises UnusableFile, and MissingSpanError of a RangeFile."""
+    """Return `variant.json` of a variant wheel (PEP 825).
+
+    Raises UnusableFile, and MissingSpanError of a RangeFile.
+    """
     content = _dist_info_member(file, release, MEMBER, TABLE_LIMIT)
     if content is None:
         raise UnusableFile(f"{MEMBER} of {release.filename} is larger than {TABLE_LIMIT >> 10} KiB")
     return content
 
 
-def _dist_info_member(file: IO[bytes] | RangeFile, release: FileRelease, name: str, limit: int) -> bytes | None:
-    """Return a file of a wheel's .dist-info folder, None if it is longer. Raises UnusableFile and MissingSpanError."""
+def _dist_info_member(
+    file: IO[bytes] | RangeFile, release: FileRelease, name: str, limit: int
+) -> bytes | None:
+    """Return a file of a wheel's .dist-info folder, None if it is longer.
+
+    Raises UnusableFile and MissingSpanError.
+    """
     source = Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62)
     with readable(release.filename, "wheel"):
         archive = zipfile.ZipFile(source)
@@ -214,8 +255,8 @@ def _dist_info_member(file: IO[bytes] | RangeFile, release: FileRelease, name: s
 def wheel_text(file: IO[bytes] | RangeFile, filename: str, path: str) -> str | None:
     """Return a member of a wheel as text, with a mark for each byte that is none; None if there is no such member.
 
-    The list of the wheel's files may be called RECORD, and METADATA and entry_points.txt as well without their folder.
-    Raises UnusableFile, and MissingSpanError of a RangeFile.
+    The list of the wheel's files may be called RECORD, and METADATA and entry_points.txt as well
+    without their folder. Raises UnusableFile, and MissingSpanError of a RangeFile.
     """
     source = Guarded(file, one_read=max(DIRECTORY_LIMIT, _TEXT_LIMIT), position=1 << 62)
     with readable(filename, "wheel"):
@@ -227,7 +268,9 @@ def wheel_text(file: IO[bytes] | RangeFile, filename: str, path: str) -> str | N
         if info.file_size > _TEXT_LIMIT:
             raise TooLargeError(f"its {name} is larger than {_TEXT_LIMIT >> 20} MiB")
         source.seek(info.header_offset)
-        source.read(_LOCAL_HEADER + len(name.encode()) + info.compress_size)  # one request for all of it
+        source.read(
+            _LOCAL_HEADER + len(name.encode()) + info.compress_size
+        )  # one request for all of it
         return unpacked(archive, info, _TEXT_LIMIT).decode("utf-8", "replace")
 
 
@@ -235,17 +278,31 @@ def _member_name(names: Sequence[str], path: str) -> str | None:
     """Return the name of the member that a path means; None if there is none."""
     if path in names or "/" in path:
         return path if path in names else None
-    described = [name for name in names if name.endswith(f".dist-info/{path}") and name.count("/") == 1]
+    described = [
+        name for name in names if name.endswith(f".dist-info/{path}") and name.count("/") == 1
+    ]
     return described[0] if len(described) == 1 else None
 
 
 def _metadata_member(names: Iterable[str], release: FileRelease) -> str:
-    """The path of METADATA. Raises UnusableFile if there are several .dist-info folders, like pip and uv."""
-    folders = list(dict.fromkeys(name.removesuffix("/METADATA") for name in names if _AT_TOP.fullmatch(name)))
+    """The path of METADATA.
+
+    Raises UnusableFile if there are several .dist-info folders, like pip and uv.
+    """
+    folders = list(
+        dict.fromkeys(name.removesuffix("/METADATA") for name in names if _AT_TOP.fullmatch(name))
+    )
     if len(folders) > 1:
-        shown = ", ".join(f"`{folder}`" for folder in folders[:_SHOWN]) + (", …" if len(folders) > _SHOWN else "")
-        raise UnusableFile(f"{release.filename} has {len(folders)} .dist-info folders ({shown}), which pip refuses")
-    if not folders or text.name(folders[0].removesuffix(".dist-info").rpartition("-")[0]) != release.project:
+        shown = ", ".join(f"`{folder}`" for folder in folders[:_SHOWN]) + (
+            ", …" if len(folders) > _SHOWN else ""
+        )
+        raise UnusableFile(
+            f"{release.filename} has {len(folders)} .dist-info folders ({shown}), which pip refuses"
+        )
+    if (
+        not folders
+        or text.name(folders[0].removesuffix(".dist-info").rpartition("-")[0]) != release.project
+    ):
         raise UnusableFile(f"{release.filename} has no .dist-info folder of {release.project}")
     return f"{folders[0]}/METADATA"
 
@@ -292,7 +349,10 @@ def read_member(path: Path, release: FileRelease, member: str) -> str:
 
 
 def _read_members(path: Path, release: FileRelease, paths: Collection[str]) -> dict[str, bytes]:
-    """The files at these paths below the top folder. Of several with the same name the last counts, as if unpacked."""
+    """The files at these paths below the top folder.
+
+    Of several with the same name the last counts, as if unpacked.
+    """
     members: dict[str, dict[str, bytes]] = {}
     size = 0
     reader = zip_members if release.filename.endswith(".zip") else tar_members
@@ -307,10 +367,14 @@ def _read_members(path: Path, release: FileRelease, paths: Collection[str]) -> d
         expected = release.project, text.version(release.version)
         parts = {top: top.rpartition("-") for top in members}
         tops = [
-            top for top, (name, _, version) in parts.items() if (text.name(name), text.version(version)) == expected
+            top
+            for top, (name, _, version) in parts.items()
+            if (text.name(name), text.version(version)) == expected
         ]
         if len(tops) != 1:
-            raise UnusableFile(f"{release.filename} has several top folders: {', '.join(sorted(members))}")
+            raise UnusableFile(
+                f"{release.filename} has several top folders: {', '.join(sorted(members))}"
+            )
         return members[tops[0]]
     return next(iter(members.values()), {})
 
@@ -339,7 +403,10 @@ def tar_members(file: IO[bytes], wanted: Callable[[str], bool]) -> Iterator[tupl
 
 
 def _next(archive: Any, source: Guarded) -> tarfile.TarInfo | None:
-    """The next member. It may have any number of headers of any length, which tarfile keeps in memory."""
+    """The next member.
+
+    It may have any number of headers of any length, which tarfile keeps in memory.
+    """
     source.set_budget(_HEADERS_LIMIT, "it has headers")
     info: tarfile.TarInfo | None = archive.next()
     archive.members.clear()

@@ -13,12 +13,18 @@ from typing import IO, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from resolver.index.parse.archive import DIRECTORY_LIMIT, Guarded, RangeFile, TooLargeError, readable
+from resolver.index.parse.archive import (
+    DIRECTORY_LIMIT,
+    Guarded,
+    RangeFile,
+    TooLargeError,
+    readable,
+)
 from resolver.index.parse.elf import MAGIC, TORCH_LIBRARY, ElfObject, read_elf
 from resolver.model.linkage import Linkage, SharedObject, hashed, packed
 
-# A member with one of these names is a library; its version may follow. What has no suffix in a folder of programs may
-# be one.
+# A member with one of these names is a library; its version may follow. What has no suffix in a
+# folder of programs may be one.
 _LIBRARY: Final = re.compile(r"\.so(\.[A-Za-z0-9_]+)*$")  # libssl.so.1.1.1k
 _PROGRAM: Final = re.compile(r"(^|/)(bin|scripts)/[^/.]+$")
 _LONGEST_PATH: Final = 512
@@ -41,7 +47,8 @@ class Limits(NamedTuple):
         return Limits(min(self.packed, limits.packed), min(self.unpacked, limits.unpacked))
 
 
-# For whoever has the file, or means to read all of it: the libraries of one wheel with CUDA have 3 GB.
+# For whoever has the file, or means to read all of it: the libraries of one wheel with CUDA have 3
+# GB.
 WHOLE: Final = Limits(packed=2 << 30, unpacked=6 << 30)
 
 
@@ -114,7 +121,9 @@ def read_linkage(file: IO[bytes] | RangeFile, filename: str, limits: Limits) -> 
         objects: list[ElfObject] = []
         for member in members:
             if member.path not in chosen:
-                objects.append(ElfObject(SharedObject(path=member.path, read=False), frozenset(), frozenset()))
+                objects.append(
+                    ElfObject(SharedObject(path=member.path, read=False), frozenset(), frozenset())
+                )
                 continue
             content = _content(archive, member)
             # a text in the place of a library tells the linker where that is, and is not loaded
@@ -132,7 +141,10 @@ def linkage_of_wheel(path: Path, filename: str, limits: Limits) -> Linkage:
 
 
 def _content(archive: zipfile.ZipFile, member: Member) -> bytes:
-    """Return the content of a member. Raises TooLargeError for a compression that cannot be bounded."""
+    """Return the content of a member.
+
+    Raises TooLargeError for a compression that cannot be bounded.
+    """
     info = archive.getinfo(member.path)
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise TooLargeError(f"its {member.path} uses an unsupported compression method")
@@ -146,8 +158,9 @@ def _content(archive: zipfile.ZipFile, member: Member) -> bytes:
 def _linked(objects: Sequence[ElfObject]) -> Linkage:
     """Return the objects of a wheel with what they take from PyTorch, or offer as such.
 
-    What a library of the same wheel defines is not taken from elsewhere. An object without any library of PyTorch among
-    its needs may still take its symbols, from whatever was loaded before it: so all are looked at.
+    What a library of the same wheel defines is not taken from elsewhere. An object without any
+    library of PyTorch among its needs may still take its symbols, from whatever was loaded before
+    it: so all are looked at.
     """
     defined = frozenset().union(*(elf.defines for elf in objects))
     return Linkage(tuple(_with_symbols(elf, defined) for elf in objects))

@@ -18,24 +18,34 @@ from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.release import File, Rejection, RejectionReason
 from resolver.model.target import Target
-from resolver.model.variant import NO_VARIANTS, PLAIN, Order, TargetFeature, VariantTable, order_of, variant_of
+from resolver.model.variant import (
+    NO_VARIANTS,
+    PLAIN,
+    Order,
+    TargetFeature,
+    VariantTable,
+    order_of,
+    variant_of,
+)
 
 ARCHIVE_ENDINGS: Final = (".tar.gz", ".zip")
 
-# Distribution, version, number and suffix of a build, tags for Python, ABI, platform, label of a variant (PEP 427, 825)
+# Distribution, version, number and suffix of a build, tags for Python, ABI, platform, label of a
+# variant (PEP 427, 825)
 _WHEEL = re.compile(
     r"([A-Za-z0-9](?:[A-Za-z0-9._]*[A-Za-z0-9])?)-([^-]+)(?:-([0-9]{1,18})([^-]*))?-([^-]+)-([^-]+)-([^-]+)(?:-([^-]+))?\.whl"
 )
 _LONGEST: Final = 255
-# The characters of normalized names, versions (PEP 440), build numbers and tags; no name of a file is shorter.
+# The characters of normalized names, versions (PEP 440), build numbers and tags; no name of a file
+# is shorter.
 _NAME = re.compile(rf"[\w.+!-]{{3,{_LONGEST}}}", re.ASCII)
 
 
 class WheelParts(NamedTuple):
     """The parts of a wheel's file name, as written.
 
-    `build` is empty or the pair that PEP 427 sorts by. Each tag may be a set joined by dots. `label` is that of a
-    variant (PEP 825), empty for a plain wheel.
+    `build` is empty or the pair that PEP 427 sorts by. Each tag may be a set joined by dots.
+    `label` is that of a variant (PEP 825), empty for a plain wheel.
     """
 
     distribution: str
@@ -56,7 +66,10 @@ def is_readable(filename: str) -> bool:
 
 
 def wheel_parts(filename: str) -> WheelParts | None:
-    """The parts of a wheel's file name, or None if it is not one. A variant's ends with its label (PEP 825)."""
+    """The parts of a wheel's file name, or None if it is not one.
+
+    A variant's ends with its label (PEP 825).
+    """
     match = _WHEEL.fullmatch(filename)
     if match is None:
         return None
@@ -96,7 +109,8 @@ def plain_name(filename: str) -> str:
 def archive_version(filename: str, project: NormalizedName) -> str | None:
     """The version text in the name of a source archive of `project`; None if it belongs to another.
 
-    The file name alone is ambiguous: `a-b-1.tar.gz` is version `1` of `a-b` and version `b-1` (invalid) of `a`.
+    The file name alone is ambiguous: `a-b-1.tar.gz` is version `1` of `a-b` and version `b-1`
+    (invalid) of `a`.
     """
     for ending in ARCHIVE_ENDINGS:
         if filename.endswith(ending):
@@ -121,12 +135,15 @@ class FileRelease(NamedTuple):
 def release_of(file: File, is_project: Callable[[str], bool]) -> FileRelease:
     """The release of a file. Raises UnusableFile if its name has no version.
 
-    If the name of a source archive can be split in several ways, it is the first with a project that `is_project`
-    accepts, otherwise the first.
+    If the name of a source archive can be split in several ways, it is the first with a project
+    that `is_project` accepts, otherwise the first.
     """
     if (parts := wheel_parts(file.filename)) is not None:
         return FileRelease(file.filename, text.name(parts.distribution), parts.version)
-    stem = next((file.filename.removesuffix(end) for end in ARCHIVE_ENDINGS if file.filename.endswith(end)), "")
+    stem = next(
+        (file.filename.removesuffix(end) for end in ARCHIVE_ENDINGS if file.filename.endswith(end)),
+        "",
+    )
     splits = [
         FileRelease(file.filename, text.name(stem[:at]), stem[at + 1 :])
         for at, char in enumerate(stem)
@@ -140,7 +157,9 @@ def release_of(file: File, is_project: Callable[[str], bool]) -> FileRelease:
 @lru_cache(4096)
 def prefix_of(project: NormalizedName) -> re.Pattern[str]:
     """Return a pattern of what the names of a project's files begin with, up to the version."""
-    return re.compile(r"[-_.]+".join(map(re.escape, project.split("-"))) + "-", re.IGNORECASE | re.ASCII)
+    return re.compile(
+        r"[-_.]+".join(map(re.escape, project.split("-"))) + "-", re.IGNORECASE | re.ASCII
+    )
 
 
 @lru_cache(1 << 16)
@@ -148,7 +167,11 @@ def upload_time(uploaded: str) -> dt.datetime | None:
     """An upload time of a page, in UTC; None if it is not RFC 3339, or UTC has no such year."""
     try:
         time = msgspec.convert(uploaded, dt.datetime)
-        return time.replace(tzinfo=dt.timezone.utc) if time.tzinfo is None else time.astimezone(dt.timezone.utc)
+        return (
+            time.replace(tzinfo=dt.timezone.utc)
+            if time.tzinfo is None
+            else time.astimezone(dt.timezone.utc)
+        )
     except (msgspec.ValidationError, OverflowError):
         return None
 
@@ -176,28 +199,34 @@ class CompatibleFiles(msgspec.Struct, frozen=True):
 class Compatibility:
     """Checks files for a target and a cut-off.
 
-    Variant wheels of which the target has the properties come before plain wheels, in the order of PEP 825. Then come
-    tags and build tags, as with plain wheels.
+    Variant wheels of which the target has the properties come before plain wheels, in the order of
+    PEP 825. Then come tags and build tags, as with plain wheels.
     """
 
     def __init__(self, target: Target, exclude_newer: dt.datetime | None) -> None:
         self._target = target
         self._cutoff = exclude_newer
         self._key = target.python, target.platform, target.glibc, target.features, exclude_newer
-        self._rank = lru_cache(1 << 14)(self._rank_of)  # the wheels of a project have few different tags
+        self._rank = lru_cache(1 << 14)(
+            self._rank_of
+        )  # the wheels of a project have few different tags
         self._refused_python = lru_cache(1 << 14)(self._refuse_python)
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same results."""
         return isinstance(other, Compatibility) and self._key == other._key
 
-    def __call__(self, files: tuple[File, ...], variants: VariantTable = NO_VARIANTS) -> CompatibleFiles:
+    def __call__(
+        self, files: tuple[File, ...], variants: VariantTable = NO_VARIANTS
+    ) -> CompatibleFiles:
         """Sort the files of a release; yanked ones are usable here."""
         wheels: list[tuple[Order, int, tuple[int, str], File]] = []
         archives: list[File] = []
         rejections: list[Rejection] = []
         counts = Counter(file.filename for file in files)
-        rejections += (Rejection(name, RejectionReason.TWICE) for name in sorted(counts) if counts[name] > 1)
+        rejections += (
+            Rejection(name, RejectionReason.TWICE) for name in sorted(counts) if counts[name] > 1
+        )
         for file in files:
             if counts[file.filename] > 1:
                 continue
@@ -207,7 +236,10 @@ class Compatibility:
                 rank = None if parts is None else self._rank(*parts[3:6])
                 order = None if parts is None else self._order(parts.label, variants)
                 if parts is None or rank is None:
-                    reason, detail = RejectionReason.TAGS, "-".join(parts[3:6]) if parts is not None else ""
+                    reason, detail = (
+                        RejectionReason.TAGS,
+                        "-".join(parts[3:6]) if parts is not None else "",
+                    )
                 elif not _is_valid(plain_name(file.filename) if parts.label else file.filename):
                     reason = RejectionReason.NAME
                 elif order is None:
@@ -242,7 +274,10 @@ class Compatibility:
         admitted = sum(specifiers.contains(python, prereleases=True) for python in pythons)
         if admitted == len(pythons):
             return None
-        return RejectionReason.PATCH if admitted else RejectionReason.PYTHON, f"Requires-Python {requires_python}"
+        return (
+            RejectionReason.PATCH if admitted else RejectionReason.PYTHON,
+            f"Requires-Python {requires_python}",
+        )
 
     def _refuse(self, file: File) -> tuple[RejectionReason | None, str]:
         if file.url == NOWHERE:
@@ -258,13 +293,18 @@ class Compatibility:
         return None, ""
 
     def _order(self, label: str, variants: VariantTable) -> Order | None:
-        """Return the sort key of a variant, None if the target cannot use it. Plain wheels are behind all variants."""
+        """Return the sort key of a variant, None if the target cannot use it.
+
+        Plain wheels are behind all variants.
+        """
         return order_of(label, variants, self._target.features) if label else PLAIN
 
     def _rank_of(self, python: str, abi: str, platform: str) -> int | None:
         """The rank of the best of a wheel's tags; None if the target accepts none."""
         ranks = self._target.tags
-        return min((ranks[tag] for tag in expand_tags(python, abi, platform) if tag in ranks), default=None)
+        return min(
+            (ranks[tag] for tag in expand_tags(python, abi, platform) if tag in ranks), default=None
+        )
 
 
 def _why_not(label: str, variants: VariantTable) -> str:

@@ -1,7 +1,8 @@
 """What one ELF object needs and offers: its dynamic section, the versions it asks for, and its dynamic symbols.
 
-pyelftools takes the headers apart. It believes what it reads, so it gets the bytes through `_Metered`, which ends any
-walk that takes more reads than an honest object requires. Symbols are read here, all at once.
+pyelftools takes the headers apart. It believes what it reads, so it gets the bytes through
+`_Metered`, which ends any walk that takes more reads than an honest object requires. Symbols are
+read here, all at once.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from resolver.model.linkage import SharedObject
 
 MAGIC: Final = b"\x7fELF"
 
-# A library of torch with all its versions and sections takes 5,000 reads, and one read at most a few KiB.
+# A library of torch with all its versions and sections takes 5,000 reads, and one read at most a
+# few KiB.
 _MOST_READS: Final = 60_000
 _LONGEST_READ: Final = 1 << 20
 _MOST_SECTIONS: Final = 1_000
@@ -39,15 +41,19 @@ _SYMBOL: Final = struct.Struct("<IBBHQQ")
 _UNDEFINED: Final = 0
 _GLOBAL: Final = 1
 _WEAK: Final = 2
-_UNIQUE: Final = 10  # STB_GNU_UNIQUE: static data of templates and inline functions, as GCC binds them
+_UNIQUE: Final = (
+    10  # STB_GNU_UNIQUE: static data of templates and inline functions, as GCC binds them
+)
 _HIDDEN: Final = (1, 2)  # STV_INTERNAL, STV_HIDDEN
 
 _VERSION: Final = re.compile(r"(GLIBC|GLIBCXX|CXXABI)_(\d{1,4}(?:\.\d{1,4}){0,3})")
 
-# The libraries of PyTorch: what they define counts as offered by it, and what needs them may take it.
+# The libraries of PyTorch: what they define counts as offered by it, and what needs them may take
+# it.
 TORCH_LIBRARY: Final = re.compile(r"lib(torch|c10)(_cpu|_cuda|_cuda_linalg|_python)?\.so$")
-# A symbol in a namespace of PyTorch (Itanium C++ ABI: the length of a name, then the name), with what may stand before
-# it: vtables, type information, guards and thunks; qualifiers of methods. Or one of its stable C interface.
+# A symbol in a namespace of PyTorch (Itanium C++ ABI: the length of a name, then the name), with
+# what may stand before it: vtables, type information, guards and thunks; qualifiers of methods. Or
+# one of its stable C interface.
 _OF_TORCH: Final = re.compile(
     rb"_Z(?:T[VTISCchv][0-9n_]*|G[VR])?N[KVrRO]*(?:3c10|2at|5torch|6caffe2)|(?:aoti_torch|torch)_[a-z]"
 )
@@ -100,13 +106,21 @@ def read_elf(content: bytes, path: str) -> ElfObject | None:
     """
     if content[:4] != MAGIC:
         raise UnusableFile(f"{path} is not an ELF object")
-    if content[4:6] != b"\x02\x01":  # of 32 bits, or with the highest byte first: code for a device or another system
+    if (
+        content[4:6] != b"\x02\x01"
+    ):  # of 32 bits, or with the highest byte first: code for a device or another system
         return None
     try:
         return _read(content, path)
     except (
         *(ELFError, ConstructError, ValueError, KeyError, IndexError, AttributeError, TypeError),
-        *(struct.error, OverflowError, RecursionError, MemoryError, AssertionError),  # pyelftools lets any through
+        *(
+            struct.error,
+            OverflowError,
+            RecursionError,
+            MemoryError,
+            AssertionError,
+        ),  # pyelftools lets any through
     ) as error:
         raise UnusableFile(f"{path} is not a readable ELF object: {error}") from None
 
@@ -157,7 +171,9 @@ def _object(elf: ELFFile, content: bytes, path: str) -> ElfObject:
     return ElfObject(shared_object, defines, requires)
 
 
-def _dynamic_names(section: Any, sections: list[Section], content: bytes) -> Iterator[tuple[str, str]]:
+def _dynamic_names(
+    section: Any, sections: list[Section], content: bytes
+) -> Iterator[tuple[str, str]]:
     """Yield the tags of the dynamic section that stand for names, with the names."""
     strings = sections[section["sh_link"]]
     count = section["sh_size"] // max(section["sh_entsize"], 16)
@@ -176,7 +192,10 @@ _NAMED_TAGS: Final = {1: "DT_NEEDED", 14: "DT_SONAME", 15: "DT_RPATH", 29: "DT_R
 
 
 def _name(content: bytes, strings: Any, offset: int) -> str:
-    """Return the text at an offset of a table of strings. Raises ValueError for one that is no name of a file."""
+    """Return the text at an offset of a table of strings.
+
+    Raises ValueError for one that is no name of a file.
+    """
     name = _bytes_at(content, strings, offset, _LONGEST_NAME).decode()
     if not name.isprintable() or any(letter in name for letter in "\\`\"'"):
         raise ValueError("it has a name that does not print")
@@ -199,7 +218,8 @@ def _highest_versions(section: Any, sections: list[Section], content: bytes) -> 
     need_at = section["sh_offset"]
     seen = 0
     for _ in range(section["sh_info"]):
-        # Elf64_Verneed: version, count, file, offset of the first Vernaux, offset of the next Verneed
+        # Elf64_Verneed: version, count, file, offset of the first Vernaux, offset of the next
+        # Verneed
         _, count, _, first, following = struct.unpack_from("<HHIII", content, need_at)
         version_at = need_at + first
         for _ in range(count):
@@ -233,7 +253,11 @@ def _symbols(section: Any, strings: Any, content: bytes) -> Iterator[_Symbol]:
         binding = info >> 4
         is_defined = at != _UNDEFINED
         # A weak symbol that is found nowhere is no error; a hidden one is for nobody else.
-        if binding not in (_GLOBAL, _WEAK, _UNIQUE) or (not is_defined and binding == _WEAK) or other & 3 in _HIDDEN:
+        if (
+            binding not in (_GLOBAL, _WEAK, _UNIQUE)
+            or (not is_defined and binding == _WEAK)
+            or other & 3 in _HIDDEN
+        ):
             continue
         begin = strings["sh_offset"] + name
         if name < strings["sh_size"] and _OF_TORCH.match(content, begin):

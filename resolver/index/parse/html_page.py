@@ -1,7 +1,7 @@
 """HTML index pages: their links and the status of the project (PEP 503, 592, 629, 658, 714, 792).
 
-An HTML5 parser takes time quadratic in the depth: half a second for 200 kB of `<div>`, an hour for 15 MB. So it is
-given only the relevant tags, which are found in one pass.
+An HTML5 parser takes time quadratic in the depth: half a second for 200 kB of `<div>`, an hour for
+15 MB. So it is given only the relevant tags, which are found in one pass.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 _HTML = re.compile(rb"<html[\s>]", re.IGNORECASE)
 _HTML_END = re.compile(rb"</html\s*>", re.IGNORECASE)
 # What identifies the page of a project without files: PEP 629, or the usual heading.
-_INDEX = re.compile(rb"pypi:repository-version|Links for |Index of /|Directory listing for ", re.IGNORECASE)
+_INDEX = re.compile(
+    rb"pypi:repository-version|Links for |Index of /|Directory listing for ", re.IGNORECASE
+)
 _DOCTYPE = re.compile(rb"\s*<!doctype\s+html", re.IGNORECASE)
 
-# A tag's attributes; an unclosed one extends to the end of the page. The pattern matches wherever it begins, so no
-# part of a page is scanned twice.
+# A tag's attributes; an unclosed one extends to the end of the page. The pattern matches wherever
+# it begins, so no part of a page is scanned twice.
 _REST = rb"""(?:[^>"']+|"[^"]*(?:"|\Z)|'[^']*(?:'|\Z)){0,400}[^>]*(?:>|\Z)"""
 _COMMENT = rb"!--(?:-?>|.*?(?:--!?>|\Z))"
 _NOT_READ = rb"(script|style|textarea|title|template|xmp|iframe|noembed|noframes)(?=[\s/>]).*?(?:</\1(?=[\s/>])|\Z)"
@@ -42,7 +44,10 @@ _TAGS = re.compile(
     + rb")",
     re.IGNORECASE | re.DOTALL,
 )
-_MARKUP = re.compile(rb"<(?:" + _COMMENT + rb"|" + _NOT_READ + rb"|[a-z/!?]" + _REST + rb")", re.IGNORECASE | re.DOTALL)
+_MARKUP = re.compile(
+    rb"<(?:" + _COMMENT + rb"|" + _NOT_READ + rb"|[a-z/!?]" + _REST + rb")",
+    re.IGNORECASE | re.DOTALL,
+)
 MOST_FILES: Final = 100_000  # the longest pages of the public indexes have some 30,000 links
 _LONGEST_TAG = 64 << 10  # bytes; a link has some 200
 _AT_ONCE = 256 << 10  # bytes of tags that are parsed together
@@ -78,10 +83,15 @@ class FileRow(msgspec.Struct, rename="kebab", gc=False):
 def read(body: bytes, url: str) -> tuple[list[FileRow], ProjectStatus, str]:
     """The files that a page links to, in its order, its project's status, and the base address of the links.
 
-    A page is in UTF-8, whatever its header says. Raises PageError. Links to folders and to the page are not files.
+    A page is in UTF-8, whatever its header says. Raises PageError. Links to folders and to the page
+    are not files.
     """
     is_document = _HTML.search(body, 0, 4096) is not None
-    if is_document and _HTML_END.search(body, max(0, len(body) - 4096)) is None and _HTML_END.search(body) is None:
+    if (
+        is_document
+        and _HTML_END.search(body, max(0, len(body) - 4096)) is None
+        and _HTML_END.search(body) is None
+    ):
         raise PageError("It ends before `</html>`.")
     links, others = _tags(body)
     meta, base = _page_info(others)
@@ -100,12 +110,17 @@ def read(body: bytes, url: str) -> tuple[list[FileRow], ProjectStatus, str]:
     if not is_page:
         raise PageError("It is neither JSON nor HTML.")
     if not rows and _INDEX.search(body) is None and _MARKUP.sub(b"", body).strip():
-        raise PageError("It links to no file and does not declare itself an index page; a proxy may have answered.")
+        raise PageError(
+            "It links to no file and does not declare itself an index page; a proxy may have answered."
+        )
     return rows, _project_status(meta), url
 
 
 def _tags(body: bytes) -> tuple[list[bytes], list[bytes]]:
-    """The tags of links, and those of `base` and `meta`. Raises PageError if they are too many or too long."""
+    """The tags of links, and those of `base` and `meta`.
+
+    Raises PageError if they are too many or too long.
+    """
     links: list[bytes] = []
     others: list[bytes] = []
     for match in _TAGS.finditer(body):
@@ -132,7 +147,10 @@ def _parsed(tags: list[bytes]) -> Iterator[LexborNode]:
 
 
 def _page_info(tags: list[bytes]) -> tuple[MetaTags, str]:
-    """The page's meta tags by name, and the address of its `base` tag ("" without one). Raises PageError."""
+    """The page's meta tags by name, and the address of its `base` tag ("" without one).
+
+    Raises PageError.
+    """
     meta: MetaTags = {}
     bases: list[str] = []
     for node in _parsed(tags):
@@ -141,7 +159,9 @@ def _page_info(tags: list[bytes]) -> tuple[MetaTags, str]:
         if node.tag == "base" and "href" in attributes:
             bases.append(attributes["href"] or "")
         if name == "pypi:repository-version" and content.partition(".")[0] != "1":
-            raise PageError(f"Its API version is {content!r}; only version 1 is supported (PEP 629).")
+            raise PageError(
+                f"Its API version is {content!r}; only version 1 is supported (PEP 629)."
+            )
         meta[name] = content
     return meta, bases[0] if bases else ""
 

@@ -17,11 +17,15 @@ from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import text
 from resolver.model.release import Archive, CoreMetadata, File
 
-_END: Final = re.compile(rb"\n\r?\n|\r\r")  # of a header, apart from the carriage return that ends its last line
+_END: Final = re.compile(
+    rb"\n\r?\n|\r\r"
+)  # of a header, apart from the carriage return that ends its last line
 _MOST_LINES: Final = 50_000  # of a header, which may contain a license
 _SHOWN: Final = 300  # characters of a wrong line
 MOST_REQUIREMENTS: Final = 10_000  # the distribution with the most extras has about 1,000
-MOST_TEXT: Final = 2 << 20  # characters of all requirements: parsing them takes a second and ten times the memory
+MOST_TEXT: Final = (
+    2 << 20
+)  # characters of all requirements: parsing them takes a second and ten times the memory
 _MOST_EXTRAS: Final = 100  # extras named in a marker, and markers whose extras cannot be determined
 
 
@@ -42,23 +46,42 @@ def read(content: bytes, release: FileRelease, where: str) -> Header:
     end = _END.search(content)
     header = content if end is None else content[: end.start() + 1]
     if header.count(b"\n") > _MOST_LINES:
-        raise UnusableFile(f"the metadata of {release.filename} has a header of more than {_MOST_LINES} lines")
-    from packaging.metadata import parse_email  # which is slow to import, and not needed if the cache has everything
+        raise UnusableFile(
+            f"the metadata of {release.filename} has a header of more than {_MOST_LINES} lines"
+        )
+    from packaging.metadata import (
+        parse_email,
+    )  # which is slow to import, and not needed if the cache has everything
 
     try:
         raw, unparsed = parse_email(header)
     except Exception as error:  # an e-mail parser fails in many ways on other input
-        raise UnusableFile(f"the metadata of {release.filename} cannot be parsed: {error}") from None
-    for field in ("name", "version", "metadata-version", "requires-dist", "requires-python", "provides-extra"):
+        raise UnusableFile(
+            f"the metadata of {release.filename} cannot be parsed: {error}"
+        ) from None
+    for field in (
+        "name",
+        "version",
+        "metadata-version",
+        "requires-dist",
+        "requires-python",
+        "provides-extra",
+    ):
         if field in unparsed:
-            raise UnusableFile(f"the metadata of {release.filename} has an unreadable field {field.title()}")
+            raise UnusableFile(
+                f"the metadata of {release.filename} has an unreadable field {field.title()}"
+            )
     name, version = raw.get("name", ""), raw.get("version", "")
     if not name or not version:
-        raise UnusableFile(f"the metadata of {release.filename} has no {'Version' if name else 'Name'}")
+        raise UnusableFile(
+            f"the metadata of {release.filename} has no {'Version' if name else 'Name'}"
+        )
     check_release(name, version, release, where)
     form = re.fullmatch(r"([12])\.(\d{1,4})", raw.get("metadata_version", "1.0").strip())
     if form is None:
-        raise UnusableFile(f"the metadata of {release.filename} has the version {raw['metadata_version']!r}")
+        raise UnusableFile(
+            f"the metadata of {release.filename} has the version {raw['metadata_version']!r}"
+        )
     metadata = CoreMetadata(
         name,
         version,
@@ -73,7 +96,9 @@ def read(content: bytes, release: FileRelease, where: str) -> Header:
 
 def check_release(name: str, version: str, release: FileRelease, where: str) -> None:
     """Raise WrongRelease unless name and version are those in the file's name."""
-    if text.name(name) == release.project and text.version(version) == text.version(release.version):
+    if text.name(name) == release.project and text.version(version) == text.version(
+        release.version
+    ):
         return
     raise WrongRelease(
         f"The metadata of {release.filename} is for a different release.",
@@ -85,24 +110,37 @@ def check_release(name: str, version: str, release: FileRelease, where: str) -> 
 
 def check_texts(metadata: CoreMetadata, filename: str) -> None:
     """Raise UnusableFile if a requirement or Requires-Python is invalid (PEP 508, 440), or there are too many."""
-    for what, texts in (("requirements", metadata.requires_dist), ("extras", metadata.provides_extra)):
+    for what, texts in (
+        ("requirements", metadata.requires_dist),
+        ("extras", metadata.provides_extra),
+    ):
         if len(texts) > MOST_REQUIREMENTS:
-            raise UnusableFile(f"{filename} has {len(texts)} {what}; more than {MOST_REQUIREMENTS} are not read")
+            raise UnusableFile(
+                f"{filename} has {len(texts)} {what}; more than {MOST_REQUIREMENTS} are not read"
+            )
     if (length := sum(map(len, metadata.requires_dist))) > MOST_TEXT:
-        raise UnusableFile(f"{filename} has requirements of {length} characters; more than {MOST_TEXT} are not read")
+        raise UnusableFile(
+            f"{filename} has requirements of {length} characters; more than {MOST_TEXT} are not read"
+        )
     unclear = 0
     for line in metadata.requires_dist:
         extras = text.extras_in_marker(line)
         unclear += extras is None
         if unclear > _MOST_EXTRAS or (extras is not None and len(extras) > _MOST_EXTRAS):
-            raise UnusableFile(f"{filename} has the requirement `{_brief(line)}`, which is about too many extras")
+            raise UnusableFile(
+                f"{filename} has the requirement `{_brief(line)}`, which is about too many extras"
+            )
         try:
             text.requirement(line)
         except InvalidRequirement as error:
             reason = str(error).partition("\n")[0]
-            raise UnusableFile(f"{filename} has the invalid requirement `{_brief(line)}`: {reason}") from None
+            raise UnusableFile(
+                f"{filename} has the invalid requirement `{_brief(line)}`: {reason}"
+            ) from None
     if metadata.requires_python and text.python_specifiers(metadata.requires_python) is None:
-        raise UnusableFile(f"{filename} has the invalid Requires-Python `{_brief(metadata.requires_python)}`")
+        raise UnusableFile(
+            f"{filename} has the invalid Requires-Python `{_brief(metadata.requires_python)}`"
+        )
 
 
 def _brief(line: str) -> str:
@@ -111,7 +149,8 @@ def _brief(line: str) -> str:
 
 # pyproject.toml
 
-# The build requirements of a source tree without build-system.requires (PEP 518: setuptools and wheel).
+# The build requirements of a source tree without build-system.requires (PEP 518: setuptools and
+# wheel).
 LEGACY_BUILD: Final = ("setuptools>=40.8.0", "wheel")
 
 _NEEDED = ("dependencies", "optional-dependencies", "requires-python")
@@ -134,7 +173,10 @@ def read_pyproject(content: bytes, release: FileRelease) -> Archive:
     """What a pyproject.toml says of its source tree. Raises UnusableFile if it is invalid."""
     try:
         document = toml.loads(content.decode("utf-8-sig"), toml.SOURCE_TREE)
-    except (ValueError, RecursionError) as error:  # besides tomli's own: bytes that are not text, `int` of 5,000 digits
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # besides tomli's own: bytes that are not text, `int` of 5,000 digits
         raise UnusableFile(f"pyproject.toml in {release.filename} is invalid: {error}") from None
     build = _convert(document, "build-system", _BuildSystem, release)
     build_requires = tuple(build.requires) if build and build.requires is not None else None
@@ -142,7 +184,9 @@ def read_pyproject(content: bytes, release: FileRelease) -> Archive:
     if project is None:
         return Archive(None, build_requires, "its pyproject.toml has no [project] table")
     if dynamic := [field for field in _NEEDED if field in project.dynamic]:
-        return Archive(None, build_requires, f"its pyproject.toml calls {' and '.join(dynamic)} dynamic")
+        return Archive(
+            None, build_requires, f"its pyproject.toml calls {' and '.join(dynamic)} dynamic"
+        )
     if text.name(project.name) != release.project:
         return Archive(None, build_requires, f"its pyproject.toml is that of {project.name}")
     lines = list(project.dependencies)
@@ -165,7 +209,9 @@ def _convert(document: dict[str, Any], table: str, shape: type[Any], release: Fi
     try:
         return msgspec.convert(document[table], shape)
     except msgspec.ValidationError as error:
-        raise UnusableFile(f"[{table}] of pyproject.toml in {release.filename} is invalid: {error}") from None
+        raise UnusableFile(
+            f"[{table}] of pyproject.toml in {release.filename} is invalid: {error}"
+        ) from None
 
 
 def _of_extra(line: str, extra: str, release: FileRelease) -> str:
@@ -174,15 +220,19 @@ def _of_extra(line: str, extra: str, release: FileRelease) -> str:
         text.requirement(line)
         requirement = Requirement(line)
         marker = f'extra == "{text.name(extra)}"'
-        requirement.marker = Marker(f"({requirement.marker}) and {marker}" if requirement.marker else marker)
+        requirement.marker = Marker(
+            f"({requirement.marker}) and {marker}" if requirement.marker else marker
+        )
     except (InvalidRequirement, ValueError) as error:
-        raise UnusableFile(f"{release.filename} has the invalid requirement `{line}`: {error}") from None
+        raise UnusableFile(
+            f"{release.filename} has the invalid requirement `{line}`: {error}"
+        ) from None
     return str(requirement)
 
 
-# Requirements of a source archive without static metadata, as its maintainers' machine had them: requires.txt, which
-# setuptools writes into archives and no standard covers, or a setup.py without any. No lock uses them unless a fact
-# repeats them.
+# Requirements of a source archive without static metadata, as its maintainers' machine had them:
+# requires.txt, which setuptools writes into archives and no standard covers, or a setup.py without
+# any. No lock uses them unless a fact repeats them.
 
 # arguments of setup() that add requirements, or may, such as the content of a dictionary
 _REQUIRING = re.compile(r"install_requires|extras_require|setup_requires|[(,]\s*\*\*|pbr\b")
@@ -217,10 +267,16 @@ def informal_requirements(file: File, catalog: Catalog) -> InformalRequirements 
                     return None
                 source = f"{file.filename} {folder}/requires.txt"
                 return InformalRequirements(where, lines, _how_recorded(file, catalog), source)
-            if _member(file, f"{folder}/SOURCES.txt", catalog) is not None:  # so there are no requirements
+            if (
+                _member(file, f"{folder}/SOURCES.txt", catalog) is not None
+            ):  # so there are no requirements
                 source = f"{file.filename} {folder}/SOURCES.txt"
-                return InformalRequirements(f"{file.filename}: {folder}", (), _how_recorded(file, catalog), source)
-    if _member(file, "pyproject.toml", catalog) is not None:  # its build backend may have them from anywhere
+                return InformalRequirements(
+                    f"{file.filename}: {folder}", (), _how_recorded(file, catalog), source
+                )
+    if (
+        _member(file, "pyproject.toml", catalog) is not None
+    ):  # its build backend may have them from anywhere
         return None
     script = _member(file, "setup.py", catalog)
     if script is None or _REQUIRING.search(script + (_member(file, "setup.cfg", catalog) or "")):

@@ -1,7 +1,8 @@
 """Parser of pages of the simple repository API.
 
-JSON is PEP 691 and 700, HTML (`html_page`) PEP 503, 592, 658 and 714; PEP 629 versions both, and PEP 792 is in both.
-A defect of a single file results in a `Rejection`; one that makes the whole page unusable is an IndexFailure.
+JSON is PEP 691 and 700, HTML (`html_page`) PEP 503, 592, 658 and 714; PEP 629 versions both, and
+PEP 792 is in both. A defect of a single file results in a `Rejection`; one that makes the whole
+page unusable is an IndexFailure.
 """
 
 from __future__ import annotations
@@ -105,7 +106,10 @@ _FIELDS: Final = [
 
 
 def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str, url: str) -> Page:
-    """Read the page of `project` that `index` sent from `url`, the last one after redirects. Raises IndexFailure."""
+    """Read the page of `project` that `index` sent from `url`, the last one after redirects.
+
+    Raises IndexFailure.
+    """
     body = body.removeprefix(b"\xef\xbb\xbf")
     media = content_type.partition(";")[0].strip().lower()
     try:
@@ -154,7 +158,9 @@ def _read_json(body: bytes, project: NormalizedName) -> tuple[Iterable[FileRow],
         raise PageError(f"It has more than {MOST_FILES} files.") from None
     page = _decode_page(body)
     if page.meta.api_version.partition(".")[0] != "1":
-        raise PageError(f"Its API version is {page.meta.api_version}; only version 1 is supported (PEP 629).")
+        raise PageError(
+            f"Its API version is {page.meta.api_version}; only version 1 is supported (PEP 629)."
+        )
     if text.name(page.name) != project:
         raise PageError(f"It is a page for another project, `{page.name}`.")
     return map(_row, page.files), _project_status(page.project_status)
@@ -170,7 +176,10 @@ def _project_status(raw: msgspec.Raw) -> ProjectStatus:
 
 
 def _row(raw: msgspec.Raw) -> FileRow:
-    """A row without the values of another type or length, except that such a `yanked` is true. Needs a file name."""
+    """A row without the values of another type or length, except that such a `yanked` is true.
+
+    Needs a file name.
+    """
     try:
         return _decode_row(raw)
     except _ODD:
@@ -189,8 +198,9 @@ def _grouped(
 ) -> tuple[dict[str, tuple[File, ...]], tuple[Rejection, ...]]:
     """The files by version, newest first, without duplicates, and the rejected ones.
 
-    Of several spellings of a version, the key is the one that sorts first, whatever the order of the page. A name with
-    several sha256 is left to `Compatibility`. What may be a list of variants is rejected, and added to `tables`.
+    Of several spellings of a version, the key is the one that sorts first, whatever the order of
+    the page. A name with several sha256 is left to `Compatibility`. What may be a list of variants
+    is rejected, and added to `tables`.
     """
     by_spelling: dict[str, dict[tuple[str, str], File]] = {}
     rejections: list[Rejection] = []
@@ -203,14 +213,22 @@ def _grouped(
             continue
         file = _file(row, base)
         by_spelling.setdefault(version, {}).setdefault((file.filename, file.sha256), file)
-    if rejections and not by_spelling and all(_is_foreign(rejection, project) for rejection in rejections):
-        raise PageError(f"Every file on it belongs to another project, for example {rejections[0].filename}.")
+    if (
+        rejections
+        and not by_spelling
+        and all(_is_foreign(rejection, project) for rejection in rejections)
+    ):
+        raise PageError(
+            f"Every file on it belongs to another project, for example {rejections[0].filename}."
+        )
     spellings: dict[Version, list[str]] = {}
     for spelling, files in by_spelling.items():
         if (parsed := text.version(spelling)) is not None:
             spellings.setdefault(parsed, []).append(spelling)
         else:
-            rejections += (Rejection(filename, RejectionReason.VERSION, spelling) for filename, _ in files)
+            rejections += (
+                Rejection(filename, RejectionReason.VERSION, spelling) for filename, _ in files
+            )
     releases = {}
     for parsed in sorted(spellings, reverse=True):
         keys = sorted(spellings[parsed])
@@ -219,7 +237,10 @@ def _grouped(
 
 
 def _variant_files(
-    releases: Mapping[str, Sequence[File]], tables: Iterable[FileRow], project: NormalizedName, base: str
+    releases: Mapping[str, Sequence[File]],
+    tables: Iterable[FileRow],
+    project: NormalizedName,
+    base: str,
 ) -> dict[str, File | None]:
     """Return the list of variants of each release that has variant wheels; None for one without a list."""
     labelled = {
@@ -234,13 +255,17 @@ def _variant_files(
     found: dict[str, File | None] = dict(labelled)
     for row in tables:
         if is_readable(row.filename) and (match := prefix_of(project).match(row.filename)):
-            version = by_version.get(text.version(row.filename[match.end() : -len(VARIANTS_ENDING)]))
+            version = by_version.get(
+                text.version(row.filename[match.end() : -len(VARIANTS_ENDING)])
+            )
             if version is not None and found[version] is None:
                 found[version] = _file(row, base)
     return found
 
 
-def _without_tables(rejections: tuple[Rejection, ...], found: Mapping[str, File | None]) -> tuple[Rejection, ...]:
+def _without_tables(
+    rejections: tuple[Rejection, ...], found: Mapping[str, File | None]
+) -> tuple[Rejection, ...]:
     """Return the rejections without those of lists of variants that are used."""
     names = {file.filename for file in found.values() if file is not None}
     return tuple(row for row in rejections if row.filename not in names) if names else rejections

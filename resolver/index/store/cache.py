@@ -1,8 +1,8 @@
 """The cache: a sqlite file of contents by kind and key, which processes share.
 
-Each content has a digest of itself, kind and key, so that a damaged or misplaced one counts as absent. A cache that
-cannot be used is no error: there is one warning, and the run continues without it, or with a new one if the file is
-damaged.
+Each content has a digest of itself, kind and key, so that a damaged or misplaced one counts as
+absent. A cache that cannot be used is no error: there is one warning, and the run continues without
+it, or with a new one if the file is damaged.
 """
 
 from __future__ import annotations
@@ -33,8 +33,11 @@ _COMPANIONS: Final = (f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal")
 # In messages of errors that are not about the content of the file.
 _NOT_OF_CONTENT: Final = ("full", "I/O", "readonly", "unable to open", "locking protocol")
 _DAY: Final = 24 * 60 * 60
-_PATIENCE: Final = 30.0  # seconds to wait for other processes, each of which writes for a few milliseconds
-# Contents have their own table, so that they are not rewritten when `used`, a day since 1970, is updated.
+_PATIENCE: Final = (
+    30.0  # seconds to wait for other processes, each of which writes for a few milliseconds
+)
+# Contents have their own table, so that they are not rewritten when `used`, a day since 1970, is
+# updated.
 _SCHEMA: Final = (
     "CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, kind TEXT, used INTEGER, size INTEGER, digest BLOB)",
     "CREATE TABLE IF NOT EXISTS contents (id INTEGER PRIMARY KEY, content BLOB)",
@@ -69,7 +72,8 @@ def default_folder() -> Path:
 class Cache:
     """Values by kind and key. May be used from any thread; never raises.
 
-    `warn` is called if the file in `folder` cannot be used. With a folder of None nothing is cached.
+    `warn` is called if the file in `folder` cannot be used. With a folder of None nothing is
+    cached.
     """
 
     def __init__(self, folder: Path | None, warn: Callable[[Message], None]) -> None:
@@ -116,7 +120,10 @@ class Cache:
                     folder.remove(f"{name}.damaged")
 
     def close(self) -> None:
-        """Update the days of use, evict what exceeds the limit, close the file. It is opened again when it is used."""
+        """Update the days of use, evict what exceeds the limit, close the file.
+
+        It is opened again when it is used.
+        """
         with self._lock:
             if self._connection is not None and self._writes:
                 self._do(self._tidy)
@@ -144,7 +151,10 @@ class Cache:
                 return act(self._connection)
             except OSError as error:
                 self._give_up(error)
-            except (sqlite3.Error, UnicodeDecodeError) as error:  # the second: a message quotes a damaged file
+            except (
+                sqlite3.Error,
+                UnicodeDecodeError,
+            ) as error:  # the second: a message quotes a damaged file
                 why = str(error) if isinstance(error, sqlite3.OperationalError) else ""
                 if "locked" in why:  # for so long as no other process should write
                     return None
@@ -183,11 +193,13 @@ class Cache:
         return True
 
 
-def set_aside(folder: OwnedFolder, name: str, expected: Kind, warn: Callable[[Message], None]) -> None:
+def set_aside(
+    folder: OwnedFolder, name: str, expected: Kind, warn: Callable[[Message], None]
+) -> None:
     """Rename what stands in the place of something of the cache and is of another kind, with a warning.
 
-    A pipe would be waited for, a link leads elsewhere, and a file with another name (a hard link) is somebody else's,
-    too: sqlite would write to it. Raises OSError.
+    A pipe would be waited for, a link leads elsewhere, and a file with another name (a hard link)
+    is somebody else's, too: sqlite would write to it. Raises OSError.
     """
     aside = folder.set_aside(name, expected)
     if aside:
@@ -211,10 +223,15 @@ def _connected(folder: Path, warn: Callable[[Message], None]) -> sqlite3.Connect
         connection.text_factory = bytes  # whatever is in a damaged file can be read
         if is_writable:
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = OFF")  # what a power cut damages counts as absent
+            connection.execute(
+                "PRAGMA synchronous = OFF"
+            )  # what a power cut damages counts as absent
             for statement in _SCHEMA:
                 connection.execute(statement)
-        schema = b";".join(row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"))
+        schema = b";".join(
+            row[0]
+            for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        )
         if schema.decode() != ";".join(_SCHEMA).replace("IF NOT EXISTS ", ""):
             raise sqlite3.DatabaseError("it has other tables")
     except BaseException:

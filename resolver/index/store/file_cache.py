@@ -22,10 +22,14 @@ from resolver.model.release import Archive, CoreMetadata, File
 from resolver.model.variant import VariantTable
 
 # A text is the reason why a file cannot be used, if it is in the bytes of the file.
-_METADATA: Final[msgspec.msgpack.Decoder[CoreMetadata | str]] = msgspec.msgpack.Decoder(CoreMetadata | str)
+_METADATA: Final[msgspec.msgpack.Decoder[CoreMetadata | str]] = msgspec.msgpack.Decoder(
+    CoreMetadata | str
+)
 _ARCHIVE: Final[msgspec.msgpack.Decoder[Archive | str]] = msgspec.msgpack.Decoder(Archive | str)
 _LINKAGE: Final[msgspec.msgpack.Decoder[Linkage | str]] = msgspec.msgpack.Decoder(Linkage | str)
-_MEMBER: Final[msgspec.msgpack.Decoder[tuple[str] | str]] = msgspec.msgpack.Decoder(tuple[str] | str)
+_MEMBER: Final[msgspec.msgpack.Decoder[tuple[str] | str]] = msgspec.msgpack.Decoder(
+    tuple[str] | str
+)
 _VARIANTS: Final = msgspec.msgpack.Decoder(VariantTable)
 
 T = TypeVar("T")
@@ -50,11 +54,13 @@ _HASHED: Final = msgspec.msgpack.Decoder(FileHash)
 class FileCache:
     """Contents of files. Does not use the network; may be called from any thread.
 
-    The readings of a project in the folder `readings` are loaded when the content of an archive of it is needed, those
-    in the folder `linkage` when the binaries of a wheel of it are.
+    The readings of a project in the folder `readings` are loaded when the content of an archive of
+    it is needed, those in the folder `linkage` when the binaries of a wheel of it are.
     """
 
-    def __init__(self, cache: Cache, readings: Path | None = None, linkage: Path | None = None) -> None:
+    def __init__(
+        self, cache: Cache, readings: Path | None = None, linkage: Path | None = None
+    ) -> None:
         self._cache = cache
         self.shipped_linkage = ShippedLinkage(linkage)
         self._folder = readings
@@ -69,7 +75,9 @@ class FileCache:
             check_release(metadata.name, metadata.version, release, file.url)
         return metadata
 
-    def store_metadata(self, file: File, value: CoreMetadata | UnusableFile, *, separate: bool) -> None:
+    def store_metadata(
+        self, file: File, value: CoreMetadata | UnusableFile, *, separate: bool
+    ) -> None:
         """Store the metadata of a wheel, or why there is none; `separate` if it is from a `.metadata` file."""
         self._save("metadata", _metadata_key(file, separate=separate), value)
 
@@ -119,12 +127,17 @@ class FileCache:
         self._save("text", file.sha256 and f"{file.sha256}/{path}", member)
 
     def reading(self, file: File) -> ArchiveReading | None:
-        """The reading of an archive, None if there is none. Raises InputError if those of its project are invalid."""
+        """The reading of an archive, None if there is none.
+
+        Raises InputError if those of its project are invalid.
+        """
         if self._folder is None:
             return None
         project = text.name(file.filename.rpartition("-")[0])
         if project not in self._readings:
-            self._readings[project] = {reading.sha256: reading for reading in read_archives(self._folder, project)}
+            self._readings[project] = {
+                reading.sha256: reading for reading in read_archives(self._folder, project)
+            }
         reading = self._readings[project].get(file.sha256)
         return reading if reading is not None and reading.file == file.filename else None
 
@@ -142,7 +155,10 @@ class FileCache:
             self._cache.save(kind, key, str(value) if isinstance(value, UnusableFile) else value)
 
     def _load(self, kind: str, key: str, decoder: msgspec.msgpack.Decoder[T | str]) -> T | None:
-        """A value, None without a key. Raises UnusableFile if it is the reason why there is none."""
+        """A value, None without a key.
+
+        Raises UnusableFile if it is the reason why there is none.
+        """
         value = self._cache.load(kind, key, decoder) if key else None
         if isinstance(value, str):
             raise UnusableFile(value)
@@ -152,7 +168,8 @@ class FileCache:
 def _metadata_key(file: File, *, separate: bool) -> str:
     """The key of a wheel's metadata: with the hash of the `.metadata` file, or else with the address; "" for neither.
 
-    Metadata that one index gives for a file must not be attributed to another, even if both list the same sha256.
+    Metadata that one index gives for a file must not be attributed to another, even if both list
+    the same sha256.
     """
     if separate:
         return f"{file.sha256 or file.filename}\0{file.metadata}" if file.metadata else ""

@@ -1,6 +1,7 @@
 """Readings of wheels' binaries that ship with the facts, in a `PROJECT.json` for each project.
 
-A lock of wheels that are in them fetches nothing for linkage. One line is one wheel, as symbols are long texts.
+A lock of wheels that are in them fetches nothing for linkage. One line is one wheel, as symbols are
+long texts.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from resolver.model.linkage import SYMBOL_BYTES, TORCH, Linkage, SharedObject
 from resolver.model.release import File
 
 _LARGEST: Final = 64 << 20
-# What a PyTorch for one Python offers, it offers for all: libtorch_cpu.so and libc10.so do not depend on Python, and
-# the symbols of libtorch_python.so were the same in the wheels of 2.8.0 for 3.10, 3.11 and 3.12.
+# What a PyTorch for one Python offers, it offers for all: libtorch_cpu.so and libc10.so do not
+# depend on Python, and the symbols of libtorch_python.so were the same in the wheels of 2.8.0 for
+# 3.10, 3.11 and 3.12.
 _SAME_FOR_ALL_PYTHONS: Final = TORCH
 
 
@@ -66,7 +68,9 @@ def _check(reading: LinkageReading, project: NormalizedName) -> None:
             raise ValueError(f"the symbols of {shared_object.path} in {reading.file} are cut off")
 
 
-def write_linkages(readings: Iterable[LinkageReading], folder: Path, project: NormalizedName) -> None:
+def write_linkages(
+    readings: Iterable[LinkageReading], folder: Path, project: NormalizedName
+) -> None:
     """Write a project's file atomically, or remove it if there are no readings. Raises OSError."""
     path = folder / f"{project}.json"
     lines = [
@@ -89,7 +93,10 @@ class ShippedLinkage:
         self._by_platform: dict[NormalizedName, dict[tuple[str, str], Linkage]] = {}
 
     def get(self, file: File) -> Linkage | None:
-        """Return the reading of a wheel, None if there is none. Raises InputError if its project's are invalid."""
+        """Return the reading of a wheel, None if there is none.
+
+        Raises InputError if its project's are invalid.
+        """
         if self._folder is None or not file.is_wheel:
             return None
         project = _project(file.filename)
@@ -105,7 +112,9 @@ class ShippedLinkage:
     def _load(self, folder: Path, project: NormalizedName) -> None:
         readings = read_linkages(folder, project)
         self._by_sha256[project] = {reading.sha256: reading.linkage for reading in readings}
-        self._by_platform[project] = {_release_and_platform(reading.file): reading.linkage for reading in readings}
+        self._by_platform[project] = {
+            _release_and_platform(reading.file): reading.linkage for reading in readings
+        }
 
 
 def _project(filename: str) -> NormalizedName | None:

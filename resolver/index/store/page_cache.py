@@ -1,4 +1,7 @@
-"""Cached pages, and look-ups on the indexes bound to a project. Imports neither asyncio nor an HTTP client."""
+"""Cached pages, and look-ups on the indexes bound to a project.
+
+Imports neither asyncio nor an HTTP client.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,8 @@ _WITH: Final = "+"  # in a key: between the page's own and that of its lists of 
 class StoredPage(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """An index's last answer for a project: its address, validators, and the page with a key, "" if there was none.
 
-    `pieces` are the versions of a few releases each, with their files, compressed: 219 pages have 200,000 files, of
-    which a lock needs a few thousand.
+    `pieces` are the versions of a few releases each, with their files, compressed: 219 pages have
+    200,000 files, of which a lock needs a few thousand.
     """
 
     url: str
@@ -107,8 +110,8 @@ class NotCached(IndexFailure):
 class PageCache:
     """The cached pages of a set of indexes. May be used from any thread.
 
-    `pages` are those already loaded, by key and name of the index. `recorded` files stand in for an index that cannot
-    be reached.
+    `pages` are those already loaded, by key and name of the index. `recorded` files stand in for an
+    index that cannot be reached.
     """
 
     def __init__(
@@ -140,7 +143,11 @@ class PageCache:
         """
         binding = self._binding(project)
         recorded = {(row.index,) for row in self._recorded.get(project, ())}
-        return "recorded" if binding.unreachable == "fail" and binding.indexes in recorded else binding.unreachable
+        return (
+            "recorded"
+            if binding.unreachable == "fail" and binding.indexes in recorded
+            else binding.unreachable
+        )
 
     def roots(self, name: str) -> tuple[Root, ...]:
         """The addresses of an index, its mirrors last. Raises InputError."""
@@ -155,12 +162,15 @@ class PageCache:
             self._roots[name] = tuple(read_root(url, name) for url in urls)
         return self._roots[name]
 
-    async def lookup_by(self, project: NormalizedName, page_key: Callable[[str], Awaitable[str]]) -> Lookup:
+    async def lookup_by(
+        self, project: NormalizedName, page_key: Callable[[str], Awaitable[str]]
+    ) -> Lookup:
         """Look up a project on the indexes bound to it, as far as they can be reached.
 
-        `page_key` returns the key of the page of an index, by its name, "" if it has none. Recorded files stand in for
-        an index that cannot be reached; with "first" only if none that can has the project. Raises what `page_key`
-        raises, but Unreachable and NotCached only with "fail", or if no index answered and nothing is recorded of it.
+        `page_key` returns the key of the page of an index, by its name, "" if it has none. Recorded
+        files stand in for an index that cannot be reached; with "first" only if none that can has
+        the project. Raises what `page_key` raises, but Unreachable and NotCached only with "fail",
+        or if no index answered and nothing is recorded of it.
         """
         binding, strict = self._binding(project), self.if_unreachable(project) == "fail"
         keys: dict[str, str] = {}
@@ -177,13 +187,21 @@ class PageCache:
                 break
         pages = {name: self._pages[key, name] for name, key in keys.items() if key}
         if not pages or binding.take == "all":
-            pages |= {name: page for name in failures if (page := self._recorded_page(project, name)).releases}
+            pages |= {
+                name: page
+                for name in failures
+                if (page := self._recorded_page(project, name)).releases
+            }
         if failures and not keys and not pages and not self._has_recorded(project, failures):
             raise next(iter(failures.values()))  # the first index is the one that most stacks need
         answers = [pages[name] for name in binding.indexes if name in pages]
         # Equal only if pages and unreachable indexes are equal.
-        fingerprint = "\n".join((*(f"{name} {key}" for name, key in keys.items()), *(f"{name} -" for name in failures)))
-        return Lookup(tuple(answers[:1] if binding.take == "first" else answers), tuple(failures), fingerprint)
+        fingerprint = "\n".join(
+            (*(f"{name} {key}" for name, key in keys.items()), *(f"{name} -" for name in failures))
+        )
+        return Lookup(
+            tuple(answers[:1] if binding.take == "first" else answers), tuple(failures), fingerprint
+        )
 
     def _has_recorded(self, project: NormalizedName, indexes: Container[str]) -> bool:
         return any(row.index in indexes for row in self._recorded.get(project, ()))
@@ -193,7 +211,9 @@ class PageCache:
         releases: dict[str, tuple[File, ...]] = {}
         for row in self._recorded.get(project, ()):
             if row.sha256 and row.index == index:
-                file = File(filename=row.filename, sha256=row.sha256, requires_python=row.requires_python)
+                file = File(
+                    filename=row.filename, sha256=row.sha256, requires_python=row.requires_python
+                )
                 releases[row.version] = (*releases.get(row.version, ()), file)
         return Page(project=project, index=index, releases=releases)
 
@@ -208,10 +228,17 @@ class PageCache:
         return None
 
     def lookup(self, project: NormalizedName) -> Lookup:
-        """Look up a project in the cache. Raises IndexFailure if no index bound to it was ever asked for it."""
+        """Look up a project in the cache.
+
+        Raises IndexFailure if no index bound to it was ever asked for it.
+        """
 
         async def page_key(name: str) -> str:
-            answers = [answer for root in self.roots(name) if (answer := self.answer(root, project, name)) is not None]
+            answers = [
+                answer
+                for root in self.roots(name)
+                if (answer := self.answer(root, project, name)) is not None
+            ]
             if not answers:
                 raise NotCached(
                     f"{project} is not in the cache, and --offline does not use the network.",
@@ -247,7 +274,9 @@ class PageCache:
         content_type: str,
         last: StoredPage | None = None,
     ) -> str:
-        """Read and store the page that the index `name` sent, and return its key. Raises IndexFailure.
+        """Read and store the page that the index `name` sent, and return its key.
+
+        Raises IndexFailure.
 
         `answer` has no key yet. If the page is that of the `last` answer, it is not read again.
         """
@@ -259,7 +288,9 @@ class PageCache:
         if last is not None and last.key.partition(_WITH)[0] == key:
             answer = replace(last, etag=answer.etag, modified=answer.modified)
         else:
-            answer = answer.with_page(key, parse(body, content_type, project=project, index=name, url=answer.url))
+            answer = answer.with_page(
+                key, parse(body, content_type, project=project, index=name, url=answer.url)
+            )
             self._pages[key, name] = answer.page(project, name)
         self.store(root, project, answer)
         return answer.key
@@ -269,7 +300,12 @@ class PageCache:
         return self._pages[key, name]
 
     def store_variants(
-        self, root: Root, project: NormalizedName, name: str, stored: StoredPage, variants: Mapping[str, VariantTable]
+        self,
+        root: Root,
+        project: NormalizedName,
+        name: str,
+        stored: StoredPage,
+        variants: Mapping[str, VariantTable],
     ) -> str:
         """Store what was read from the lists of variants on a page, and return the key of the page with them.
 
@@ -284,5 +320,8 @@ class PageCache:
 
 
 def cache_key(root: Root, project: NormalizedName) -> str:
-    """The key of an answer in the cache. The user is part of it, as an index may answer each user differently."""
+    """The key of an answer in the cache.
+
+    The user is part of it, as an index may answer each user differently.
+    """
     return "\0".join((_PARSER, root.url, root.user, project))

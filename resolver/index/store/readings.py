@@ -1,7 +1,8 @@
 """Readings: the metadata of source archives and wheels that ships with the facts, in a `PROJECT.json` for each project.
 
-An archive is downloaded only if no reading has its sha256: those of vllm have 20 to 60 MB, of which a lock needs a page
-of text. Readings of wheels of paired releases are for `ascend-lock pairs`; no lock uses them.
+An archive is downloaded only if no reading has its sha256: those of vllm have 20 to 60 MB, of which
+a lock needs a page of text. Readings of wheels of paired releases are for `ascend-lock pairs`; no
+lock uses them.
 """
 
 from __future__ import annotations
@@ -77,9 +78,13 @@ class WheelReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def archive_reading(file: File, archive: Archive, texts: Mapping[str, str]) -> ArchiveReading:
     """The reading of an archive and the texts of its members, by path."""
     metadata = archive.metadata
-    static = None if metadata is None else _Static(**{name: getattr(metadata, name) for name in _STATIC})
+    static = (
+        None if metadata is None else _Static(**{name: getattr(metadata, name) for name in _STATIC})
+    )
     lines = {path: content.split("\n") for path, content in sorted(texts.items())}
-    return ArchiveReading(file.filename, file.sha256, static, archive.build_requires, archive.why_dynamic, lines)
+    return ArchiveReading(
+        file.filename, file.sha256, static, archive.build_requires, archive.why_dynamic, lines
+    )
 
 
 def read_archives(folder: Path, project: NormalizedName) -> list[ArchiveReading]:
@@ -91,16 +96,25 @@ def read_archives(folder: Path, project: NormalizedName) -> list[ArchiveReading]
             _check(row, project)
         return rows
 
-    return _read(folder, project, decode, "archives", " (without the file, archives are downloaded)")
+    return _read(
+        folder, project, decode, "archives", " (without the file, archives are downloaded)"
+    )
 
 
 def read_wheels(folder: Path, project: NormalizedName) -> list[WheelReading]:
-    """The readings of a project's wheels, newest release first; none if there is no file. Raises InputError."""
+    """The readings of a project's wheels, newest release first; none if there is no file.
+
+    Raises InputError.
+    """
     return _read(folder, project, msgspec.json.Decoder(list[WheelReading]).decode, "wheels")
 
 
 def _read(
-    folder: Path, project: NormalizedName, decode: Callable[[bytes], list[T]], what: str, otherwise: str = ""
+    folder: Path,
+    project: NormalizedName,
+    decode: Callable[[bytes], list[T]],
+    what: str,
+    otherwise: str = "",
 ) -> list[T]:
     path = folder / f"{project}.json"
     try:

@@ -9,15 +9,41 @@ from msgspec.structs import replace
 from resolver.errors import escaped
 from resolver.files import json_text
 from resolver.i18n import LANGUAGES
-from resolver.model.explanation import Awaited, Branch, Contradiction, Expected, Explanation, Fix, Why
+from resolver.model.explanation import (
+    Awaited,
+    Branch,
+    Contradiction,
+    Expected,
+    Explanation,
+    Fix,
+    Why,
+)
 from resolver.model.fact import Fact, Warns
 from resolver.model.message import Message, first_of, joined, message
 from resolver.model.problem import Problem
 from resolver.model.resolution import Forbids, Needs, Statement, fact_of
-from resolver.report.document import Block, Code, Details, Heading, Item, Items, Line, Paragraph, Span, line
+from resolver.report.document import (
+    Block,
+    Code,
+    Details,
+    Heading,
+    Item,
+    Items,
+    Line,
+    Paragraph,
+    Span,
+    line,
+)
 from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.json import explanation_json
-from resolver.report.explanation.statements import cited, needed_name, origin_span, sort_of, source_line, with_strength
+from resolver.report.explanation.statements import (
+    cited,
+    needed_name,
+    origin_span,
+    sort_of,
+    source_line,
+    with_strength,
+)
 from resolver.report.links import linked
 from resolver.report.markup import html_text, markdown_text
 from resolver.report.summary import pin_change
@@ -29,8 +55,8 @@ _NEWER = 8
 def report_files(explanation: Explanation) -> dict[str, str]:
     """Return the files of an explanation, by name: the same for each run with the same answers of indexes.
 
-    They are committed, so they leave out what a run in which an index did not answer says of that, unless the
-    conflict itself rests on it. Links are relative to locks/<stack>/<target>/.
+    They are committed, so they leave out what a run in which an index did not answer says of that,
+    unless the conflict itself rests on it. Links are relative to locks/<stack>/<target>/.
     """
     if not explanation.awaited:
         explanation = replace(explanation, unreached=())
@@ -48,7 +74,9 @@ def _blocks(explanation: Explanation) -> Iterator[Block]:
     problem = explanation.problem
     code = "conflict.title-undecided" if explanation.awaited else "conflict.title"
     yield Heading(message(code, stack=problem.stack.name), level=1)
-    yield from conflict_blocks(problem, explanation.contradictions, explanation.awaited, explanation.expected)
+    yield from conflict_blocks(
+        problem, explanation.contradictions, explanation.awaited, explanation.expected
+    )
     yield from ways_out_blocks(explanation, whole=True)
     yield _paragraph(message("conflict.inputs", digest=problem.digest))
 
@@ -80,7 +108,9 @@ def _contradictions(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
     for number, contradiction in enumerate(sentences.condensed(contradictions), 1):
         if total > 1:
             claim = sentences.claim(contradiction)
-            yield Heading(message("conflict.conflict-of", number=number, total=total, claim=claim), level=3)
+            yield Heading(
+                message("conflict.conflict-of", number=number, total=total, claim=claim), level=3
+            )
         yield from _contradiction(contradiction)
 
 
@@ -109,7 +139,9 @@ def _statement(number: int, statement: Statement) -> Item:
     if (fact := fact_of(statement)) is not None:
         origin = (*origin, Span(with_strength(fact)))
         reason = sentences.reason_of(fact)
-        if isinstance(statement, Needs) and needed_name(statement) == "soc":  # it says what else can be done on a SoC
+        if (
+            isinstance(statement, Needs) and needed_name(statement) == "soc"
+        ):  # it says what else can be done on a SoC
             details.append(reason)
         elif not isinstance(statement, Forbids):  # its sentence has it already
             evidence.append(line(message("conflict.reason", text=reason)))
@@ -132,7 +164,10 @@ def _evidence(fact: Fact) -> Line:
 
 def _branches(branches: Sequence[Branch]) -> list[Item]:
     return [
-        Item(lines=(line(sentences.branch_sentence(branch)),), items=tuple(_branches(branch.branches)))
+        Item(
+            lines=(line(sentences.branch_sentence(branch)),),
+            items=tuple(_branches(branch.branches)),
+        )
         for branch in branches
     ]
 
@@ -148,10 +183,13 @@ def ways_out_blocks(
 ) -> Iterator[Block]:
     """The ways out, or what was tried; `whole` with the files of each, for a report.
 
-    If the stack's file is not what was solved, as its edit is `undone`, no command can write a way out.
+    If the stack's file is not what was solved, as its edit is `undone`, no command can write a way
+    out.
     """
     if explanation.missing:
-        yield _paragraph(sentences.missing_sentence(explanation.missing, None if whole else _MISSING))
+        yield _paragraph(
+            sentences.missing_sentence(explanation.missing, None if whole else _MISSING)
+        )
     if explanation.awaited:
         yield Heading(message("conflict.way-zero-heading"))
         yield Items((Item(label="0", lines=(line(sentences.way_zero(explanation.awaited)),)),))
@@ -177,7 +215,12 @@ def _fixes(explanation: Explanation, *, whole: bool) -> Iterator[Block]:
     warnings = {sentences.warning_text(warning): warning for warning in listed}
     labels = {text: f"W{number}" for number, text in enumerate(warnings, 1)}
     if explanation.fixes:
-        yield _items([_fix(fix, labels, fixes.apply_command(explanation, fix.name)) for fix in explanation.fixes])
+        yield _items(
+            [
+                _fix(fix, labels, fixes.apply_command(explanation, fix.name))
+                for fix in explanation.fixes
+            ]
+        )
     if warnings:
         yield Heading(message("report.warnings"), level=3)
         yield _items([_warning(warning, labels[text]) for text, warning in warnings.items()])
@@ -193,17 +236,31 @@ def _fix(fix: Fix, labels: Mapping[Message, str], command: str) -> Item:
         if len(fix.environments) > 1:
             details.append(fixes.requires_sentence(fix, environment))
         details.append(message("conflict.result", text=fixes.environment_sentence(environment)))
-        warned = dict.fromkeys(labels[sentences.warning_text(warning)] for warning in environment.warnings)
+        warned = dict.fromkeys(
+            labels[sentences.warning_text(warning)] for warning in environment.warnings
+        )
         if warned:
-            details.append(message("conflict.warned", count=len(warned), labels=joined("comma", warned)))
-    return Item(label=fix.name, lines=tuple(map(line, lines)), details=tuple(map(line, details)), command=command)
+            details.append(
+                message("conflict.warned", count=len(warned), labels=joined("comma", warned))
+            )
+    return Item(
+        label=fix.name,
+        lines=tuple(map(line, lines)),
+        details=tuple(map(line, details)),
+        command=command,
+    )
 
 
 def _details(fix: Fix) -> Details:
     label, changes = message("conflict.fix", name=fix.name), fixes.changes_sentence(fix.changes)
-    blocks: list[Paragraph | Code] = [Code(tuple(diff), "diff") for diff in map(fixes.change_diff, fix.changes) if diff]
+    blocks: list[Paragraph | Code] = [
+        Code(tuple(diff), "diff") for diff in map(fixes.change_diff, fix.changes) if diff
+    ]
     for name, text in fix.files:
-        blocks += [_paragraph(message("conflict.file", name=name)), Code(tuple(fixes.safe_lines(text)), "toml")]
+        blocks += [
+            _paragraph(message("conflict.file", name=name)),
+            Code(tuple(fixes.safe_lines(text)), "toml"),
+        ]
     return Details(message("conflict.labelled", label=label, text=changes), tuple(blocks))
 
 
@@ -214,7 +271,10 @@ def _attempts(explanation: Explanation) -> Iterator[Block]:
         return
     yield Heading(message("conflict.heading-tried"), level=3)
     items = [
-        Item(lines=(line(fixes.changes_sentence(attempt.changes)),), details=(line(fixes.outcome_sentence(attempt)),))
+        Item(
+            lines=(line(fixes.changes_sentence(attempt.changes)),),
+            details=(line(fixes.outcome_sentence(attempt)),),
+        )
         for attempt in explanation.attempts
     ]
     yield Items(tuple(items))
@@ -226,16 +286,22 @@ def why_blocks(why: Why) -> Iterator[Block]:
     yield _paragraph(message("conflict.why-heading", name=why.name, version=why.version, **values))
     yield Heading(message("conflict.asked-by" if why.requirements else "conflict.asked-by-none"))
     yield _items(statement_items(why.requirements))
-    binding = [number for number, statement in enumerate(why.requirements, 1) if statement in why.bound]
+    binding = [
+        number for number, statement in enumerate(why.requirements, 1) if statement in why.bound
+    ]
     if binding:
-        yield _result(message("conflict.bound", count=len(binding), numbers=sentences.numbers(binding)))
+        yield _result(
+            message("conflict.bound", count=len(binding), numbers=sentences.numbers(binding))
+        )
     if why.facts:
         yield Heading(message("conflict.why-facts"))
         yield _items(statement_items(why.facts))
     yield _paragraph(*_newer(why))
     if why.contradictions:
         claim = sentences.overall_claim(why.contradictions)
-        yield Heading(message("conflict.cannot-take", name=why.name, version=why.tried, claim=claim))
+        yield Heading(
+            message("conflict.cannot-take", name=why.name, version=why.tried, claim=claim)
+        )
         yield from _contradictions(why.contradictions)
     elif why.tried:
         others = [move for move in why.moves if move[0] != why.name]

@@ -10,7 +10,15 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from resolver.errors import escaped
-from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Environment, Explanation, Fix
+from resolver.model.explanation import (
+    Attempt,
+    AttemptOutcome,
+    Change,
+    ChangeKind,
+    Environment,
+    Explanation,
+    Fix,
+)
 from resolver.model.message import Message, joined, message
 from resolver.model.target import component_name
 from resolver.report.document import one_line
@@ -24,7 +32,11 @@ def change_sentence(change: Change) -> Message:
     """What changes, and how far it is from the original requirement."""
     remarks = []
     if change.steps:
-        remarks.append(message("conflict.newer" if change.steps > 0 else "conflict.older", count=abs(change.steps)))
+        remarks.append(
+            message(
+                "conflict.newer" if change.steps > 0 else "conflict.older", count=abs(change.steps)
+            )
+        )
     if change.years:
         code = "conflict.years-later" if change.years > 0 else "conflict.years-earlier"
         remarks.append(message(code, count=abs(change.years)))
@@ -33,7 +45,11 @@ def change_sentence(change: Change) -> Message:
     if change.kind is ChangeKind.VERSION and _removed_extras(change):
         remarks.append(_without_extras(change))
     text = _change(change)
-    return message("conflict.in-brackets", text=text, extra=joined("conflict.clause", remarks)) if remarks else text
+    return (
+        message("conflict.in-brackets", text=text, extra=joined("conflict.clause", remarks))
+        if remarks
+        else text
+    )
 
 
 def change_sentences(changes: Sequence[Change]) -> list[Message]:
@@ -45,7 +61,10 @@ def change_sentences(changes: Sequence[Change]) -> list[Message]:
     for change in changes:
         if change.kind not in (ChangeKind.SPLIT, ChangeKind.STATE):
             by_effect.setdefault(replace(change, target="", where=""), []).append(change)
-    sentences = [change_sentence(rows[0]) if len(rows) == 1 else _for_targets(rows) for rows in by_effect.values()]
+    sentences = [
+        change_sentence(rows[0]) if len(rows) == 1 else _for_targets(rows)
+        for rows in by_effect.values()
+    ]
     if parts := sum(change.kind is ChangeKind.SPLIT for change in changes):
         sentences.append(message("conflict.split", count=parts))
     if archives := [change.before for change in changes if change.kind is ChangeKind.STATE]:
@@ -55,7 +74,11 @@ def change_sentences(changes: Sequence[Change]) -> list[Message]:
 
 def _for_targets(changes: Sequence[Change]) -> Message:
     targets = [change.target or message("conflict.this-target") for change in changes]
-    return message("conflict.on-targets", change=change_sentence(replace(changes[0], target="")), targets=targets)
+    return message(
+        "conflict.on-targets",
+        change=change_sentence(replace(changes[0], target="")),
+        targets=targets,
+    )
 
 
 def _facts_stated(archives: Sequence[str]) -> Message:
@@ -71,7 +94,9 @@ def risk_sentence(fix: Fix) -> Message | None:
     """What a fix goes against; None if it goes against nothing."""
     kinds = {change.kind for change in fix.changes}
     if fix.risky:
-        return message("conflict.risk-fact" if ChangeKind.RELAX in kinds else "conflict.risk-metadata")
+        return message(
+            "conflict.risk-fact" if ChangeKind.RELAX in kinds else "conflict.risk-metadata"
+        )
     return message("conflict.risk-practice") if ChangeKind.PRACTICE in kinds else None
 
 
@@ -82,7 +107,9 @@ def environment_sentence(environment: Environment) -> Message:
     lock = message(code, count=environment.count, pins=pins)
     if not environment.gone:
         return lock
-    return joined("semicolon", [lock, message("conflict.not-in-it", names=joined("comma", environment.gone))])
+    return joined(
+        "semicolon", [lock, message("conflict.not-in-it", names=joined("comma", environment.gone))]
+    )
 
 
 def requires_sentence(fix: Fix, environment: Environment) -> Message:
@@ -106,7 +133,9 @@ def outcome_sentence(attempt: Attempt) -> Message:
         case AttemptOutcome.ELSEWHERE:
             return message("conflict.other-target", target=attempt.target)
         case AttemptOutcome.CONFLICT:
-            return message("conflict.still", statements=joined("semicolon", map(sentence, attempt.because)))
+            return message(
+                "conflict.still", statements=joined("semicolon", map(sentence, attempt.because))
+            )
 
 
 def apply_hint(explanation: Explanation, *, in_checkout: bool = True) -> Message:
@@ -115,7 +144,11 @@ def apply_hint(explanation: Explanation, *, in_checkout: bool = True) -> Message
     Only `in_checkout` is there a Makefile.
     """
     command = apply_command(explanation, explanation.fixes[0].name, in_checkout=in_checkout)
-    code = "conflict.apply" if _has_make(explanation, in_checkout=in_checkout) else "conflict.apply-path"
+    code = (
+        "conflict.apply"
+        if _has_make(explanation, in_checkout=in_checkout)
+        else "conflict.apply-path"
+    )
     return message(code, command=command)
 
 
@@ -147,7 +180,11 @@ def _change(change: Change) -> Message:
         case ChangeKind.COMPONENT:
             code = "conflict.machine-instead" if subject == "soc" else "conflict.component-instead"
             text = message(code, component=component_name(subject), before=before, after=after)
-            return message("conflict.on-target", change=text, target=change.target) if change.target else text
+            return (
+                message("conflict.on-target", change=text, target=change.target)
+                if change.target
+                else text
+            )
         case ChangeKind.POLICY:
             code = "conflict.policy-instead" if before and after else "conflict.policy-added"
             return message(code if after else "conflict.policy-dropped", before=before, after=after)
@@ -197,7 +234,11 @@ def _is_prerelease(line: str) -> bool:
         specifiers = list(Requirement(line).specifier)
     except InvalidRequirement:
         return False
-    return len(specifiers) == 1 and specifiers[0].operator == "==" and specifiers[0].prereleases is True
+    return (
+        len(specifiers) == 1
+        and specifiers[0].operator == "=="
+        and specifiers[0].prereleases is True
+    )
 
 
 def _extras(line: str) -> set[str]:
@@ -213,7 +254,12 @@ def change_diff(change: Change) -> list[str]:
     if change.kind is ChangeKind.SPLIT:
         return []
     lines = [f"@@ {escaped(one_line(change.where))} @@"] if change.where else []
-    if change.kind not in (ChangeKind.LINE, ChangeKind.FACTS, ChangeKind.ADD, ChangeKind.STATE):  # they remove nothing
+    if change.kind not in (
+        ChangeKind.LINE,
+        ChangeKind.FACTS,
+        ChangeKind.ADD,
+        ChangeKind.STATE,
+    ):  # they remove nothing
         lines += [f"-{line}" for line in safe_lines(change.before)]
     return lines + [f"+{line}" for line in safe_lines(change.after)]
 

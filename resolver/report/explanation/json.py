@@ -23,7 +23,17 @@ from resolver.model.explanation import (
 )
 from resolver.model.fact import Fact, Warns
 from resolver.model.release import Rejection
-from resolver.model.resolution import Asks, Forbids, Has, Lacks, Needs, Shares, Statement, UnparsedFiles, fact_of
+from resolver.model.resolution import (
+    Asks,
+    Forbids,
+    Has,
+    Lacks,
+    Needs,
+    Shares,
+    Statement,
+    UnparsedFiles,
+    fact_of,
+)
 from resolver.model.text import Language
 from resolver.report.document import translated
 from resolver.report.explanation import fixes, sentences
@@ -31,11 +41,15 @@ from resolver.report.explanation.statements import cited, origin_span, sort_of, 
 from resolver.report.links import full_link
 
 _OF_LACKS = ("subject", "wanted", "lack", "count", "newest", "nearest", "unreachable")
-VERSION = 1  # of the schema; within a version keys may be added, but none is removed or changes its meaning
+# of the schema; within a version keys may be added, but none is removed or changes its meaning
+VERSION = 1
 
 
 def explanation_json(explanation: Explanation, language: Language = "en") -> dict[str, Any]:
-    """The explanation of one target. Texts are in the language; everything else is the same in both."""
+    """The explanation of one target.
+
+    Texts are in the language; everything else is the same in both.
+    """
     problem = explanation.problem
     view = {
         "schema": VERSION,
@@ -45,7 +59,9 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
         "target": problem.target.name,
         "system": {key: str(value) for key, value in problem.target.system.items()},
         "inputs": problem.digest,
-        "exclude_newer": problem.policy.exclude_newer.isoformat() if problem.policy.exclude_newer else "",
+        "exclude_newer": problem.policy.exclude_newer.isoformat()
+        if problem.policy.exclude_newer
+        else "",
         "as_of": problem.policy.as_of,
         "limited": explanation.limited,
         "missing": list(explanation.missing),
@@ -63,7 +79,10 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
 def _expected(expected: Expected | None) -> dict[str, Any] | None:
     if expected is None:
         return None
-    files = [{"file": row.filename, "index": row.index, "source": str(row.source)} for row in expected.unhashed]
+    files = [
+        {"file": row.filename, "index": row.index, "source": str(row.source)}
+        for row in expected.unhashed
+    ]
     return {"pins": dict(sorted(expected.pins.items())), "unhashed": files}
 
 
@@ -72,7 +91,11 @@ def _with_links(value: Any, matrices: str) -> Any:
     match value:
         case dict():
             objects = {key: _with_links(inner, matrices) for key, inner in value.items()}
-            return {**objects, "href": full_link(objects["href"], matrices)} if "href" in objects else objects
+            return (
+                {**objects, "href": full_link(objects["href"], matrices)}
+                if "href" in objects
+                else objects
+            )
         case list():
             return [_with_links(element, matrices) for element in value]
         case _:
@@ -90,7 +113,9 @@ def _contradiction(contradiction: Contradiction, language: Language) -> dict[str
 
 
 def _statements(statements: Sequence[Statement], language: Language) -> list[dict[str, Any]]:
-    return [_statement(number, statement, language) for number, statement in enumerate(statements, 1)]
+    return [
+        _statement(number, statement, language) for number, statement in enumerate(statements, 1)
+    ]
 
 
 def _statement(number: int, statement: Statement, language: Language) -> dict[str, Any]:
@@ -100,7 +125,9 @@ def _statement(number: int, statement: Statement, language: Language) -> dict[st
         "kind": type(statement).__name__.lower(),
         "sort": sort_of(statement),
         "text": translate(sentences.sentence(statement), language),
-        "details": [translate(detail, language) for detail in sentences.statement_details(statement)],
+        "details": [
+            translate(detail, language) for detail in sentences.statement_details(statement)
+        ],
         "where": statement.where,
         "origin": translated(place.text, language),
         "href": place.href,
@@ -125,7 +152,8 @@ def _data(statement: Statement) -> dict[str, Any]:
         case Lacks():
             row = to_builtins(statement)
             refusals = [
-                {"version": refusal.version, "files": list(map(_file, refusal.files))} for refusal in statement.refusals
+                {"version": refusal.version, "files": list(map(_file, refusal.files))}
+                for refusal in statement.refusals
             ]
             unread = [{**_file(files), "count": files.count} for files in statement.unread]
             data = {**{key: row[key] for key in _OF_LACKS}, "refusals": refusals, "unread": unread}
@@ -144,7 +172,9 @@ def _fact(fact: Fact, language: Language) -> dict[str, Any]:
         "strength": fact.strength.value,
         "reason": translate(sentences.reason_of(fact), language),
         "source": str(fact.source),
-        "links": [{"text": span.text, "href": span.href} for span in cited(fact.source) if span.href],
+        "links": [
+            {"text": span.text, "href": span.href} for span in cited(fact.source) if span.href
+        ],
         "checked": fact.checked.isoformat(),
         "where": fact.where,
         "href": source_line(fact.where),
@@ -154,7 +184,10 @@ def _fact(fact: Fact, language: Language) -> dict[str, Any]:
 def _closing(closing: Closing | None, language: Language) -> dict[str, Any] | None:
     if closing is None:
         return None
-    return {**to_builtins(closing), "text": translate(sentences.closing_sentence(closing), language)}
+    return {
+        **to_builtins(closing),
+        "text": translate(sentences.closing_sentence(closing), language),
+    }
 
 
 def _branch(branch: Branch, language: Language) -> dict[str, Any]:
@@ -167,7 +200,10 @@ def _branch(branch: Branch, language: Language) -> dict[str, Any]:
 
 
 def _warning(warns: Warns, language: Language) -> dict[str, Any]:
-    return {"text": translate(sentences.warning_text(warns), language), "fact": _fact(warns, language)}
+    return {
+        "text": translate(sentences.warning_text(warns), language),
+        "fact": _fact(warns, language),
+    }
 
 
 def _change(change: Change, language: Language) -> dict[str, Any]:
@@ -216,14 +252,19 @@ def why_json(why: Why, way_to_matrices: str, language: Language = "en") -> dict[
         "version": why.version,
         "asked": [
             {"statement": row, "bound": statement in why.bound}
-            for row, statement in zip(_statements(why.requirements, language), why.requirements, strict=True)
+            for row, statement in zip(
+                _statements(why.requirements, language), why.requirements, strict=True
+            )
         ],
         "facts": _statements(why.facts, language),
         "newer": list(why.newer),
         "tried": why.tried,
         "unreachable": list(why.unreachable),
         "untried": why.untried,
-        "later": [{"version": version, "facts": [fact.id for fact in facts]} for version, facts in why.later],
+        "later": [
+            {"version": version, "facts": [fact.id for fact in facts]}
+            for version, facts in why.later
+        ],
         "as_of": why.day,
         "after_day": why.after_day,
         "contradictions": [_contradiction(row, language) for row in why.contradictions],

@@ -29,11 +29,18 @@ from resolver.model.resolution import (
 from resolver.model.target import component_name, missing_on_machine, newer_glibc
 from resolver.report.explanation.statements import grouped
 
-_SAME_FOR_ALL = (RejectionReason.DYNAMIC, RejectionReason.UNOPENED)  # the reason says nothing of the file itself
+_SAME_FOR_ALL = (
+    RejectionReason.DYNAMIC,
+    RejectionReason.UNOPENED,
+)  # the reason says nothing of the file itself
 _MANY = 12  # numbers that are listed one by one
 _FILES = 4  # files of one release that are named
 _SPANS = 8  # ranges of releases that are named
-_POLICY = {Lack.PRERELEASE: "conflict.prerelease", Lack.NEEDLESS: "conflict.needless", Lack.YANKED: "conflict.yanked"}
+_POLICY = {
+    Lack.PRERELEASE: "conflict.prerelease",
+    Lack.NEEDLESS: "conflict.needless",
+    Lack.YANKED: "conflict.yanked",
+}
 _PARTS = {"python": "Python ", "glibc": "glibc "}  # of what a wheel needs
 
 
@@ -41,7 +48,9 @@ def sentence(statement: Statement) -> Message:
     """The statement as one sentence."""
     match statement:
         case Asks(text=text, where=where):
-            return message("conflict.to-be-taken" if where.startswith("--") else "conflict.asks", text=text)
+            return message(
+                "conflict.to-be-taken" if where.startswith("--") else "conflict.asks", text=text
+            )
         case Has(component=component, value=value):
             return message("conflict.has", component=component_name(component), value=value)
         case Needs(subject=subject, versions=versions, needs=needs):
@@ -54,18 +63,27 @@ def sentence(statement: Statement) -> Message:
                     code = "conflict.needs"
             if isinstance(statement.fact, Constrains):
                 code = "conflict.constrains"
-            return message(code, count=_count(versions), releases=releases(subject, versions), needs=needs)
+            return message(
+                code, count=_count(versions), releases=releases(subject, versions), needs=needs
+            )
         case Forbids(subject=subject, versions=versions, fact=fact):
             about = partial(
-                message, count=_count(versions), releases=releases(subject, versions), reason=reason_of(fact)
+                message,
+                count=_count(versions),
+                releases=releases(subject, versions),
+                reason=reason_of(fact),
             )
             if isinstance(fact, Names):
                 return about("conflict.misnamed", index=fact.index)
             return about("conflict.excluded")
         case Shares(fact=Absent(package=package, other=other) as fact):
-            return message("conflict.must-not-meet", package=package, other=other, reason=reason_of(fact))
+            return message(
+                "conflict.must-not-meet", package=package, other=other, reason=reason_of(fact)
+            )
         case Shares(fact=fact):
-            return message("conflict.shares", package=fact.package, other=fact.other, module=fact.module)
+            return message(
+                "conflict.shares", package=fact.package, other=fact.other, module=fact.module
+            )
         case Lacks():
             return _lacks_sentence(statement)
 
@@ -79,7 +97,10 @@ def statement_details(statement: Statement) -> tuple[Message, ...]:
 
 def _rejections(lacks: Lacks) -> Iterator[Message]:
     """Why releases cannot be used, those that a newer glibc is enough for first; those with one reason together."""
-    machine, refusals = dict(lacks.machine), [refusal for refusal in lacks.refusals if refusal.files]
+    machine, refusals = (
+        dict(lacks.machine),
+        [refusal for refusal in lacks.refusals if refusal.files],
+    )
     by_glibc: dict[str, list[str]] = {}
     by_reason: dict[object, list[RejectedRelease]] = {}
     for refusal in refusals:
@@ -91,7 +112,13 @@ def _rejections(lacks: Lacks) -> Iterator[Message]:
             by_reason.setdefault(reason if is_general else refusal.version, []).append(refusal)
     for glibc, versions in by_glibc.items():
         named = message("conflict.release", subject=lacks.subject, versions=versions)
-        yield message("conflict.newer-glibc", count=len(versions), releases=named, glibc=glibc, has=machine["glibc"])
+        yield message(
+            "conflict.newer-glibc",
+            count=len(versions),
+            releases=named,
+            glibc=glibc,
+            has=machine["glibc"],
+        )
     if len(lacks.refusals) > 1:
         yield from (_rejected_together(alike, machine) for alike in by_reason.values())
         return
@@ -107,7 +134,9 @@ def _rejected_together(refusals: Sequence[RejectedRelease], machine: Mapping[str
     first = refusals[0]
     if len(refusals) > 1:
         reason = message("conflict.each-file", predicate=_predicate(first.files[0]))
-        return message("conflict.labelled", label=[refusal.version for refusal in refusals], text=reason)
+        return message(
+            "conflict.labelled", label=[refusal.version for refusal in refusals], text=reason
+        )
     if len(first.files) == 1:
         return _rejected_file(first.files[0], machine)
     names = first_of([file.filename for file in first.files], _FILES)
@@ -151,13 +180,22 @@ def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
         wanted = []
         for row in awaited:
             needs = joined("comma", row.needs)
-            wanted.append(message("conflict.wanted-by", needs=needs, by=joined("comma", row.by)) if row.by else needs)
+            wanted.append(
+                message("conflict.wanted-by", needs=needs, by=joined("comma", row.by))
+                if row.by
+                else needs
+            )
         yield message("conflict.wanted", wanted=joined("semicolon", wanted))
     else:
         yield about("conflict.no-environment")
     if problem.near_canns:
         value = problem.target.system["cann"]
-        yield message("conflict.unknown", component=component_name("cann"), value=value, near=problem.near_canns)
+        yield message(
+            "conflict.unknown",
+            component=component_name("cann"),
+            value=value,
+            near=problem.near_canns,
+        )
 
 
 def expected_text(expected: Expected) -> Message:
@@ -173,7 +211,13 @@ def expectation(expected: Expected) -> Iterator[Message]:
     yield message("conflict.expected-pins", count=len(expected.pins))
     for row in expected.unhashed:
         checked = row.checked.isoformat()
-        yield message("conflict.expected-by", file=row.filename, source=row.source, checked=checked, where=row.where)
+        yield message(
+            "conflict.expected-by",
+            file=row.filename,
+            source=row.source,
+            checked=checked,
+            where=row.where,
+        )
 
 
 def way_zero(awaited: Sequence[Awaited]) -> Message:
@@ -185,7 +229,9 @@ def way_zero(awaited: Sequence[Awaited]) -> Message:
 def further_ways(unreached: Sequence[tuple[str, Sequence[str]]]) -> Message:
     """That indexes which could not be reached may have what other ways out need."""
     indexes = dict.fromkeys(f"`{index}`" for _, several in unreached for index in several)
-    return message("conflict.may-have-ways", indexes=tuple(indexes), names=tuple(name for name, _ in unreached))
+    return message(
+        "conflict.may-have-ways", indexes=tuple(indexes), names=tuple(name for name, _ in unreached)
+    )
 
 
 def indexes_of(awaited: Sequence[Awaited]) -> list[str]:
@@ -222,7 +268,9 @@ def condensed(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, .
 def closing_sentence(closing: Closing) -> Message:
     """The sentence about where statements meet."""
     count, subject = len(closing.numbers), component_name(closing.subject)
-    return message("conflict.closing", count=count, numbers=numbers(closing.numbers), subject=subject)
+    return message(
+        "conflict.closing", count=count, numbers=numbers(closing.numbers), subject=subject
+    )
 
 
 def branch_sentence(branch: Branch) -> Message:
@@ -256,7 +304,9 @@ def releases(subject: str, versions: Sequence[ReleaseRange]) -> Message:
     spans: list[str | Message] = []
     for span in versions:
         if span.count > 2:
-            spans.append(message("conflict.range", oldest=span.oldest, newest=span.newest, count=span.count))
+            spans.append(
+                message("conflict.range", oldest=span.oldest, newest=span.newest, count=span.count)
+            )
         else:
             spans += [span.oldest, span.newest][: span.count]
     return message("conflict.release", subject=subject, versions=spans)
@@ -292,9 +342,15 @@ def _lacks_sentence(lacks: Lacks) -> Message:
     about = partial(message, subject=lacks.subject, wanted=lacks.wanted, newest=lacks.newest)
     match lacks.lack:
         case Lack.PROJECT:
-            return about("conflict.no-project-meant" if lacks.meant else "conflict.no-project", meant=lacks.meant)
+            return about(
+                "conflict.no-project-meant" if lacks.meant else "conflict.no-project",
+                meant=lacks.meant,
+            )
         case Lack.RELEASE if lacks.unread:
-            return about("conflict.no-release-read", files=joined("conflict.clause", map(_unparsed, lacks.unread)))
+            return about(
+                "conflict.no-release-read",
+                files=joined("conflict.clause", map(_unparsed, lacks.unread)),
+            )
         case Lack.RELEASE if not lacks.wanted:
             return about("conflict.no-release-at-all")
         case Lack.RELEASE:
@@ -334,12 +390,18 @@ def _with_releases(code: str, lacks: Lacks) -> Message:
 def _all_dated(lacks: Lacks) -> bool:
     files = [file for refusal in lacks.refusals for file in refusal.files]
     is_complete = bool(files) and lacks.count == len(lacks.refusals)
-    return is_complete and all(file.reason is RejectionReason.NEWER and file.detail for file in files)
+    return is_complete and all(
+        file.reason is RejectionReason.NEWER and file.detail for file in files
+    )
 
 
 def _dated(refusal: RejectedRelease, lacks: Lacks) -> str | Message:
     """The release; with a cut-off, also the day of its first file that was uploaded after it."""
-    moments = [file.detail for file in refusal.files if file.reason is RejectionReason.NEWER and file.detail]
+    moments = [
+        file.detail
+        for file in refusal.files
+        if file.reason is RejectionReason.NEWER and file.detail
+    ]
     if not lacks.cutoff or not moments:
         return refusal.version
     return message("conflict.uploaded", version=refusal.version, day=min(moments).partition("T")[0])
@@ -347,7 +409,9 @@ def _dated(refusal: RejectedRelease, lacks: Lacks) -> str | Message:
 
 def _with_reasons(lacks: Lacks) -> Message:
     """That releases have no file or cannot be used, with the reasons if it is a single one."""
-    text = _with_releases("conflict.no-file" if lacks.lack is Lack.FILE else "conflict.unusable", lacks)
+    text = _with_releases(
+        "conflict.no-file" if lacks.lack is Lack.FILE else "conflict.unusable", lacks
+    )
     if max(lacks.count, len(lacks.refusals)) != 1 or not (files := lacks.refusals[0].files):
         return text
     if lacks.lack is Lack.UNUSABLE and files[0].detail:  # more precise than the kind of reason
@@ -358,7 +422,9 @@ def _with_reasons(lacks: Lacks) -> Message:
 
 
 def _unparsed(row: UnparsedFiles) -> Message:
-    files = message("conflict.some-files", count=row.count, predicate=message(row.reason.code, count=row.count))
+    files = message(
+        "conflict.some-files", count=row.count, predicate=message(row.reason.code, count=row.count)
+    )
     example = message("conflict.such-as", count=row.count, filename=row.filename)
     return message("conflict.in-brackets", text=files, extra=example)
 
@@ -373,7 +439,9 @@ def _reasons(files: Sequence[Rejection], machine: Mapping[str, str]) -> Message:
         return message("conflict.each-file", count=1, predicate=predicate)
     clauses = []
     for reason, rows in by_reason.items():
-        predicate = _needs_of_machine(rows, machine, len(rows)) or message(reason.code, count=len(rows))
+        predicate = _needs_of_machine(rows, machine, len(rows)) or message(
+            reason.code, count=len(rows)
+        )
         clauses.append(message("conflict.some-files", count=len(rows), predicate=predicate))
     return joined("conflict.clause", clauses)
 
@@ -390,7 +458,9 @@ def _predicate(file: Rejection) -> Message:
     return message("conflict.in-brackets", text=reason, extra=file.detail)
 
 
-def _needs_of_machine(files: Sequence[Rejection], machine: Mapping[str, str], count: int) -> Message | None:
+def _needs_of_machine(
+    files: Sequence[Rejection], machine: Mapping[str, str], count: int
+) -> Message | None:
     """What wheels need and what the target has instead, the closest first; None if a file name does not tell."""
     if not machine or any(file.reason is not RejectionReason.TAGS for file in files):
         return None
@@ -399,10 +469,16 @@ def _needs_of_machine(files: Sequence[Rejection], machine: Mapping[str, str], co
         return None
     # a file that needs more than another one adds nothing
     least = [tags for tags in missing if not any(fewer.items() < tags.items() for fewer in missing)]
-    needs = dict.fromkeys(tuple(_PARTS.get(key, "") + value for key, value in tags.items()) for tags in least)
-    listed: list[str | Message] = [joined("comma", parts, last="and") for parts in list(needs)[:_FILES]]
+    needs = dict.fromkeys(
+        tuple(_PARTS.get(key, "") + value for key, value in tags.items()) for tags in least
+    )
+    listed: list[str | Message] = [
+        joined("comma", parts, last="and") for parts in list(needs)[:_FILES]
+    ]
     listed += ["…"] if len(needs) > _FILES else []
     keys = {key for tags in least for key in tags}
     has: list[str | Message] = [message("conflict.linux")] if "system" in keys else []
     has += [_PARTS.get(key, "") + value for key, value in machine.items() if key in keys]
-    return message("conflict.needs-of-machine", count=count, needs=joined("conflict.or", listed), has=has)
+    return message(
+        "conflict.needs-of-machine", count=count, needs=joined("conflict.or", listed), has=has
+    )

@@ -14,7 +14,17 @@ from resolver.model.dependency import NeedSource
 from resolver.model.explanation import Branch, Closing, Contradiction
 from resolver.model.fact import Fact
 from resolver.model.message import Message, joined, message
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, ReleaseRange, Shares, Statement
+from resolver.model.resolution import (
+    Asks,
+    Forbids,
+    Has,
+    Lack,
+    Lacks,
+    Needs,
+    ReleaseRange,
+    Shares,
+    Statement,
+)
 from resolver.model.source import References, brief_text, link_of
 from resolver.report import document
 
@@ -28,12 +38,15 @@ _MATRICES = re.compile(r"matrices/(?P<path>(?!.*\.\.)[^:\s]+\.toml):(?P<line>\d+
 def grouped(contradiction: Contradiction) -> Contradiction:
     """A contradiction that fits a screen: requirements on one subject together, and cases by what they lack.
 
-    Nothing changes what is claimed: a minimal core without several of its statements has a solution, too.
+    Nothing changes what is claimed: a minimal core without several of its statements has a
+    solution, too.
     """
     if len(contradiction.statements) <= _SCREEN:
         return contradiction
     groups: dict[object, list[Statement]] = {}
-    keys = [_cause(statement) or number for number, statement in enumerate(contradiction.statements)]
+    keys = [
+        _cause(statement) or number for number, statement in enumerate(contradiction.statements)
+    ]
     for key, statement in zip(keys, contradiction.statements, strict=True):
         groups.setdefault(key, []).append(statement)
     group_numbers = {key: number for number, key in enumerate(groups, 1)}
@@ -150,7 +163,9 @@ def origin_span(statement: Statement) -> document.Span:
         case Needs(source=NeedSource.BUILD, fact=None):
             return document.Span(message("conflict.build-of", filename=where))
         case Lacks(lack=Lack.UNUSABLE, refusals=refusals) if refusals:
-            return document.Span(joined("comma", [refusal.files[0].filename for refusal in refusals]))
+            return document.Span(
+                joined("comma", [refusal.files[0].filename for refusal in refusals])
+            )
         case Lacks() if where and not _FILE.fullmatch(where):
             return document.Span(_looked_up(statement))
         case Asks() | Has() | Needs() | Forbids() | Shares() | Lacks():
@@ -160,14 +175,20 @@ def origin_span(statement: Statement) -> document.Span:
 def _looked_up(statement: Lacks) -> Message:
     """The indexes that answered, and those that did not."""
     failed = ", ".join(statement.unreachable)
-    answered = ", ".join(name for name in statement.where.split(", ") if name not in statement.unreachable)
+    answered = ", ".join(
+        name for name in statement.where.split(", ") if name not in statement.unreachable
+    )
     parts = [message("conflict.looked-up", indexes=answered)] if answered else []
-    return joined("semicolon", parts + ([message("conflict.not-reached", indexes=failed)] if failed else []))
+    return joined(
+        "semicolon", parts + ([message("conflict.not-reached", indexes=failed)] if failed else [])
+    )
 
 
 def with_strength(fact: Fact, where: str = "") -> Message:
     """The strength of a fact, after its place."""
-    return message("conflict.with-strength", where=where, strength=message(f"strength.{fact.strength.value}"))
+    return message(
+        "conflict.with-strength", where=where, strength=message(f"strength.{fact.strength.value}")
+    )
 
 
 def source_line(where: str) -> str:

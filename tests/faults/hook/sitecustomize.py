@@ -1,7 +1,8 @@
 """Ends its own process group with SIGKILL just before the n-th change that its Pythons make to the disk.
 
-So every moment at which files are left half done has a number and can be come back to. Python imports this by itself
-where the folder is on PYTHONPATH. KILL_COUNTER names a file that grows by a byte with each change; KILL_AT is n.
+So every moment at which files are left half done has a number and can be come back to. Python
+imports this by itself where the folder is on PYTHONPATH. KILL_COUNTER names a file that grows by a
+byte with each change; KILL_AT is n.
 """
 
 import os
@@ -9,7 +10,18 @@ import signal
 import sys
 
 _CHANGES = frozenset(
-    f"os.{name}" for name in ("chmod", "link", "mkdir", "remove", "rename", "rmdir", "symlink", "truncate", "utime")
+    f"os.{name}"
+    for name in (
+        "chmod",
+        "link",
+        "mkdir",
+        "remove",
+        "rename",
+        "rmdir",
+        "symlink",
+        "truncate",
+        "utime",
+    )
 )
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _counter = os.environ.get("KILL_COUNTER", "")

@@ -24,7 +24,15 @@ from resolver.index.live import CatalogPool, LiveCatalog
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.store.cache import Cache
 from resolver.model.fact import Strength
-from resolver.model.lock import Lock, LockedFact, LockedFile, LockedGit, LockedIndex, LockedPin, LockedTarget
+from resolver.model.lock import (
+    Lock,
+    LockedFact,
+    LockedFile,
+    LockedGit,
+    LockedIndex,
+    LockedPin,
+    LockedTarget,
+)
 from resolver.report.upstream import change_lines, change_sentence
 from tests.builders import Built
 from tests.loopback import LoopbackIndex
@@ -34,9 +42,13 @@ DEMO = NormalizedName("demo")
 HERE = {"project": DEMO, "version": "1.0", "index": "pypi"}
 
 
-def pin(*files: Built, index: str = "pypi", yanked: str | None = None, git: LockedGit | None = None) -> LockedPin:
+def pin(
+    *files: Built, index: str = "pypi", yanked: str | None = None, git: LockedGit | None = None
+) -> LockedPin:
     rows = tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in files)
-    return LockedPin(name="demo", version="1.0", index=index, mode="wheels", file=rows, yanked=yanked, git=git)
+    return LockedPin(
+        name="demo", version="1.0", index=index, mode="wheels", file=rows, yanked=yanked, git=git
+    )
 
 
 def lock(*pins: LockedPin, build: tuple[LockedPin, ...] = ()) -> Lock:
@@ -64,7 +76,9 @@ def test_what_is_no_longer_yanked(index: LoopbackIndex) -> None:
     found = compared(lock(pin(index.add_wheel("demo", "1.0"), yanked="broken")), index)
     assert found.changes == (Unyanked(**HERE),)
     assert not is_grave(found.changes[0])
-    assert translate(change_sentence(found.changes[0]), "en") == "no longer yanked: demo 1.0 on `pypi`"
+    assert (
+        translate(change_sentence(found.changes[0]), "en") == "no longer yanked: demo 1.0 on `pypi`"
+    )
 
 
 def test_an_index_that_is_not_defined_any_more(index: LoopbackIndex) -> None:
@@ -76,7 +90,9 @@ def test_an_index_that_is_not_defined_any_more(index: LoopbackIndex) -> None:
 
 
 def test_what_comes_from_git_is_not_looked_up(index: LoopbackIndex) -> None:
-    locked = lock(pin(git=LockedGit(url="https://example.test/demo.git", commit="0" * 40), index=""))
+    locked = lock(
+        pin(git=LockedGit(url="https://example.test/demo.git", commit="0" * 40), index="")
+    )
     assert len(pins_of(locked)) == 1
     found = compared(locked, index)
     assert (found.sources, found.changes, index.requests) == ((DEMO,), (), [])
@@ -99,7 +115,9 @@ def test_a_page_without_hashes_and_another_mark(index: LoopbackIndex) -> None:
 
 def test_facts_grow_old_after_so_many_days() -> None:
     def fact(name: str, checked: str) -> LockedFact:
-        return LockedFact(id=name, where="", strength=Strength.VENDOR, reason="", source="", checked=checked)
+        return LockedFact(
+            id=name, where="", strength=Strength.VENDOR, reason="", source="", checked=checked
+        )
 
     days = {"new": "2026-11-22", "edge": "2026-05-26", "old": "2026-05-25", "older": "0001-01-01"}
     locked = replace(lock(), fact=tuple(fact(name, day) for name, day in days.items()))

@@ -39,7 +39,9 @@ def texts(needs: Iterable[object]) -> list[str]:
 
 
 def test_a_release_that_facts_name_has_what_they_need_newest_first() -> None:
-    older = requires("app", "==1.0", "lib==1.0", "cann in 8.5.0 | 8.5.1", "python < 3.12", "numpy>=1")
+    older = requires(
+        "app", "==1.0", "lib==1.0", "cann in 8.5.0 | 8.5.1", "python < 3.12", "numpy>=1"
+    )
     newer = requires("app", "==1.1rc1", "lib==1.1.*", "cann >= 9.0.0")
     ranged = requires("app", ">=1.1rc1", "lib>=1.1", "soc in A2")
     rows = paired(older, newer, ranged)
@@ -63,7 +65,11 @@ def test_projects_are_those_of_which_a_fact_pairs_a_release() -> None:
         requires("lib", "==1.0", "app==1.0"),
         warns("guided", "==1.0", "cann in 8.5.0"),
         warns("faulty", "==1.0", "cann < 9.0.0"),
-        Requires(**{**common("bold", "==1.0", "p"), "strength": Strength.PRACTICE}, risk="r", needs=practice.needs),
+        Requires(
+            **{**common("bold", "==1.0", "p"), "strength": Strength.PRACTICE},
+            risk="r",
+            needs=practice.needs,
+        ),
     ]
     assert projects_with_pairs(facts) == ["app", "guided", "lib"]
 
@@ -88,7 +94,9 @@ def test_what_is_accepted_goes_together_beside_what_is_paired_and_nothing_withou
         ("9.1.0", "2.0", "25.2.0"),
     ],
 )
-def test_the_driver_is_the_newest_that_the_release_and_its_canns_require(cann: str, npu: str, driver: str) -> None:
+def test_the_driver_is_the_newest_that_the_release_and_its_canns_require(
+    cann: str, npu: str, driver: str
+) -> None:
     of_cann = [
         warns("torch-npu", ">=0", "cann != 8.5.*", "hdk >= 25.0.rc1"),
         warns("torch-npu", ">=0", "cann != 9.1.*", "hdk >= 25.2.0"),
@@ -108,7 +116,10 @@ def test_pairs_follow_versions_by_name() -> None:
         requires("app", "==1.0", "other==2"),
     )
     assert [str(row.release) for row in rows] == ["1.0", "r0.10", "r0.9"]
-    assert {name: str(pin) for name, pin in rows[0].projects.items()} == {"lib": "==1", "other": "==2"}
+    assert {name: str(pin) for name, pin in rows[0].projects.items()} == {
+        "lib": "==1",
+        "other": "==2",
+    }
     assert rows[0].beside == ("lib",)
     assert texts(rows[0].paired) == ["cann in 9.1.0", "python in 3.10"]
     assert [row.goes_with(CANNS[-1]) for row in rows] == [True, False, False]
@@ -121,7 +132,9 @@ def test_pairs_follow_versions_by_name() -> None:
 def test_pairs_yield_to_what_is_required() -> None:
     """A table that a wheel contradicts is shown as the wheel has it."""
     table = pairs("app", "==1.0", "lib==1")
-    (row,) = paired(table, declared=Declared(file="app.whl", pins=(requires("x", "==1", "lib==2").needs[0],)))
+    (row,) = paired(
+        table, declared=Declared(file="app.whl", pins=(requires("x", "==1", "lib==2").needs[0],))
+    )
     assert str(row.projects[NormalizedName("lib")]) == "==2"
 
 
@@ -145,7 +158,10 @@ def test_pythons_are_those_of_wheels() -> None:
     assert row.pythons == ("3.9", "3.10")
 
 
-PINNED = {NormalizedName(name): Version(version) for name, version in (("app", "1.0"), ("lib", "2.0"), ("other", "1"))}
+PINNED = {
+    NormalizedName(name): Version(version)
+    for name, version in (("app", "1.0"), ("lib", "2.0"), ("other", "1"))
+}
 
 
 @pytest.mark.parametrize(
@@ -159,5 +175,7 @@ PINNED = {NormalizedName(name): Version(version) for name, version in (("app", "
     ],
     ids=["paired", "other-partner", "other-release", "by-the-partner", "not-spoken-of"],
 )
-def test_unpaired_is_what_tables_have_otherwise(facts: Sequence[Fact], expected: list[tuple[str, str]]) -> None:
+def test_unpaired_is_what_tables_have_otherwise(
+    facts: Sequence[Fact], expected: list[tuple[str, str]]
+) -> None:
     assert unpaired(PINNED, list(map(NormalizedName, ("app", "lib", "other"))), facts) == expected

@@ -28,13 +28,19 @@ text
 
 
 def parsed(
-    parser: str, text: str, columns: Mapping[str, str] | None = None, path: str = "FILE", **more: object
+    parser: str,
+    text: str,
+    columns: Mapping[str, str] | None = None,
+    path: str = "FILE",
+    **more: object,
 ) -> list[dict[str, object]]:
     file = TextFile(where=WHERE, path=path, text=text, **more)  # type: ignore[arg-type]
     return [dict(entry.values) for entry in PARSERS[parser](file, columns or {})]
 
 
-def lines(parser: str, text: str, columns: Mapping[str, str] | None = None) -> list[tuple[int, int]]:
+def lines(
+    parser: str, text: str, columns: Mapping[str, str] | None = None
+) -> list[tuple[int, int]]:
     entries = PARSERS[parser](TextFile(where=WHERE, path="FILE", text=text), columns or {})
     return [(entry.first, entry.last) for entry in entries]
 
@@ -58,11 +64,17 @@ def test_markdown_table_rows() -> None:
 
 
 def test_markdown_table_of_several_with_columns() -> None:
-    assert [row["release"] for row in parsed("markdown-table", TABLE, {"A": "release"})] == ["v1.0", "2.0", "9"]
+    assert [row["release"] for row in parsed("markdown-table", TABLE, {"A": "release"})] == [
+        "v1.0",
+        "2.0",
+        "9",
+    ]
 
 
 def test_markdown_table_without_outer_borders() -> None:
-    assert parsed("markdown-table", "A | B\n--- | ---\n1 | 2\n", {"A": "a", "B": "b"}) == [{"a": "1", "b": "2"}]
+    assert parsed("markdown-table", "A | B\n--- | ---\n1 | 2\n", {"A": "a", "B": "b"}) == [
+        {"a": "1", "b": "2"}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +90,10 @@ def test_markdown_table_without_outer_borders() -> None:
             "| A | B |\n|---|---|\n| 1 |\n",
             f"a row of the table cannot be read; {WHERE} #L3; it has 1 cells, and the table has 2 columns",
         ),
-        ("| A | B | A |\n|---|---|---|\n| 1 | 2 | 3 |\n", f"the table has two columns `A`; {WHERE} #L1"),
+        (
+            "| A | B | A |\n|---|---|---|\n| 1 | 2 | 3 |\n",
+            f"the table has two columns `A`; {WHERE} #L1",
+        ),
         (
             "| A | B |\n|---|---|\n| 1 | \x1b[31m |\n",
             f"the cell in `B` cannot be used; {WHERE} #L3; it has characters that do not print: `\\x1b[31m`",
@@ -163,7 +178,9 @@ def test_dockerfile_variables_do_not_grow() -> None:
 
 def test_requirement_lines() -> None:
     text = "# why\n--pre\nnumpy<2  # remark\n\nqwen_vl_utils\nray[default]\n"
-    assert parsed("requirement-lines", text) == [{"lines": ("numpy<2", "qwen_vl_utils", "ray[default]")}]
+    assert parsed("requirement-lines", text) == [
+        {"lines": ("numpy<2", "qwen_vl_utils", "ray[default]")}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +215,10 @@ def test_setup_script_literals() -> None:
         ("print('x')\n", f"it calls no `setup`; {WHERE}"),
         ("def (\n", f"it is not Python that can be read; {WHERE}; invalid syntax"),
         ("(" * 5000, f"it is not Python that can be read; {WHERE}; too many nested parentheses"),
-        ("x = 1\0", f"it is not Python that can be read; {WHERE}; source code string cannot contain null bytes"),
+        (
+            "x = 1\0",
+            f"it is not Python that can be read; {WHERE}; source code string cannot contain null bytes",
+        ),
     ],
 )
 def test_setup_script_that_is_odd(text: str, told: str) -> None:
@@ -209,8 +229,12 @@ def test_build_system_requires() -> None:
     assert parsed("build-system", '[build-system]\nrequires = ["cmake>=3", "wheel"]\n') == [
         {"lines": ("cmake>=3", "wheel")}
     ]
-    assert fault("build-system", "[tool]\n") == f"it has no list `requires` in [build-system]; {WHERE}"
-    assert fault("build-system", "[build-system\n").startswith(f"it is not TOML that can be read; {WHERE}")
+    assert (
+        fault("build-system", "[tool]\n") == f"it has no list `requires` in [build-system]; {WHERE}"
+    )
+    assert fault("build-system", "[build-system\n").startswith(
+        f"it is not TOML that can be read; {WHERE}"
+    )
 
 
 # --- versions, submodules, names
@@ -218,8 +242,14 @@ def test_build_system_requires() -> None:
 
 def test_version_file() -> None:
     assert parsed("version-file", "# made by hand\n\n2.7.1.post4\n") == [{"version": "2.7.1.post4"}]
-    assert fault("version-file", "1\n2\n") == f"the file has no version; {WHERE}; it has 2 lines of text, not one"
-    assert fault("version-file", "") == f"the file has no version; {WHERE}; it has 0 lines of text, not one"
+    assert (
+        fault("version-file", "1\n2\n")
+        == f"the file has no version; {WHERE}; it has 2 lines of text, not one"
+    )
+    assert (
+        fault("version-file", "")
+        == f"the file has no version; {WHERE}; it has 0 lines of text, not one"
+    )
 
 
 def test_submodules() -> None:
@@ -233,7 +263,9 @@ def test_submodules() -> None:
 
 def test_path_names() -> None:
     pattern = {r"cann/(?P<cann>[0-9.]+)-(?P<chip>a3|950)/Dockerfile": "tag"}
-    assert parsed("path-names", "", pattern, path="cann/9.0.0-a3/Dockerfile") == [{"cann": "9.0.0", "chip": "a3"}]
+    assert parsed("path-names", "", pattern, path="cann/9.0.0-a3/Dockerfile") == [
+        {"cann": "9.0.0", "chip": "a3"}
+    ]
     assert parsed("path-names", "", pattern, path="cann/9.0.0-910/Dockerfile") == []
 
 

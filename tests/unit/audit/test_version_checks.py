@@ -37,7 +37,10 @@ def told(source: str) -> list[str]:
         ("if not lib.__version__ >= '2': raise X", "lib >=2 refuses"),
         ("if lib.__version__ >= '2': pass\nelse: raise X", "lib >=2 refuses"),
         ("if int(lib.__version__.split('.')[0]) < 2: raise X", "lib >=2 refuses"),
-        ("if tuple(int(n) for n in lib.__version__.split('.')) < (2, 1): raise X", "lib >=2.1 refuses"),
+        (
+            "if tuple(int(n) for n in lib.__version__.split('.')) < (2, 1): raise X",
+            "lib >=2.1 refuses",
+        ),
         ("if extract_version(lib) > (2, 4): raise X", "lib <2.5 refuses"),
         ("if Version(lib.__version__).major == 2: raise X", "lib !=2.* refuses"),
         ("if not is_torch_version('>=', '2.4'): raise X", "torch >=2.4 refuses"),
@@ -49,7 +52,10 @@ def told(source: str) -> list[str]:
         ("if lib.__version__ < '2': warnings.warn('old')", "lib >=2 warns"),
         ("if lib.__version__ < '2': x = 1\nelse: x = 2", "lib >=2 decides"),
         ("GRPC_GENERATED_VERSION = '1.76.0'", "grpcio >=1.76.0 refuses"),
-        ("r.ValidateProtobufRuntimeVersion(r.PUBLIC, 7, 36, 1, '', 'a')", "protobuf >=7.36.1 refuses"),
+        (
+            "r.ValidateProtobufRuntimeVersion(r.PUBLIC, 7, 36, 1, '', 'a')",
+            "protobuf >=7.36.1 refuses",
+        ),
         ("if cv2.__version__ < '4.10': raise X", "opencv-python >=4.10 refuses"),
     ],
 )
@@ -114,7 +120,9 @@ def test_checks_say_how_they_are_reached() -> None:
                 if backend and lib.__version__ < "3":
                     raise ImportError
     """
-    reached = {check.accepts: (check.scope, check.under, check.at_import) for check in checks_in(source)}
+    reached = {
+        check.accepts: (check.scope, check.under, check.at_import) for check in checks_in(source)
+    }
     assert reached == {
         ">=2": ("", (), True),
         "<=0.11.0": ("Parser.parse", ("backend == 'vllm'",), False),
@@ -204,7 +212,11 @@ def test_checks_refuse_code_that_cannot_be_parsed(source: bytes) -> None:
 
 
 def test_checks_of_one_line_cost_in_proportion() -> None:
-    source = b"import lib\nif lib.__version__ < '1' " + b"and lib.__version__ < '1' " * 20_000 + b": raise X"
+    source = (
+        b"import lib\nif lib.__version__ < '1' "
+        + b"and lib.__version__ < '1' " * 20_000
+        + b": raise X"
+    )
     begin = time.process_time()
     assert len(find_checks(source, "own/code.py", OWN)) == 1
     assert time.process_time() - begin < 10
@@ -222,12 +234,15 @@ def test_checks_of_one_line_cost_in_proportion() -> None:
 )
 def test_stated_bounds_are_read_from_messages(message: bytes, expected: list[str]) -> None:
     found = find_in_cython(b"\n" + message, "own/lib.pyx", OWN)
-    assert [(f"{check.project}{check.accepts}", check.line) for check in found] == [(row, 2) for row in expected]
+    assert [(f"{check.project}{check.accepts}", check.line) for check in found] == [
+        (row, 2) for row in expected
+    ]
 
 
 def test_stated_bounds_find_modules_for_numpy_1_alone() -> None:
     old, new = b"\0numpy.core._multiarray_umath\0", b"\0numpy._core._multiarray_umath\0"
     found = {
-        content: [check.accepts for check in find_in_compiled(content, "m.so", OWN)] for content in (old, old + new)
+        content: [check.accepts for check in find_in_compiled(content, "m.so", OWN)]
+        for content in (old, old + new)
     }
     assert found == {old: ["<2"], old + new: []}

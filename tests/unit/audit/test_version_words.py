@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from resolver.audit.version_words import Wanted, has_name, same_version, stated_versions, versions_in
+from resolver.audit.version_words import (
+    Wanted,
+    has_name,
+    same_version,
+    stated_versions,
+    versions_in,
+)
 
 
 @pytest.mark.parametrize(
@@ -13,7 +19,10 @@ from resolver.audit.version_words import Wanted, has_name, same_version, stated_
     [
         ("| v0.13.0rc3 | CANN8.5.1 |", ["0.13.0rc3", "8.5.1"]),
         ("cann:8.3.rc1-910b-ubuntu22.04-py3.11", ["8.3.rc1", "22.04", "3.11"]),
-        ("2.9.0.post1+git4c901a4, 3.2.0.dev20260322.", ["2.9.0.post1+git4c901a4", "3.2.0.dev20260322"]),
+        (
+            "2.9.0.post1+git4c901a4, 3.2.0.dev20260322.",
+            ["2.9.0.post1+git4c901a4", "3.2.0.dev20260322"],
+        ),
         ("25.0.X and 8.5.0.B160", ["25.0.X", "8.5.0.B160"]),
         ("release 8.5.1.", ["8.5.1"]),
         ("8.5.0x, 1a2b and 8.5.1beta", []),

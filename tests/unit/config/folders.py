@@ -56,7 +56,12 @@ known = ["310P", "A2", "A3"]
 
 
 def matrices(
-    folder: Path, stack: str | bytes = STACK, *, facts: str = FACTS, indexes: str = "", other_facts: str = ""
+    folder: Path,
+    stack: str | bytes = STACK,
+    *,
+    facts: str = FACTS,
+    indexes: str = "",
+    other_facts: str = "",
 ) -> Path:
     for name in ("stacks", "facts"):
         (folder / name).mkdir(exist_ok=True)
@@ -85,4 +90,8 @@ def message(folder: Path, stack: str | bytes = STACK, *, name: str = "s", **file
 def requiring(*lines: str) -> str:
     """The stack with these lines on one line, the fourth."""
     rows = ", ".join(f"'{line}'" for line in lines)
-    return STACK[: STACK.index("requires")] + f"requires = [{rows}]\n" + STACK[STACK.index("\n[target]\n") :]
+    return (
+        STACK[: STACK.index("requires")]
+        + f"requires = [{rows}]\n"
+        + STACK[STACK.index("\n[target]\n") :]
+    )

@@ -64,21 +64,45 @@ reason = "seen"
 """
     found = compiled(tmp_path, facts=HEAD + rows).facts
     requires, replaces, metadata, builds, warns = found
-    assert [type(fact).__name__.lower() for fact in found] == ["requires", "replaces", "metadata", "builds", "warns"]
+    assert [type(fact).__name__.lower() for fact in found] == [
+        "requires",
+        "replaces",
+        "metadata",
+        "builds",
+        "warns",
+    ]
     assert (requires.id, requires.where) == ("verl-requires-1", "matrices/facts/verl.toml:7")
-    assert (requires.reason, requires.reason_zh, requires.strength) == ("so it is", "有人见过", Strength.DOCUMENTED)
+    assert (requires.reason, requires.reason_zh, requires.strength) == (
+        "so it is",
+        "有人见过",
+        Strength.DOCUMENTED,
+    )
     assert list(map(str, requires.versions)) == ["==1", "<4,>=3"]
     assert isinstance(requires, Requires)
-    assert list(map(str, requires.needs)) == ['numpy<2 ; platform_machine == "aarch64"', "cann >= 8.5.0"]
-    assert (str(replaces.versions[0]), replaces.strength, replaces.reason_zh) == (">=0", Strength.VENDOR, "")
+    assert list(map(str, requires.needs)) == [
+        'numpy<2 ; platform_machine == "aarch64"',
+        "cann >= 8.5.0",
+    ]
+    assert (str(replaces.versions[0]), replaces.strength, replaces.reason_zh) == (
+        ">=0",
+        Strength.VENDOR,
+        "",
+    )
     assert isinstance(replaces, Replaces)
     assert (replaces.drop, replaces.add) == (("torch-npu",), ())
     assert isinstance(metadata, Metadata)
     assert (metadata.build_requires, str(metadata.requires_python)) == ((), ">=3.9")
     assert isinstance(builds, Builds)
-    assert (builds.requires_from, builds.env) == ("requirements/common.txt", (("A", "{version}"), ("B", "2")))
+    assert (builds.requires_from, builds.env) == (
+        "requirements/common.txt",
+        (("A", "{version}"), ("B", "2")),
+    )
     assert isinstance(warns, Warns)
-    assert (list(map(str, warns.together_with)), warns.text_zh, warns.extra) == (["torch>=2"], "", "")
+    assert (list(map(str, warns.together_with)), warns.text_zh, warns.extra) == (
+        ["torch>=2"],
+        "",
+        "",
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,7 +117,9 @@ reason = "seen"
 def test_some_needs_of_a_fact_set_aside(needs: str, left: list[list[str]], tmp_path: Path) -> None:
     stack = STACK + f'[[relax]]\nfact = "verl-requires-1"\n{needs}\nreason = "it works here"\n'
     problem = compiled(tmp_path, stack)
-    assert [[str(need) for need in fact.needs] for fact in problem.facts if isinstance(fact, Requires)] == left
+    assert [
+        [str(need) for need in fact.needs] for fact in problem.facts if isinstance(fact, Requires)
+    ] == left
 
 
 @pytest.mark.parametrize(
@@ -140,7 +166,11 @@ def test_bindings(tmp_path: Path) -> None:
         "cpu": Index(name="cpu", url="https://cpu.test/whl", mirrors=("https://mirror.test/whl",)),
     }
     assert indexes.binding("torch-npu", "linux-aarch64") == Binding(
-        packages=("torch-npu",), indexes=("pypi", "cpu"), take="all", unreachable="next", reason="both have some"
+        packages=("torch-npu",),
+        indexes=("pypi", "cpu"),
+        take="all",
+        unreachable="next",
+        reason="both have some",
     )
     assert indexes.binding("torch", "linux-x86_64").indexes == ("cpu",)
     assert indexes.binding("torch", "linux-aarch64").indexes == ("pypi",)
@@ -174,7 +204,8 @@ reason = "the tag"
 
 
 @pytest.mark.parametrize(
-    ("soc", "ids"), [("A2", ["elsewhere"]), ("A3", ["on-a3", "tag"]), ("310P", []), ("", ["elsewhere"])]
+    ("soc", "ids"),
+    [("A2", ["elsewhere"]), ("A3", ["on-a3", "tag"]), ("310P", []), ("", ["elsewhere"])],
 )
 def test_facts_of_some_socs(soc: str, ids: list[str], tmp_path: Path) -> None:
     stack = STACK.replace('soc = "A2"', f'soc = "{soc}"' if soc else "")

@@ -26,7 +26,9 @@ from tests.unit.config.test_config_sources import SOURCE
 
 TOLD = {
     kind: [pytest.param(*list(row.values())[1:], id=row["what"]) for row in rows]
-    for kind, rows in tomli.loads((REPOSITORY / "tests/scenarios/mistakes.toml").read_text("utf-8")).items()
+    for kind, rows in tomli.loads(
+        (REPOSITORY / "tests/scenarios/mistakes.toml").read_text("utf-8")
+    ).items()
 }
 
 
@@ -58,14 +60,26 @@ def test_a_source(old: str, new: str, told: str, tmp_path: Path) -> None:
         (b"a=" + b"9" * 5000, "it has a number or key of more than 1000 characters"),
         (b"a=" + b"[" * 3000, "it is nested too deeply"),
         (b"a=0x1" + b"0" * 8000, "it has a number or key of more than 1000 characters"),
-        (b"", "the key `stack` is missing\n  at matrices/stacks/s.toml:1\nhint: it must have stack, target"),
-        (b'"a\\u001b[31m" = 2', "unknown key `a\\x1b[31m`\n  at matrices/stacks/s.toml:1: a\\x1b[31m\n"),
+        (
+            b"",
+            "the key `stack` is missing\n  at matrices/stacks/s.toml:1\nhint: it must have stack, target",
+        ),
+        (
+            b'"a\\u001b[31m" = 2',
+            "unknown key `a\\x1b[31m`\n  at matrices/stacks/s.toml:1: a\\x1b[31m\n",
+        ),
         (
             STACK.replace("\n", "\r").encode(),
             "s.toml:1\n  Expected newline or end of document after a statement; column 8",
         ),
-        (STACK.encode("utf-16"), "is not UTF-8\n  at matrices/stacks/s.toml:1\n  invalid start byte\nhint: save it"),
-        (STACK.replace("a test", "测试").encode("gbk"), "is not UTF-8\n  at matrices/stacks/s.toml:3\n"),
+        (
+            STACK.encode("utf-16"),
+            "is not UTF-8\n  at matrices/stacks/s.toml:1\n  invalid start byte\nhint: save it",
+        ),
+        (
+            STACK.replace("a test", "测试").encode("gbk"),
+            "is not UTF-8\n  at matrices/stacks/s.toml:3\n",
+        ),
     ],
     ids=["digits", "nested", "hexadecimal", "empty", "control", "CR", "UTF-16", "GBK"],
 )
@@ -78,8 +92,12 @@ def test_marks_and_line_ends_of_windows_are_no_mistake(tmp_path: Path) -> None:
     assert compile_problems(load("s", tmp_path))
 
 
-@pytest.mark.parametrize("line", ["numpy " + " " * 100_000 + "x", "numpy ; " + "=" * 100_000, "a_" * 50_000 + " in x"])
-def test_the_time_for_what_is_no_requirement_grows_with_its_length_alone(line: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "line", ["numpy " + " " * 100_000 + "x", "numpy ; " + "=" * 100_000, "a_" * 50_000 + " in x"]
+)
+def test_the_time_for_what_is_no_requirement_grows_with_its_length_alone(
+    line: str, tmp_path: Path
+) -> None:
     begin = time.process_time()
     told = message(tmp_path, STACK.replace('"numpy<2"', json.dumps(line)))
     assert time.process_time() - begin < 2
@@ -95,16 +113,44 @@ BUILDS = '[[fact.builds]]\npackage = "a"\nreason = "r"\nrequires-from = "r.txt"\
     [
         ('"s"', '"a/b"', "`a/b` is not a name of at most 80 letters"),
         ('"3.11"', '">=3.11"', "`>=3.11` is not one version of Python"),
-        ("[target.system]", 'glibc = "2.28.1"\n[target.system]', "`2.28.1` is not a version of glibc"),
+        (
+            "[target.system]",
+            'glibc = "2.28.1"\n[target.system]',
+            "`2.28.1` is not a version of glibc",
+        ),
         ("[target.system]", "[target.env]", "unknown key `env`"),
-        ("[target]", '[check]\nimports = ["import os"]\n[target]', "`import os` is not the name of a module"),
-        ("[target]", '[[recorded]]\nsha256 = "abc"\n[target]', "`abc` is not a sha256: 64 hexadecimal digits"),
-        ("[target]", '[[fact.builds]]\nlabel = "+E"\n[target]', "`+E` is not a local version label"),
+        (
+            "[target]",
+            '[check]\nimports = ["import os"]\n[target]',
+            "`import os` is not the name of a module",
+        ),
+        (
+            "[target]",
+            '[[recorded]]\nsha256 = "abc"\n[target]',
+            "`abc` is not a sha256: 64 hexadecimal digits",
+        ),
+        (
+            "[target]",
+            '[[fact.builds]]\nlabel = "+E"\n[target]',
+            "`+E` is not a local version label",
+        ),
         ("[target]", f"{DEFAULTS}{BUILDS}[target]", "`when` cannot be used"),
         ("[target]", "[policy]\nprereleases = true\n[target]", "`prereleases` cannot be used"),
-        ("[target]", "[policy]\nexclude-newer = '2026-01-31'\n[target]", "`exclude-newer` cannot be used"),
-        ("[target]", "[policy]\nexclude-newer = 20260131\n[target]", "`exclude-newer` cannot be used"),
-        ("[target]", "[policy]\nexclude-newer = 0001-01-01T00:00:00+23:59\n[target]", "`exclude-newer` cannot be used"),
+        (
+            "[target]",
+            "[policy]\nexclude-newer = '2026-01-31'\n[target]",
+            "`exclude-newer` cannot be used",
+        ),
+        (
+            "[target]",
+            "[policy]\nexclude-newer = 20260131\n[target]",
+            "`exclude-newer` cannot be used",
+        ),
+        (
+            "[target]",
+            "[policy]\nexclude-newer = 0001-01-01T00:00:00+23:59\n[target]",
+            "`exclude-newer` cannot be used",
+        ),
         ("[target]", "[[fact.excludes]]\nversions = []\n[target]", "`versions` cannot be used"),
         ("[target]", "[[fact.exports]]\nenv = {}\n[target]", "`env` cannot be used"),
         ("[target]", "[[fact.warns]]\nlast = 10\n[target]", "`last` cannot be `10`"),
@@ -117,22 +163,53 @@ def test_what_the_schema_refuses(old: str, new: str, told: str, tmp_path: Path) 
 
 # --- the place of what is refused is that of the file
 
-_RIGHT = tomli.loads(STACK + '[policy]\nprereleases-of = { torch = "allow" }\n[[relax]]\nfact = "f"\nreason = "r"\n')
-_VALUES = (1, 1.5, True, "", "x", "3.11", [], ["x"], [1], {}, {"x": "y"}, [{}], dt.date(2026, 1, 1), dt.time(1))
+_RIGHT = tomli.loads(
+    STACK + '[policy]\nprereleases-of = { torch = "allow" }\n[[relax]]\nfact = "f"\nreason = "r"\n'
+)
+_VALUES = (
+    1,
+    1.5,
+    True,
+    "",
+    "x",
+    "3.11",
+    [],
+    ["x"],
+    [1],
+    {},
+    {"x": "y"},
+    [{}],
+    dt.date(2026, 1, 1),
+    dt.time(1),
+)
 _NAMES = ("x", "x - at `$.stack", "x` - at `$.policy.y[1][...]", "[0]", "\0`")
 
 
 def _paths(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    rows = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    rows = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     return [path, *(inner for key, item in rows for inner in _paths(item, (*path, key)))]
 
 
 def _key(path: tuple[str | int, ...]) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(
+        "."
+    )
 
 
-@given(st.sampled_from(_paths(_RIGHT)[1:]), st.sampled_from(_VALUES), st.sampled_from(["change", "remove", *_NAMES]))
-def test_what_is_refused_is_told_at_its_key(path: tuple[str | int, ...], value: Any, what: str) -> None:
+@given(
+    st.sampled_from(_paths(_RIGHT)[1:]),
+    st.sampled_from(_VALUES),
+    st.sampled_from(["change", "remove", *_NAMES]),
+)
+def test_what_is_refused_is_told_at_its_key(
+    path: tuple[str | int, ...], value: Any, what: str
+) -> None:
     """Law: whatever is changed in a table, an error is about that table or what is in it."""
     content: Any = deepcopy(_RIGHT)
     inner = content
@@ -172,13 +249,18 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
         ),
         (
             {"stack": WITHOUT_TARGET + ROW.format("A2") + ROW.format("a2")},
-            ("two targets are named `linux-aarch64-py311-a2`\n  at matrices/stacks/s.toml:13: target[1]"),
+            (
+                "two targets are named `linux-aarch64-py311-a2`\n  at matrices/stacks/s.toml:13: target[1]"
+            ),
         ),
         (
             {"stack": WITHOUT_TARGET + ROW.format("A2") + ROW.format("950")},
             "`950` is not a known SoC family\n  at matrices/stacks/s.toml:16: target[1].system.soc\nhint: known are ",
         ),
-        ({"stack": f"target = []\n{WITHOUT_TARGET}"}, "the stack has no target\n  at matrices/stacks/s.toml:1: target"),
+        (
+            {"stack": f"target = []\n{WITHOUT_TARGET}"},
+            "the stack has no target\n  at matrices/stacks/s.toml:1: target",
+        ),
         (
             {"stack": STACK.replace('"numpy<2"', "\"numpy<2 ; sys_platform ~= '1'\"")},
             (
@@ -198,7 +280,10 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
             {"facts": FACTS.replace('strength = "vendor"\n', "")},
             "the key `strength` is missing\n  at matrices/facts/verl.toml:5: requires[0]\nhint: it must ",
         ),
-        ({"stack": STACK + HALF}, "the key `source` is missing\n  at matrices/stacks/s.toml:17: fact.excludes[0]\n"),
+        (
+            {"stack": STACK + HALF},
+            "the key `source` is missing\n  at matrices/stacks/s.toml:17: fact.excludes[0]\n",
+        ),
         (
             {"facts": HEAD + TWICE, "other_facts": "\n" + HEAD + TWICE},
             "two facts have the id `one`\n  at matrices/facts/vllm.toml:8: excludes[0].id\n",
@@ -221,10 +306,13 @@ def test_what_rows_say_of_each_other(changed: dict[str, str], told: str, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("vrl", "did you mean `verl`?"), ("zzz", "known are verl"), ("../stacks/s", "")]
+    ("name", "hint"),
+    [("vrl", "did you mean `verl`?"), ("zzz", "known are verl"), ("../stacks/s", "")],
 )
 def test_an_unknown_facts_file(name: str, hint: str, tmp_path: Path) -> None:
-    found = message(tmp_path, STACK.replace("requires = [", f'facts = ["verl", "{name}"]\nrequires = ['))
+    found = message(
+        tmp_path, STACK.replace("requires = [", f'facts = ["verl", "{name}"]\nrequires = [')
+    )
     assert found.startswith(
         f"there is no facts file `{name}`\n  at matrices/stacks/s.toml:4: stack.facts[1]\nhint: {hint}"
     )
@@ -236,12 +324,16 @@ def test_a_folder_that_is_missing(tmp_path: Path) -> None:
         load("s", tmp_path / "none")
     (tmp_path / "stacks").mkdir()
     (tmp_path / "stacks" / "s.toml").write_text(STACK)
-    with pytest.raises(InputError, match=r"there is no folder `.*/facts`, so nothing is known beyond the packages"):
+    with pytest.raises(
+        InputError, match=r"there is no folder `.*/facts`, so nothing is known beyond the packages"
+    ):
         load("s", tmp_path)
 
 
 @pytest.mark.parametrize("folder", ["facts", "stacks", "archives"])
-def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
+def test_a_folder_that_cannot_be_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
     """Else the stack would be locked as if there were no facts, or each archive downloaded."""
     matrices(tmp_path)
     listed = files.list_files

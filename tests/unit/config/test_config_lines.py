@@ -82,15 +82,30 @@ def test_awkward_toml(path: Path, written: str, ending: str) -> None:
     assert LineNumbers(text).line(path) == AWKWARD.count("\n", 0, at) + 1
 
 
-VALUES = ["-1.5e3", '"\\"], }, # \\\\"', "'[[no]]'", '""', '"""\nx = 1\n[y]\n"""', '"""a""""', '"""""a\\""""""']
+VALUES = [
+    "-1.5e3",
+    '"\\"], }, # \\\\"',
+    "'[[no]]'",
+    '""',
+    '"""\nx = 1\n[y]\n"""',
+    '"""a""""',
+    '"""""a\\""""""',
+]
 VALUES += ["'''\n# ] }\n'''", "'''''x'''''", '"""\\\n   folded"""', "[ # ] } \" '''\n]"]
 
 
 @pytest.mark.parametrize("value", VALUES)
 def test_what_follows_a_value_is_found(value: str) -> None:
-    text = f"a = {value} # '\n'[x]' = [{value},\n {value} ]\nc.d = {{ e = {value} }}\n\"last\" = 1\n"
+    text = (
+        f"a = {value} # '\n'[x]' = [{value},\n {value} ]\nc.d = {{ e = {value} }}\n\"last\" = 1\n"
+    )
     assert tomli.loads(text)["last"] == 1
     lines = LineNumbers(text)
-    places = {("[x]",): "'[x]'", ("[x]", 1): f" {value} ]", ("c", "d", "e"): "c.d", ("last",): '"last'}
+    places = {
+        ("[x]",): "'[x]'",
+        ("[x]", 1): f" {value} ]",
+        ("c", "d", "e"): "c.d",
+        ("last",): '"last',
+    }
     for path, written in places.items():
         assert lines.line(path) == text.count("\n", 0, text.index(written)) + 1

@@ -43,9 +43,14 @@ def warned(line: str, pages: DataCatalog, **system: str) -> set[str]:
         ("8.3.RC1", "2.8.0"),
     ],
 )
-def test_of_the_posts_of_a_torch_npu_the_one_paired_with_the_cann_comes_first(cann: str, taken: str) -> None:
+def test_of_the_posts_of_a_torch_npu_the_one_paired_with_the_cann_comes_first(
+    cann: str, taken: str
+) -> None:
     releases = ["2.8.0.post5", "2.8.0.post4", "2.8.0.post2", "2.8.0.post1", "2.8.0"]
-    asked = [problem(line, target=target(cann=cann), facts=SHIPPED) for line in ("torch-npu==2.8.0.*", "torch-npu")]
+    asked = [
+        problem(line, target=target(cann=cann), facts=SHIPPED)
+        for line in ("torch-npu==2.8.0.*", "torch-npu")
+    ]
     assert [pins(one, catalog(torch_npu=releases))["torch-npu"] for one in asked] == [taken, taken]
     pinned = problem("torch-npu==2.8.0.post5", target=target(cann=cann), facts=SHIPPED)
     assert pins(pinned, catalog(torch_npu=releases))["torch-npu"] == "2.8.0.post5"
@@ -62,7 +67,9 @@ def test_of_the_posts_of_a_torch_npu_the_one_paired_with_the_cann_comes_first(ca
         ("8.5.0", "24.1.0", "25.0.rc1.1"),
     ],
 )
-def test_the_driver_of_a_cann_is_told_where_no_target_promises_it(cann: str, too_old: str, enough: str) -> None:
+def test_the_driver_of_a_cann_is_told_where_no_target_promises_it(
+    cann: str, too_old: str, enough: str
+) -> None:
     pages = catalog(torch_npu=["2.9.0.post2"])
     told = f"torch-npu-hdk-of-cann-{cann[:3]}"
     assert told in warned("torch-npu", pages, cann=cann, soc="A2")
@@ -116,13 +123,19 @@ def texts(fact: Fact) -> dict[str, tuple[str, str]]:
 def complaints(key: str, english: str, chinese: str) -> list[str]:
     """What is wrong with the Chinese of one text."""
     if not _CHINESE.search(chinese):
-        return [f"`{key}-zh` is missing or has no Chinese in it: write below `{key}` what it says, in Chinese"]
+        return [
+            f"`{key}-zh` is missing or has no Chinese in it: write below `{key}` what it says, in Chinese"
+        ]
     found = []
     told, told_zh = set(_VERSION.findall(english)), set(_VERSION.findall(chinese))
     if told - told_zh:
-        found.append(f"`{key}-zh` does not name {', '.join(sorted(told - told_zh))}, which `{key}` names")
+        found.append(
+            f"`{key}-zh` does not name {', '.join(sorted(told - told_zh))}, which `{key}` names"
+        )
     if told_zh - told:
-        found.append(f"`{key}-zh` names {', '.join(sorted(told_zh - told))}, which `{key}` does not name")
+        found.append(
+            f"`{key}-zh` names {', '.join(sorted(told_zh - told))}, which `{key}` does not name"
+        )
     if half := _HALF_WIDTH.search(chinese):
         found.append(f"`{key}-zh` has half-width punctuation beside Chinese: {half[0]}")
     return found
@@ -153,5 +166,9 @@ def stack_texts(stack: StackFile) -> Iterator[tuple[str, str, str]]:
 def test_a_shipped_stack_says_the_same_in_chinese(path: Path) -> None:
     told = list(stack_texts(read(path, StackFile, path.name).content))
     # a name with its version, or a commit, is the same in both
-    assert not [line for key, *pair in told if pair[0] != pair[1] for line in complaints(key, *pair)]
-    assert not [english for key, english, chinese in told if english == chinese and " and " in english]
+    assert not [
+        line for key, *pair in told if pair[0] != pair[1] for line in complaints(key, *pair)
+    ]
+    assert not [
+        english for key, english, chinese in told if english == chinese and " and " in english
+    ]

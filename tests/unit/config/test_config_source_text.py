@@ -39,7 +39,9 @@ def test_source_of_every_form_has_its_parts() -> None:
     quotes = (Quote("torch; numpy"), Quote("cuda", is_absent=True))
     passage = Passage(lines=Lines(3, 9), quotes=quotes)
     assert source.references == (
-        RepositoryFile(repository=VERL, path="setup.py", commit=COMMIT, tag="v0.8.0", passage=passage),
+        RepositoryFile(
+            repository=VERL, path="setup.py", commit=COMMIT, tag="v0.8.0", passage=passage
+        ),
         Issue(repository=VERL, number=12),
         RepositoryTag(repository=VERL, tag="v0.8.0"),
         ArchiveMember(

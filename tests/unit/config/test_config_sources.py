@@ -11,7 +11,9 @@ from resolver.model import fact as facts
 from resolver.model.repository import Direct, Recipe, Step, container, same_repository
 from tests.unit.config.folders import HEAD, message, problem, requiring
 
-_CREDENTIALS = "the address contains credentials, which do not belong in a file; use a git credential helper"
+_CREDENTIALS = (
+    "the address contains credentials, which do not belong in a file; use a git credential helper"
+)
 _CHARACTERS = "the address has characters that a repository address must not contain"
 _OUTSIDE = "it is not a path inside the repository or archive"
 COMMIT = "ccd7d934" + "0" * 32
@@ -34,15 +36,25 @@ def recipe(folder: Path, *keys: str) -> Recipe:
 
 
 def test_a_row_is_a_fact_about_one_commit(tmp_path: Path) -> None:
-    row = SOURCE.replace("[[sources]]", "[[sources]]\nref = 'v0.5.0-716-gccd7d934'\nsubdirectory = 'python/'") + (
+    row = SOURCE.replace(
+        "[[sources]]", "[[sources]]\nref = 'v0.5.0-716-gccd7d934'\nsubdirectory = 'python/'"
+    ) + (
         "requires-python = '>=3.10'\nrequires-from = ['python/pyproject.toml']\nisolation = false\neditable = true\n"
         "env = { B = '{version}', A = '1' }\nrewrites = ['Verl_X']\n"
         "steps = [{ move = 'a.toml', to = 'python/pyproject.toml' }, { comment = '^torch', in = 'r.txt' }]\n"
     )
     (fact,) = problem(tmp_path, facts=HEAD + row).facts
     assert isinstance(fact, facts.Sources)
-    assert (fact.git, fact.commit, fact.ref) == ("https://example.org/verl.git", COMMIT, "v0.5.0-716-gccd7d934")
-    assert (fact.id, fact.where, fact.subdirectory) == ("verl-sources-1", "matrices/facts/verl.toml:6", "python")
+    assert (fact.git, fact.commit, fact.ref) == (
+        "https://example.org/verl.git",
+        COMMIT,
+        "v0.5.0-716-gccd7d934",
+    )
+    assert (fact.id, fact.where, fact.subdirectory) == (
+        "verl-sources-1",
+        "matrices/facts/verl.toml:6",
+        "python",
+    )
     assert fact.requires_from == ("python/pyproject.toml",)
     assert fact.recipe == Recipe(
         version=Version("0.6.0.dev0"),
@@ -52,15 +64,24 @@ def test_a_row_is_a_fact_about_one_commit(tmp_path: Path) -> None:
         isolation=False,
         editable=True,
         env=(("A", "1"), ("B", "{version}")),
-        steps=(Step(move="a.toml", to="python/pyproject.toml"), Step(comment="^torch", in_="r.txt")),
+        steps=(
+            Step(move="a.toml", to="python/pyproject.toml"),
+            Step(comment="^torch", in_="r.txt"),
+        ),
         rewrites=("verl-x",),
     )
 
 
 def test_a_step_with_wheels_builds_the_wheel(tmp_path: Path) -> None:
-    built = recipe(tmp_path, "steps = [{ run = ['bash', 'build.sh'], wheels = 'output/verl*.whl' }]")
+    built = recipe(
+        tmp_path, "steps = [{ run = ['bash', 'build.sh'], wheels = 'output/verl*.whl' }]"
+    )
     assert built.steps == (Step(run=("bash", "build.sh"), wheels="output/verl*.whl"),)
-    changed = recipe(tmp_path, "editable = true", "steps = [{ run = ['python', 'a.py'] }, { move = 'a', to = 'b' }]")
+    changed = recipe(
+        tmp_path,
+        "editable = true",
+        "steps = [{ run = ['python', 'a.py'] }, { move = 'a', to = 'b' }]",
+    )
     assert changed.steps == (Step(run=("python", "a.py")), Step(move="a", to="b"))
 
 
@@ -75,7 +96,9 @@ def test_a_step_with_wheels_builds_the_wheel(tmp_path: Path) -> None:
         ("b/", "", "", "two submodules are at `b`"),
     ],
 )
-def test_a_submodule_that_is_refused(path: str, git: str, commit: str, why: str, tmp_path: Path) -> None:
+def test_a_submodule_that_is_refused(
+    path: str, git: str, commit: str, why: str, tmp_path: Path
+) -> None:
     rows = ", ".join(
         f"{{ path = '{one}', git = '{two or 'https://example.org/x'}', commit = '{three or COMMIT}' }}"
         for one, two, three in (("b", "", ""), (path, git, commit))
@@ -94,15 +117,25 @@ def test_what_must_be_absent_is_a_row_of_the_stack_or_a_fact(tmp_path: Path) -> 
     ]
     (absent,) = found.facts
     assert isinstance(absent, facts.Absent)
-    assert (absent.package, absent.other, absent.applies_to(Version("0.9"))) == ("verl", "timm", True)
+    assert (absent.package, absent.other, absent.applies_to(Version("0.9"))) == (
+        "verl",
+        "timm",
+        True,
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("git+https://h/a/b.git@v1", Direct("https://h/a/b.git", "v1")),
-        ("git+ssh://git@h/a.git@v0.5.0-716-gccd7d934", Direct("ssh://git@h/a.git", "v0.5.0-716-gccd7d934")),
-        ("git+file:///srv/a@refs/x#subdirectory=python/a", Direct("file:///srv/a", "refs/x", "python/a")),
+        (
+            "git+ssh://git@h/a.git@v0.5.0-716-gccd7d934",
+            Direct("ssh://git@h/a.git", "v0.5.0-716-gccd7d934"),
+        ),
+        (
+            "git+file:///srv/a@refs/x#subdirectory=python/a",
+            Direct("file:///srv/a", "refs/x", "python/a"),
+        ),
         ("git+https://h:8443/~u/a@ccd7d93", Direct("https://h:8443/~u/a", "ccd7d93")),
     ],
 )
@@ -123,8 +156,14 @@ _PLACE = "  at matrices/stacks/s.toml:4: stack.requires[0]\n"
     ("line", "why"),
     [
         ("https://h/verl-1.whl", "only git repositories are supported"),
-        *((line, "it names no commit or tag") for line in ("git+https://h/verl.git", "git+ssh://git@h/verl.git")),
-        *((f"git+https://{secret}@h/verl.git@v1", _CREDENTIALS) for secret in ("me:s3cret", "s3cret")),
+        *(
+            (line, "it names no commit or tag")
+            for line in ("git+https://h/verl.git", "git+ssh://git@h/verl.git")
+        ),
+        *(
+            (f"git+https://{secret}@h/verl.git@v1", _CREDENTIALS)
+            for secret in ("me:s3cret", "s3cret")
+        ),
         ("git+ssh://git:s3cret@h/verl.git@v1", _CREDENTIALS),
         ("git+http://h/verl.git@v1", "only https, ssh, file are supported, not `http`"),
         ("git+ext::sh@h/x@v1", "only https, ssh, file are supported"),
@@ -160,7 +199,8 @@ def test_a_stack_does_not_ask_for_what_it_keeps_out(tmp_path: Path) -> None:
 
 def test_submodules_are_sorted_so_that_one_follows_the_one_it_is_in(tmp_path: Path) -> None:
     rows = ", ".join(
-        f"{{ path = '{path}', git = 'https://example.org/x', commit = '{COMMIT}' }}" for path in ("a/b/c", "a-b", "a/")
+        f"{{ path = '{path}', git = 'https://example.org/x', commit = '{COMMIT}' }}"
+        for path in ("a/b/c", "a-b", "a/")
     )
     paths = [one.path for one in recipe(tmp_path, f"submodules = [{rows}]").submodules]
     assert paths == ["a", "a-b", "a/b/c"]

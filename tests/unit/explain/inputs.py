@@ -34,7 +34,10 @@ KNOWN = {"cann": ["8.3.RC1", "8.5.0"], "soc": ["310P", "A2"], "python": ["3.10",
 
 
 def target(
-    name: str = "", python: str = "3.11", system: str = 'cann = "8.5.0", soc = "310P"', header: str = "[target]"
+    name: str = "",
+    python: str = "3.11",
+    system: str = 'cann = "8.5.0", soc = "310P"',
+    header: str = "[target]",
 ) -> str:
     named = f'name = "{name}"\n' if name else ""
     rest = f'python = "{python}"\nplatform = "linux-aarch64"\nglibc = "2.28"\nsystem = {{ {system} }}\n'
@@ -65,7 +68,9 @@ def inputs_of(*lines: str, more: str, known: dict[str, list[str]] | None = None)
         stack=read_text(text, schema.StackFile, "demo.toml"),
         facts=(),
         indexes=None,
-        systems=read_text("\n".join(components) or "[component]", schema.SystemsFile, "systems.toml"),
+        systems=read_text(
+            "\n".join(components) or "[component]", schema.SystemsFile, "systems.toml"
+        ),
     )
 
 

@@ -22,7 +22,9 @@ from tests.datacatalog import DataCatalog
 from tests.problems import excludes, metadata, problem, requires
 
 
-def contradictions(catalog: DataCatalog, *requirements: str, known: Iterable[facts.Fact] = ()) -> list[Contradiction]:
+def contradictions(
+    catalog: DataCatalog, *requirements: str, known: Iterable[facts.Fact] = ()
+) -> list[Contradiction]:
     answer = decide(Universe(problem(*requirements, facts=known), catalog))
     assert isinstance(answer, Refutation)
     clauses = answer.clauses
@@ -47,7 +49,9 @@ def test_what_is_wrong_with_releases_that_a_line_does_not_admit_is_not_told() ->
     """That there is none in `==2` is the whole conflict, and is told once."""
     catalog = DataCatalog({"a": {"1": []}})
     catalog.add_wheel("b", "1", tags="cp312-cp312-manylinux_2_28_aarch64")
-    found = [told(one) for one in contradictions(catalog, "a==2", "b==2", known=[excludes("a", "==1")])]
+    found = [
+        told(one) for one in contradictions(catalog, "a==2", "b==2", known=[excludes("a", "==1")])
+    ]
     assert sorted(found) == [
         [
             f"the stack asks for {name}==2",
@@ -74,7 +78,9 @@ def test_each_conflict_is_told_though_another_one_was_found_first() -> None:
     catalog.add_archive("c", "1", None)
     for number in range(1, 7):
         catalog.add_archive("old", str(number), None)
-    found = contradictions(catalog, "gone", "c==1", "old<7", "a", known=[requires("b", "", "cann in 8.3.*")])
+    found = contradictions(
+        catalog, "gone", "c==1", "old<7", "a", known=[requires("b", "", "cann in 8.3.*")]
+    )
     assert sorted(map(told, found)) == [
         [
             "the stack asks for a",
@@ -88,7 +94,11 @@ def test_each_conflict_is_told_though_another_one_was_found_first() -> None:
             "c 1 cannot be used: c-1.tar.gz is a source archive without static metadata",
             "=> 1 and 2 leave no choice for c",
         ],
-        ["the stack asks for gone", "no index has a project `gone`", "=> 1 and 2 leave no choice for gone"],
+        [
+            "the stack asks for gone",
+            "no index has a project `gone`",
+            "=> 1 and 2 leave no choice for gone",
+        ],
         [
             "the stack asks for old<7",
             "old 6, 5, 4, 3 and 2 more releases cannot be used",
@@ -114,7 +124,9 @@ def test_what_a_fact_says_of_an_archive_is_cited_as_the_fact_and_not_as_its_meta
 
 def test_prereleases_that_no_final_release_makes_room_for_are_told_once() -> None:
     """Whoever asks for the project, in whichever words: its pre-releases are out for one reason."""
-    catalog = DataCatalog().serve("app 1: lib", "app 2: helper", "helper 1 2 2.1: lib", "lib 1 2: base<2", "base 1 2")
+    catalog = DataCatalog().serve(
+        "app 1: lib", "app 2: helper", "helper 1 2 2.1: lib", "lib 1 2: base<2", "base 1 2"
+    )
     catalog.serve(f"lib {' '.join(f'3rc{number}' for number in range(1, 8))}")
     (one,) = contradictions(catalog, "app", "base>=2")
     assert told(one) == [
@@ -133,8 +145,13 @@ def test_prereleases_that_no_final_release_makes_room_for_are_told_once() -> Non
 
 
 def test_cases_that_fail_in_the_same_way_are_told_together_and_one_case_is_none() -> None:
-    """`plugin` has two statements, but one release: it is no case. `app 2` says what each of its neighbours says."""
-    catalog = DataCatalog().serve("app 1: lib<2", "app 2: lib<2, base>=2", "app 3: base>=2", "lib 1 2", "base 1 2")
+    """`plugin` has two statements, but one release: it is no case.
+
+    `app 2` says what each of its neighbours says.
+    """
+    catalog = DataCatalog().serve(
+        "app 1: lib<2", "app 2: lib<2, base>=2", "app 3: base>=2", "lib 1 2", "base 1 2"
+    )
     catalog.serve("plugin 1: base<2, lib>=2")
     (one,) = contradictions(catalog, "plugin", "app")
     assert told(one)[2:] == [
@@ -158,13 +175,18 @@ def test_only_what_must_move_moves() -> None:
     answer = decide(universe)
     assert isinstance(answer, Resolution)
     assert {str(pin.version) for pin in answer.pins} == {"1"}
-    assert why(answer, universe, text.requirement("a==2"), Clock(60)).moves == (("a", "1", "2"), ("c", "1", "2"))
+    assert why(answer, universe, text.requirement("a==2"), Clock(60)).moves == (
+        ("a", "1", "2"),
+        ("c", "1", "2"),
+    )
 
 
 def test_lines_of_one_file_about_one_project_are_one_statement() -> None:
     """opencv-python requires numpy once for each Python, and several of those lines hold for the newest."""
     lines = ["n>=1.21.2", 'n>=1.9; python_version >= "3.9"', "n!=1.23,<3", "n[x]>=1"]
-    catalog = DataCatalog({"app": {"1": [*lines, "b"]}, "b": {"1": ["n>=1"]}, "n": {"2": [], "1.22": []}})
+    catalog = DataCatalog(
+        {"app": {"1": [*lines, "b"]}, "b": {"1": ["n>=1"]}, "n": {"2": [], "1.22": []}}
+    )
     universe = Universe(problem("app"), catalog)
     answer = decide(universe)
     assert isinstance(answer, Resolution)

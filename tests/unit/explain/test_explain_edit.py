@@ -38,7 +38,15 @@ CUTOFF = ("policy", "exclude-newer")
 COMMENT = "# instead of torch==2.8.0: the plug-in's"
 
 
-HOSTILE = ['"]\nevil = ["', "'''\n[fact]", '"""\n[fact]', "\\", "\x1b]8;;x\x07\u202e", "a\r\nb = 1", "\x7f\x00"]
+HOSTILE = [
+    '"]\nevil = ["',
+    "'''\n[fact]",
+    '"""\n[fact]',
+    "\\",
+    "\x1b]8;;x\x07\u202e",
+    "a\r\nb = 1",
+    "\x7f\x00",
+]
 HOSTILE += ["# no comment", "\u2028[x]"]
 
 
@@ -67,9 +75,17 @@ MARKED = 'torch==2.8.0 ; platform_machine == "aarch64"'
     [
         (lambda it: it.with_key(("stack", "name"), "demo-a"), 'name = "demo"', 'name = "demo-a"'),
         (lambda it: it.with_line(0, "torch==2.9.0"), LINE, f'"torch==2.9.0",   {COMMENT}'),
-        (lambda it: it.with_line(0, MARKED), LINE, f'"{MARKED}",   {COMMENT}'.replace('"aarch64"', '\\"aarch64\\"')),
+        (
+            lambda it: it.with_line(0, MARKED),
+            LINE,
+            f'"{MARKED}",   {COMMENT}'.replace('"aarch64"', '\\"aarch64\\"'),
+        ),
         # of two changes the comment says what stood there first, and nothing if it does so again
-        (lambda it: it.with_line(0, "a").with_line(0, "torch==2.10.0"), LINE, f'"torch==2.10.0",   {COMMENT}'),
+        (
+            lambda it: it.with_line(0, "a").with_line(0, "torch==2.10.0"),
+            LINE,
+            f'"torch==2.10.0",   {COMMENT}',
+        ),
         (lambda it: it.with_line(0, "a").with_line(0, "torch==2.8.0"), LINE, LINE),
         (lambda it: it.with_line(1, "vllm==0.12.0"), "'vllm==0.13.0'", '"vllm==0.12.0"'),
         (lambda it: it.with_line(2, "trl==1.0"), "trl[vllm]==0.28.0", "trl==1.0"),
@@ -77,13 +93,19 @@ MARKED = 'torch==2.8.0 ; platform_machine == "aarch64"'
         (lambda it: it.without_lines([1]), "    'vllm==0.13.0',\n", ""),
         (lambda it: it.without_lines([2]), '    "trl[vllm]==0.28.0",\n', ""),
         (lambda it: it.with_component(0, "cann", "8.3.RC2"), '"8.5.0"', '"8.3.RC2"'),
-        (lambda it: it.with_component(0, "glibc", "2.31"), 'soc = "A2" }\n', 'soc = "A2" }\nglibc = "2.31"\n'),
+        (
+            lambda it: it.with_component(0, "glibc", "2.31"),
+            'soc = "A2" }\n',
+            'soc = "A2" }\nglibc = "2.31"\n',
+        ),
         (lambda it: it.without(CUTOFF), "exclude-newer = 2026-01-31  # the guide's day\n", ""),
         (lambda it: it.with_key(CUTOFF, date(2026, 4, 5)), "2026-01-31", "2026-04-05"),
     ],
 )
 @pytest.mark.parametrize("end", ["", "\x85", "\u2028"])  # the latter end a line for Python alone
-def test_nothing_else_is_changed(change: Callable[[StackText], StackText], old: str, new: str, end: str) -> None:
+def test_nothing_else_is_changed(
+    change: Callable[[StackText], StackText], old: str, new: str, end: str
+) -> None:
     text = STACK.replace("stack of", f"stack{end}of")
     assert change(StackText(text)).text == text.replace(old, new)
 
@@ -93,11 +115,15 @@ def test_without_some_of_a_list_on_one_line_keeps_the_comments(numbers: list[int
     lines = ["a", "b<2", "c[x]"]
     text = '# a\n[stack]\nname = "s"\nrequires = {}  # all\n[target]\npython = "3.11"\n'
     kept = [line for at, line in enumerate(lines) if at not in numbers]
-    assert StackText(text.format(as_list(lines))).without_lines(numbers).text == text.format(as_list(kept))
+    assert StackText(text.format(as_list(lines))).without_lines(numbers).text == text.format(
+        as_list(kept)
+    )
 
 
 def test_a_comment_beside_several_values_says_of_which_it_was_written() -> None:
-    text = STACK.replace('cann = "8.5.0", soc = "A2" }', "cann = '8.5.0', soc = 'A2#' } #the guide's, # and ours")
+    text = STACK.replace(
+        'cann = "8.5.0", soc = "A2" }', "cann = '8.5.0', soc = 'A2#' } #the guide's, # and ours"
+    )
     changed = StackText(text).with_component(0, "cann", "8.3.RC2").text
     wanted = """cann = "8.3.RC2", soc = 'A2#' } #instead of 8.5.0: the guide's, # and ours"""
     assert changed == text.replace("cann = '8.5.0', soc = 'A2#' } #the guide's, # and ours", wanted)
@@ -105,7 +131,9 @@ def test_a_comment_beside_several_values_says_of_which_it_was_written() -> None:
 
 def test_a_way_out_says_so_in_both_languages_and_keeps_what_was_written_for_the_stack() -> None:
     head = "# Way out A of `demo`: what follows was written for that stack.\n"
-    text = STACK.replace('summary = "demo"', 'summary = "train \\"it\\""  # ours\nsummary-zh = "训练"')
+    text = STACK.replace(
+        'summary = "demo"', 'summary = "train \\"it\\""  # ours\nsummary-zh = "训练"'
+    )
     wanted = text.replace('"train', '"way out A of demo (train').replace('it\\""', 'it\\")"')
     wanted = wanted.replace("训练", "demo 的解决办法 A（训练）")
     assert StackText(text).way_out("A", "demo", "demo").text == head + wanted
@@ -115,4 +143,7 @@ def test_a_policy_on_one_line_or_none() -> None:
     head, _, _ = STACK.partition("[policy]")
     text = 'policy = { prereleases = "never", exclude-newer = 2026-01-31 }\n' + head
     assert tomli.loads(StackText(text).without(CUTOFF).text)["policy"] == {"prereleases": "never"}
-    assert StackText(head).with_key(CUTOFF, date(2026, 4, 5)).text == f"{head}[policy]\nexclude-newer = 2026-04-05\n"
+    assert (
+        StackText(head).with_key(CUTOFF, date(2026, 4, 5)).text
+        == f"{head}[policy]\nexclude-newer = 2026-04-05\n"
+    )

@@ -50,12 +50,19 @@ def test_what_the_first_conflict_hides_is_told_and_changed_with_it() -> None:
     pages = ConflictPage(out, Progress(enabled=False))  # which comes bit by bit
     pages.why(found.problem, found.contradictions[:1])
     pages.ways(found)
-    assert out.getvalue().count("\nAnother conflict, hidden by those above: these 3 cannot all hold together") == 1
+    assert (
+        out.getvalue().count(
+            "\nAnother conflict, hidden by those above: these 3 cannot all hold together"
+        )
+        == 1
+    )
 
 
 def test_pre_releases_and_another_version_are_changed_together() -> None:
     """Of `plugin` a pre-release is for this CANN; that none asks for it is not certain, and so it is not told."""
-    catalog = DataCatalog({"base": {"1": [], "2": []}, "plugin": {"1": ["base"], "1.1rc1": ["base"], "2": ["base<2"]}})
+    catalog = DataCatalog(
+        {"base": {"1": [], "2": []}, "plugin": {"1": ["base"], "1.1rc1": ["base"], "2": ["base<2"]}}
+    )
     found = explained(catalog, "base==7", "plugin", facts=matrix("!=1.1rc1", "8.3.RC1", "enforced"))
     assert len(found.contradictions) == 1
     assert [told(fix) for fix in found.fixes] == [
@@ -73,7 +80,9 @@ def test_a_misspelt_name_and_another_version_are_one_change_of_the_line() -> Non
 
 def test_what_a_warning_says_will_not_work_on_the_machine_comes_later_and_tells_it() -> None:
     """The line further down is the cheaper one to change, but what it then brings is for another SoC."""
-    catalog = DataCatalog().serve("plugin 1: base==1, kernels", "plugin 2: base==2", "base 1 2", "kernels 1")
+    catalog = DataCatalog().serve(
+        "plugin 1: base==1, kernels", "plugin 2: base==2", "base 1 2", "kernels 1"
+    )
     fixes = ways_out(catalog, "base==1", "plugin==2", facts=NEEDS_A2)
     assert [told(fix) for fix in fixes if len(fix.files) == 1 and not fix.risky] == [
         ["base==1 -> base==2"],
@@ -82,21 +91,34 @@ def test_what_a_warning_says_will_not_work_on_the_machine_comes_later_and_tells_
 
 
 def warns_of_cann(package: str, version: str) -> str:
-    return warning(package, f"=={version}", "Seen to fail on this CANN.", 'unless = ["cann in 8.3.RC1"]')
+    return warning(
+        package, f"=={version}", "Seen to fail on this CANN.", 'unless = ["cann in 8.3.RC1"]'
+    )
 
 
 def test_a_note_that_another_cann_meets_is_nothing_against_a_release() -> None:
     """Of two CANNs for the newest release the one is taken of which no note says that it is no pair."""
-    facts = matrix("==1", "8.0.0") + matrix("==2", "8.3.RC2 | 8.3.RC1") + warns_of_cann("plugin", "2")
+    facts = (
+        matrix("==1", "8.0.0") + matrix("==2", "8.3.RC2 | 8.3.RC1") + warns_of_cann("plugin", "2")
+    )
     fixes = ways_out(DataCatalog({"plugin": {"1": [], "2": []}}), "plugin==7", facts=facts)
     assert told(fixes[0]) == ["plugin==7 -> plugin==2", "8.5.0 -> 8.3.RC1"]
 
 
-def test_a_grave_warning_about_what_stands_beside_a_release_counts_where_nobody_asks_for_it() -> None:
-    grave = warning("plugin", "==2", "It runs on nothing by itself.", 'unless = ["runner"]\ngrave = true')
+def test_a_grave_warning_about_what_stands_beside_a_release_counts_where_nobody_asks_for_it() -> (
+    None
+):
+    grave = warning(
+        "plugin", "==2", "It runs on nothing by itself.", 'unless = ["runner"]\ngrave = true'
+    )
     catalog = DataCatalog().serve("plugin 1 2: base==2", "base 1 2", "runner 1")
-    assert told(ways_out(catalog, "plugin==3", "runner", facts=grave)[0])[0] == "plugin==3 -> plugin==2"
-    assert told(ways_out(catalog, "plugin==3", "base", facts=grave)[0])[0] == "plugin==3 -> plugin==1"
+    assert (
+        told(ways_out(catalog, "plugin==3", "runner", facts=grave)[0])[0]
+        == "plugin==3 -> plugin==2"
+    )
+    assert (
+        told(ways_out(catalog, "plugin==3", "base", facts=grave)[0])[0] == "plugin==3 -> plugin==1"
+    )
 
 
 def test_to_go_without_a_line_is_a_larger_change_than_a_release_that_is_warned_of() -> None:
@@ -108,16 +130,22 @@ def test_to_go_without_a_line_is_a_larger_change_than_a_release_that_is_warned_o
     ]
 
 
-def test_what_does_not_work_without_the_line_that_is_dropped_is_no_way_out_if_there_is_another() -> None:
+def test_what_does_not_work_without_the_line_that_is_dropped_is_no_way_out_if_there_is_another() -> (
+    None
+):
     """As vllm without vllm-ascend on an A3, for which there is no wheel of the latter."""
     for_a2 = fact("requires", "runner", "==1", 'needs = ["soc in A2"]', "enforced")
     for_none = fact("excludes", "runner", "==1", "", "enforced")
-    useless = warning("engine", "==1", "It runs on nothing by itself.", 'unless = ["runner"]\ngrave = true')
+    useless = warning(
+        "engine", "==1", "It runs on nothing by itself.", 'unless = ["runner"]\ngrave = true'
+    )
     catalog = DataCatalog({"engine": {"1": []}, "runner": {"1": []}})
-    assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_a2 + useless)] == [["310P -> A2"]]
-    assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_none + useless)] == [
-        ["runner -> ", "It runs on nothing by itself."]
+    assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_a2 + useless)] == [
+        ["310P -> A2"]
     ]
+    assert [
+        told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_none + useless)
+    ] == [["runner -> ", "It runs on nothing by itself."]]
     assert [told(fix) for fix in ways_out(catalog, "engine", "runner", facts=for_a2)] == [
         ["runner -> "],
         ["310P -> A2"],
@@ -148,14 +176,23 @@ def test_two_environments_are_a_larger_change_than_two_releases_that_are_warned_
 # --- which releases a line comes to
 
 
-def test_the_candidate_of_a_pinned_release_that_the_matrix_pairs_with_the_target_is_a_way_out() -> None:
-    catalog = DataCatalog({"plugin": {one: ["base"] for one in ("1", "2rc1", "2rc2", "2", "3rc1")}, "base": {"1": []}})
+def test_the_candidate_of_a_pinned_release_that_the_matrix_pairs_with_the_target_is_a_way_out() -> (
+    None
+):
+    catalog = DataCatalog(
+        {"plugin": {one: ["base"] for one in ("1", "2rc1", "2rc2", "2", "3rc1")}, "base": {"1": []}}
+    )
     facts = matrix("==2,<3rc0", "8.3.RC1") + matrix("==2rc1", "8.5.0") + matrix("==1", "8.3.RC1")
     fixes = ways_out(catalog, "plugin==2", facts=facts + matrix("==3rc1", "8.5.0"))
     assert told(fixes[0]) == ["plugin==2 -> plugin==2rc1"]
     assert all("3rc1" not in line for fix in fixes for line in told(fix)), "of another release"
-    unlisted = ways_out(catalog, "plugin==2", facts=matrix("==2,<3rc0", "8.3.RC1") + matrix("==1", "8.3.RC1"))
-    assert all("rc" not in line.partition(" -> ")[2].lower().replace("8.3.rc1", "") for line in told(unlisted[0]))
+    unlisted = ways_out(
+        catalog, "plugin==2", facts=matrix("==2,<3rc0", "8.3.RC1") + matrix("==1", "8.3.RC1")
+    )
+    assert all(
+        "rc" not in line.partition(" -> ")[2].lower().replace("8.3.rc1", "")
+        for line in told(unlisted[0])
+    )
 
 
 def test_a_candidate_of_the_wished_release_counts_where_it_takes_another_cann_too() -> None:
@@ -179,13 +216,23 @@ def test_a_note_about_a_release_is_no_fault_of_it() -> None:
     for fault in ("grave = true", 'unless = ["soc in A2"]'):
         first, *_ = ways_out(catalog, "base==3", "deep==1", facts=warning(*note, fault))
         assert told(first)[:1] == ["base==3 -> base==1"]
-    for beside in ("other", "deep"):  # told where that is there; while ways out are looked for nobody knows
-        first, *_ = ways_out(catalog, "base==3", "deep==1", facts=warning(*note, f'grave = true\nwith = ["{beside}"]'))
+    for beside in (
+        "other",
+        "deep",
+    ):  # told where that is there; while ways out are looked for nobody knows
+        first, *_ = ways_out(
+            catalog,
+            "base==3",
+            "deep==1",
+            facts=warning(*note, f'grave = true\nwith = ["{beside}"]'),
+        )
         assert told(first)[:1] == ["base==3 -> base==2"]
         assert len(first.environments[0].warnings) == (1 if beside == "deep" else 0)
 
 
-def test_an_extra_that_the_release_does_not_have_goes_and_costs_what_it_costs_to_go_without() -> None:
+def test_an_extra_that_the_release_does_not_have_goes_and_costs_what_it_costs_to_go_without() -> (
+    None
+):
     deep = "deep ; extra == 'gpu'"
     for needs, extras, after in (
         ([deep], ["gpu"], "base[gpu]==2"),
@@ -198,12 +245,22 @@ def test_an_extra_that_the_release_does_not_have_goes_and_costs_what_it_costs_to
         catalog.add_wheel("base", "3", ["other>=9", deep], extras=["gpu"])
         fixes = ways_out(catalog, "base[GPU]==3", "other==1")
         assert ["base[GPU]==3 -> " + after] in map(told, fixes)
-        assert len(next(fix for fix in fixes if fix.changes[0].after == after).environments[0].warnings) == 0
+        assert (
+            len(
+                next(fix for fix in fixes if fix.changes[0].after == after).environments[0].warnings
+            )
+            == 0
+        )
 
 
 def test_an_override_is_for_the_releases_that_the_targets_own_lines_ask_for() -> None:
-    catalog = DataCatalog({"plugin": {one: [f"base=={one}"] for one in "123"}, "base": {one: [] for one in "1234"}})
-    here, there = "plugin==2 ; platform_machine == 'aarch64'", "plugin==3 ; platform_machine == 'x86_64'"
+    catalog = DataCatalog(
+        {"plugin": {one: [f"base=={one}"] for one in "123"}, "base": {one: [] for one in "1234"}}
+    )
+    here, there = (
+        "plugin==2 ; platform_machine == 'aarch64'",
+        "plugin==3 ; platform_machine == 'x86_64'",
+    )
     (override,) = (fix for fix in ways_out(catalog, here, there, "base==4") if fix.risky)
     assert 'versions = "==2"' in override.changes[0].after
     assert override.changes[0].before == "base==2"
@@ -217,16 +274,28 @@ def test_a_newer_glibc_and_the_next_cann_come_before_an_old_release_with_another
         catalog.add_archive("plugin", version, requires=None)
     facts = matrix("==0.5", "8.3.RC1") + matrix("<=0.3", "8.3.RC1") + matrix("==0.4", "8.3.RC1")
     lines = [told(fix) for fix in ways_out(catalog, "plugin>=0.4", facts=facts) if not fix.risky]
-    assert lines[:2] == [["2.28 -> 2.34", "8.5.0 -> 8.3.RC1"], ["plugin>=0.4 -> plugin==0.3", "8.5.0 -> 8.3.RC1"]]
+    assert lines[:2] == [
+        ["2.28 -> 2.34", "8.5.0 -> 8.3.RC1"],
+        ["plugin>=0.4 -> plugin==0.3", "8.5.0 -> 8.3.RC1"],
+    ]
 
 
 def test_a_split_puts_nothing_where_it_does_not_work() -> None:
     """`engine` clashes with nothing; without `plugin` it does not run, so it goes with that one alone."""
     idle = warning("engine", "==1", "It cannot run by itself.", 'grave = true\nunless = ["plugin"]')
-    for needs, splits in (("base==1", [[("trainer",), ("engine", "plugin")]]), ("base==1, engine", [])):  # comes back
-        catalog = DataCatalog().serve(f"trainer 1: {needs}", "plugin 1: base==2", "engine 1", "base 1 2")
+    for needs, splits in (
+        ("base==1", [[("trainer",), ("engine", "plugin")]]),
+        ("base==1, engine", []),
+    ):  # comes back
+        catalog = DataCatalog().serve(
+            f"trainer 1: {needs}", "plugin 1: base==2", "engine 1", "base 1 2"
+        )
         fixes = ways_out(catalog, "trainer", "engine", "plugin", facts=idle)
-        found = [[where.requires for where in fix.environments] for fix in fixes if len(fix.environments) > 1]
+        found = [
+            [where.requires for where in fix.environments]
+            for fix in fixes
+            if len(fix.environments) > 1
+        ]
         assert found[:1] == splits
 
 
@@ -248,8 +317,13 @@ def test_a_pair_that_the_tables_name_is_found_beside_a_release_that_they_leave_o
 def test_other_hardware_is_a_loss_once_for_however_many_targets() -> None:
     """Otherwise a line whose loss leaves nothing that works would be dropped rather, with two targets."""
     sample = next(fix for fix in samples.trl().fixes if len(fix.environments) == 1)
-    other = replace(sample.changes[0], kind=ChangeKind.COMPONENT, subject="soc", before="310P", after="A2")
-    one, both = (replace(sample, changes=changes) for changes in ((other,), (other, replace(other, target="two"))))
+    other = replace(
+        sample.changes[0], kind=ChangeKind.COMPONENT, subject="soc", before="310P", after="A2"
+    )
+    one, both = (
+        replace(sample, changes=changes)
+        for changes in ((other,), (other, replace(other, target="two")))
+    )
     assert cost(both) == cost(one) > cost(sample)
 
 
@@ -258,7 +332,11 @@ def test_what_goes_against_a_fact_is_told_where_it_spares_some_of_the_wish() -> 
     catalog = DataCatalog({"plugin": {"2": [], "1": []}, "base": {"1": []}})
     facts = matrix("==2", "8.2.0") + matrix("==1", "8.3.RC1")
     fixes = ways_out(catalog, "plugin==2", "base", facts=facts)
-    assert [told(fix) for fix in fixes] == [["8.5.0 -> 8.2.0"], ["plugin==2 -> "], ["cann in 8.2.0 -> "]]
+    assert [told(fix) for fix in fixes] == [
+        ["8.5.0 -> 8.2.0"],
+        ["plugin==2 -> "],
+        ["cann in 8.2.0 -> "],
+    ]
 
 
 def test_a_warning_about_a_release_that_the_stack_asks_for_without_pinning_it_is_told() -> None:
@@ -273,7 +351,9 @@ def test_a_warning_about_a_release_that_the_stack_asks_for_without_pinning_it_is
 
 def test_the_release_that_fits_is_found_among_a_thousand_that_clash() -> None:
     """As with botocore, of which there is one a day: what is known to clash is not looked at one by one."""
-    catalog = DataCatalog({"daily": {f"1.{day}": [] for day in range(1000)}, "core": {"1": ["daily==1.7"]}})
+    catalog = DataCatalog(
+        {"daily": {f"1.{day}": [] for day in range(1000)}, "core": {"1": ["daily==1.7"]}}
+    )
     first, *_ = ways_out(catalog, "core==1", "daily==1.990")
     assert told(first) == ["daily==1.990 -> daily==1.7"]
 
@@ -286,7 +366,10 @@ def test_a_newer_release_comes_before_one_of_years_ago() -> None:
     catalog.add_wheel("plugin", "2.1", ["base<2"], uploaded="2024-06-30T12:00:00Z")
     catalog.add_wheel("plugin", "3", uploaded="2025-01-01T12:00:00Z")
     fixes = ways_out(catalog, "plugin==2", "base==2")
-    assert [told(fix) for fix in fixes if not fix.risky][:2] == [["plugin==2 -> plugin==3"], ["plugin==2 -> plugin==1"]]
+    assert [told(fix) for fix in fixes if not fix.risky][:2] == [
+        ["plugin==2 -> plugin==3"],
+        ["plugin==2 -> plugin==1"],
+    ]
     assert [fix.changes[0].years for fix in fixes[:2]] == [0, -2]
 
 
@@ -301,12 +384,19 @@ def test_an_older_series_that_is_still_maintained_is_not_of_years_ago() -> None:
 
 def test_a_pre_release_that_the_tables_do_not_list_comes_after_several_listed_releases() -> None:
     """As with vllm-ascend 0.7.3rc2, which says nothing of what it needs and so clashes with nothing."""
-    catalog = DataCatalog().serve("plugin 0.7rc2", "plugin 1: base==1, tool==1", "plugin 2rc1: base==2")
+    catalog = DataCatalog().serve(
+        "plugin 0.7rc2", "plugin 1: base==1, tool==1", "plugin 2rc1: base==2"
+    )
     catalog.serve("base 1 3", "tool 1 2")
     facts = matrix(">=1,!=2rc1", "8.3.RC1", "enforced") + matrix("==2rc1", "8.5.0", "enforced")
     fixes = ways_out(catalog, "plugin==2rc1", "base==3", "tool==2", facts=facts)
     assert [told(fix) for fix in fixes[:2]] == [
-        ["plugin==2rc1 -> plugin==1", "base==3 -> base==1", "tool==2 -> tool==1", "8.5.0 -> 8.3.RC1"],
+        [
+            "plugin==2rc1 -> plugin==1",
+            "base==3 -> base==1",
+            "tool==2 -> tool==1",
+            "8.5.0 -> 8.3.RC1",
+        ],
         ["plugin==2rc1 -> plugin==0.7rc2"],
     ]
 

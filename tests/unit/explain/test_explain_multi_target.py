@@ -46,7 +46,9 @@ class Failing(DataCatalog):
         raise IndexFailure("Index `far` cannot be reached.")
 
 
-def explained(catalog: DataCatalog, *lines: str, more: str, name: str = "one", failing: str = "") -> Explanation:
+def explained(
+    catalog: DataCatalog, *lines: str, more: str, name: str = "one", failing: str = ""
+) -> Explanation:
     """What is explained of one target; for the target `failing` an index is out of reach."""
     given = inputs_of(*lines, more=more, known=KNOWN)
     answer = refutation(given, catalog, name)
@@ -57,23 +59,30 @@ def explained(catalog: DataCatalog, *lines: str, more: str, name: str = "one", f
     found = explanation_of(answer, given, Clock(60), catalog_of)
     for fix in found.fixes:
         ((_, changed),) = fix.files
-        for one in compile_problems(with_stack(given, read_text(changed, schema.StackFile, "demo.toml"))):
+        for one in compile_problems(
+            with_stack(given, read_text(changed, schema.StackFile, "demo.toml"))
+        ):
             assert isinstance(decide(Universe(one, catalog)), Resolution), fix.changes
     return found
 
 
 def told(fixes: tuple[Fix, ...]) -> list[tuple[str, ...]]:
     return [
-        tuple(f"{one.before} -> {one.after}{one.target and ' of '}{one.target}" for one in fix.changes) for fix in fixes
+        tuple(
+            f"{one.before} -> {one.after}{one.target and ' of '}{one.target}" for one in fix.changes
+        )
+        for fix in fixes
     ]
 
 
 @pytest.mark.parametrize(
     ("lines", "more", "fixes"),
     [
-        pytest.param(["plugin==2"], TOO_OLD, [BOTH], id="two machines that each have a CANN too old"),
-        # To go without the line for the sake of `two` leaves no reason for another CANN for `one`, which by itself has
-        # two ways out that keep the line, and looks for no third.
+        pytest.param(
+            ["plugin==2"], TOO_OLD, [BOTH], id="two machines that each have a CANN too old"
+        ),
+        # To go without the line for the sake of `two` leaves no reason for another CANN for `one`,
+        # which by itself has two ways out that keep the line, and looks for no third.
         pytest.param(
             ["plugin==2", "base"],
             TWO + matrix("==2", "8.3.RC1 | 8.5.0", "observed") + needs(">=2", "8.2.RC1 | 8.5.0"),
@@ -89,7 +98,9 @@ def told(fixes: tuple[Fix, ...]) -> list[tuple[str, ...]]:
         ),
     ],
 )
-def test_a_way_out_names_changes_for_each_target(lines: list[str], more: str, fixes: list[tuple[str, ...]]) -> None:
+def test_a_way_out_names_changes_for_each_target(
+    lines: list[str], more: str, fixes: list[tuple[str, ...]]
+) -> None:
     found = explained(PLUGIN, *lines, more=more)
     assert told(found.fixes) == fixes
     assert not any(fix.risky for fix in found.fixes)
@@ -98,15 +109,22 @@ def test_a_way_out_names_changes_for_each_target(lines: list[str], more: str, fi
 @pytest.mark.parametrize(
     ("more", "english", "chinese"),
     [
-        (TOO_OLD, "CANN 8.5.0 instead of 8.3.RC1, for the target two", "CANN 由 8.3.RC1 改为 8.5.0（目标 two）"),
         (
-            "".join(target(name, cann="8.3.RC1") for name in ("three", "one", "two")) + needs("==2", "8.5.0"),
+            TOO_OLD,
+            "CANN 8.5.0 instead of 8.3.RC1, for the target two",
+            "CANN 由 8.3.RC1 改为 8.5.0（目标 two）",
+        ),
+        (
+            "".join(target(name, cann="8.3.RC1") for name in ("three", "one", "two"))
+            + needs("==2", "8.5.0"),
             "CANN 8.5.0 instead of 8.3.RC1, for this target, three and two",
             "CANN 由 8.3.RC1 改为 8.5.0（本目标、three 和 two）",
         ),
     ],
 )
-def test_what_becomes_the_same_for_several_targets_is_told_once(more: str, english: str, chinese: str) -> None:
+def test_what_becomes_the_same_for_several_targets_is_told_once(
+    more: str, english: str, chinese: str
+) -> None:
     (fix,) = explained(PLUGIN, "plugin==2", more=more).fixes
     assert translate(change_sentences(fix.changes)[-1], "en") == english
     assert translate(change_sentences(fix.changes)[-1], "zh") == chinese
@@ -117,7 +135,9 @@ def test_one_line_that_changes_for_both_targets_is_told_once() -> None:
     catalog = DataCatalog()
     for version, python in (("3", ">=3.12"), ("2", ">=3.11"), ("1", "")):
         catalog.add_wheel("base", version, requires_python=python)
-    found = explained(catalog, "base==3", more=target("one", python="3.11") + target("old", python="3.10"))
+    found = explained(
+        catalog, "base==3", more=target("one", python="3.11") + target("old", python="3.10")
+    )
     assert told(found.fixes)[0] == ("base==3 -> base==1",)
     assert found.fixes[0].changes[0].steps == -2
 

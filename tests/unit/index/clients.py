@@ -19,12 +19,16 @@ T = TypeVar("T")
 QUICK = RetryPolicy(pause=0.01)
 
 
-def with_client(work: Callable[[Client], Awaitable[T]], pip: PipConfig | None = None, **settings: Any) -> T:
+def with_client(
+    work: Callable[[Client], Awaitable[T]], pip: PipConfig | None = None, **settings: Any
+) -> T:
     """What the work comes to with a client, which is closed then."""
 
     async def run() -> T:
         client = Client(
-            pip or PipConfig(index_url=""), settings.pop("meter", Meter()), **{"patience": QUICK, **settings}
+            pip or PipConfig(index_url=""),
+            settings.pop("meter", Meter()),
+            **{"patience": QUICK, **settings},
         )
         try:
             return await work(client)

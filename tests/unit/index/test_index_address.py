@@ -15,7 +15,17 @@ from resolver.index.parse.address import Root, is_allowed, is_local, origin_of, 
 @pytest.mark.parametrize(
     "host",
     [
-        *("localhost", "LocalHost.", "a.localhost", "127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "::1"),
+        *(
+            "localhost",
+            "LocalHost.",
+            "a.localhost",
+            "127.0.0.1",
+            "127.1",
+            "2130706433",
+            "0x7f.1",
+            "0177.0.0.1",
+            "::1",
+        ),
         *("0.0.0.0", "0", "::", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "fe80::1%eth0"),
     ],
 )
@@ -23,7 +33,9 @@ def test_this_machine_or_its_link(host: str) -> None:
     assert is_local(host)
 
 
-@pytest.mark.parametrize("host", ["10.0.0.1", "8.8.8.8", "localhost.example", "a.example", "fd00::1", "7f000001", ""])
+@pytest.mark.parametrize(
+    "host", ["10.0.0.1", "8.8.8.8", "localhost.example", "a.example", "fd00::1", "7f000001", ""]
+)
 def test_other_machines(host: str) -> None:
     assert not is_local(host)
 
@@ -32,8 +44,14 @@ def test_other_machines(host: str) -> None:
     ("url", "allowed"),
     [
         ("https://a.example/", True),
-        *((f"http://{host}/", True) for host in ("127.0.0.1:8000", "[::1]", "LOCALHOST.", "127.255.0.9")),
-        *((f"http://{host}/", False) for host in ("localhost.example", "128.0.0.1", "[::2]", "127.0.0.1.example")),
+        *(
+            (f"http://{host}/", True)
+            for host in ("127.0.0.1:8000", "[::1]", "LOCALHOST.", "127.255.0.9")
+        ),
+        *(
+            (f"http://{host}/", False)
+            for host in ("localhost.example", "128.0.0.1", "[::2]", "127.0.0.1.example")
+        ),
         *((f"http://{host}/", False) for host in ("0.0.0.0", "10.0.0.1", "a.example")),
         ("ftp://a.example/", False),
         ("http://127.0.0.1@a.example/", False),
@@ -59,21 +77,41 @@ def test_a_root_keeps_credentials_apart() -> None:
 @pytest.mark.parametrize(
     ("url", "shown", "why"),
     [
-        ("http://me:pw@a.example/simple", "http://a.example/simple", "Anyone on the network path could change"),
-        ("file:///srv/simple", "file:///srv/simple", "Only https is allowed, and plain http only to this machine."),
+        (
+            "http://me:pw@a.example/simple",
+            "http://a.example/simple",
+            "Anyone on the network path could change",
+        ),
+        (
+            "file:///srv/simple",
+            "file:///srv/simple",
+            "Only https is allowed, and plain http only to this machine.",
+        ),
         ("https:///simple", "https:///simple", "`https:///simple` has no host"),
         *(
-            (f"https://me:hunter2@a.example/sim{char}ple", f"https://a.example/sim{char}ple", "It has a space or")
+            (
+                f"https://me:hunter2@a.example/sim{char}ple",
+                f"https://a.example/sim{char}ple",
+                "It has a space or",
+            )
             for char in " \n\t\x1b\u202e"
         ),
         # a password that is not escaped
         *(
-            (f"{scheme}://{secret}@a.example/simple?token", f"{scheme}://…@a.example/simple", "There is an `@` after")
+            (
+                f"{scheme}://{secret}@a.example/simple?token",
+                f"{scheme}://…@a.example/simple",
+                "There is an `@` after",
+            )
             for scheme in ("https", "HTTP", "ftp")
             for secret in ("me:12/hunter2", "me:hunter2/x", "me:a@b/hunter2", "/hunter2")
         ),
         *(
-            (f"{begin}me:hunter2@a.example/simple", "…@a.example/simple", "It does not begin with a scheme and `://`.")
+            (
+                f"{begin}me:hunter2@a.example/simple",
+                "…@a.example/simple",
+                "It does not begin with a scheme and `://`.",
+            )
             for begin in ("https:/", "https//", "https:", "", "//", "https:\\\\", "/")
         ),
         ("https://me:12#hunter2@a.example/simple", "https://…", "There is an `@` after"),
@@ -94,7 +132,10 @@ def test_roots_that_are_refused(url: str, shown: str, why: str) -> None:
     ("rest", "why"),
     [
         *(("\udcff@a.example/", "It is not UTF-8."), ("@a.example/\udcff", "It is not UTF-8.")),
-        *((f"@{host}/", "cannot be read") for host in ("a.example:hunter", "[::1", "a\u2100b.example", "[hunter]")),
+        *(
+            (f"@{host}/", "cannot be read")
+            for host in ("a.example:hunter", "[::1", "a\u2100b.example", "[hunter]")
+        ),
     ],
 )
 def test_what_is_wrong_with_a_root_is_told_without_the_password(rest: str, why: str) -> None:
@@ -118,7 +159,10 @@ def test_refused_setting_holds_no_secret(before: str, after: str, written: str) 
     """As the address of an index, of pip.conf or a stack, and as that of a proxy."""
     url = written.format(f"{before}Hunter2{after}")
     shown = []
-    for read in (lambda: read_root(url, "mine"), lambda: Proxies(PipConfig(index_url="", proxy=url))):
+    for read in (
+        lambda: read_root(url, "mine"),
+        lambda: Proxies(PipConfig(index_url="", proxy=url)),
+    ):
         try:
             read()
         except InputError as error:

@@ -16,7 +16,13 @@ from hypothesis import strategies as st
 from packaging.utils import NormalizedName
 
 from resolver.index.parse import archive as archive_module
-from resolver.index.parse.archive import MissingSpanError, RangeFile, read_archive, read_member, wheel_metadata
+from resolver.index.parse.archive import (
+    MissingSpanError,
+    RangeFile,
+    read_archive,
+    read_member,
+    wheel_metadata,
+)
 from resolver.index.parse.distribution import FileRelease
 from resolver.index.protocol import UnusableFile
 from resolver.model.release import Archive, CoreMetadata
@@ -65,7 +71,9 @@ def read(path: Path, members: dict[str, str]) -> Archive:
 
 
 def test_a_static_pkg_info(path: Path) -> None:
-    found = read(path, {"PKG-INFO": NEW, "pyproject.toml": '[build-system]\nrequires = ["setuptools>=77"]\n'})
+    found = read(
+        path, {"PKG-INFO": NEW, "pyproject.toml": '[build-system]\nrequires = ["setuptools>=77"]\n'}
+    )
     assert found == Archive(CoreMetadata("demo", "1.0", ("numpy",)), ("setuptools>=77",))
 
 
@@ -73,9 +81,17 @@ def test_a_static_pkg_info(path: Path) -> None:
     ("members", "build_requires", "why"),
     [
         ({}, None, "it has no PKG-INFO, and it has no pyproject.toml"),
-        ({"PKG-INFO": OLD}, None, "its PKG-INFO is of version 1.0, and only 2.2 or later says what is static"),
+        (
+            {"PKG-INFO": OLD},
+            None,
+            "its PKG-INFO is of version 1.0, and only 2.2 or later says what is static",
+        ),
         *(
-            ({"PKG-INFO": f"{NEW}Dynamic: {field}\n"}, None, f"calls {field.title()} dynamic, and it has no pyproject")
+            (
+                {"PKG-INFO": f"{NEW}Dynamic: {field}\n"},
+                None,
+                f"calls {field.title()} dynamic, and it has no pyproject",
+            )
             for field in ("Requires-Dist", "requires-python", "Provides-Extra")
         ),
         ({"PKG-INFO": "Name: demo\n"}, None, "the metadata of demo-1.0.tar.gz has no Version"),
@@ -89,7 +105,11 @@ def test_a_static_pkg_info(path: Path) -> None:
             None,
             "it has no PKG-INFO, and its pyproject.toml calls dependencies dynamic",
         ),
-        ({"pyproject.toml": '[project]\nname = "other"\n'}, None, "its pyproject.toml is that of other"),
+        (
+            {"pyproject.toml": '[project]\nname = "other"\n'},
+            None,
+            "its pyproject.toml is that of other",
+        ),
     ],
 )
 def test_archives_without_static_metadata(
@@ -142,9 +162,18 @@ EXTRA = '[project]\nname = "demo"\n[project.optional-dependencies]\na = '
         ("[project", INVALID),
         (f"x = {'9' * 5000}", f"{INVALID}it has a number or key of more than 1000 characters"),
         ("[project]\n", f"[project] of {INVALID}Object missing required field `name`"),
-        ('[project]\nname = "demo"\ndependencies = "x"\n', f"[project] of {INVALID}Expected `array`, got `str`"),
-        ("[build-system]\nrequires = [1]\n", f"[build-system] of {INVALID}Expected `str`, got `int`"),
-        ('[project]\nname = "demo"\ndependencies = ["-x"]\n', "demo-1.0.tar.gz has the invalid requirement `-x`: "),
+        (
+            '[project]\nname = "demo"\ndependencies = "x"\n',
+            f"[project] of {INVALID}Expected `array`, got `str`",
+        ),
+        (
+            "[build-system]\nrequires = [1]\n",
+            f"[build-system] of {INVALID}Expected `str`, got `int`",
+        ),
+        (
+            '[project]\nname = "demo"\ndependencies = ["-x"]\n',
+            "demo-1.0.tar.gz has the invalid requirement `-x`: ",
+        ),
         (f'{EXTRA}["x=="]\n', "demo-1.0.tar.gz has the invalid requirement `x==`: "),
     ],
 )
@@ -158,13 +187,21 @@ def test_an_invalid_pyproject(path: Path, content: str, why: str) -> None:
 
 
 def test_members(path: Path) -> None:
-    tar(path, {"./demo-1.0/requirements/common.txt": "numpy\n", "demo-1.0/x/requirements/common.txt": "no\n"})
+    tar(
+        path,
+        {
+            "./demo-1.0/requirements/common.txt": "numpy\n",
+            "demo-1.0/x/requirements/common.txt": "no\n",
+        },
+    )
     assert read_member(path, TAR, "requirements/common.txt") == "numpy\n"
     zipped(path, {"demo-1.0/setup.py": "\ufeffé"})
     assert read_member(path, ZIP, "setup.py") == "é"
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE])
+@pytest.mark.parametrize(
+    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE]
+)
 def test_links_and_devices_are_no_members(path: Path, kind: bytes) -> None:
     info = tarfile.TarInfo("demo-1.0/PKG-INFO")
     info.type = kind
@@ -183,7 +220,9 @@ def test_links_in_a_zip_are_no_members(path: Path) -> None:
         read_member(path, ZIP, "PKG-INFO")
 
 
-@pytest.mark.parametrize("name", ["../PKG-INFO", "/PKG-INFO", "PKG-INFO", "demo-1.0/../PKG-INFO", "./PKG-INFO"])
+@pytest.mark.parametrize(
+    "name", ["../PKG-INFO", "/PKG-INFO", "PKG-INFO", "demo-1.0/../PKG-INFO", "./PKG-INFO"]
+)
 def test_paths_that_lead_elsewhere_are_no_members(path: Path, name: str) -> None:
     with pytest.raises(UnusableFile, match="has no file PKG-INFO"):
         read_member(tar(path, {name: NEW}), TAR, "PKG-INFO")
@@ -235,7 +274,10 @@ def test_a_member_that_is_larger_than_it_says(path: Path) -> None:
 def test_too_many_members(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive_module, "_MOST_MEMBERS", 3)
     members = {f"demo-1.0/{n}": "" for n in range(4)}
-    for release, made in ((TAR, tar(path, members)), (ZIP, zipped(path.with_suffix(".z"), members))):
+    for release, made in (
+        (TAR, tar(path, members)),
+        (ZIP, zipped(path.with_suffix(".z"), members)),
+    ):
         with pytest.raises(UnusableFile, match="it has more than 3 members"):
             read_archive(made, release, URL)
 
@@ -243,7 +285,11 @@ def test_too_many_members(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def header(name: str, size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
     """A tar's header with any size, below nothing and beyond all measure, too."""
     block = bytearray(tarfile.TarInfo(name).tobuf(tarfile.GNU_FORMAT))
-    block[124:136] = b"%011o\0" % size if 0 <= size < 1 << 33 else (size % (1 << 96) | 1 << 95).to_bytes(12, "big")
+    block[124:136] = (
+        b"%011o\0" % size
+        if 0 <= size < 1 << 33
+        else (size % (1 << 96) | 1 << 95).to_bytes(12, "big")
+    )
     block[156:157] = kind
     block[148:156] = b" " * 8
     block[148:156] = b"%06o\0 " % sum(block)
@@ -281,7 +327,11 @@ SPARSE = record("GNU.sparse.major", "1") + record("GNU.sparse.minor", "0")
             "it makes a reader take 1099511627776 bytes at once",
             id="an extended header, which tarfile reads whole",
         ),
-        pytest.param(header("demo-1.0/a", 1 << 40), "it continues beyond 2147483648 bytes", id="a member without end"),
+        pytest.param(
+            header("demo-1.0/a", 1 << 40),
+            "it continues beyond 2147483648 bytes",
+            id="a member without end",
+        ),
         pytest.param(
             header("demo-1.0/a", 0) + bytes(2 << 20),
             "it has data after its end of unreasonable size",
@@ -315,10 +365,16 @@ def make(*names: str, content: bytes = b"Name: demo\n", comment: bytes = b"") ->
 
 
 @pytest.mark.parametrize(
-    "folder", ["demo_x-1.0.dist-info", "Demo.X-1.0.dist-info", "demo-x-1.dist-info", "demo_x-2.dist-info"]
+    "folder",
+    ["demo_x-1.0.dist-info", "Demo.X-1.0.dist-info", "demo-x-1.dist-info", "demo_x-2.dist-info"],
 )
 def test_the_folder_may_be_spelled_in_any_way(folder: str) -> None:
-    wheel = make("demo_x.py", "demo_x/other-1.0.dist-info/METADATA", f"{folder}/METADATA", f"{folder}/sub/METADATA")
+    wheel = make(
+        "demo_x.py",
+        "demo_x/other-1.0.dist-info/METADATA",
+        f"{folder}/METADATA",
+        f"{folder}/sub/METADATA",
+    )
     assert wheel_metadata(io.BytesIO(wheel), WHEEL) == b"Name: demo\n"
 
 
@@ -331,9 +387,15 @@ def test_the_folder_may_be_spelled_in_any_way(folder: str) -> None:
             make("demo_x-0.9.dist-info/METADATA", "demo_x-1.0.dist-info/METADATA"),
             "has 2 .dist-info folders (`demo_x-0.9.dist-info`, `demo_x-1.0.dist-info`), which pip refuses",
         ),
-        (make(*(f"{name}-1.0.dist-info/METADATA" for name in ("a", "b", "c", "demo_x"))), "has 4 .dist-info folders"),
+        (
+            make(*(f"{name}-1.0.dist-info/METADATA" for name in ("a", "b", "c", "demo_x"))),
+            "has 4 .dist-info folders",
+        ),
         (b"", "is not a readable wheel: File is not a zip file"),
-        (make("demo_x-1.0.dist-info/METADATA", content=b"\0" * (1 + (16 << 20))), "is larger than 16 MiB"),
+        (
+            make("demo_x-1.0.dist-info/METADATA", content=b"\0" * (1 + (16 << 20))),
+            "is larger than 16 MiB",
+        ),
     ],
 )
 def test_wheels_that_cannot_be_used(wheel: bytes, why: str) -> None:
@@ -342,8 +404,14 @@ def test_wheels_that_cannot_be_used(wheel: bytes, why: str) -> None:
     assert why in str(caught.value)
 
 
-@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=12), st.integers(0, 40), st.integers(0, 40))
-def test_a_file_of_ranges_has_what_was_added_and_no_more(spans: list[tuple[int, int]], start: int, length: int) -> None:
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=12),
+    st.integers(0, 40),
+    st.integers(0, 40),
+)
+def test_a_file_of_ranges_has_what_was_added_and_no_more(
+    spans: list[tuple[int, int]], start: int, length: int
+) -> None:
     content = bytes(range(40))
     wheel_file = RangeFile(len(content))
     for begin, size in spans:
@@ -376,7 +444,9 @@ def test_of_two_lists_of_members_the_one_counts_that_pip_goes_by() -> None:
         archive.start_dir = file.tell()
         archive.writestr(name, b"Name: demo\n")
         listed = 46 + len(name) + 46 + len("x")
-        struct.pack_into("<H", hidden, 32, listed)  # the list in plain sight is a comment in the hidden one
+        struct.pack_into(
+            "<H", hidden, 32, listed
+        )  # the list in plain sight is a comment in the hidden one
         archive.writestr("x", hidden)
         begin, length = archive.start_dir - len(hidden), len(hidden) + listed
         end = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, length, begin)

@@ -34,7 +34,14 @@ def cache(tmp_path: Path, warnings: list[Message]) -> Cache:
 
 def test_a_damaged_content_is_absent(cache: Cache, tmp_path: Path, warnings: list[Message]) -> None:
     cache.save("page", "a", b"content")
-    for wrong in (msgspec.msgpack.encode(b"contenu"), msgspec.msgpack.encode(b"content")[:-1], b"", "contenu", 7, None):
+    for wrong in (
+        msgspec.msgpack.encode(b"contenu"),
+        msgspec.msgpack.encode(b"content")[:-1],
+        b"",
+        "contenu",
+        7,
+        None,
+    ):
         with closing(sqlite3.connect(tmp_path / "cache" / FILE)) as connection, connection:
             connection.execute("UPDATE contents SET content = ?", (wrong,))
         assert cache.load("page", "a", BYTES) is None
@@ -68,7 +75,11 @@ def test_a_file_of_somebody_else_is_set_aside(tmp_path: Path, warnings: list[Mes
     assert sorted(path.name for path in tmp_path.iterdir()) == [FILE, DAMAGED]
     assert (tmp_path / DAMAGED).read_text() == text
     (warning,) = warnings
-    assert (warning.code, warning.values["folder"], warning.values["name"]) == ("cache.damaged", str(tmp_path), DAMAGED)
+    assert (warning.code, warning.values["folder"], warning.values["name"]) == (
+        "cache.damaged",
+        str(tmp_path),
+        DAMAGED,
+    )
 
 
 @pytest.mark.parametrize("name", [FILE, f"{FILE}-journal", f"{FILE}-wal", f"{FILE}-shm"])
@@ -121,7 +132,10 @@ def test_nobody_learns_a_key_from_it(cache: Cache, tmp_path: Path) -> None:
     cache.close()
     (path,) = (tmp_path / "cache").iterdir()
     assert b"secret" not in path.read_bytes()
-    assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
+    assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (
+        0o600,
+        0o700,
+    )
 
 
 def test_what_cannot_be_written_is_read(
@@ -138,10 +152,15 @@ def test_what_cannot_be_written_is_read(
     again.close()
     assert again.load("page", "a", BYTES) == b"1"
     (warning,) = warnings
-    assert (warning.code, warning.values["why"]) == ("cache.readonly", "attempt to write a readonly database")
+    assert (warning.code, warning.values["why"]) == (
+        "cache.readonly",
+        "attempt to write a readonly database",
+    )
 
 
-def test_what_was_not_used_for_longest_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_not_used_for_longest_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "LIMIT", 100_000)
     day = 20_000
     monkeypatch.setattr(module, "_today", lambda: day)
@@ -191,7 +210,9 @@ def test_several_processes_at_once(tmp_path: Path) -> None:
         "    assert got is not None and len(set(got)) == 1, got\n"
         "    if n % 40 == 0: c.close()\n"
     )
-    running = [subprocess.Popen([sys.executable, "-c", script, str(tmp_path), letter]) for letter in "abcd"]
+    running = [
+        subprocess.Popen([sys.executable, "-c", script, str(tmp_path), letter]) for letter in "abcd"
+    ]
     assert [process.wait(60) for process in running] == [0, 0, 0, 0]
     cache = Cache(tmp_path, pytest.fail)
     assert all(cache.load("page", f"{n} {letter}", BYTES) for n in range(150) for letter in "abcd")

@@ -23,7 +23,15 @@ import pytest
 
 from resolver.cli.commands import failure as explained
 from resolver.errors import IndexFailure, InputError, Unreachable
-from resolver.index.net.client import FILES, PAGES, QUICK_RETRY, Client, Reply, RetryPolicy, conditions
+from resolver.index.net.client import (
+    FILES,
+    PAGES,
+    QUICK_RETRY,
+    Client,
+    Reply,
+    RetryPolicy,
+    conditions,
+)
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.transport import Proxies
 from resolver.index.parse.address import read_root
@@ -38,7 +46,9 @@ Answer = tuple[int, Mapping[str, str], bytes]
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):
-        if name.lower().endswith(("_proxy", "ssl_cert_file", "ssl_cert_dir", "netrc", "_ca_bundle")):
+        if name.lower().endswith(
+            ("_proxy", "ssl_cert_file", "ssl_cert_dir", "netrc", "_ca_bundle")
+        ):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
 
@@ -53,7 +63,9 @@ class Server(LoopbackIndex):
         self.port = int(self.proxy.rpartition(":")[2])
         self._scheme = "http" if authority is None else "https"
         if authority is not None:
-            self._server.socket = server_context(authority).wrap_socket(self._server.socket, server_side=True)
+            self._server.socket = server_context(authority).wrap_socket(
+                self._server.socket, server_side=True
+            )
 
     def answer(self, path: str, headers: Mapping[str, str]) -> Response:
         code, told, body = self.answers.get(path, (404, {}, b""))
@@ -74,7 +86,9 @@ def server() -> Iterator[Server]:
         yield running
 
 
-def get(url: str, pip: PipConfig | None = None, *, root: str = "", limit: int = 1000, **more: Any) -> Reply:
+def get(
+    url: str, pip: PipConfig | None = None, *, root: str = "", limit: int = 1000, **more: Any
+) -> Reply:
     async def ask(client: Client) -> Reply:
         if root:
             client.credentials.remember(read_root(root, "mine"))
@@ -122,19 +136,27 @@ def ask(transport: httpx.AsyncBaseTransport, *urls: str, timeout: float = 5.0) -
 @pytest.mark.parametrize(
     "target",
     [
-        *("https://localhost/", "https://index.example\\@127.0.0.1/", "https://index.example%2f@127.0.0.1/"),
+        *(
+            "https://localhost/",
+            "https://index.example\\@127.0.0.1/",
+            "https://index.example%2f@127.0.0.1/",
+        ),
         "https://127.0.0.1%2e/",
     ],
 )
 def test_no_redirect_leads_to_this_machine(target: str) -> None:
     transport, asked = answering(httpx.Response(302, headers={"Location": target}))
-    assert "redirects to an address" in failure(IndexFailure, lambda: ask(transport, "https://index.example/a"))
+    assert "redirects to an address" in failure(
+        IndexFailure, lambda: ask(transport, "https://index.example/a")
+    )
     assert len(asked) == 1
 
 
 def test_cookies_are_not_sent_back() -> None:
     cookie = {"Set-Cookie": "who=me; Path=/"}
-    transport, asked = answering(*(httpx.Response(200, headers=cookie, stream=httpx.ByteStream(b"")) for _ in range(2)))
+    transport, asked = answering(
+        *(httpx.Response(200, headers=cookie, stream=httpx.ByteStream(b"")) for _ in range(2))
+    )
     ask(transport, "https://index.example/a", "https://index.example/b")
     assert ["cookie" in request.headers for request in asked] == [False, False]
 
@@ -167,15 +189,21 @@ def test_a_transport_that_waits_for_ever_is_not_waited_for() -> None:
     ],
     ids=["br", "twice", "not packed", "more", "less"],
 )
-def test_what_cannot_be_unpacked_is_told_at_once(server: Server, encoding: str, body: bytes, why: str) -> None:
+def test_what_cannot_be_unpacked_is_told_at_once(
+    server: Server, encoding: str, body: bytes, why: str
+) -> None:
     server.answers = {"/a": (200, {"Content-Encoding": encoding}, body)}
 
     async def ask(client: Client) -> None:
-        await client.get(f"{server.url}/b", headers={}, limit=9)  # a known host: bodies come with their heads
+        await client.get(
+            f"{server.url}/b", headers={}, limit=9
+        )  # a known host: bodies come with their heads
         await client.get(f"{server.url}/a", headers={}, limit=9)
 
     message = failure(IndexFailure, lambda: with_client(ask))
-    assert message.startswith(f"An index sent data that cannot be decompressed.\n  at {server.url}/a\n  {why}\n")
+    assert message.startswith(
+        f"An index sent data that cannot be decompressed.\n  at {server.url}/a\n  {why}\n"
+    )
     assert [path for path, _ in server.seen] == ["/b", "/a"]
 
 
@@ -217,14 +245,19 @@ def test_who_has_little_patience_gives_a_host_up_for_nobody_else() -> None:
 
     def talk(connection: socket.socket) -> None:
         if next(numbers) >= 2 * QUICK_RETRY.tries and connection.recv(1 << 16):
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+            connection.sendall(
+                b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+            )
 
     brief = QUICK_RETRY._replace(pause=0.01)
     with speaking(talk) as address:
 
         async def ask(client: Client) -> list[object]:
             url = f"http://{address}/a"
-            asked = [client.get(url, headers={}, limit=9, patience=one) for one in (brief, brief, None, brief)]
+            asked = [
+                client.get(url, headers={}, limit=9, patience=one)
+                for one in (brief, brief, None, brief)
+            ]
             return [(await asyncio.gather(one, return_exceptions=True))[0] for one in asked]
 
         first, again, strict, last = with_client(ask)
@@ -237,13 +270,18 @@ def test_who_has_little_patience_gives_a_host_up_for_nobody_else() -> None:
 
 
 def test_credentials_in_a_redirect_are_not_used(server: Server) -> None:
-    server.answers = {"/a": (302, {"Location": f"http://me:pw@127.0.0.1:{server.port}/b"}, b""), "/b": (200, {}, b"")}
+    server.answers = {
+        "/a": (302, {"Location": f"http://me:pw@127.0.0.1:{server.port}/b"}, b""),
+        "/b": (200, {}, b""),
+    }
     assert get(f"{server.url}/a").url == f"{server.url}/b"
     assert [headers.get("authorization") for _, headers in server.seen] == [None, None]
 
 
 @pytest.mark.parametrize("variable", [False, True])
-def test_netrc(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: bool) -> None:
+def test_netrc(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: bool
+) -> None:
     path = tmp_path / ("elsewhere" if variable else ".netrc")
     path.write_text("machine 127.0.0.1 login me password pw\n")
     path.chmod(0o600)
@@ -255,13 +293,18 @@ def test_netrc(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         get(f"{server.url}/a", root=server.url.replace("//", f"//{root}"))
     path.unlink()
     get(f"{server.url}/a", root=server.url.replace("//", "//token@"))
-    told = [basic(*one) for one in (("me", "pw"), ("me", "pw"), ("me", "other"), ("me", "pw"), ("token", ""))]
+    told = [
+        basic(*one)
+        for one in (("me", "pw"), ("me", "pw"), ("me", "other"), ("me", "pw"), ("token", ""))
+    ]
     assert [one[1]["authorization"] for one in server.seen] == told
 
 
 def test_netrc_default_is_for_configured_indexes(tmp_path: Path) -> None:
     """Any host can be what an index redirects to."""
-    (tmp_path / ".netrc").write_text("machine named.example login it password its\ndefault login me password pw\n")
+    (tmp_path / ".netrc").write_text(
+        "machine named.example login it password its\ndefault login me password pw\n"
+    )
     (tmp_path / ".netrc").chmod(0o600)
     answers = [
         httpx.Response(302, headers={"Location": "https://other.example/b"}),
@@ -288,11 +331,17 @@ def test_netrc_default_is_for_configured_indexes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "mode", "why"),
     [
-        ("machine a.example login me password hunter 2 x\n", 0o600, "Line 1 or the one before it does not have"),
+        (
+            "machine a.example login me password hunter 2 x\n",
+            0o600,
+            "Line 1 or the one before it does not have",
+        ),
         ("machine a.example login me password hunter2\n", 0o644, "~/.netrc access too permissive"),
     ],
 )
-def test_a_netrc_that_cannot_be_read_shows_no_password(tmp_path: Path, content: str, mode: int, why: str) -> None:
+def test_a_netrc_that_cannot_be_read_shows_no_password(
+    tmp_path: Path, content: str, mode: int, why: str
+) -> None:
     (tmp_path / ".netrc").write_text(content)
     (tmp_path / ".netrc").chmod(mode)
     message = failure(InputError, lambda: get("https://a.example/"))
@@ -300,7 +349,9 @@ def test_a_netrc_that_cannot_be_read_shows_no_password(tmp_path: Path, content: 
     assert "hunter" not in message
 
 
-def test_a_netrc_that_is_a_pipe_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_netrc_that_is_a_pipe_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     os.mkfifo(tmp_path / ".netrc")
     for where in ("~/.netrc", f"{tmp_path}/.netrc"):
         told = f"The netrc file cannot be read.\n  at {where}\n  It is not a regular file.\n"
@@ -311,18 +362,24 @@ def test_a_netrc_that_is_a_pipe_is_not_waited_for(tmp_path: Path, monkeypatch: p
 # --- proxies
 
 
-def test_this_machine_is_asked_without_a_proxy(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_this_machine_is_asked_without_a_proxy(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
     server.answers = {"/a": (200, {}, b"here")}
     assert get(f"{server.url}/a").body == b"here"
-    assert get(f"{server.url}/a", PipConfig(index_url="", proxy="http://127.0.0.1:1")).body == b"here"
+    assert (
+        get(f"{server.url}/a", PipConfig(index_url="", proxy="http://127.0.0.1:1")).body == b"here"
+    )
 
 
 def test_a_proxy_that_asks_for_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
     def talk(connection: socket.socket) -> None:
         connection.recv(1 << 16)
-        connection.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        connection.sendall(
+            b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
+        )
 
     with speaking(talk) as address:
         monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{address}")
@@ -340,7 +397,11 @@ def leading(port: int) -> Iterator[tuple[str, list[bytes]]]:
 
     def lead(connection: socket.socket) -> None:
         with socket.create_connection(("127.0.0.1", port)) as other:
-            for answer in (b"\5\2", b"\1\0", b"\5\0\0\1\0\0\0\0\0\0"):  # with user and password (RFC 1928, 1929)
+            for answer in (
+                b"\5\2",
+                b"\1\0",
+                b"\5\0\0\1\0\0\0\0\0\0",
+            ):  # with user and password (RFC 1928, 1929)
                 told.append(connection.recv(1 << 16))
                 connection.sendall(answer)
             back = threading.Thread(target=_copy, args=(other, connection), daemon=True)
@@ -359,7 +420,9 @@ def _copy(source: socket.socket, sink: socket.socket) -> None:
         sink.shutdown(socket.SHUT_WR)
 
 
-def test_a_socks_proxy_with_user_and_password(authority: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_socks_proxy_with_user_and_password(
+    authority: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Server(authority) as server, leading(server.port) as (address, sent):
         server.answers = {"/a": (200, {}, b"here")}
         monkeypatch.setenv("HTTPS_PROXY", f"socks5h://me:se%40cret@{address}")
@@ -376,7 +439,13 @@ def test_hosts_that_need_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "proxy.example:3128")
     monkeypatch.setenv("NO_PROXY", "inner.example,other.example:8443")
     proxies = Proxies(PipConfig(index_url=""))
-    hosts = ("index.example", "inner.example", "inner.example:8443", "other.example", "other.example:8443")
+    hosts = (
+        "index.example",
+        "inner.example",
+        "inner.example:8443",
+        "other.example",
+        "other.example:8443",
+    )
     proxy = "http://proxy.example:3128"
     assert [proxies.of(f"https://{host}/") for host in hosts] == [proxy, "", "", proxy, ""]
     of_pip = Proxies(PipConfig(index_url="", proxy="http://other.example:1"))
@@ -387,7 +456,11 @@ def test_hosts_that_need_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     "address",
     [
         *("gopher://me:secret@a.example", "http://", "http://a.example:x", "http://a.example:0"),
-        *("http://a.example:65536", "a.example:99999/?token=secret", "gopher://a.example/?token=secret"),
+        *(
+            "http://a.example:65536",
+            "a.example:99999/?token=secret",
+            "gopher://a.example/?token=secret",
+        ),
     ],
 )
 def test_proxies_that_are_none(address: str) -> None:
@@ -397,12 +470,15 @@ def test_proxies_that_are_none(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "told"), [("me:12/hunter2", "http://…@"), ("socks5://me:hunter2@12/x", "socks5://…@")]
+    ("address", "told"),
+    [("me:12/hunter2", "http://…@"), ("socks5://me:hunter2@12/x", "socks5://…@")],
 )
 def test_a_proxy_with_a_password_that_is_not_escaped(address: str, told: str) -> None:
     with pytest.raises(InputError) as caught:
         Proxies(PipConfig(index_url="", proxy=f"{address}@proxy.example:1"))
-    assert caught.value.why.startswith(f"`{told}proxy.example:1` cannot be read. There is an `@` after")
+    assert caught.value.why.startswith(
+        f"`{told}proxy.example:1` cannot be read. There is an `@` after"
+    )
 
 
 def test_a_proxy_is_shown_without_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -450,24 +526,33 @@ def test_a_certificate_that_nobody_trusts(authority: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [(None, "No such file or directory."), ("no certificate", "It has no usable certificate in PEM form.")],
+    [
+        (None, "No such file or directory."),
+        ("no certificate", "It has no usable certificate in PEM form."),
+    ],
 )
 def test_certificates_that_cannot_be_read(tmp_path: Path, content: str | None, why: str) -> None:
     path = tmp_path / "cert.pem"
     if content:
         path.write_text(content)
-    with pytest.raises(InputError, match=r"The certificates named by pip's cert cannot be read\.") as caught:
+    with pytest.raises(
+        InputError, match=r"The certificates named by pip's cert cannot be read\."
+    ) as caught:
         get("https://a.example/", PipConfig(index_url="", cert=str(path)))
     assert (caught.value.where, caught.value.why) == (str(path), why)
 
 
 def test_connections_are_used_again(authority: Path) -> None:
     with Server(authority) as server:
-        server.answers = {f"/{n}": (200, {}, b"here") for n in range(200)} | {"/same": (304, {}, b"")}
+        server.answers = {f"/{n}": (200, {}, b"here") for n in range(200)} | {
+            "/same": (304, {}, b"")
+        }
 
         async def ask(client: Client) -> list[Reply]:
             names = [str(n) for n in range(200)] + ["same"] * 50
-            return await asyncio.gather(*(client.get(f"{server.url}/{n}", headers={}, limit=9) for n in names))
+            return await asyncio.gather(
+                *(client.get(f"{server.url}/{n}", headers={}, limit=9) for n in names)
+            )
 
         replies = with_client(ask, PipConfig(index_url="", cert=str(authority)))
     assert [reply.body for reply in replies] == [b"here"] * 200 + [b""] * 50
@@ -489,8 +574,13 @@ def test_files_that_take_long_do_not_keep_pages_from_being_asked_for() -> None:
             request = partial(client.request, f"{server.url}/file", status, headers={}, long=True)
             files = [asyncio.ensure_future(request()) for _ in range(2 * FILES)]
             await asyncio.sleep(0.1)
-            pages = (client.get(f"{server.url}/page", headers={}, limit=9, patience=few) for _ in range(2 * PAGES))
-            return [reply.status for reply in await asyncio.gather(*pages)] + await asyncio.gather(*files)
+            pages = (
+                client.get(f"{server.url}/page", headers={}, limit=9, patience=few)
+                for _ in range(2 * PAGES)
+            )
+            return [reply.status for reply in await asyncio.gather(*pages)] + await asyncio.gather(
+                *files
+            )
 
         assert with_client(ask) == [200] * (2 * PAGES + 2 * FILES)
 

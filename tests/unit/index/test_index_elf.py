@@ -12,7 +12,13 @@ import zipfile
 import pytest
 
 from resolver.index.parse.archive import MissingSpanError, RangeFile
-from resolver.index.parse.binaries import Limits, binary_members, linkage_of_wheel, read_linkage, within
+from resolver.index.parse.binaries import (
+    Limits,
+    binary_members,
+    linkage_of_wheel,
+    read_linkage,
+    within,
+)
 from resolver.index.parse.elf import read_elf
 from resolver.index.protocol import UnusableFile
 from resolver.model.linkage import hashed, packed, unpacked
@@ -42,7 +48,10 @@ def test_elf_names_and_versions():
         needs=["libtorch.so", "libc.so.6"],
         soname="libdemo.so.1",
         run_path="$ORIGIN:$ORIGIN/lib",
-        versions={"libc.so.6": ["GLIBC_2.17", "GLIBC_2.9"], "libstdc++.so.6": ["GLIBCXX_3.4.29", "CXXABI_1.3.9"]},
+        versions={
+            "libc.so.6": ["GLIBC_2.17", "GLIBC_2.9"],
+            "libstdc++.so.6": ["GLIBCXX_3.4.29", "CXXABI_1.3.9"],
+        },
     )
     found = read_elf(content, "demo/_C.so")
     assert found is not None
@@ -50,12 +59,23 @@ def test_elf_names_and_versions():
     assert shared_object.needs == ("libtorch.so", "libc.so.6")
     assert shared_object.soname == "libdemo.so.1"
     assert shared_object.run_path == ("$ORIGIN", "$ORIGIN/lib")
-    assert (shared_object.glibc, shared_object.glibcxx, shared_object.cxxabi) == ("2.17", "3.4.29", "1.3.9")
+    assert (shared_object.glibc, shared_object.glibcxx, shared_object.cxxabi) == (
+        "2.17",
+        "3.4.29",
+        "1.3.9",
+    )
     assert shared_object.names == {"_C.so", "libdemo.so.1"}
 
 
 def test_elf_symbols_of_torch():
-    undefined = [ADD, OPERATOR, STABLE, "memcpy", "_ZNSt6vectorIN2at6TensorESaIS1_EE4sizeEv", "_ZN6at_npu3fooEv"]
+    undefined = [
+        ADD,
+        OPERATOR,
+        STABLE,
+        "memcpy",
+        "_ZNSt6vectorIN2at6TensorESaIS1_EE4sizeEv",
+        "_ZN6at_npu3fooEv",
+    ]
     found = read_elf(elf(undefined=undefined, weak=["_ZN5torch4weakEv"]), "demo/_C.so")
     assert found is not None
     assert found.requires == {ADD.encode(), OPERATOR.encode(), STABLE.encode()}
@@ -89,7 +109,8 @@ def test_elf_refused(content: bytes):
 def test_elf_versions_in_a_circle():
     made = elf(versions={"libc.so.6": ["GLIBC_2.17"]})
     altered = bytearray(made)
-    # sh_info says that there are four billion libraries, and the version of the first one is followed by itself
+    # sh_info says that there are four billion libraries, and the version of the first one is
+    # followed by itself
     section = made.rindex(struct.pack("<I", 0x6FFFFFFE))
     altered[section + 40 : section + 44] = b"\xff" * 4
     version = made.rindex(struct.pack("<HHIII", 1, 1, 1, 16, 0))
@@ -102,13 +123,20 @@ def test_elf_versions_in_a_circle():
 
 
 def test_elf_damaged_at_random():
-    made = elf(needs=["libc.so.6"], versions={"libc.so.6": ["GLIBC_2.17"]}, undefined=[ADD], defined=[OPERATOR])
+    made = elf(
+        needs=["libc.so.6"],
+        versions={"libc.so.6": ["GLIBC_2.17"]},
+        undefined=[ADD],
+        defined=[OPERATOR],
+    )
     generator = random.Random(0)
     begin = time.process_time()
     for _ in range(1500):
         altered = bytearray(made)
         for _ in range(generator.randint(1, 6)):
-            altered[generator.randrange(4, len(made))] = generator.choice([0, 1, 0x7F, 0xFF, generator.randrange(256)])
+            altered[generator.randrange(4, len(made))] = generator.choice(
+                [0, 1, 0x7F, 0xFF, generator.randrange(256)]
+            )
         with contextlib.suppress(UnusableFile):
             read_elf(bytes(altered), "demo/_C.so")
     assert time.process_time() - begin < 30
@@ -142,7 +170,13 @@ def test_elf_unique_symbols_are_defined():
 
 
 def test_linkage_of_torch():
-    linkage = read({"torch/lib/libtorch_cpu.so": elf(soname="libtorch_cpu.so", defined=[ADD, "memcpy", STABLE])})
+    linkage = read(
+        {
+            "torch/lib/libtorch_cpu.so": elf(
+                soname="libtorch_cpu.so", defined=[ADD, "memcpy", STABLE]
+            )
+        }
+    )
     assert linkage.offers == unpacked(packed({hashed(ADD.encode()), hashed(STABLE.encode())}))
 
 
@@ -159,13 +193,19 @@ def test_linkage_beyond_a_limit():
 
 @pytest.mark.parametrize("name", ["libssl-f4f30056.so.1.1.1k", "lib.so", "lib.so.1", "bin/demo"])
 def test_linkage_members(name: str) -> None:
-    paths = [member.path for member in binary_members(wheel({name: b"z", "demo/a.py": b"a"}), "demo.whl")]
+    paths = [
+        member.path for member in binary_members(wheel({name: b"z", "demo/a.py": b"a"}), "demo.whl")
+    ]
     assert paths == [name]
 
 
 def test_linkage_takes_the_smallest_first():
-    members = binary_members(wheel({"z.so": b"z", "a.so": random.Random(0).randbytes(999)}), "demo.whl")
-    assert [member.path for member in within(members, Limits(packed=100, unpacked=2000))] == ["z.so"]
+    members = binary_members(
+        wheel({"z.so": b"z", "a.so": random.Random(0).randbytes(999)}), "demo.whl"
+    )
+    assert [member.path for member in within(members, Limits(packed=100, unpacked=2000))] == [
+        "z.so"
+    ]
 
 
 def test_linkage_of_a_bomb():
@@ -212,7 +252,9 @@ def test_linkage_needs_only_the_binaries():
     content = wheel({"big.bin": random.Random(0).randbytes(1 << 20), "a.so": elf()}).getvalue()
     part = RangeFile(len(content))
     part.add(len(content) - 4096, content[-4096:])
-    assert [shared_object.path for shared_object in read_linkage(part, "demo.whl", LARGE).objects] == ["a.so"]
+    assert [
+        shared_object.path for shared_object in read_linkage(part, "demo.whl", LARGE).objects
+    ] == ["a.so"]
     nothing = RangeFile(len(content))
     with pytest.raises(MissingSpanError):
         read_linkage(nothing, "demo.whl", LARGE)

@@ -22,15 +22,31 @@ from tests.problems import target
 @pytest.mark.parametrize(
     ("filename", "parts"),
     [
-        ("vllm-0.23.0-2-cp38-abi3-any.whl", WheelParts("vllm", "0.23.0", (2, ""), "cp38", "abi3", "any")),
-        ("demo-1-03b_x-py2.py3-none-any.whl", WheelParts("demo", "1", (3, "b_x"), "py2.py3", "none", "any")),
+        (
+            "vllm-0.23.0-2-cp38-abi3-any.whl",
+            WheelParts("vllm", "0.23.0", (2, ""), "cp38", "abi3", "any"),
+        ),
+        (
+            "demo-1-03b_x-py2.py3-none-any.whl",
+            WheelParts("demo", "1", (3, "b_x"), "py2.py3", "none", "any"),
+        ),
         (
             "vllm_ascend-0.22.1rc1-cp311-cp311-manylinux_2_24_x86_64-910b.whl",
-            WheelParts("vllm_ascend", "0.22.1rc1", (), "cp311", "cp311", "manylinux_2_24_x86_64", "910b"),
+            WheelParts(
+                "vllm_ascend", "0.22.1rc1", (), "cp311", "cp311", "manylinux_2_24_x86_64", "910b"
+            ),
         ),
         (
             "demo-1-7-cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64-a.any.whl",
-            WheelParts("demo", "1", (7, ""), "cp311", "cp311", "manylinux_2_17_x86_64.manylinux2014_x86_64", "a.any"),
+            WheelParts(
+                "demo",
+                "1",
+                (7, ""),
+                "cp311",
+                "cp311",
+                "manylinux_2_17_x86_64.manylinux2014_x86_64",
+                "a.any",
+            ),
         ),
     ],
 )
@@ -46,7 +62,10 @@ def test_the_parts_of_a_wheel(filename: str, parts: WheelParts) -> None:
         ("Zope.Interface-5.0.zip", "zope-interface", "5.0"),
         ("demo-1.0-1.tar.gz", "demo", "1.0-1"),
         ("demo-extra-1.0.tar.gz", "demo", "extra-1.0"),
-        *((name, "demo", None) for name in ("demo-1.0.tar.bz2", "other-1.0.tar.gz", "demo.tar.gz", "demo-.tar.gz")),
+        *(
+            (name, "demo", None)
+            for name in ("demo-1.0.tar.bz2", "other-1.0.tar.gz", "demo.tar.gz", "demo-.tar.gz")
+        ),
     ],
 )
 def test_the_version_of_an_archive(filename: str, project: str, version: str | None) -> None:
@@ -56,7 +75,18 @@ def test_the_version_of_an_archive(filename: str, project: str, version: str | N
 @pytest.mark.parametrize(
     "filename",
     [
-        *("", ".", "..", "c- 1.0.tar.gz", "c-1.0 .tar.gz", "中文-1.0.tar.gz", "$a", "a`b", "a/b", "a\\b"),
+        *(
+            "",
+            ".",
+            "..",
+            "c- 1.0.tar.gz",
+            "c-1.0 .tar.gz",
+            "中文-1.0.tar.gz",
+            "$a",
+            "a`b",
+            "a/b",
+            "a\\b",
+        ),
         *("a\nb", "a\x1b[31mb", "a\u202eb", "a\u2028b", "\ud800", "x" * 256),
     ],
 )
@@ -66,7 +96,9 @@ def test_names_not_fit_to_be_shown(filename: str) -> None:
 
 def test_names_fit_to_be_shown() -> None:
     assert is_readable("demo-1.0+cpu-py3-none-any.whl")
-    assert is_readable("demo-1!1.0.post1-1a-cp311.cp312-abi3-manylinux_2_28_x86_64.manylinux2014_x86_64.whl")
+    assert is_readable(
+        "demo-1!1.0.post1-1a-cp311.cp312-abi3-manylinux_2_28_x86_64.manylinux2014_x86_64.whl"
+    )
 
 
 # --- which files of a release a target can use, in which order, and why not the others
@@ -76,7 +108,9 @@ PATCH = "needs certain patch releases of Python, and the target states none"
 CUTOFF = dt.datetime(2026, 11, 20, tzinfo=dt.timezone.utc)
 
 
-def screened(*files: File | str, python: str = "3.11", cutoff: dt.datetime | None = None) -> CompatibleFiles:
+def screened(
+    *files: File | str, python: str = "3.11", cutoff: dt.datetime | None = None
+) -> CompatibleFiles:
     given = tuple(file if isinstance(file, File) else File(file) for file in files)
     return Compatibility(target(python), cutoff)(given)
 
@@ -90,9 +124,17 @@ def rejections(*files: File | str, cutoff: dt.datetime | None = None) -> list[st
 
 
 def test_wheels_come_in_the_order_of_their_best_tag() -> None:
-    tags = ["cp311-cp311-manylinux_2_28_aarch64", "cp311-cp311-manylinux_2_17_aarch64.manylinux2014_aarch64"]
-    tags += [f"{begin}-manylinux_2_28_aarch64" for begin in ("cp311-abi3", "cp311-none", "cp38-abi3", "py3-none")]
-    best_first = [f"a-1-{one}.whl" for one in (*tags, "py311-none-any", "py3-none-any", "9-py30-none-any")]
+    tags = [
+        "cp311-cp311-manylinux_2_28_aarch64",
+        "cp311-cp311-manylinux_2_17_aarch64.manylinux2014_aarch64",
+    ]
+    tags += [
+        f"{begin}-manylinux_2_28_aarch64"
+        for begin in ("cp311-abi3", "cp311-none", "cp38-abi3", "py3-none")
+    ]
+    best_first = [
+        f"a-1-{one}.whl" for one in (*tags, "py311-none-any", "py3-none-any", "9-py30-none-any")
+    ]
     assert wheels(*reversed(best_first)) == best_first
     assert wheels(*best_first) == best_first
 
@@ -106,10 +148,18 @@ def test_of_equal_tags_the_highest_build_wins_and_a_build_tag_goes_before_none()
     ("requires_python", "predicate"),
     [
         *((text, "") for text in ("", ">=3.8", ">=3.11,<3.12", "==3.11.*", ">=3.11.0", "~=3.11.0")),
-        *((text, "") for text in (">=3.8.*", ">= 3.*, !=3.9.*, <4.*")),  # in metadata from before packaging 22
+        *(
+            (text, "") for text in (">=3.8.*", ">= 3.*, !=3.9.*, <4.*")
+        ),  # in metadata from before packaging 22
         # a target that says 3.11 may be 3.11.0, and it may be 3.11.7
-        *((text, PATCH) for text in (">=3.11.4", "<=3.11", ">=3.8,<3.11.3", "==3.11", ">=3.8,!=3.11.1")),
-        *((text, "needs a different Python") for text in (">=3.12", "!=3.11.*", "<3.11", ">=3.12.*")),
+        *(
+            (text, PATCH)
+            for text in (">=3.11.4", "<=3.11", ">=3.8,<3.11.3", "==3.11", ">=3.8,!=3.11.1")
+        ),
+        *(
+            (text, "needs a different Python")
+            for text in (">=3.12", "!=3.11.*", "<3.11", ">=3.12.*")
+        ),
     ],
 )
 def test_requires_python(requires_python: str, predicate: str) -> None:
@@ -130,9 +180,16 @@ def test_a_requires_python_that_cannot_be_read(odd: str) -> None:
         ("2026-11-20T00:59:59+01:00", ""),
         *(
             (uploaded, f"was uploaded after the cut-off ({uploaded})")
-            for uploaded in ("2026-11-20T00:00:00Z", "2026-11-20T00:00:00.1Z", "2026-11-19T23:59:59.5-01:00")
+            for uploaded in (
+                "2026-11-20T00:00:00Z",
+                "2026-11-20T00:00:00.1Z",
+                "2026-11-19T23:59:59.5-01:00",
+            )
         ),
-        *((uploaded, "has no upload time to compare with the cut-off") for uploaded in ("", "yesterday")),
+        *(
+            (uploaded, "has no upload time to compare with the cut-off")
+            for uploaded in ("", "yesterday")
+        ),
     ],
 )
 def test_cut_off(uploaded: str, told: str) -> None:

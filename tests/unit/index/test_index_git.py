@@ -10,7 +10,8 @@ from resolver.index.git import Repositories, RepositoryUnreadable
 from resolver.model.message import Message
 from tests.repositories import Repository
 
-# In place of ssh: runs the program of git on this machine, as the host `git.example` would; others are not there.
+# In place of ssh: runs the program of git on this machine, as the host `git.example` would; others
+# are not there.
 SSH = """\
 #!/bin/sh
 host="$1"; command="$2"
@@ -85,7 +86,9 @@ def test_host_without_connection_is_asked_once(tmp_path: Path, log: Path) -> Non
     assert len(log.read_text().splitlines()) == 1
 
 
-def test_refused_commit_leaves_its_repository(tmp_path: Path, log: Path, repository: Repository) -> None:
+def test_refused_commit_leaves_its_repository(
+    tmp_path: Path, log: Path, repository: Repository
+) -> None:
     commit = repository.commit({"a": "x"})
     repositories = Repositories(tmp_path / "cache", warn=lambda _: None)
     url = f"ssh://git.example{repository.folder}"
@@ -96,7 +99,16 @@ def test_refused_commit_leaves_its_repository(tmp_path: Path, log: Path, reposit
 
 @pytest.mark.parametrize(
     "password",
-    ["Hunter2", "it'sHunter2", "'Hunter2", 'x"Hunter2<', "a b Hunter2 c", "x@Hunter2", "1'/Hunter2", "'?Hunter2#"],
+    [
+        "Hunter2",
+        "it'sHunter2",
+        "'Hunter2",
+        'x"Hunter2<',
+        "a b Hunter2 c",
+        "x@Hunter2",
+        "1'/Hunter2",
+        "'?Hunter2#",
+    ],
 )
 @pytest.mark.parametrize("scheme", ["https", "nosuch"])
 def test_message_of_git_holds_no_password(

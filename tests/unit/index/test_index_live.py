@@ -44,7 +44,9 @@ Opener = Callable[..., LiveCatalog]
 
 @pytest.fixture(autouse=True)
 def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Client.__init__, "__kwdefaults__", {"patience": RetryPolicy(pause=0.01), "transport": None})
+    monkeypatch.setattr(
+        Client.__init__, "__kwdefaults__", {"patience": RetryPolicy(pause=0.01), "transport": None}
+    )
     monkeypatch.setattr(network, "QUICK_RETRY", QUICK_RETRY._replace(pause=0.01))
 
 
@@ -59,9 +61,16 @@ def opened(index: LoopbackIndex, tmp_path: Path, warnings: list[Message]) -> Ite
     catalogs = []
     pools = []
 
-    def open_catalog(indexes: Indexes | None = None, *, url: str = "", offline: bool = False) -> LiveCatalog:
+    def open_catalog(
+        indexes: Indexes | None = None, *, url: str = "", offline: bool = False
+    ) -> LiveCatalog:
         pip = PipConfig(index_url=url or index.url, timeout=5)
-        pool = CatalogPool(Cache(tmp_path / "cache", warnings.append), offline=offline, warn=warnings.append, pip=pip)
+        pool = CatalogPool(
+            Cache(tmp_path / "cache", warnings.append),
+            offline=offline,
+            warn=warnings.append,
+            pip=pip,
+        )
         catalog = LiveCatalog(indexes or PYPI_ONLY, "linux-aarch64", pool)
         pools.append(pool)
         catalogs.append(catalog)
@@ -73,12 +82,19 @@ def opened(index: LoopbackIndex, tmp_path: Path, warnings: list[Message]) -> Ite
 
 
 def files(lookup: Lookup) -> list[File]:
-    return [file for page in lookup.pages for key in sorted(page.releases) for file in page.releases[key]]
+    return [
+        file
+        for page in lookup.pages
+        for key in sorted(page.releases)
+        for file in page.releases[key]
+    ]
 
 
 def asked(index: LoopbackIndex) -> list[str]:
     """Status, path and range of each request so far; forgets them."""
-    lines = [f"{one.status} {one.path} {one.sent.get('range', '')}".rstrip() for one in index.requests]
+    lines = [
+        f"{one.status} {one.path} {one.sent.get('range', '')}".rstrip() for one in index.requests
+    ]
     index.clear()
     return lines
 
@@ -97,7 +113,10 @@ def test_a_page_is_asked_for_once_a_run_and_revalidated_in_the_next(
     assert first.lookup(DEMO) is found
     assert asked(index) == ["200 /simple/pypi/demo/"]
     (file,) = files(found)
-    assert file.url == f"{index.url.removesuffix('/simple/pypi/')}/files/pypi/demo-1.0-py3-none-any.whl"
+    assert (
+        file.url
+        == f"{index.url.removesuffix('/simple/pypi/')}/files/pypi/demo-1.0-py3-none-any.whl"
+    )
     second = opened()
     assert files(second.lookup(DEMO)) == [file]
     assert asked(index) == ["304 /simple/pypi/demo/"]
@@ -134,7 +153,10 @@ def test_offline_without_hashes_of_files(index: LoopbackIndex, opened: Opener) -
 def test_a_project_that_is_not_there(index: LoopbackIndex, opened: Opener, code: int) -> None:
     index.fault("/simple/*", status(code))
     assert opened().lookup(DEMO) == Lookup(())
-    index.fault("/simple/*", lambda _: Response(200, b'{"meta":{"api-version":"1.0"},"name":"demo","files":[]}'))
+    index.fault(
+        "/simple/*",
+        lambda _: Response(200, b'{"meta":{"api-version":"1.0"},"name":"demo","files":[]}'),
+    )
     assert len(opened().lookup(DEMO).pages) == 1
 
 
@@ -143,7 +165,9 @@ def test_one_address_under_two_names(index: LoopbackIndex, opened: Opener) -> No
     index.add_wheel("demo", "1.0")
     for name in ("a", "b"):
         bound = Binding(packages=("demo",), indexes=(name,))
-        catalog = opened(Indexes(indexes={name: Index(name=name, url=index.url)}, bindings=(bound,)))
+        catalog = opened(
+            Indexes(indexes={name: Index(name=name, url=index.url)}, bindings=(bound,))
+        )
         assert [page.index for page in catalog.lookup(DEMO).pages] == [name]
 
 
@@ -173,7 +197,9 @@ def with_a_metadata_file(sha256: str | None) -> Callable[[bytes], bytes]:
     return change
 
 
-@pytest.mark.parametrize("fault", [status(404), status(403), altered(lambda _: b"<html>not here</html>")])
+@pytest.mark.parametrize(
+    "fault", [status(404), status(403), altered(lambda _: b"<html>not here</html>")]
+)
 def test_a_metadata_file_that_is_not_there_after_all(
     index: LoopbackIndex, opened: Opener, fault: Callable[[Response], Response]
 ) -> None:
@@ -198,7 +224,10 @@ def test_ranges(index: LoopbackIndex, opened: Opener, members: int, requests: in
 
 
 def without_ranges(response: Response) -> Response:
-    return replace(response, headers={key: value for key, value in response.headers.items() if key != "Content-Range"})
+    return replace(
+        response,
+        headers={key: value for key, value in response.headers.items() if key != "Content-Range"},
+    )
 
 
 def moved_range(response: Response) -> Response:
@@ -229,13 +258,19 @@ def test_ranges_that_are_not_to_be_believed(
 def test_a_file_that_changes_between_two_ranges(index: LoopbackIndex, opened: Opener) -> None:
     content = {f"demo/module_with_a_long_name_{n}.py": "" for n in range(1500)}
     index.add_wheel("demo", "1.0", requires=["numpy"], metadata_sidecar=False, files=content)
-    index.fault(BODY, lambda response: replace(response, headers={**response.headers, "ETag": '"old"'}), times=1)
+    index.fault(
+        BODY,
+        lambda response: replace(response, headers={**response.headers, "ETag": '"old"'}),
+        times=1,
+    )
     catalog = opened()
     assert catalog.metadata(wheel_of(catalog)).requires_dist == ("numpy",)
     assert [line[:3] for line in asked(index)[1:]] == ["206", "206", "200"]
 
 
-@pytest.mark.parametrize("way", ["file of its own hash", "file without hash", "file of the honest hash", "ranges"])
+@pytest.mark.parametrize(
+    "way", ["file of its own hash", "file without hash", "file of the honest hash", "ranges"]
+)
 @pytest.mark.parametrize("sidecar", [True, False])
 def test_what_one_index_says_of_a_file_is_not_believed_of_another(
     index: LoopbackIndex, opened: Opener, way: str, sidecar: bool
@@ -244,7 +279,12 @@ def test_what_one_index_says_of_a_file_is_not_believed_of_another(
     files_of_it = {"model.bin": os.urandom(100_000).hex()}  # more than the first range has
     for name in ("pypi", "evil"):
         honest = index.add_wheel(
-            "demo", "1.0", requires=["true"], index=name, files=files_of_it, metadata_sidecar=sidecar
+            "demo",
+            "1.0",
+            requires=["true"],
+            index=name,
+            files=files_of_it,
+            metadata_sidecar=sidecar,
         )
     other = build_wheel("demo", "1.0", requires=["evil"], files=files_of_it)
     lies = {
@@ -255,7 +295,10 @@ def test_what_one_index_says_of_a_file_is_not_believed_of_another(
     index.fault("/simple/evil/*", altered(with_a_metadata_file(lies.get(way))))
     if way in ("ranges", "file of the honest hash"):
         index.fault("/files/evil/*.metadata", status(404))
-        index.fault("/files/evil/*.whl", lambda response: ranged(replace(response, status=200, body=other.content)))
+        index.fault(
+            "/files/evil/*.whl",
+            lambda response: ranged(replace(response, status=200, body=other.content)),
+        )
     else:
         index.fault("/files/evil/*.metadata", lambda response: Response(200, LIE))
     evil = opened(url=index.url_of("evil"))
@@ -285,7 +328,9 @@ class Newest:
         self.broken = broken
         self.target = target
 
-    def likely_file(self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet) -> File | None:
+    def likely_file(
+        self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet
+    ) -> File | None:
         self.picked.append(f"{project}{specifier}")
         if self.broken:
             raise RuntimeError("a bug in the solver")
@@ -321,7 +366,9 @@ def test_looking_ahead_goes_on_by_itself(index: LoopbackIndex, opened: Opener) -
     assert asked(index) == []
 
 
-def test_who_waits_for_a_page_keeps_nobody_from_reading_another_project(index: LoopbackIndex, opened: Opener) -> None:
+def test_who_waits_for_a_page_keeps_nobody_from_reading_another_project(
+    index: LoopbackIndex, opened: Opener
+) -> None:
     """There are fewer turns of looking ahead than waiters, with a release to follow or only for the page."""
     index.serve("demo 1.0: numpy", "numpy 1.0", "slow 1.0")
     index.fault("/simple/*/slow/", lambda response: replace(response, delay=30.0))
@@ -329,7 +376,9 @@ def test_who_waits_for_a_page_keeps_nobody_from_reading_another_project(index: L
         catalog = opened()
         catalog.lookup(NormalizedName("numpy"))  # the first answer tells what the connection can do
         look_ahead = Newest()
-        catalog.prefetch([(NormalizedName("slow"), SpecifierSet(f">={n}")) for n in range(2 * AHEAD)], waiting)
+        catalog.prefetch(
+            [(NormalizedName("slow"), SpecifierSet(f">={n}")) for n in range(2 * AHEAD)], waiting
+        )
         catalog.prefetch([(DEMO, SpecifierSet())], look_ahead)
         wait_until(lambda look_ahead=look_ahead: len(look_ahead.picked) == 2)  # type: ignore[misc]
         catalog.close()
@@ -377,13 +426,18 @@ def test_a_failure_that_is_kept_is_covered(opened: Opener, index: LoopbackIndex)
         assert bool(index.requests) is requests
 
 
-def test_a_file_without_a_hash(index: LoopbackIndex, opened: Opener, warnings: list[Message]) -> None:
+def test_a_file_without_a_hash(
+    index: LoopbackIndex, opened: Opener, warnings: list[Message]
+) -> None:
     built = index.add_wheel("demo", "1.0", sha256=False)
     catalog = opened()
     file = wheel_of(catalog)
     assert file.sha256 == ""
     expected = (built.sha256, len(built.content))
-    assert [(one.sha256, one.size) for one in (catalog.sha256(file), catalog.sha256(file))] == [expected, expected]
+    assert [(one.sha256, one.size) for one in (catalog.sha256(file), catalog.sha256(file))] == [
+        expected,
+        expected,
+    ]
     assert asked(index) == ["200 /simple/pypi/demo/", f"200 {BODY}"]
     (warning,) = warnings
     told = {"file": "demo-1.0-py3-none-any.whl", "size": expected[1], "sha256": built.sha256}
@@ -397,7 +451,9 @@ def test_a_file_without_a_hash(index: LoopbackIndex, opened: Opener, warnings: l
 # --- binaries
 
 
-def serve_binaries(index: LoopbackIndex, version: str, *members: tuple[zipfile.ZipInfo, bytes]) -> None:
+def serve_binaries(
+    index: LoopbackIndex, version: str, *members: tuple[zipfile.ZipInfo, bytes]
+) -> None:
     """Serve a wheel of demo with these members, the last of which is far from its end."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
@@ -405,7 +461,9 @@ def serve_binaries(index: LoopbackIndex, version: str, *members: tuple[zipfile.Z
             archive.writestr(info, content)
         archive.writestr("demo/filler.bin", random.Random(version).randbytes(200_000))
         archive.writestr(f"demo-{version}.dist-info/METADATA", core_metadata("demo", version))
-    index.add_file("demo", f"demo-{version}-cp311-cp311-manylinux_2_17_aarch64.whl", made.getvalue())
+    index.add_file(
+        "demo", f"demo-{version}-cp311-cp311-manylinux_2_17_aarch64.whl", made.getvalue()
+    )
 
 
 def binary(extra: bytes = b"", size: int = 0) -> tuple[zipfile.ZipInfo, bytes]:
@@ -435,7 +493,9 @@ def test_known_linkage_is_the_answer_to_the_end(index: LoopbackIndex, opened: Op
     assert opened().known_linkage(wheel) is not None
 
 
-def test_linkage_of_a_wheel_beyond_the_limit(index: LoopbackIndex, opened: Opener, monkeypatch: pytest.MonkeyPatch):
+def test_linkage_of_a_wheel_beyond_the_limit(
+    index: LoopbackIndex, opened: Opener, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(live, "LINKAGE_LIMITS", Limits(packed=100_000, unpacked=100_000))
     serve_binaries(index, "1.0", binary(size=90_000))
     serve_binaries(index, "2.0", binary(size=150_000))
@@ -449,7 +509,9 @@ def test_linkage_of_a_wheel_beyond_the_limit(index: LoopbackIndex, opened: Opene
     assert again.linkage(large) is None
 
 
-def test_linkage_beyond_the_guard(index: LoopbackIndex, opened: Opener, monkeypatch: pytest.MonkeyPatch):
+def test_linkage_beyond_the_guard(
+    index: LoopbackIndex, opened: Opener, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(live, "LINKAGE_BUDGET", Limits(packed=300_000, unpacked=1 << 20))
     serve_binaries(index, "1.0", binary(size=150_000))
     serve_binaries(index, "2.0", binary(size=150_000))
@@ -471,7 +533,9 @@ def test_linkage_after_a_long_header(index: LoopbackIndex, opened: Opener, range
     assert linkage.is_complete
 
 
-def test_linkage_of_a_whole_wheel_beyond_a_limit(index: LoopbackIndex, opened: Opener, monkeypatch: pytest.MonkeyPatch):
+def test_linkage_of_a_whole_wheel_beyond_a_limit(
+    index: LoopbackIndex, opened: Opener, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(live, "LINKAGE_LIMITS", Limits(packed=1 << 20, unpacked=100_000))
     index.ranges = False
     serve_binaries(index, "1.0", binary(size=150_000))

@@ -18,7 +18,9 @@ URL = "https://mirror.example/demo_x-1.0-py3-none-any.whl"
 
 
 def text(*lines: str, name: str = "Demo.X", version: str = "1", form: str = "2.1") -> bytes:
-    return "\n".join([f"Metadata-Version: {form}", f"Name: {name}", f"Version: {version}", *lines]).encode()
+    return "\n".join(
+        [f"Metadata-Version: {form}", f"Name: {name}", f"Version: {version}", *lines]
+    ).encode()
 
 
 def test_what_is_read() -> None:
@@ -43,14 +45,23 @@ def test_what_is_read() -> None:
         (b"<html></html>", "has no Name"),
         (text(form="3.0"), "has the version '3.0'"),
         (text().replace(b"Demo", b"D\xffmo"), "has an unreadable field Name"),
-        (text("Requires-Dist: a\xff").decode().encode("latin-1"), "has an unreadable field Requires-Dist"),
-        (text("Requires-Python: >=3", "Requires-Python: >=4"), "has an unreadable field Requires-Python"),
+        (
+            text("Requires-Dist: a\xff").decode().encode("latin-1"),
+            "has an unreadable field Requires-Dist",
+        ),
+        (
+            text("Requires-Python: >=3", "Requires-Python: >=4"),
+            "has an unreadable field Requires-Python",
+        ),
         (
             text("Requires-Dist: pytz (>dev)"),
             "has the invalid requirement `pytz (>dev)`: Expected matching RIGHT_PAREN",
         ),
         (text("Requires-Python: ~=3.6.*"), "has the invalid Requires-Python `~=3.6.*`"),
-        (text(f"Requires-Python: >=3.{'9' * 5000}"), f"has the invalid Requires-Python `>=3.{'9' * 296}…`"),
+        (
+            text(f"Requires-Python: >=3.{'9' * 5000}"),
+            f"has the invalid Requires-Python `>=3.{'9' * 296}…`",
+        ),
         (text(*["Provides-Extra: x"] * 10_001), "has 10001 extras; more than 10000 are not read"),
         (text(*["Classifier: x"] * 100_000), "has a header of more than 50000 lines"),
     ],
@@ -61,7 +72,8 @@ def test_metadata_that_cannot_be_used(content: bytes, why: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "version"), [("demo", "1.0"), ("demo-x", "1.1"), ("demo-x", "1.0+cpu"), ("demo-x", "1." + "9" * 500)]
+    ("name", "version"),
+    [("demo", "1.0"), ("demo-x", "1.1"), ("demo-x", "1.0+cpu"), ("demo-x", "1." + "9" * 500)],
 )
 def test_metadata_of_another_release(name: str, version: str) -> None:
     with pytest.raises(IndexFailure) as caught:
@@ -72,12 +84,23 @@ def test_metadata_of_another_release(name: str, version: str) -> None:
 @pytest.mark.parametrize(
     ("lines", "why"),
     [
-        ([f"a{at}; os_name != '{'x' * 3000}'" for at in range(800)], "more than 2097152 are not read"),
-        ([f"a{at}; extra >= 'x'" for at in range(101)], "`a100; extra >= 'x'`, which is about too many extras"),
-        (["a; " + " or ".join(f"extra == 'e{at}'" for at in range(101))], "which is about too many extras"),
+        (
+            [f"a{at}; os_name != '{'x' * 3000}'" for at in range(800)],
+            "more than 2097152 are not read",
+        ),
+        (
+            [f"a{at}; extra >= 'x'" for at in range(101)],
+            "`a100; extra >= 'x'`, which is about too many extras",
+        ),
+        (
+            ["a; " + " or ".join(f"extra == 'e{at}'" for at in range(101))],
+            "which is about too many extras",
+        ),
     ],
 )
-def test_requirements_that_take_too_long_to_hold_against_extras_are_refused(lines: list[str], why: str) -> None:
+def test_requirements_that_take_too_long_to_hold_against_extras_are_refused(
+    lines: list[str], why: str
+) -> None:
     with pytest.raises(UnusableFile, match=re.escape(why)):
         check_texts(CoreMetadata("demo", "1", tuple(lines)), "demo.whl")
 

@@ -57,9 +57,15 @@ def endless(head: bytes, content: bytes, pause: float = 0.0) -> Callable[[socket
     [
         pytest.param(b"HTTP/1.1 200 ", LATE, id="status"),
         pytest.param(HEAD, LATE, id="header"),
-        pytest.param(HEAD + b"Content-Length: 100000\r\n\r\n", "It sends less than 100 bytes a second", id="body"),
+        pytest.param(
+            HEAD + b"Content-Length: 100000\r\n\r\n",
+            "It sends less than 100 bytes a second",
+            id="body",
+        ),
         pytest.param(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", CHUNK, id="chunk"),
-        pytest.param(HEAD + b"\r\n", "It sends less than 100 bytes a second", id="body without length"),
+        pytest.param(
+            HEAD + b"\r\n", "It sends less than 100 bytes a second", id="body without length"
+        ),
     ],
 )
 def test_a_server_that_sends_a_byte_now_and_then(head: bytes, why: str) -> None:
@@ -71,10 +77,17 @@ def test_a_server_that_sends_a_byte_now_and_then(head: bytes, why: str) -> None:
     ("head", "line", "why"),
     [
         pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n", LATE, id="continue"),
-        pytest.param(HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"x: y\r\n", f"{FAR}|{CUT}", id="trailers"),
+        pytest.param(
+            HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n",
+            b"x: y\r\n",
+            f"{FAR}|{CUT}",
+            id="trailers",
+        ),
         pytest.param(b"HTTP/1.1 200 OK\r\n", b"x: y\r\n", FAR, id="head"),
         pytest.param(b"HTTP/1.1 200 OK\r\n", b"x" * 1000, FAR, id="line"),
-        pytest.param(HEAD + b"Transfer-Encoding: chunked\r\n\r\n-1\r\n", b"x" * 9, CHUNK, id="below 0"),
+        pytest.param(
+            HEAD + b"Transfer-Encoding: chunked\r\n\r\n-1\r\n", b"x" * 9, CHUNK, id="below 0"
+        ),
         pytest.param(b"", b"x" * 1000, "It violates HTTP .Bad status line", id="no head"),
     ],
 )

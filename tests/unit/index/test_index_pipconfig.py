@@ -22,7 +22,11 @@ def read_in(environ: dict[str, str]) -> PipConfig:
 
 def test_settings_that_are_not_followed_are_known_by_name() -> None:
     """Their values may hold passwords."""
-    variables = {"PIP_CONFIG_FILE": os.devnull, "PIP_EXTRA_INDEX_URL": A, "PIP_FIND_LINKS": "/wheels"}
+    variables = {
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_EXTRA_INDEX_URL": A,
+        "PIP_FIND_LINKS": "/wheels",
+    }
     assert read_in(variables).ignored_options == ("extra-index-url", "find-links")
     assert read_in({"PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": ""}).ignored_options == ()
 
@@ -32,10 +36,27 @@ def test_settings_that_are_not_followed_are_known_by_name() -> None:
     [
         ({}, {}),
         ({}, {"user": f"[global]\nindex-url = {A}\n"}),
-        ({}, {"user": f"[global]\nindex_url = {A}\nproxy=p.example:1\n", "legacy": f"[global]\nindex-url = {B}\n"}),
+        (
+            {},
+            {
+                "user": f"[global]\nindex_url = {A}\nproxy=p.example:1\n",
+                "legacy": f"[global]\nindex-url = {B}\n",
+            },
+        ),
         ({}, {"legacy": f"[install]\nindex-url = {B}\n", "user": f"[global]\nindex-url = {A}\n"}),
-        ({}, {"all": f"[global]\nindex-url = {C}\ncert = /all.pem\n", "user": f"[global]\nindex-url = {A}\n"}),
-        ({}, {"user": f"[global]\nindex-url = {A}\n[install]\n--Index-URL = {B}\n[download]\nindex-url = {C}\n"}),
+        (
+            {},
+            {
+                "all": f"[global]\nindex-url = {C}\ncert = /all.pem\n",
+                "user": f"[global]\nindex-url = {A}\n",
+            },
+        ),
+        (
+            {},
+            {
+                "user": f"[global]\nindex-url = {A}\n[install]\n--Index-URL = {B}\n[download]\nindex-url = {C}\n"
+            },
+        ),
         ({"PIP_INDEX_URL": D}, {"user": f"[install]\nindex-url = {A}\n"}),
         ({"PIP_INDEX_URL": ""}, {"user": f"[install]\nindex-url = {A}\n"}),
         ({}, {"user": f"[install]\nindex-url =\n[global]\nindex-url = {A}\n"}),
@@ -44,14 +65,32 @@ def test_settings_that_are_not_followed_are_known_by_name() -> None:
             {"own": f"[global]\nindex-url = {D}\n", "user": "[global]\ncert=/u\n"},
         ),
         ({"PIP_CONFIG_FILE": "{home}/absent.conf"}, {"user": f"[global]\nindex-url = {A}\n"}),
-        ({"PIP_CONFIG_FILE": os.devnull}, {"user": f"[global]\nindex-url = {A}\n", "all": "[global]\ncert=/x\n"}),
-        ({"PIP_TIMEOUT": "40", "PIP_CERT": "/c.pem", "PIP_CLIENT_CERT": "/k.pem", "PIP_PROXY": "http://p:1"}, {}),
+        (
+            {"PIP_CONFIG_FILE": os.devnull},
+            {"user": f"[global]\nindex-url = {A}\n", "all": "[global]\ncert=/x\n"},
+        ),
+        (
+            {
+                "PIP_TIMEOUT": "40",
+                "PIP_CERT": "/c.pem",
+                "PIP_CLIENT_CERT": "/k.pem",
+                "PIP_PROXY": "http://p:1",
+            },
+            {},
+        ),
         ({"PIP_DEFAULT_TIMEOUT": "40"}, {}),
-        ({}, {"user": "[global]\ntimeout = 33\nextra-index-url = https://x.example\nfind-links = /wheels\n"}),
+        (
+            {},
+            {
+                "user": "[global]\ntimeout = 33\nextra-index-url = https://x.example\nfind-links = /wheels\n"
+            },
+        ),
         ({}, {"user": f"[global]\nindex-url = {A}%%2F%(x)s\n"}),
     ],
 )
-def test_it_is_what_pip_sees(tmp_path: Path, variables: dict[str, str], files: dict[str, str]) -> None:
+def test_it_is_what_pip_sees(
+    tmp_path: Path, variables: dict[str, str], files: dict[str, str]
+) -> None:
     places = {
         "user": tmp_path / ".config" / "pip" / "pip.conf",
         "legacy": tmp_path / ".pip" / "pip.conf",
@@ -76,7 +115,10 @@ def test_it_is_what_pip_sees(tmp_path: Path, variables: dict[str, str], files: d
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon", "100000", ""])
 def test_an_absurd_time_limit_is_ignored(text: str) -> None:
-    assert read_in({"PIP_TIMEOUT": text, "PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": A}).timeout == 15.0
+    assert (
+        read_in({"PIP_TIMEOUT": text, "PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": A}).timeout
+        == 15.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,7 +131,9 @@ def test_an_absurd_time_limit_is_ignored(text: str) -> None:
         (b"[global]\nproxy = hunter2\xff\n", "It is not UTF-8, the encoding of the locale."),
     ],
 )
-def test_a_broken_file_is_not_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, why: str) -> None:
+def test_a_broken_file_is_not_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, why: str
+) -> None:
     monkeypatch.setattr("locale.getpreferredencoding", lambda _: "UTF-8")
     own = tmp_path / "pip.conf"
     own.write_bytes(content)
@@ -106,4 +150,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
         read_in({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path)})
     own.unlink()
     own.symlink_to(os.devnull)  # as good as an empty one
-    assert read_in({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path), "PIP_INDEX_URL": A}).index_url == A
+    assert (
+        read_in({"PIP_CONFIG_FILE": str(own), "HOME": str(tmp_path), "PIP_INDEX_URL": A}).index_url
+        == A
+    )

@@ -23,9 +23,13 @@ A, B = "a" * 64, "b" * 64
 JSON = "application/vnd.pypi.simple.v1+json"
 
 
-def parse(body: str | bytes, content_type: str = "text/html", project: str = "demo", url: str = URL) -> Page:
+def parse(
+    body: str | bytes, content_type: str = "text/html", project: str = "demo", url: str = URL
+) -> Page:
     content = body if isinstance(body, bytes) else body.encode()
-    return simple.parse(content, content_type, project=NormalizedName(project), index="mirror", url=url)
+    return simple.parse(
+        content, content_type, project=NormalizedName(project), index="mirror", url=url
+    )
 
 
 def html(*anchors: str, head: str = "") -> str:
@@ -33,7 +37,9 @@ def html(*anchors: str, head: str = "") -> str:
 
 
 def page(*files: dict[str, Any], **changes: Any) -> str:
-    return json.dumps({"meta": {"api-version": "1.1"}, "name": "Demo", "files": list(files), **changes})
+    return json.dumps(
+        {"meta": {"api-version": "1.1"}, "name": "Demo", "files": list(files), **changes}
+    )
 
 
 def only(parsed: Page) -> File:
@@ -45,9 +51,9 @@ def only(parsed: Page) -> File:
 def refused(parsed: Page, version: str) -> tuple[str, RejectionReason]:
     """The only file of a release, and why no target can use it."""
     ((file,),) = [parsed.releases[version]]
-    (aside,) = Compatibility(Target(name="here", python="3.11", platform="linux-aarch64", glibc=(2, 28)), None)(
-        (file,)
-    ).rejections
+    (aside,) = Compatibility(
+        Target(name="here", python="3.11", platform="linux-aarch64", glibc=(2, 28)), None
+    )((file,)).rejections
     assert file.url == NOWHERE
     return aside.filename, aside.reason
 
@@ -81,14 +87,19 @@ def test_the_page_of_pytorch() -> None:
     )
     newest = parsed.releases["2.10.0+cpu"]
     assert [file.yanked for file in newest] == [None, "superseded by the manylinux wheel"]
-    assert {file.url.partition("/whl/")[0] for file in newest} == {"https://download-r2.pytorch.org"}
+    assert {file.url.partition("/whl/")[0] for file in newest} == {
+        "https://download-r2.pytorch.org"
+    }
 
 
 def test_the_page_of_huawei() -> None:
     """A folder listing: links up and for sorting, relative links, no hash, or an md5, which counts as none."""
     root = "https://mirrors.huaweicloud.com/ascend/repos/pypi/torch-npu/"
     parsed = parse((RECORDED / "huawei-torch-npu.html").read_bytes(), project="torch-npu", url=root)
-    names = [f"torch_npu-2.7.1.post1-cp311-cp311-manylinux_2_28_{machine}.whl" for machine in ("aarch64", "x86_64")]
+    names = [
+        f"torch_npu-2.7.1.post1-cp311-cp311-manylinux_2_28_{machine}.whl"
+        for machine in ("aarch64", "x86_64")
+    ]
     assert parsed.releases == {"2.7.1.post1": tuple(File(name, root + name) for name in names)}
     assert [str(one) for one in parsed.rejections] == [
         "torch_npu-2.7.1.post1-cp311-cp311-manylinux_2_28_x86_64.whl.asc is not a wheel, .tar.gz or .zip",
@@ -101,12 +112,27 @@ def test_the_page_of_huawei() -> None:
 
 def test_all_that_a_json_page_says() -> None:
     name, hashes = "demo-1.0-py3-none-any.whl", {"sha256": A, "md5": "0"}
-    said: dict[str, Any] = {"filename": name, "url": f"../../files/{name}#sha256={B}", "hashes": hashes, "size": 7}
-    said |= {"requires-python": ">=3.10", "upload-time": "2025-01-02T03:04:05.678Z", "yanked": "broken"}
-    said |= {"core-metadata": {"sha256": B}, "dist-info-metadata": {"sha256": A}, "provenance": None}
+    said: dict[str, Any] = {
+        "filename": name,
+        "url": f"../../files/{name}#sha256={B}",
+        "hashes": hashes,
+        "size": 7,
+    }
+    said |= {
+        "requires-python": ">=3.10",
+        "upload-time": "2025-01-02T03:04:05.678Z",
+        "yanked": "broken",
+    }
+    said |= {
+        "core-metadata": {"sha256": B},
+        "dist-info-metadata": {"sha256": A},
+        "provenance": None,
+    }
     file = only(parse(page(said), JSON))
     rest = (A, 7, ">=3.10", "broken", "2025-01-02T03:04:05.678Z", B)
-    assert file == File("demo-1.0-py3-none-any.whl", "https://mirror.example/files/demo-1.0-py3-none-any.whl", *rest)
+    assert file == File(
+        "demo-1.0-py3-none-any.whl", "https://mirror.example/files/demo-1.0-py3-none-any.whl", *rest
+    )
 
 
 def row(**keys: Any) -> dict[str, Any]:
@@ -128,7 +154,9 @@ def test_metadata_files_in_json(keys: dict[str, Any], metadata: str | None) -> N
     assert only(parse(page(row(**keys)), JSON)).metadata == metadata
 
 
-@pytest.mark.parametrize(("yanked", "expected"), [(False, None), (True, ""), ("", None), ("why", "why")])
+@pytest.mark.parametrize(
+    ("yanked", "expected"), [(False, None), (True, ""), ("", None), ("why", "why")]
+)
 def test_yanked_in_json(yanked: bool | str, expected: str | None) -> None:
     assert only(parse(page(row(yanked=yanked)), JSON)).yanked == expected
 
@@ -139,13 +167,21 @@ def test_yanked_in_json(yanked: bool | str, expected: str | None) -> None:
         *({"size": odd} for odd in ("12", 12.5, True, -1, 1 << 61, ["x"] * 70_000)),
         *({"hashes": odd} for odd in (None, {"sha256": None})),
         *({"requires-python": odd} for odd in (False, 3.9)),
-        *({"yanked": None}, {"core-metadata": {"sha256": None}}, {"core-metadata": "true", "upload-time": 1}),
+        *(
+            {"yanked": None},
+            {"core-metadata": {"sha256": None}},
+            {"core-metadata": "true", "upload-time": 1},
+        ),
         {"size": "x", "y": [{}] * 600_000},
     ],
 )
 def test_a_value_of_another_type_counts_as_none(odd: dict[str, Any]) -> None:
     """pip reads such rows, and the page has others."""
-    good = {**row(size=7, **{"requires-python": ">=3.9"}), "filename": "demo-2.zip", "hashes": {"sha256": A}}
+    good = {
+        **row(size=7, **{"requires-python": ">=3.9"}),
+        "filename": "demo-2.zip",
+        "hashes": {"sha256": A},
+    }
     assert parse(page(good, row(**odd)), JSON) == parse(page(good, row()), JSON)
 
 
@@ -162,14 +198,22 @@ def test_a_value_of_another_type_counts_as_none(odd: dict[str, Any]) -> None:
         ),
         (html()[:-8], "text/html", "It ends before `</html>`."),
         ("<HTML ><a href=demo-1.zip>", "text/html", "It ends before `</html>`."),
-        (html(head='<base href="https://127.0.0.1/">'), "text/html", "Its `<base href>` is no address to go by."),
+        (
+            html(head='<base href="https://127.0.0.1/">'),
+            "text/html",
+            "Its `<base href>` is no address to go by.",
+        ),
         (
             html(head='<meta name="pypi:repository-version" content="2.0">'),
             "text/html",
             "Its API version is '2.0'; only version 1 is supported (PEP 629).",
         ),
         (
-            html("<a href=other-1.zip>x</a>", "<a href='x/other-2-py3-none-any.whl'>x</a>", "<a href=other.egg>"),
+            html(
+                "<a href=other-1.zip>x</a>",
+                "<a href='x/other-2-py3-none-any.whl'>x</a>",
+                "<a href=other.egg>",
+            ),
             "text/html",
             "Every file on it belongs to another project, for example other-1.zip.",
         ),
@@ -217,7 +261,10 @@ def test_all_that_an_anchor_says() -> None:
     ],
 )
 def test_metadata_files_in_html(attributes: str, metadata: str | None) -> None:
-    assert only(parse(html(f"<a href='demo-1-py3-none-any.whl' {attributes}>x</a>"))).metadata == metadata
+    assert (
+        only(parse(html(f"<a href='demo-1-py3-none-any.whl' {attributes}>x</a>"))).metadata
+        == metadata
+    )
 
 
 @pytest.mark.parametrize(
@@ -228,7 +275,12 @@ def test_metadata_files_in_html(attributes: str, metadata: str | None) -> None:
         ("/f/../demo-1.zip", "https://mirror.example/demo-1.zip"),
         *(
             (f"{begin}files.example/demo-1.zip{end}", "https://files.example/demo-1.zip")
-            for begin, end in (("//", ""), ("HTTPS://", ""), ("https://me:secret@", ""), ("  https://", "\n"))
+            for begin, end in (
+                ("//", ""),
+                ("HTTPS://", ""),
+                ("https://me:secret@", ""),
+                ("  https://", "\n"),
+            )
         ),
         ("https://files.example/a@b/demo-1.zip", "https://files.example/a@b/demo-1.zip"),
     ],
@@ -237,14 +289,18 @@ def test_where_a_link_leads(href: str, url: str) -> None:
     assert only(parse(html(f'<a href="{href}">x</a>'))).url == url
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:8000", "me@localhost", "[::1]", "0x7f.1", "169.254.169.254"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:8000", "me@localhost", "[::1]", "0x7f.1", "169.254.169.254"]
+)
 def test_a_link_to_this_machine_is_not_followed_but_on_it(host: str) -> None:
     body = html(f'<a href="http://{host}/demo-1.zip">x</a><a href="//{host}/demo-2.zip">x</a>')
     assert [refused(parse(body), str(n)) for n in (1, 2)] == [
         (f"demo-{n}.zip", RejectionReason.ADDRESS) for n in (1, 2)
     ]
     assert NOWHERE not in [
-        file.url for files in parse(body, url="http://127.0.0.1:1/").releases.values() for file in files
+        file.url
+        for files in parse(body, url="http://127.0.0.1:1/").releases.values()
+        for file in files
     ]
     assert refused(parse(page(row(url=f"https://{host}/demo-1.zip")), JSON), "1") == (
         "demo-1.zip",
@@ -254,7 +310,10 @@ def test_a_link_to_this_machine_is_not_followed_but_on_it(host: str) -> None:
 
 @pytest.mark.parametrize("odd", ["\\u0007", "\\n", "\\u007f", "\x7f", "\u202e", "\\u202E", "\x85"])
 def test_what_does_not_print_is_set_aside_however_it_is_written(odd: str) -> None:
-    rows = [{"filename": f"demo-{n}.zip", "url": f"https://f.example/demo-{n}.zip", "hashes": {}} for n in (1, 2, 3, 4)]
+    rows = [
+        {"filename": f"demo-{n}.zip", "url": f"https://f.example/demo-{n}.zip", "hashes": {}}
+        for n in (1, 2, 3, 4)
+    ]
     for one, field in ((rows[1], "filename"), (rows[2], "url")):
         one[field] = f"{one[field][:-4]}HERE.zip"
     parsed = parse(page(*rows).replace("HERE", odd), JSON)
@@ -263,7 +322,9 @@ def test_what_does_not_print_is_set_aside_however_it_is_written(odd: str) -> Non
     assert refused(parsed, "3") == ("demo-3.zip", RejectionReason.ADDRESS)
 
 
-@pytest.mark.parametrize("keys", [{}, {"url": None}, {"url": 7}, {"url": ["x"] * 70_000}, {"url": "http://[/demo"}])
+@pytest.mark.parametrize(
+    "keys", [{}, {"url": None}, {"url": 7}, {"url": ["x"] * 70_000}, {"url": "http://[/demo"}]
+)
 def test_a_row_without_an_address_to_go_to(keys: dict[str, Any]) -> None:
     assert refused(parse(page({"filename": "demo-1.zip", **keys}), JSON), "1") == (
         "demo-1.zip",
@@ -280,7 +341,14 @@ def test_a_row_without_an_address_to_go_to(keys: dict[str, Any]) -> None:
     ],
 )
 def test_a_base_address(base: str, url: str) -> None:
-    assert only(parse(html("<a href=demo-1.zip>x</a>", head=f'<base target="_top"><base href="{base}">'))).url == url
+    assert (
+        only(
+            parse(
+                html("<a href=demo-1.zip>x</a>", head=f'<base target="_top"><base href="{base}">')
+            )
+        ).url
+        == url
+    )
 
 
 LINK = "https://me:hunter2@files.example/demo-1.zip"
@@ -291,7 +359,9 @@ LINK = "https://me:hunter2@files.example/demo-1.zip"
     [
         page({"filename": "demo-1.zip", "url": LINK, "provenance": LINK, "size": 7}),
         page({"filename": "demo-1.zip", "url": LINK, "size": 7}).replace("@", "\\u0040"),
-        page({"filename": "demo-1.zip", "url": LINK.replace("https:", ""), "size": 7}).replace("/", "\\/"),
+        page({"filename": "demo-1.zip", "url": LINK.replace("https:", ""), "size": 7}).replace(
+            "/", "\\/"
+        ),
         html(f"<a href={LINK}>x</a>"),
         html(f"<a href={LINK.replace('@', '&#64;')}>x</a>"),
         html(f"<a href={LINK.replace('@', '&commat;')} data-yanked='me@here'>x</a>"),
@@ -313,7 +383,9 @@ def test_credentials_of_a_link_are_not_kept(body: str) -> None:
     ],
 )
 def test_what_only_looks_like_an_anchor(around: str) -> None:
-    assert only(parse(html(around, "<A\nHREF=demo-1.zip data-requires-python='>=3'>x</A>"))).url.endswith("demo-1.zip")
+    assert only(
+        parse(html(around, "<A\nHREF=demo-1.zip data-requires-python='>=3'>x</A>"))
+    ).url.endswith("demo-1.zip")
 
 
 @pytest.mark.parametrize(
@@ -321,7 +393,8 @@ def test_what_only_looks_like_an_anchor(around: str) -> None:
     [
         b"<div>" * 400_000,  # each <p> looks through all that are open
         b"<div>" * 100_000 + b"<p>" * 100_000,
-        b"".join(b"<b id=%d>" % n for n in range(100_000)) + b"<p>x" * 100_000,  # all are opened again in each <p>
+        b"".join(b"<b id=%d>" % n for n in range(100_000))
+        + b"<p>x" * 100_000,  # all are opened again in each <p>
         (b"<a " + b"''" * 30_000 + b">") * 20,
         (b"<a " + b"a " * 30_000 + b">") * 20,
         b"<!--" * 200_000,
@@ -337,7 +410,10 @@ def test_the_time_for_a_page_grows_with_its_length_alone(body: bytes) -> None:
 
 def test_tags_that_are_parsed_apart() -> None:
     """A page is parsed some tags at a time: it is one page nevertheless."""
-    links = [f"<a href=demo-{number}.zip data-requires-python='{'>' * 400}'>x</a>" for number in range(2000)]
+    links = [
+        f"<a href=demo-{number}.zip data-requires-python='{'>' * 400}'>x</a>"
+        for number in range(2000)
+    ]
     parsed = parse(html(*links, '<base href="https://files.example/">'))
     assert {file.url for files in parsed.releases.values() for file in files} == {
         f"https://files.example/demo-{number}.zip" for number in range(2000)
@@ -353,11 +429,15 @@ def test_half_of_a_surrogate_pair_is_no_text() -> None:
 
 def test_a_reason_for_yanking_is_cut_off() -> None:
     assert only(parse(page(row(yanked="x" * 501)), JSON)).yanked == "x" * 500
-    assert only(parse(html(f'<a href="demo-1.zip" data-yanked="{"x" * 501}">x</a>'))).yanked == "x" * 500
+    assert (
+        only(parse(html(f'<a href="demo-1.zip" data-yanked="{"x" * 501}">x</a>'))).yanked
+        == "x" * 500
+    )
 
 
 @pytest.mark.parametrize(
-    ("names", "releases"), [(["other-1.zip", "demo-1.zip"], ["1"]), (["other-1.zip", "demo-x-y.whl"], [])]
+    ("names", "releases"),
+    [(["other-1.zip", "demo-1.zip"], ["1"]), (["other-1.zip", "demo-x-y.whl"], [])],
 )
 def test_a_foreign_file_does_not_cost_the_page(names: list[str], releases: list[str]) -> None:
     """Only a page on which every file is another project's is that of another project."""
@@ -369,7 +449,10 @@ def test_a_foreign_file_does_not_cost_the_page(names: list[str], releases: list[
 def test_a_page_is_in_utf_8_whatever_it_is_called() -> None:
     body = html('<a href="demo-1.zip" data-yanked="zurückgezogen">x</a>')
     for charset in ("utf-8", "nonsense", "idna", "punycode", "ISO-8859-1"):
-        assert only(parse(body.encode("utf-8-sig"), f"text/html; charset={charset}")).yanked == "zurückgezogen"
+        assert (
+            only(parse(body.encode("utf-8-sig"), f"text/html; charset={charset}")).yanked
+            == "zurückgezogen"
+        )
     assert only(parse(body.encode("latin-1"))).yanked == "zur\ufffdckgezogen"
 
 
@@ -377,9 +460,21 @@ def test_a_page_is_in_utf_8_whatever_it_is_called() -> None:
 
 
 def test_what_is_set_aside_and_why() -> None:
-    names = ["demo-1.0.tar.gz", "demo-1.0.linux-x86_64.tar.gz", "demo-1.0-py2.6.egg", "demo-1.0.win32.exe"]
-    names += ["demo-2004d.zip", "other-1.0.tar.gz", "other-1.0-py3-none-any.whl", "demo-1.0-py3.whl"]
-    parsed = parse(html(*(f"<a href='{name}'>" for name in (*names, "demo%0a-1.0.zip", "x%2fdemo-1.0.zip"))))
+    names = [
+        "demo-1.0.tar.gz",
+        "demo-1.0.linux-x86_64.tar.gz",
+        "demo-1.0-py2.6.egg",
+        "demo-1.0.win32.exe",
+    ]
+    names += [
+        "demo-2004d.zip",
+        "other-1.0.tar.gz",
+        "other-1.0-py3-none-any.whl",
+        "demo-1.0-py3.whl",
+    ]
+    parsed = parse(
+        html(*(f"<a href='{name}'>" for name in (*names, "demo%0a-1.0.zip", "x%2fdemo-1.0.zip")))
+    )
     assert [file.filename for file in parsed.releases["1.0"]] == ["demo-1.0.tar.gz"]
     assert [(one.filename, one.reason.name, one.detail) for one in parsed.rejections] == [
         *((name, "FORMAT", "") for name in ("demo-1.0-py2.6.egg", "demo-1.0.win32.exe")),
@@ -392,12 +487,16 @@ def test_what_is_set_aside_and_why() -> None:
 
 
 def test_spellings_of_one_version_share_a_key_whatever_their_order() -> None:
-    anchors = ["<a href=demo-1.0.zip>", "<a href=demo-1.0.0-py3-none-any.whl>", "<a href=demo-1-py2-none-any.whl>"]
+    anchors = [
+        "<a href=demo-1.0.zip>",
+        "<a href=demo-1.0.0-py3-none-any.whl>",
+        "<a href=demo-1-py2-none-any.whl>",
+    ]
     for order in (anchors, anchors[::-1]):
         parsed = parse(html(*order))
-        assert {key: [file.filename for file in files] for key, files in parsed.releases.items()} == {
-            "1": ["demo-1-py2-none-any.whl", "demo-1.0.zip", "demo-1.0.0-py3-none-any.whl"]
-        }
+        assert {
+            key: [file.filename for file in files] for key, files in parsed.releases.items()
+        } == {"1": ["demo-1-py2-none-any.whl", "demo-1.0.zip", "demo-1.0.0-py3-none-any.whl"]}
 
 
 def test_a_file_that_is_listed_twice() -> None:

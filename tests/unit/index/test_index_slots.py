@@ -36,7 +36,9 @@ def test_other_host_is_asked_at_once(slow: Any) -> None:
 
         async def ask(client: Client) -> float:
             first = [
-                asyncio.ensure_future(client.get(f"http://{busy}/{at}", headers={}, limit=9, patience=TWICE))
+                asyncio.ensure_future(
+                    client.get(f"http://{busy}/{at}", headers={}, limit=9, patience=TWICE)
+                )
                 for at in range(2 * PAGES)
             ]
             await asyncio.sleep(0.3)

@@ -35,8 +35,12 @@ class Desk:
             (root / "matrices" / name).mkdir(parents=True)
 
     def source(self, commit: str, more: str = "", requires: str = '["numpy<2"]') -> str:
-        evidence = f'strength = "documented"\nsource = "demo/guide#1"\nchecked = 2026-11-20\n{more}\n'
-        return self.repository.fact(commit, evidence, version="0.6", requires=requires, build='["tool"]')
+        evidence = (
+            f'strength = "documented"\nsource = "demo/guide#1"\nchecked = 2026-11-20\n{more}\n'
+        )
+        return self.repository.fact(
+            commit, evidence, version="0.6", requires=requires, build='["tool"]'
+        )
 
     def settle(self, *revisions: str, facts: str = "", more: str = "") -> dict[str, Source]:
         """What verl at these revisions is, by revision."""
@@ -47,7 +51,9 @@ class Desk:
         )
         (self.root / "matrices" / "facts" / "verl.toml").write_text(facts)
         repositories = Repositories(self.root / "cache", warn=pytest.fail)
-        (problem,) = with_resolved_sources(compile_problems(load("s", self.root / "matrices")), repositories)
+        (problem,) = with_resolved_sources(
+            compile_problems(load("s", self.root / "matrices")), repositories
+        )
         return {url.rpartition("@")[2]: source for url, source in problem.sources.items()}
 
     def error(self, *revisions: str, facts: str = "") -> str:
@@ -68,12 +74,19 @@ def test_what_cannot_be_told_is_an_error_that_says_how_to_write_a_fact(desk: Des
     commit = desk.repository.commit({"setup.py": "raise SystemExit\n"}, tag="v1")
     desk.repository.git("branch", "work")
     told = desk.error("v1")
-    assert told.startswith(f"nothing is known about `verl` at {commit[:12]}\n{PLACE}  it has no pyproject.toml\n")
-    assert (
-        f'\n  # matrices/facts/verl.toml\n  [[sources]]\n  git = "file://<root>/verl"\n  commit = "{commit}"\n' in told
+    assert told.startswith(
+        f"nothing is known about `verl` at {commit[:12]}\n{PLACE}  it has no pyproject.toml\n"
     )
-    assert desk.error("work").startswith(f"`work` is a branch, which moves\n{PLACE}hint: name the commit: ")
-    assert desk.error("v2").startswith(f"the repository has no tag `v2`\n{PLACE}  file://<root>/verl\n")
+    assert (
+        f'\n  # matrices/facts/verl.toml\n  [[sources]]\n  git = "file://<root>/verl"\n  commit = "{commit}"\n'
+        in told
+    )
+    assert desk.error("work").startswith(
+        f"`work` is a branch, which moves\n{PLACE}hint: name the commit: "
+    )
+    assert desk.error("v2").startswith(
+        f"the repository has no tag `v2`\n{PLACE}  file://<root>/verl\n"
+    )
     lacking = f"the repository does not have the commit\n{PLACE}  file://<root>/verl does not give {'0' * 40}\n"
     assert desk.error("0" * 40).startswith(lacking)
 
@@ -81,14 +94,19 @@ def test_what_cannot_be_told_is_an_error_that_says_how_to_write_a_fact(desk: Des
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (PROJECT.replace('version = "0.6"', 'dynamic = ["version"]'), "its pyproject.toml has no version"),
+        (
+            PROJECT.replace('version = "0.6"', 'dynamic = ["version"]'),
+            "its pyproject.toml has no version",
+        ),
         (PROJECT.replace('"verl"', '"other"'), "its pyproject.toml is that of other"),
         ("[build-system]\n", "its pyproject.toml has no [project] table"),
     ],
 )
 def test_what_is_not_static_is_not_guessed(desk: Desk, content: str, why: str) -> None:
     commit = desk.repository.commit({"pyproject.toml": content})
-    assert desk.error(commit).startswith(f"nothing is known about `verl` at {commit[:12]}\n{PLACE}  {why}\n")
+    assert desk.error(commit).startswith(
+        f"nothing is known about `verl` at {commit[:12]}\n{PLACE}  {why}\n"
+    )
 
 
 def test_a_link_is_no_file(desk: Desk, tmp_path: Path) -> None:
@@ -114,7 +132,9 @@ def test_a_tag_that_moved_and_names_that_are_not_clear(desk: Desk) -> None:
         f"`x` can stand for 2 commits\n{PLACE}  {first[:12]} at matrices/facts/verl.toml:1"
         f" and {second[:12]} at matrices/facts/verl.toml:13\n"
     )
-    assert desk.error(first, second, facts=both).startswith(f"the stack takes `verl` from two places\n{PLACE}")
+    assert desk.error(first, second, facts=both).startswith(
+        f"the stack takes `verl` from two places\n{PLACE}"
+    )
     parts = desk.source(first, "subdirectory = 'a'") + desk.source(first, "subdirectory = 'b'")
     assert desk.error(first, facts=parts).startswith(f"2 facts describe `verl` there\n{PLACE}")
     (source,) = desk.settle(first, facts=parts, more="#subdirectory=b").values()
@@ -150,15 +170,20 @@ def test_the_fact_is_held_against_the_files_as_its_steps_leave_them(desk: Desk) 
         (("^torch", "^nosuch"), "no line of `requirements-npu.txt` matches `^nosuch`\n"),
         (("other.toml", "none.toml"), "the commit has no file `python/none.toml`\n"),
     ):
-        assert desk.error(commit, facts=desk.source(commit, STEPS.replace(*change), right)).startswith(
-            f"{why}  at matrices/facts/verl.toml:1\n  file://<root>/verl@{commit}\n"
-        )
+        assert desk.error(
+            commit, facts=desk.source(commit, STEPS.replace(*change), right)
+        ).startswith(f"{why}  at matrices/facts/verl.toml:1\n  file://<root>/verl@{commit}\n")
     assert desk.error(commit, facts=desk.source(commit, STEPS, '["numpy<3"]')).startswith(
         "the fact `verl-sources-1` does not match the repository\n"
         f"  at matrices/facts/verl.toml:1 and file://<root>/verl@{commit}\n"
         "  python/pyproject.toml has `numpy<2`; requirements-npu.txt has `numpy<2`; the fact has `numpy<3`\n"
     )
-    assert desk.settle(commit, facts=desk.source(commit, STEPS + "drop = ['NumPy']\n", "[]"))[commit].trust is None
+    assert (
+        desk.settle(commit, facts=desk.source(commit, STEPS + "drop = ['NumPy']\n", "[]"))[
+            commit
+        ].trust
+        is None
+    )
 
 
 def test_a_file_that_includes_another_says_so(desk: Desk) -> None:
@@ -170,7 +195,9 @@ def test_a_file_that_includes_another_says_so(desk: Desk) -> None:
     assert desk.settle(commit, facts=both)[commit].trust is None
 
 
-@pytest.mark.parametrize("path", [":(glob)**", ":(glob)r.txt", ":/r.txt", "r*", ":(exclude)x", ":(attr:x)**"])
+@pytest.mark.parametrize(
+    "path", [":(glob)**", ":(glob)r.txt", ":/r.txt", "r*", ":(exclude)x", ":(attr:x)**"]
+)
 def test_path_of_fact_is_no_pattern(desk: Desk, path: str) -> None:
     """A pattern would match a file that is not read, and turn the comparison off."""
     commit = desk.repository.commit({"r.txt": "numpy<3\n", "a.txt": "numpy<2\n"})
@@ -207,7 +234,10 @@ def test_offline_only_the_cache_is_asked(desk: Desk, tmp_path: Path) -> None:
     offline = Repositories(tmp_path / "cache", offline=True, warn=pytest.fail)
     with pytest.raises(RepositoryUnreadable, match="the network is not used"):
         offline.read(desk.repository.url, commit, "a")
-    assert Repositories(tmp_path / "cache", warn=pytest.fail).read(desk.repository.url, commit, "a") == b"x"
+    assert (
+        Repositories(tmp_path / "cache", warn=pytest.fail).read(desk.repository.url, commit, "a")
+        == b"x"
+    )
     assert offline.read(desk.repository.url, commit, "a") == b"x"
     with pytest.raises(RepositoryUnreadable, match="the network is not used"):
         offline.resolve_ref(desk.repository.url, "v1")
@@ -223,15 +253,22 @@ def test_a_damaged_cache_is_mended_where_there_is_a_network_and_a_machine_withou
         pack.write_bytes(b"")
     warned: list[Message] = []
     with pytest.raises(RepositoryUnreadable):
-        Repositories(tmp_path / "cache", offline=True, warn=warned.append).read(desk.repository.url, commit, "a")
-    assert Repositories(tmp_path / "cache", warn=pytest.fail).read(desk.repository.url, commit, "a") == b"x"
+        Repositories(tmp_path / "cache", offline=True, warn=warned.append).read(
+            desk.repository.url, commit, "a"
+        )
+    assert (
+        Repositories(tmp_path / "cache", warn=pytest.fail).read(desk.repository.url, commit, "a")
+        == b"x"
+    )
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RepositoryUnreadable, match="git is not installed"):
         Repositories(tmp_path, warn=warned.append).resolve_ref(desk.repository.url, "v1")
 
 
 @pytest.mark.parametrize("which", ["the folder of all", "the repository"])
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("../../elsewhere")], ids=["pipe", "link"])
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, lambda path: path.symlink_to("../../elsewhere")], ids=["pipe", "link"]
+)
 def test_what_is_no_repository_is_set_aside(
     desk: Desk, tmp_path: Path, which: str, make: Callable[[Path], object]
 ) -> None:
@@ -239,12 +276,17 @@ def test_what_is_no_repository_is_set_aside(
     place = tmp_path / "cache" / "git"
     (tmp_path / "elsewhere" / "git").mkdir(parents=True)
     if which == "the repository":
-        place = Repositories(tmp_path / "cache", warn=pytest.fail).fetched(desk.repository.url, commit)
+        place = Repositories(tmp_path / "cache", warn=pytest.fail).fetched(
+            desk.repository.url, commit
+        )
         shutil.rmtree(place)
     place.parent.mkdir(exist_ok=True)
     make(place)
     warned: list[Message] = []
-    assert Repositories(tmp_path / "cache", warn=warned.append).read(desk.repository.url, commit, "a") == b"x"
+    assert (
+        Repositories(tmp_path / "cache", warn=warned.append).read(desk.repository.url, commit, "a")
+        == b"x"
+    )
     told = {"name": place.name, "folder": str(place.parent), "aside": f"{place.name}.damaged"}
     assert [(warning.code, warning.values) for warning in warned] == [("cache.set-aside", told)]
     assert [path.name for path in (tmp_path / "elsewhere").rglob("*")] == ["git"]
@@ -270,7 +312,9 @@ def test_a_repository_that_is_not_there_is_told_in_the_words_that_say_so(tmp_pat
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are told by /proc")
-def test_a_host_that_never_answers_is_given_up_with_all_of_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_never_answers_is_given_up_with_all_of_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The part of git that reaches the network is a process of its own."""
     monkeypatch.setattr(git, "_ASK_SECONDS", 1)
     warned: list[Message] = []

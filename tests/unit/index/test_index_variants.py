@@ -42,7 +42,10 @@ def made(*labels: str) -> list[File]:
 def test_label_and_plain_name(filename: str, plain: str, label: str) -> None:
     assert (plain_name(filename), label_of(filename)) == (plain, label)
     if filename.endswith(".whl") and "de-mo" not in filename:
-        assert split_label(filename) == (plain, label)  # which the independent check finds out by itself
+        assert split_label(filename) == (
+            plain,
+            label,
+        )  # which the independent check finds out by itself
 
 
 def test_one_wheel_of_each_label_is_opened() -> None:
@@ -55,12 +58,18 @@ def test_one_wheel_of_each_label_is_opened() -> None:
 
 def test_list_that_variantlib_makes() -> None:
     plain = build_wheel("demo", "1.0")
-    wheels = [variant(plain, label, for_soc(label)) for label in ("910b", "a3")] + [variant(plain, "null")]
+    wheels = [variant(plain, label, for_soc(label)) for label in ("910b", "a3")] + [
+        variant(plain, "null")
+    ]
     listed = table(wheels)
     assert listed.filename == "demo-1.0-variants.json"
     assert read_table(listed.content, listed.filename) == VariantTable(
         ("ascend",),
-        {"910b": {"ascend :: npu_type": ("910b",)}, "a3": {"ascend :: npu_type": ("a3",)}, "null": {}},
+        {
+            "910b": {"ascend :: npu_type": ("910b",)},
+            "a3": {"ascend :: npu_type": ("a3",)},
+            "null": {},
+        },
     )
 
 
@@ -86,8 +95,14 @@ def test_versions_of_the_format(version: str) -> None:
         (b'{"variants": {"a": {"B": {"c": ["d"]}}}}', "`B :: c` is no feature"),
         (b'{"variants": {"a": {"b": {"c": ["D"]}}}}', "`D` is no value of b :: c"),
         (b'{"variants": {"null": {"b": {"c": ["d"]}}}}', "`null` stands for no properties"),
-        (b'{"variants": {}, "default-priorities": {"namespace": ["x y"]}}', "`x y` is no namespace"),
-        (b'{"variants": {}, "$schema": "https://x.invalid/v2.0.json"}', "has version 2 of the format"),
+        (
+            b'{"variants": {}, "default-priorities": {"namespace": ["x y"]}}',
+            "`x y` is no namespace",
+        ),
+        (
+            b'{"variants": {}, "$schema": "https://x.invalid/v2.0.json"}',
+            "has version 2 of the format",
+        ),
         (b" " * (64 << 10) + b"{}", "has more than 65536 bytes"),
         (b"[" * 60_000, "is no list of variants"),
     ],
@@ -111,11 +126,15 @@ def test_wheel_says_what_it_is(tmp_path: Path) -> None:
 def page(*names: str) -> Page:
     files = [{"filename": name, "url": f"https://x.invalid/{name}", "hashes": {}} for name in names]
     body = json.dumps({"meta": {"api-version": "1.1"}, "name": "demo", "files": files}).encode()
-    return parse(body, "application/json", project="demo", index="pypi", url="https://x.invalid/demo/")
+    return parse(
+        body, "application/json", project="demo", index="pypi", url="https://x.invalid/demo/"
+    )
 
 
 def test_page_links_a_release_to_its_list() -> None:
-    read = page("demo-1.0-py3-none-any-a3.whl", "demo-1.0.0-variants.json", "demo-2.0-py3-none-any.whl")
+    read = page(
+        "demo-1.0-py3-none-any-a3.whl", "demo-1.0.0-variants.json", "demo-2.0-py3-none-any.whl"
+    )
     assert {version: file and file.filename for version, file in read.variant_files.items()} == {
         "1.0": "demo-1.0.0-variants.json"
     }
@@ -123,7 +142,9 @@ def test_page_links_a_release_to_its_list() -> None:
 
 
 def test_page_without_a_list_says_so() -> None:
-    assert page("demo-1.0-py3-none-any-a3.whl", "demo-2.0-variants.json").variant_files == {"1.0": None}
+    assert page("demo-1.0-py3-none-any-a3.whl", "demo-2.0-variants.json").variant_files == {
+        "1.0": None
+    }
 
 
 def test_lists_without_variant_wheels_are_no_files_of_a_release() -> None:
@@ -153,18 +174,30 @@ def test_order_of_variants() -> None:
     files = (*made("", "null", "a2", "both", "a3", "more", "empty", "unlisted"),)
     compatible = Compatibility(A2, None)(files, TABLE)
     assert list(compatible.wheels) == made("both", "a2", "null", "")
-    reasons = {row.filename.split("-")[-1]: (row.reason, row.detail) for row in compatible.rejections}
+    reasons = {
+        row.filename.split("-")[-1]: (row.reason, row.detail) for row in compatible.rejections
+    }
     assert reasons == {
         "a3.whl": (RejectionReason.VARIANT, "ascend :: npu_type :: a3"),
-        "more.whl": (RejectionReason.VARIANT, "ascend :: cann_version :: 9.1.0, ascend :: npu_type :: 910b"),
+        "more.whl": (
+            RejectionReason.VARIANT,
+            "ascend :: cann_version :: 9.1.0, ascend :: npu_type :: 910b",
+        ),
         "empty.whl": (RejectionReason.VARIANT, ""),
-        "unlisted.whl": (RejectionReason.VARIANT, "its index does not say what `unlisted` stands for"),
+        "unlisted.whl": (
+            RejectionReason.VARIANT,
+            "its index does not say what `unlisted` stands for",
+        ),
     }
 
 
 def test_tags_decide_within_a_variant() -> None:
     """A variant with a worse tag comes before a plain wheel with a better one (PEP 825, Rationale)."""
-    names = ("cp311-cp311-manylinux_2_28_aarch64", "cp311-cp311-manylinux_2_17_aarch64-a2", "py3-none-any-a2")
+    names = (
+        "cp311-cp311-manylinux_2_28_aarch64",
+        "cp311-cp311-manylinux_2_17_aarch64-a2",
+        "py3-none-any-a2",
+    )
     files = tuple(File(f"demo-1.0-{name}.whl") for name in names)
     assert list(Compatibility(A2, None)(files, TABLE).wheels) == [files[1], files[2], files[0]]
 

@@ -79,7 +79,9 @@ print("closed")
 
 def test_a_thread_that_waits_for_what_nobody_gives_back_keeps_no_run_from_ending() -> None:
     assert network._PATIENCE > 1
-    done = subprocess.run([sys.executable, "-c", HANGING], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", HANGING], stdout=subprocess.PIPE, text=True, check=True, timeout=60
+    )
     assert done.stdout == "closed\n"
 
 

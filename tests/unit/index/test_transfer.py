@@ -106,11 +106,16 @@ def test_many_cuts_are_no_failure_while_it_goes_on(index: LoopbackIndex, tmp_pat
     assert len(ranges(index)) > 3
 
 
-@pytest.mark.parametrize(("place", "asked"), [(0.2, ["", "bytes=60000-", ""]), (0.6, ["", "bytes=180000-", ""])])
+@pytest.mark.parametrize(
+    ("place", "asked"), [(0.2, ["", "bytes=60000-", ""]), (0.6, ["", "bytes=180000-", ""])]
+)
 def test_a_rest_that_is_called_the_whole_file(
     index: LoopbackIndex, tmp_path: Path, place: float, asked: list[str]
 ) -> None:
-    """As a proxy has it that knows no 206. What comes then is now more, now less than what was there."""
+    """As a proxy has it that knows no 206.
+
+    What comes then is now more, now less than what was there.
+    """
     index.fault(WHEEL, lambda answer: replace(answer, status=200))
     index.fault(WHEEL, cut_at(place), times=1)
     save(file_of(index, size=len(CONTENT)), tmp_path)
@@ -118,14 +123,18 @@ def test_a_rest_that_is_called_the_whole_file(
     assert ranges(index) == asked
 
 
-def test_a_server_that_sends_little_each_time_is_not_asked_for_ever(index: LoopbackIndex, tmp_path: Path) -> None:
+def test_a_server_that_sends_little_each_time_is_not_asked_for_ever(
+    index: LoopbackIndex, tmp_path: Path
+) -> None:
     index.fault(WHEEL, reset(1))
     with pytest.raises(Unreachable, match=r"\(3 tries\)"):
         save(file_of(index, size=len(CONTENT)), tmp_path)
     assert len(index.requests) == 3
 
 
-def test_one_that_stops_at_the_same_place_is_kept_for_the_next_run(index: LoopbackIndex, tmp_path: Path) -> None:
+def test_one_that_stops_at_the_same_place_is_kept_for_the_next_run(
+    index: LoopbackIndex, tmp_path: Path
+) -> None:
     file = file_of(index)
     index.ranges = False
     index.fault(WHEEL, cut_at(0.5), times=6)
@@ -140,7 +149,9 @@ def test_one_that_stops_at_the_same_place_is_kept_for_the_next_run(index: Loopba
 
 
 @pytest.mark.parametrize("there", [bytes(1000), bytes(len(CONTENT)), bytes(len(CONTENT) + 1)])
-def test_a_part_of_other_bytes_costs_a_download_and_no_more(index: LoopbackIndex, tmp_path: Path, there: bytes) -> None:
+def test_a_part_of_other_bytes_costs_a_download_and_no_more(
+    index: LoopbackIndex, tmp_path: Path, there: bytes
+) -> None:
     file = file_of(index, size=len(CONTENT))
     part_of(file, tmp_path).write_bytes(there)
     save(file, tmp_path)
@@ -157,7 +168,9 @@ def test_a_part_of_other_bytes_costs_a_download_and_no_more(index: LoopbackIndex
     ],
     ids=["another file", "a longer file", "gone", "a part of nothing"],
 )
-def test_what_is_not_the_file_is_not_kept(index: LoopbackIndex, tmp_path: Path, fault: Fault) -> None:
+def test_what_is_not_the_file_is_not_kept(
+    index: LoopbackIndex, tmp_path: Path, fault: Fault
+) -> None:
     index.fault(WHEEL, fault)
     with pytest.raises(IndexFailure):
         save(file_of(index, size=len(CONTENT)), tmp_path)

@@ -51,7 +51,9 @@ def faults(*wheels: LockedWheel, facts: tuple[Links, ...] = (), glibc: tuple[int
 
 def test_judge_library_of_nobody():
     audio = SharedObject(path="audio/_C.so", needs=("libc.so.6", "libcudart.so.13"))
-    assert faults(wheel("audio", audio)) == [("audio", MissingLibrary("audio/_C.so", "libcudart.so.13"))]
+    assert faults(wheel("audio", audio)) == [
+        ("audio", MissingLibrary("audio/_C.so", "libcudart.so.13"))
+    ]
 
 
 def test_judge_library_of_another_pin():
@@ -69,7 +71,9 @@ def test_judge_library_by_soname_in_the_same_wheel():
 def test_judge_library_that_a_fact_provides():
     demo = SharedObject(path="demo/_C.so", needs=("libtorch.so",))
     torch = LockedWheel("torch", "2.8.0", None)
-    assert faults(wheel("demo", demo), torch, facts=(links("torch", provides=("libtorch.so",)),)) == []
+    assert (
+        faults(wheel("demo", demo), torch, facts=(links("torch", provides=("libtorch.so",)),)) == []
+    )
 
 
 def test_judge_library_that_is_optional_in_some_releases():
@@ -82,7 +86,9 @@ def test_judge_library_that_is_optional_in_some_releases():
 def test_judge_glibc():
     demo = SharedObject(path="demo/_C.so", glibc="2.34")
     assert faults(wheel("demo", demo), glibc=(2, 34)) == []
-    assert faults(wheel("demo", demo), glibc=(2, 4)) == [("demo", NewerGlibc("demo/_C.so", "2.34", "2.4"))]
+    assert faults(wheel("demo", demo), glibc=(2, 4)) == [
+        ("demo", NewerGlibc("demo/_C.so", "2.34", "2.4"))
+    ]
 
 
 def test_judge_symbols():
@@ -122,14 +128,18 @@ def test_judge_unread_wheel():
     ],
 )
 def test_bounds(loads: dict[str, bool], specifier: str):
-    assert bounds((Version(version), is_loading) for version, is_loading in loads.items()) == specifier
+    assert (
+        bounds((Version(version), is_loading) for version, is_loading in loads.items()) == specifier
+    )
 
 
 def test_bounds_admit_what_loads_and_nothing_that_does_not():
     for pattern in range(1, 64):
         loads = {Version(f"2.{number}.0"): bool(pattern >> number & 1) for number in range(6)}
         specifier = SpecifierSet(bounds(loads.items()))
-        assert {version for version in loads if version in specifier} == {v for v, good in loads.items() if good}
+        assert {version for version in loads if version in specifier} == {
+            v for v, good in loads.items() if good
+        }
 
 
 @pytest.mark.parametrize("pattern", range(1, 16))
@@ -138,5 +148,7 @@ def test_bounds_admit_local_and_post_releases(pattern: int):
     loads = {version: bool(pattern >> number & 1) for number, version in enumerate(versions)}
     specifier = SpecifierSet(bounds(loads.items()))
     assert all(version in specifier for version, is_loading in loads.items() if is_loading)
-    refused = [version for version, is_loading in loads.items() if not is_loading and version in specifier]
+    refused = [
+        version for version, is_loading in loads.items() if not is_loading and version in specifier
+    ]
     assert refused == ([versions[0]] if loads[versions[1]] and not loads[versions[0]] else [])

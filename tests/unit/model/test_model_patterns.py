@@ -22,9 +22,21 @@ PATTERNS = [value for value in vars(patterns).values() if isinstance(value, Patt
     ("old", "new", "told"),
     [
         ('"3.11"', '"3.１１"', "`3.１１` is not one version of Python"),
-        ("[target.system]", 'glibc = "2.２８"\n[target.system]', "`2.２８` is not a version of glibc"),
-        ("[target]", '[check]\nimports = ["torch.模块"]\n[target]', "`torch.模块` is not the name of a module"),
-        ("[target]", '[check]\nimports = ["torch."]\n[target]', "`torch.` is not the name of a module"),
+        (
+            "[target.system]",
+            'glibc = "2.２８"\n[target.system]',
+            "`2.２８` is not a version of glibc",
+        ),
+        (
+            "[target]",
+            '[check]\nimports = ["torch.模块"]\n[target]',
+            "`torch.模块` is not the name of a module",
+        ),
+        (
+            "[target]",
+            '[check]\nimports = ["torch."]\n[target]',
+            "`torch.` is not the name of a module",
+        ),
     ],
 )
 def test_stack_refuses_what_no_lock_can_say(old: str, new: str, told: str, tmp_path: Any) -> None:
@@ -38,7 +50,9 @@ def test_pattern_refuses_classes_beyond_ascii(expression: str) -> None:
 
 
 def test_no_pattern_ignores_case_beyond_ascii() -> None:
-    assert not [pattern for pattern in PATTERNS if pattern.matches("\u212a") or pattern.matches("\u017f")]
+    assert not [
+        pattern for pattern in PATTERNS if pattern.matches("\u212a") or pattern.matches("\u017f")
+    ]
 
 
 def test_component_wildcard_has_ascii_digits() -> None:
@@ -58,7 +72,9 @@ def _patterns(kind: Any, seen: frozenset[Any] = frozenset()) -> set[str]:
     seen |= {kind}
     found: set[str] = set()
     if get_origin(kind) is Annotated:
-        found = {note.pattern for note in get_args(kind)[1:] if isinstance(note, Meta) and note.pattern}
+        found = {
+            note.pattern for note in get_args(kind)[1:] if isinstance(note, Meta) and note.pattern
+        }
     inner = get_args(kind)
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         inner = tuple(field.type for field in msgspec.structs.fields(kind))

@@ -16,14 +16,41 @@ parse = SystemVersion.parse
 # Each row in ascending order, as facts.md section G has it.
 ASCENDING = [
     # before 8.5: RC below final, alpha below its base, T (test) first
-    ["8.1.T1", "8.1.T2", "8.1.RC1.alpha001", "8.1.RC1.alpha002", "8.1.RC1", "8.1.RC2", "8.1.0.alpha001", "8.1.0"],
+    [
+        "8.1.T1",
+        "8.1.T2",
+        "8.1.RC1.alpha001",
+        "8.1.RC1.alpha002",
+        "8.1.RC1",
+        "8.1.RC2",
+        "8.1.0.alpha001",
+        "8.1.0",
+    ],
     # 8.5 and later: alpha, beta, rc below the version that they are attached to
-    ["8.5.0-alpha", "8.5.0.alpha1", "8.5.0-beta", "8.5.0.beta1", "8.5.0-beta.2", "8.5.0-rc", "8.5.0.rc1", "8.5.0"],
+    [
+        "8.5.0-alpha",
+        "8.5.0.alpha1",
+        "8.5.0-beta",
+        "8.5.0.beta1",
+        "8.5.0-beta.2",
+        "8.5.0-rc",
+        "8.5.0.rc1",
+        "8.5.0",
+    ],
     ["8.5.0", "8.5.0.B120", "8.5.0.B160", "8.5.0.b232", "8.5.1", "8.10.0", "9.0.0"],
     ["8.3.RC1", "8.3.RC2", "8.5.0"],
     ["6.3.RC3", "6.3.RC3.1", "7.0.RC1", "7.0.0"],
     # drivers
-    ["25.3.rc1", "25.3.rc1.1", "25.3.rc1.2", "25.3.RC2", "25.5.t3.b001", "25.5.0", "25.5.0.1", "26.0.rc1"],
+    [
+        "25.3.rc1",
+        "25.3.rc1.1",
+        "25.3.rc1.2",
+        "25.3.RC2",
+        "25.5.t3.b001",
+        "25.5.0",
+        "25.5.0.1",
+        "26.0.rc1",
+    ],
     ["26.0.rc1", "26.1.0.b083"],
 ]
 
@@ -37,8 +64,16 @@ def test_order(row: list[str]) -> None:
     assert [str(version) for version in sorted(map(parse, reversed(row)))] == row
 
 
-PAIRS = [("8.3.RC1", "8.3.rc1"), ("8.5.0.B160", "8.5.0.b160"), ("8.1.RC1.alpha001", "8.1.rc1.ALPHA1")]
-PAIRS += [("8.5.0-beta.2", "8.5.0.beta2"), ("8.5.0-alpha", "8.5.0.alpha0"), ("26.1.0.b083", "26.1.0.B83")]
+PAIRS = [
+    ("8.3.RC1", "8.3.rc1"),
+    ("8.5.0.B160", "8.5.0.b160"),
+    ("8.1.RC1.alpha001", "8.1.rc1.ALPHA1"),
+]
+PAIRS += [
+    ("8.5.0-beta.2", "8.5.0.beta2"),
+    ("8.5.0-alpha", "8.5.0.alpha0"),
+    ("26.1.0.b083", "26.1.0.B83"),
+]
 PAIRS += [("25.3.rc1.0", "25.3.rc1"), ("08.05.0", "8.5.0"), (" 8.5.0\n", "8.5.0")]
 
 
@@ -50,11 +85,26 @@ def test_two_spellings_of_one_version(one: str, other: str) -> None:
 
 
 def test_lines() -> None:
-    assert [parse(one).line for one in ("8.5.0.B160", "25.3.rc1.2", "8.2.T2")] == [(8, 5), (25, 3), (8, 2)]
+    assert [parse(one).line for one in ("8.5.0.B160", "25.3.rc1.2", "8.2.T2")] == [
+        (8, 5),
+        (25, 3),
+        (8, 2),
+    ]
 
 
 # The last but one has digits, but not ASCII ones
-NONE = ["", "8", "8.5", "v8.5.0", "8.5.0+cpu", "8.5.0-gamma", "8.5.0.B", "8.5.0.B160.1", "8.3 .RC1", "8.5.*"]
+NONE = [
+    "",
+    "8",
+    "8.5",
+    "v8.5.0",
+    "8.5.0+cpu",
+    "8.5.0-gamma",
+    "8.5.0.B",
+    "8.5.0.B160.1",
+    "8.3 .RC1",
+    "8.5.*",
+]
 NONE += ["8.5.0rc1", "8.5.0\n8.5.1", "٨.5.0", "8.5." + "9" * 10]
 
 
@@ -62,7 +112,10 @@ NONE += ["8.5.0rc1", "8.5.0\n8.5.1", "٨.5.0", "8.5." + "9" * 10]
 def test_what_is_no_version_is_named(wrong: str) -> None:
     with pytest.raises(ValueError, match="is not a CANN or HDK version") as caught:
         parse(wrong)
-    assert str(caught.value) == f"`{wrong}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"
+    assert (
+        str(caught.value)
+        == f"`{wrong}` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"
+    )
 
 
 # --- laws
@@ -77,7 +130,9 @@ def versions(draw: st.DrawFn) -> SystemVersion:
     stage = draw(st.sampled_from(_STAGES)).format(draw(_small))
     patch = draw(st.sampled_from(("", "", ".0", ".1", ".1.2")))
     build = draw(st.sampled_from(("", "", ".B0", ".b083", ".B160")))
-    return parse(f"{draw(st.sampled_from((8, 25)))}.{draw(_small)}.{stage}{patch}{draw(st.sampled_from(_PRES))}{build}")
+    return parse(
+        f"{draw(st.sampled_from((8, 25)))}.{draw(_small)}.{stage}{patch}{draw(st.sampled_from(_PRES))}{build}"
+    )
 
 
 @given(versions(), versions())
@@ -89,7 +144,9 @@ def test_exactly_one_of_less_equal_greater(a: SystemVersion, b: SystemVersion) -
 
 
 @given(versions(), versions())
-def test_releases_are_ordered_as_versions_are_builds_apart(a: SystemVersion, b: SystemVersion) -> None:
+def test_releases_are_ordered_as_versions_are_builds_apart(
+    a: SystemVersion, b: SystemVersion
+) -> None:
     assert [a.before(b), a.same_release(b), b.before(a)].count(True) == 1
     assert not a.before(b) or a < b
     assert not a < b or not b.before(a)
@@ -102,7 +159,10 @@ def test_a_text_is_read_back_as_itself(version: SystemVersion) -> None:
     assert parse(str(version).swapcase()) == version
 
 
-@given(st.sampled_from(("8.5.0", "8.3.RC1", "8.1.T2", "25.3.rc1.2", "8.5.0.1")), st.sampled_from(_PRES[1:]))
+@given(
+    st.sampled_from(("8.5.0", "8.3.RC1", "8.1.T2", "25.3.rc1.2", "8.5.0.1")),
+    st.sampled_from(_PRES[1:]),
+)
 def test_a_suffix_stands_below_what_it_is_attached_to(base: str, suffix: str) -> None:
     assert parse(base + suffix) < parse(base)
 
@@ -146,8 +206,12 @@ def test_allows(value: str, allowing: list[str], refusing: list[str]) -> None:
     assert [text for text in [*allowing, *refusing] if allows(text, value)] == allowing
 
 
-@pytest.mark.parametrize("text", ["cann", "cann-tools >= 1", "cann[x] >= 1", "CANN >= 8.5.0", "incann in 8.5.0"])
-def test_what_does_not_begin_with_a_component_and_an_operator_is_another_kind_of_need(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["cann", "cann-tools >= 1", "cann[x] >= 1", "CANN >= 8.5.0", "incann in 8.5.0"]
+)
+def test_what_does_not_begin_with_a_component_and_an_operator_is_another_kind_of_need(
+    text: str,
+) -> None:
     assert ComponentRequirement.parse(text) is None
 
 
@@ -156,7 +220,10 @@ def test_what_does_not_begin_with_a_component_and_an_operator_is_another_kind_of
     [
         ("cann >= 8.5", "`8.5` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"),
         ("cann in 8.5.0 |", "`` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"),
-        ("cann in 8.5.0, 8.5.1", "`8.5.0, 8.5.1` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"),
+        (
+            "cann in 8.5.0, 8.5.1",
+            "`8.5.0, 8.5.1` is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2",
+        ),
         ("cann >=", "`>=` is not a comparison such as >= 8.5.0"),
         ("cann >= 8.5.0 8.5.1", "`>= 8.5.0 8.5.1` is not a comparison such as >= 8.5.0"),
         ("cann >= 8.5.*", "`>= 8.5.*`: a wildcard can only be used with == or !="),
@@ -174,7 +241,9 @@ def test_what_is_wrong_is_named(text: str, message: str) -> None:
 
 def test_a_requirement_is_told_as_it_was_written_and_an_unknown_component_is_an_error() -> None:
     assert str(ComponentRequirement.parse("cann  in 8.5.0 |\n8.5.1")) == "cann in 8.5.0 | 8.5.1"
-    with pytest.raises(ValueError, match="`cuda` is not a component: known are cann, hdk, soc, glibc, python"):
+    with pytest.raises(
+        ValueError, match="`cuda` is not a component: known are cann, hdk, soc, glibc, python"
+    ):
         parse_value("cuda", "12")
 
 
@@ -184,7 +253,9 @@ def test_a_requirement_is_told_as_it_was_written_and_an_unknown_component_is_an_
 @given(versions(), versions())
 def test_every_comparison_has_its_opposite(value: object, wanted: object) -> None:
     for sign, opposite in (("==", "!="), ("<", ">="), (">", "<=")):
-        assert allows(f"cann {sign} {wanted}", str(value)) is not allows(f"cann {opposite} {wanted}", str(value))
+        assert allows(f"cann {sign} {wanted}", str(value)) is not allows(
+            f"cann {opposite} {wanted}", str(value)
+        )
 
 
 @given(versions(), versions())
@@ -204,20 +275,30 @@ def test_every_version_meets_itself_and_its_line(value: object) -> None:
 @given(st.lists(versions(), min_size=1, max_size=4), versions())
 def test_in_is_any_of_its_values(values: list[object], value: object) -> None:
     listed = " | ".join(map(str, values))
-    assert allows(f"cann in {listed}", str(value)) is any(allows(f"cann == {one}", str(value)) for one in values)
+    assert allows(f"cann in {listed}", str(value)) is any(
+        allows(f"cann == {one}", str(value)) for one in values
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "stated", "promised"),
     [
         *((f"hdk {text}", "25.3.rc1", True) for text in (">= 25.2.0", "!= 25.2.0", "!= 25.2.*")),
-        *((f"hdk {text}", "25.3.rc1", False) for text in (">= 25.5.0", ">= 25.2.0, < 26.0.0", "!= 25.3.rc1")),
-        *((f"hdk {text}", "25.3.rc1", False) for text in ("in 25.3.rc1 | 25.5.0", "!= 25.5.0", "!= 25.5.*")),
+        *(
+            (f"hdk {text}", "25.3.rc1", False)
+            for text in (">= 25.5.0", ">= 25.2.0, < 26.0.0", "!= 25.3.rc1")
+        ),
+        *(
+            (f"hdk {text}", "25.3.rc1", False)
+            for text in ("in 25.3.rc1 | 25.5.0", "!= 25.5.0", "!= 25.5.*")
+        ),
         *((text, "8.5.0", True) for text in ("cann < 9.0.0", "cann in 8.5.0 | 8.5.1")),
         ("cann >= 9.0.0", "8.5.0", False),
     ],
 )
-def test_the_driver_of_a_target_is_the_oldest_of_its_machines(text: str, stated: str, promised: bool) -> None:
+def test_the_driver_of_a_target_is_the_oldest_of_its_machines(
+    text: str, stated: str, promised: bool
+) -> None:
     need = ComponentRequirement.parse(text)
     assert need is not None
     assert need.is_promised_by({need.component: parse_value(need.component, stated)}) is promised

@@ -20,7 +20,13 @@ from tests.problems import target
 def test_markers_are_those_of_the_target_and_complete() -> None:
     markers = target("3.11", "linux-aarch64").markers
     assert markers.keys() == {*default_environment(), "extra"}
-    stated = ("platform_machine", "python_full_version", "python_version", "implementation_name", "platform_release")
+    stated = (
+        "platform_machine",
+        "python_full_version",
+        "python_version",
+        "implementation_name",
+        "platform_release",
+    )
     assert [markers[key] for key in stated] == ["aarch64", "3.11.0", "3.11", "cpython", ""]
 
 
@@ -40,11 +46,17 @@ print(*(getattr(python, "get_sorted_tags", None) or python.get_tags)())
 """
 
 
-@pytest.mark.parametrize(("python", "glibc"), [("3.11", "2.28"), ("3.13.1", "2.17"), ("3.9", "2.34")])
-def test_tags_are_those_of_pip_in_the_same_order(python: str, glibc: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("python", "glibc"), [("3.11", "2.28"), ("3.13.1", "2.17"), ("3.9", "2.34")]
+)
+def test_tags_are_those_of_pip_in_the_same_order(
+    python: str, glibc: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here = target(python, "linux-aarch64", glibc)
     platforms = ",".join(_platforms_of_packaging(here, monkeypatch))
-    run = subprocess.run([sys.executable, "-c", _PIP, platforms, python], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", _PIP, platforms, python], capture_output=True, text=True, check=True
+    )
     assert list(here.tags) == list(dict.fromkeys(run.stdout.split()))
 
 
@@ -83,16 +95,25 @@ def test_other_files_tell_nothing() -> None:
 
 @settings(max_examples=150)
 @given(
-    st.sampled_from(["cp311", "cp312", "cp39", "cp310.cp311", "py3", "py2.py3", "py2", "pp310", "cp313"]),
+    st.sampled_from(
+        ["cp311", "cp312", "cp39", "cp310.cp311", "py3", "py2.py3", "py2", "pp310", "cp313"]
+    ),
     st.sampled_from(["none", "abi3", "cp311", "cp312", "cp311t", "pypy310_pp73"]),
     st.sampled_from(
         [
-            *("any", "linux_aarch64", "manylinux2014_x86_64", "manylinux_2_17_aarch64.manylinux2014_aarch64"),
+            *(
+                "any",
+                "linux_aarch64",
+                "manylinux2014_x86_64",
+                "manylinux_2_17_aarch64.manylinux2014_aarch64",
+            ),
             *("manylinux_2_31_aarch64", "win_amd64", "macosx_11_0_arm64.macosx_12_0_arm64"),
         ]
     ),
 )
-def test_nothing_is_said_to_lack_of_a_wheel_that_can_be_used(python: str, abi: str, platform: str) -> None:
+def test_nothing_is_said_to_lack_of_a_wheel_that_can_be_used(
+    python: str, abi: str, platform: str
+) -> None:
     """Law: only of a wheel that the target does not take something is told."""
     name = f"a-1-{python}-{abi}-{platform}.whl"
     if Compatibility(TARGET, None)((File(filename=name),)).wheels:

@@ -33,7 +33,10 @@ def test_no_requirement(line: str) -> None:
 
 
 def test_what_honest_texts_have_is_read() -> None:
-    assert str(text.version("20260101.123456789012345678901234567890")) == "20260101.123456789012345678901234567890"
+    assert (
+        str(text.version("20260101.123456789012345678901234567890"))
+        == "20260101.123456789012345678901234567890"
+    )
     marker = " or ".join(f"(python_version == '3.{n}' and (os_name == 'nt'))" for n in range(60))
     assert text.requirement(f"a; {marker}").name == "a"
     nested = "(" * 50 + "os_name == 'nt'" + ")" * 50

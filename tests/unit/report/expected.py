@@ -12,7 +12,12 @@ from pathlib import Path
 from resolver.lock.previous import difference
 from resolver.model.explanation import Explanation, Why
 from resolver.model.text import Language
-from resolver.report.explanation.conflict import conflict_blocks, report_files, ways_out_blocks, why_blocks
+from resolver.report.explanation.conflict import (
+    conflict_blocks,
+    report_files,
+    ways_out_blocks,
+    why_blocks,
+)
 from resolver.report.markup import markdown_text
 from resolver.report.summary import difference_blocks
 from resolver.report.terminal import WIDTH, terminal_text
@@ -22,7 +27,9 @@ from tests.unit.report.sentences import all_sentences
 FOLDER = Path(__file__).parent / "expected"
 
 
-def explanation_text(explanation: Explanation, language: Language = "en", width: int = WIDTH) -> str:
+def explanation_text(
+    explanation: Explanation, language: Language = "en", width: int = WIDTH
+) -> str:
     """What has no solution and why, then the ways out."""
     why = conflict_blocks(explanation.problem, explanation.contradictions, ())
     return f"{terminal_text(why, language, width)}\n{terminal_text(ways_out_blocks(explanation), language, width)}"
@@ -44,8 +51,14 @@ DIFFERENCE = tuple(difference_blocks(difference(*two_locks.locks())))
 OF_BOTH = (samples.trl, samples.branching, samples.several)
 
 TEXTS: dict[str, Callable[[Language], str]] = {
-    **{f"{one.__name__}.{{}}.txt": partial(explanation_text, one()) for one in (*OF_BOTH, samples.long)},
-    **{f"{one.__name__}.{{}}.md": partial(explanation_markdown, one()) for one in (*OF_BOTH, samples.hostile)},
+    **{
+        f"{one.__name__}.{{}}.txt": partial(explanation_text, one())
+        for one in (*OF_BOTH, samples.long)
+    },
+    **{
+        f"{one.__name__}.{{}}.md": partial(explanation_markdown, one())
+        for one in (*OF_BOTH, samples.hostile)
+    },
     "trl-narrow.{}.txt": lambda language: explanation_text(samples.trl(), language, 60),
     "sentences.{}.txt": all_sentences,
     "why-bound.{}.txt": partial(why_text, samples.why()),

@@ -27,7 +27,17 @@ from resolver.model.explanation import (
 )
 from resolver.model.problem import Policy, Problem, RootRequirement, Stack
 from resolver.model.release import Rejection, RejectionReason
-from resolver.model.resolution import Asks, Forbids, Has, Lack, Lacks, Needs, RejectedRelease, ReleaseRange, Shares
+from resolver.model.resolution import (
+    Asks,
+    Forbids,
+    Has,
+    Lack,
+    Lacks,
+    Needs,
+    RejectedRelease,
+    ReleaseRange,
+    Shares,
+)
 from resolver.model.source import Document, References
 from tests.problems import PYPI_ONLY, common, need, target
 
@@ -38,7 +48,11 @@ MATRIX = read_source(
 
 def fact(kind: type[Any], package: str, **fields: Any) -> Any:
     """A fact of any kind on line 12 of the package's file."""
-    told = {"reason": "Somebody read it.", "reason_zh": "有人读到过。", "where": f"matrices/facts/{package}.toml:12"}
+    told = {
+        "reason": "Somebody read it.",
+        "reason_zh": "有人读到过。",
+        "where": f"matrices/facts/{package}.toml:12",
+    }
     return kind(**{**common(package, "", "fact"), **told, **fields})
 
 
@@ -46,24 +60,36 @@ def problem(name: str, *lines: str, where: str = "", **system: str) -> Problem:
     """A stack of the matrices, its first line on line 9."""
     path = where or f"matrices/stacks/{name}.toml"
     requirements = tuple(
-        RootRequirement(need=need(line), origin=StackLine(line, f"{path}:{at}")) for at, line in enumerate(lines, 9)
+        RootRequirement(need=need(line), origin=StackLine(line, f"{path}:{at}"))
+        for at, line in enumerate(lines, 9)
     )
     stack = Stack(name=name, summary="a sample", source="", where=path, requirements=requirements)
     stated = system or {"cann": "8.5.0", "soc": "A2"}
-    return Problem(stack=stack, target=target(**stated), facts=(), policy=Policy(), indexes=PYPI_ONLY, digest="0" * 64)
+    return Problem(
+        stack=stack,
+        target=target(**stated),
+        facts=(),
+        policy=Policy(),
+        indexes=PYPI_ONLY,
+        digest="0" * 64,
+    )
 
 
 def asks(text: str, line: int, stack: str = "trl-vllm-train") -> Asks:
     return Asks(text=text, where=f"matrices/stacks/{stack}.toml:{line}")
 
 
-def needs(subject: str, versions: str | ReleaseRange, what: str, fact: facts.Fact | None = None) -> Needs:
+def needs(
+    subject: str, versions: str | ReleaseRange, what: str, fact: facts.Fact | None = None
+) -> Needs:
     """Releases need something, by the metadata of the newest or by a fact."""
     span = ReleaseRange(versions, versions, 1) if isinstance(versions, str) else versions
     name = canonicalize_name(subject.partition("[")[0]).replace("-", "_")
     where = fact.where if fact else f"{name}-{span.newest}-py3-none-any.whl"
     source = NeedSource.FACT if fact else NeedSource.METADATA
-    return Needs(subject=subject, versions=(span,), needs=what, source=source, where=where, fact=fact)
+    return Needs(
+        subject=subject, versions=(span,), needs=what, source=source, where=where, fact=fact
+    )
 
 
 MATRIX_FACT = fact(
@@ -85,7 +111,9 @@ SLEEP = fact(
     extra="",
     unless=(),
     source=read_source(
-        "vllm-project/vllm-ascend#7359", "vllm-project/vllm-ascend#7497", "example.test/guide?x=1 (2026-11-20)"
+        "vllm-project/vllm-ascend#7359",
+        "vllm-project/vllm-ascend#7497",
+        "example.test/guide?x=1 (2026-11-20)",
     ),
 )
 
@@ -105,11 +133,27 @@ def trl() -> Explanation:
     newer = _change(ChangeKind.VERSION, "trl", OLD, "trl[vllm]==1.6.0", 9, 12)
     extra = _change(ChangeKind.EXTRA, "trl", OLD, plain, 9, 0)
     aside = Change(
-        kind=ChangeKind.RELAX, subject=MATRIX_FACT.id, before="vllm==0.13.0", after="", where=MATRIX_FACT.where
+        kind=ChangeKind.RELAX,
+        subject=MATRIX_FACT.id,
+        before="vllm==0.13.0",
+        after="",
+        where=MATRIX_FACT.where,
     )
-    added = Change(kind=ChangeKind.ADD, subject="trl[vllm]", before="vllm<0.13.0,>=0.10.2", after=ADDED, where="")
+    added = Change(
+        kind=ChangeKind.ADD,
+        subject="trl[vllm]",
+        before="vllm<0.13.0,>=0.10.2",
+        after=ADDED,
+        where="",
+    )
     both = {"trl": "0.28.0", "vllm-ascend": "0.13.0", "vllm": "0.13.0"}
-    moved = {"trl": "1.6.0", "vllm-ascend": "0.13.0", "vllm": "0.13.0", "torch": "2.8.0", "transformers": "4.57.6"}
+    moved = {
+        "trl": "1.6.0",
+        "vllm-ascend": "0.13.0",
+        "vllm": "0.13.0",
+        "torch": "2.8.0",
+        "transformers": "4.57.6",
+    }
     return Explanation(
         problem=problem("trl-vllm-train", OLD, ASCEND),
         contradictions=(
@@ -125,10 +169,25 @@ def trl() -> Explanation:
             ),
         ),
         fixes=(
-            _alone("A", newer, _environment(newer.after, ASCEND, pins=moved, count=214, warnings=(SLEEP,))),
-            _alone("B", extra, _environment(plain, ASCEND, pins=both, count=209, gone=("outlines", "mistral-common"))),
+            _alone(
+                "A",
+                newer,
+                _environment(newer.after, ASCEND, pins=moved, count=214, warnings=(SLEEP,)),
+            ),
+            _alone(
+                "B",
+                extra,
+                _environment(
+                    plain, ASCEND, pins=both, count=209, gone=("outlines", "mistral-common")
+                ),
+            ),
             _split(),
-            _alone("D", aside, _environment(OLD, ASCEND, pins=both | {"vllm": "0.12.0"}, count=207), risky=True),
+            _alone(
+                "D",
+                aside,
+                _environment(OLD, ASCEND, pins=both | {"vllm": "0.12.0"}, count=207),
+                risky=True,
+            ),
             _alone(
                 "E",
                 added,
@@ -139,11 +198,19 @@ def trl() -> Explanation:
         ),
         attempts=(
             Attempt(
-                changes=(_change(ChangeKind.VERSION, "vllm-ascend", ASCEND, "vllm-ascend==0.11.0", 10, -2),),
+                changes=(
+                    _change(
+                        ChangeKind.VERSION, "vllm-ascend", ASCEND, "vllm-ascend==0.11.0", 10, -2
+                    ),
+                ),
                 outcome=AttemptOutcome.CONFLICT,
                 because=(
                     needs("vllm-ascend", "0.11.0", "cann in 8.3.RC2", MATRIX_FACT),
-                    Has(component="cann", value="8.5.0", where="matrices/stacks/trl-vllm-train.toml:20"),
+                    Has(
+                        component="cann",
+                        value="8.5.0",
+                        where="matrices/stacks/trl-vllm-train.toml:20",
+                    ),
                 ),
             ),
             Attempt(
@@ -155,7 +222,9 @@ def trl() -> Explanation:
     )
 
 
-def _change(kind: ChangeKind, subject: str, before: str, after: str, line: int, steps: int) -> Change:
+def _change(
+    kind: ChangeKind, subject: str, before: str, after: str, line: int, steps: int
+) -> Change:
     where = f"matrices/stacks/trl-vllm-train.toml:{line}"
     return Change(kind=kind, subject=subject, before=before, after=after, where=where, steps=steps)
 
@@ -164,15 +233,24 @@ def _environment(
     *lines: str, pins: Mapping[str, str], count: int, name: str = "trl-vllm-train", **more: Any
 ) -> Environment:
     rows = tuple(
-        ShownPin(name=one, version=version, wished=one in ("trl", "vllm-ascend")) for one, version in pins.items()
+        ShownPin(name=one, version=version, wished=one in ("trl", "vllm-ascend"))
+        for one, version in pins.items()
     )
     return Environment(name=name, requires=lines, pins=rows, count=count, **more)
 
 
-def _alone(name: str, change: Change, where: Environment, *, more: str = "", risky: bool = False) -> Fix:
+def _alone(
+    name: str, change: Change, where: Environment, *, more: str = "", risky: bool = False
+) -> Fix:
     """A fix of one change. `more` stands at the end of its stack."""
     stack, text = _toml(where)
-    return Fix(name=name, changes=(change,), environments=(where,), files=((stack, text + more),), risky=risky)
+    return Fix(
+        name=name,
+        changes=(change,),
+        environments=(where,),
+        files=((stack, text + more),),
+        risky=risky,
+    )
 
 
 def _toml(where: Environment) -> tuple[str, str]:
@@ -182,11 +260,22 @@ def _toml(where: Environment) -> tuple[str, str]:
 
 def _split() -> Fix:
     parts = (
-        _environment(OLD, pins={"trl": "0.28.0", "vllm": "0.12.0"}, count=170, name="trl-vllm-train-1"),
-        _environment(ASCEND, pins={"vllm-ascend": "0.13.0", "vllm": "0.13.0"}, count=150, name="trl-vllm-train-2"),
+        _environment(
+            OLD, pins={"trl": "0.28.0", "vllm": "0.12.0"}, count=170, name="trl-vllm-train-1"
+        ),
+        _environment(
+            ASCEND,
+            pins={"vllm-ascend": "0.13.0", "vllm": "0.13.0"},
+            count=150,
+            name="trl-vllm-train-2",
+        ),
     )
-    changes = tuple(_change(ChangeKind.SPLIT, one.name, "", ", ".join(one.requires), 1, 0) for one in parts)
-    return Fix(name="C", changes=changes, environments=parts, files=tuple(map(_toml, parts)), risky=False)
+    changes = tuple(
+        _change(ChangeKind.SPLIT, one.name, "", ", ".join(one.requires), 1, 0) for one in parts
+    )
+    return Fix(
+        name="C", changes=changes, environments=parts, files=tuple(map(_toml, parts)), risky=False
+    )
 
 
 def branching() -> Explanation:
@@ -206,7 +295,9 @@ def branching() -> Explanation:
                     Forbids(
                         subject="numpy",
                         versions=(ReleaseRange("1.26.4", "1.26.4", 1),),
-                        fact=fact(facts.Excludes, "numpy", reason="It crashes on import.", reason_zh=""),
+                        fact=fact(
+                            facts.Excludes, "numpy", reason="It crashes on import.", reason_zh=""
+                        ),
                     ),
                     Lacks(
                         subject="numpy",
@@ -219,14 +310,20 @@ def branching() -> Explanation:
                             RejectedRelease(
                                 version="1.26.3",
                                 files=tuple(
-                                    Rejection(f"numpy-1.26.3-cp{minor}-none-any.whl", RejectionReason.TAGS)
+                                    Rejection(
+                                        f"numpy-1.26.3-cp{minor}-none-any.whl", RejectionReason.TAGS
+                                    )
                                     for minor in (312, 310, 309, 39, 38)
                                 ),
                             ),
                             RejectedRelease(
                                 version="1.26.2",
                                 files=(
-                                    Rejection("numpy-1.26.2.tar.gz", RejectionReason.PYTHON, "Requires-Python >=3.12"),
+                                    Rejection(
+                                        "numpy-1.26.2.tar.gz",
+                                        RejectionReason.PYTHON,
+                                        "Requires-Python >=3.12",
+                                    ),
                                 ),
                             ),
                         ),
@@ -235,7 +332,11 @@ def branching() -> Explanation:
                 ),
                 closing=None,
                 branches=(
-                    Branch(subject="trl[vllm]", versions=(five,), closing=Closing(subject="vllm", numbers=(2, 5))),
+                    Branch(
+                        subject="trl[vllm]",
+                        versions=(five,),
+                        closing=Closing(subject="vllm", numbers=(2, 5)),
+                    ),
                     Branch(
                         subject="trl[vllm]",
                         versions=(two,),
@@ -269,11 +370,21 @@ def several() -> Explanation:
         "triton-ascend",
         other=canonicalize_name("triton"),
         module="triton",
-        source=read_source("triton-lang/triton-ascend#306", "triton-3.5.0-cp311-cp311-linux_aarch64.whl RECORD"),
+        source=read_source(
+            "triton-lang/triton-ascend#306", "triton-3.5.0-cp311-cp311-linux_aarch64.whl RECORD"
+        ),
     )
     stack = "./several.toml"
     return Explanation(
-        problem=problem("several", "nosuch", "torch==9.9", "triton", "triton-ascend", where=stack, hdk="25.3.rc1.2"),
+        problem=problem(
+            "several",
+            "nosuch",
+            "torch==9.9",
+            "triton",
+            "triton-ascend",
+            where=stack,
+            hdk="25.3.rc1.2",
+        ),
         contradictions=(
             Contradiction(
                 statements=(
@@ -326,12 +437,27 @@ def long() -> Explanation:
                     needs("plugin", "0.20", "triton==3.2.1"),
                     needs("plugin", "0.23", "triton==3.2.2"),
                     needs("plugin", "0.24", "triton==3.2.1"),
-                    Lacks(subject="triton", wanted="==3.2.1", lack=Lack.RELEASE, where="pypi", newest="3.2.0"),
-                    Lacks(subject="triton", wanted="==3.2.2", lack=Lack.RELEASE, where="pypi", newest="3.2.0"),
+                    Lacks(
+                        subject="triton",
+                        wanted="==3.2.1",
+                        lack=Lack.RELEASE,
+                        where="pypi",
+                        newest="3.2.0",
+                    ),
+                    Lacks(
+                        subject="triton",
+                        wanted="==3.2.2",
+                        lack=Lack.RELEASE,
+                        where="pypi",
+                        newest="3.2.0",
+                    ),
                 ),
                 closing=None,
                 branches=(
-                    *(_case(version, "cann", 2, at) for at, version in enumerate(("0.9", "0.10", "0.13", "0.14"), 3)),
+                    *(
+                        _case(version, "cann", 2, at)
+                        for at, version in enumerate(("0.9", "0.10", "0.13", "0.14"), 3)
+                    ),
                     *(_case(version, "triton", *at) for version, at in _TRITONS.items()),
                 ),
             ),
@@ -347,7 +473,9 @@ _TRITONS = {"0.20": (7, 10), "0.23": (8, 11), "0.24": (9, 10)}
 
 def _case(version: str, subject: str, *numbers: int) -> Branch:
     span = ReleaseRange(version, version, 1)
-    return Branch(subject="plugin", versions=(span,), closing=Closing(subject=subject, numbers=numbers))
+    return Branch(
+        subject="plugin", versions=(span,), closing=Closing(subject=subject, numbers=numbers)
+    )
 
 
 HOSTILE = "a\u202e\x1b[31m<script>alert(1)</script>`|*[x](javascript:alert(1))\n# b"
@@ -357,11 +485,19 @@ def hostile() -> Explanation:
     """Texts of somebody who means harm, wherever a text can come from outside."""
     source = References((Document(title=HOSTILE, day=date(2026, 11, 28)),))
     said = dict.fromkeys(("reason", "reason_zh"), HOSTILE)
-    bad = fact(facts.Excludes, "numpy", **said, source=source, where=f"matrices/facts/{HOSTILE}.toml:1")
-    warns = fact(facts.Warns, "numpy", text=HOSTILE, text_zh=HOSTILE, extra="", unless=(), source=source)
-    change = Change(kind=ChangeKind.VERSION, subject=HOSTILE, before=HOSTILE, after=HOSTILE, where=HOSTILE)
+    bad = fact(
+        facts.Excludes, "numpy", **said, source=source, where=f"matrices/facts/{HOSTILE}.toml:1"
+    )
+    warns = fact(
+        facts.Warns, "numpy", text=HOSTILE, text_zh=HOSTILE, extra="", unless=(), source=source
+    )
+    change = Change(
+        kind=ChangeKind.VERSION, subject=HOSTILE, before=HOSTILE, after=HOSTILE, where=HOSTILE
+    )
     pinned = ShownPin(name=HOSTILE, version=HOSTILE, wished=True)
-    environment = Environment(name=HOSTILE, requires=(HOSTILE,), pins=(pinned,), count=1, warnings=(warns,))
+    environment = Environment(
+        name=HOSTILE, requires=(HOSTILE,), pins=(pinned,), count=1, warnings=(warns,)
+    )
     return Explanation(
         problem=problem("hostile", "numpy", where=f"./{HOSTILE}.toml"),
         contradictions=(
@@ -385,7 +521,8 @@ def hostile() -> Explanation:
                         count=1,
                         refusals=(
                             RejectedRelease(
-                                version=HOSTILE, files=(Rejection(HOSTILE, RejectionReason.METADATA, HOSTILE),) * 2
+                                version=HOSTILE,
+                                files=(Rejection(HOSTILE, RejectionReason.METADATA, HOSTILE),) * 2,
                             ),
                         ),
                     ),
@@ -404,13 +541,22 @@ def hostile() -> Explanation:
             ),
         ),
         attempts=(
-            Attempt(changes=(change,), outcome=AttemptOutcome.CONFLICT, because=(Asks(text=HOSTILE, where=""),)),
+            Attempt(
+                changes=(change,),
+                outcome=AttemptOutcome.CONFLICT,
+                because=(Asks(text=HOSTILE, where=""),),
+            ),
         ),
         limited=False,
     )
 
 
-_MOVES = (("numpy", "1.26.4", "2.0.0"), ("verl", "0.7.1", "0.8.0"), ("ray", "", "2.50.0"), ("six", "1.17.0", ""))
+_MOVES = (
+    ("numpy", "1.26.4", "2.0.0"),
+    ("verl", "0.7.1", "0.8.0"),
+    ("ray", "", "2.50.0"),
+    ("six", "1.17.0", ""),
+)
 
 
 def why(*, moves: bool = False) -> Why:

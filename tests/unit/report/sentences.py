@@ -28,7 +28,12 @@ from resolver.model.resolution import (
 from resolver.model.text import Language
 from resolver.report.document import translated
 from resolver.report.explanation.fixes import change_sentence, requires_sentence
-from resolver.report.explanation.sentences import claim, closing_sentence, sentence, statement_details
+from resolver.report.explanation.sentences import (
+    claim,
+    closing_sentence,
+    sentence,
+    statement_details,
+)
 from resolver.report.explanation.statements import origin_span
 from tests.unit.report.samples import fact
 
@@ -40,17 +45,26 @@ WHEEL = Rejection("x-1-cp312-none-any.whl", RejectionReason.TAGS, "cp312-none-an
 OTHER = Rejection("x-1-cp310-none-any.whl", RejectionReason.TAGS, "cp310-none-any")
 ARCHIVE = Rejection("x-1.tar.gz", RejectionReason.PYTHON, "Requires-Python >=3.12")
 NEWER = [
-    Rejection(f"x-1-cp{python}-cp{python}-manylinux_2_28_aarch64.whl", RejectionReason.TAGS) for python in (311, 312)
+    Rejection(f"x-1-cp{python}-cp{python}-manylinux_2_28_aarch64.whl", RejectionReason.TAGS)
+    for python in (311, 312)
 ]
 MACHINE = (("processor", "aarch64"), ("glibc", "2.17"), ("python", "3.11"))
 
 
 def needs(versions: tuple[ReleaseRange, ...], source: NeedSource = NeedSource.METADATA) -> Needs:
-    return Needs(subject="trl", versions=versions, needs="vllm<0.13.0", source=source, where="trl.whl")
+    return Needs(
+        subject="trl", versions=versions, needs="vllm<0.13.0", source=source, where="trl.whl"
+    )
 
 
 def lacks(lack: Lack, *refusals: RejectedRelease, **more: object) -> Lacks:
-    given: dict[str, object] = {"subject": "x", "wanted": "", "where": "pypi", "count": len(refusals), **more}
+    given: dict[str, object] = {
+        "subject": "x",
+        "wanted": "",
+        "where": "pypi",
+        "count": len(refusals),
+        **more,
+    }
     return Lacks(lack=lack, refusals=refusals, **given)  # type: ignore[arg-type]
 
 
@@ -88,7 +102,10 @@ STATEMENTS: tuple[Statement, ...] = (
     lacks(Lack.FILE, refusal("1", WHEEL, OTHER, ARCHIVE)),
     lacks(Lack.FILE, refusal("2", WHEEL), refusal("1", ARCHIVE), count=9),
     lacks(Lack.FILE, wanted="<2"),
-    lacks(Lack.UNUSABLE, refusal("1", Rejection("x-1.whl", RejectionReason.METADATA, "its METADATA is empty"))),
+    lacks(
+        Lack.UNUSABLE,
+        refusal("1", Rejection("x-1.whl", RejectionReason.METADATA, "its METADATA is empty")),
+    ),
     lacks(Lack.UNUSABLE, refusal("1", Rejection("x-1.whl", RejectionReason.METADATA))),
     lacks(Lack.PRERELEASE, refusal("2rc1")),
     lacks(Lack.NEEDLESS, refusal("2rc1")),
@@ -100,20 +117,34 @@ STATEMENTS: tuple[Statement, ...] = (
     lacks(Lack.FILE, refusal("2", WHEEL, OTHER), refusal("1", ARCHIVE)),
     lacks(
         Lack.UNUSABLE,
-        refusal("1", Rejection("x-1.tar.gz", RejectionReason.DYNAMIC, "`x-1.tar.gz` has no static metadata")),
+        refusal(
+            "1",
+            Rejection("x-1.tar.gz", RejectionReason.DYNAMIC, "`x-1.tar.gz` has no static metadata"),
+        ),
     ),
     lacks(Lack.UNUSABLE, where="x-1.whl"),
     # a file that needs more than another one is no further way in
     replace(lacks(Lack.FILE, refusal("1", *NEWER)), machine=MACHINE),
     Forbids(subject="trl", versions=ONE, fact=fact(facts.Excludes, "trl", reason_zh="")),
-    # of releases all over the ends and the number are told, as of candidates between releases, each a run of its own
+    # of releases all over the ends and the number are told, as of candidates between releases, each
+    # a run of its own
     needs(CANDIDATES),
     needs(CANDIDATES[1:]),
 )
 
 
-def change(kind: ChangeKind, before: str, after: str, steps: int = 0, years: int = 0, subject: str = "demo") -> Change:
-    return Change(kind=kind, subject=subject, before=before, after=after, where="a:1", steps=steps, years=years)
+def change(
+    kind: ChangeKind, before: str, after: str, steps: int = 0, years: int = 0, subject: str = "demo"
+) -> Change:
+    return Change(
+        kind=kind,
+        subject=subject,
+        before=before,
+        after=after,
+        where="a:1",
+        steps=steps,
+        years=years,
+    )
 
 
 BOTH = "demo[fast,safe]==2.0"
@@ -147,7 +178,11 @@ def all_sentences(language: Language) -> str:
             f"{translate(sentence(statement), language)} @ {translated(origin_span(statement).text, language)}"
         )
         lines += [f"  {translate(detail, language)}" for detail in statement_details(statement)]
-    others = [claim(Contradiction(statements=(needs(ONE),) * count, closing=None)) for count in (1, 2, 4)]
-    others += [closing_sentence(Closing(subject="a", numbers=numbers)) for numbers in ((2,), (2, 4))]
+    others = [
+        claim(Contradiction(statements=(needs(ONE),) * count, closing=None)) for count in (1, 2, 4)
+    ]
+    others += [
+        closing_sentence(Closing(subject="a", numbers=numbers)) for numbers in ((2,), (2, 4))
+    ]
     others += [*map(change_sentence, CHANGES), *split(7), *split(6)]
     return "\n".join([*lines, *(translate(one, language) for one in others)]) + "\n"

@@ -46,7 +46,9 @@ def test_nothing_is_left_over() -> None:
 def test_what_a_fact_about_the_soc_says_stands_below_it(what: tuple[str, ...]) -> None:
     fact = samples.fact(facts.Requires, "vllm-ascend", needs=())
     needs = tuple(samples.needs("vllm-ascend", str(at), need, fact) for at, need in enumerate(what))
-    statements = grouped(Contradiction(statements=needs, closing=None)).statements  # of many, those with one cause
+    statements = grouped(
+        Contradiction(statements=needs, closing=None)
+    ).statements  # of many, those with one cause
     for language, reason in (("en", "Somebody read it."), ("zh", "有人读到过。")):
         told = terminal_text([Items(tuple(statement_items(statements)))], language).splitlines()
         assert [line.strip() for line in told].index(reason) == len(told) - len(statements)
@@ -56,7 +58,10 @@ def test_what_a_fact_about_the_soc_says_stands_below_it(what: tuple[str, ...]) -
     ("untried", "end"),
     [
         ("", "Whether another release is possible was not decided within the time limit."),
-        ("The snapshot has no numpy 2.4.0.", "Another release could not be tried: The snapshot has no numpy 2.4.0."),
+        (
+            "The snapshot has no numpy 2.4.0.",
+            "Another release could not be tried: The snapshot has no numpy 2.4.0.",
+        ),
     ],
 )
 def test_why_no_other_release_was_tried_has_one_reason(untried: str, end: str) -> None:
@@ -65,9 +70,13 @@ def test_why_no_other_release_was_tried_has_one_reason(untried: str, end: str) -
 
 
 @pytest.mark.parametrize(
-    "render", [explanation_text, explanation_markdown, explanation_html], ids=["text", "markdown", "html"]
+    "render",
+    [explanation_text, explanation_markdown, explanation_html],
+    ids=["text", "markdown", "html"],
 )
-def test_a_known_fault_is_told_where_it_is_first_told_of(render: Callable[[Explanation], str]) -> None:
+def test_a_known_fault_is_told_where_it_is_first_told_of(
+    render: Callable[[Explanation], str],
+) -> None:
     """Of two conflicts about the same release only the first one has it."""
     one = samples.trl()
     twice = msgspec.structs.replace(one, contradictions=one.contradictions * 2)
@@ -84,7 +93,11 @@ def test_chinese_wraps_between_characters_and_keeps_marks_with_them() -> None:
 
 
 def test_a_long_word_overflows_whole() -> None:
-    assert paragraph("a matrices/facts/vllm-ascend.toml:113 b", 10) == ["a", "matrices/facts/vllm-ascend.toml:113", "b"]
+    assert paragraph("a matrices/facts/vllm-ascend.toml:113 b", 10) == [
+        "a",
+        "matrices/facts/vllm-ascend.toml:113",
+        "b",
+    ]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

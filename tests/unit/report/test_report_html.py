@@ -58,7 +58,9 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
     def shown(self) -> str:
-        return " ".join("".join(data for tag, data in self.texts if tag not in ("style", "script")).split())
+        return " ".join(
+            "".join(data for tag, data in self.texts if tag not in ("style", "script")).split()
+        )
 
 
 @pytest.fixture(
@@ -79,8 +81,12 @@ def test_ids_are_unique_and_references_lead_to_them(page: Page) -> None:
     assert wanted <= set(ids)
 
 
-def test_nothing_is_asked_of_the_network_and_links_go_to_this_page_the_matrices_or_the_web(page: Page) -> None:
-    assert {tag for tag, _ in page.elements}.isdisjoint({"img", "iframe", "object", "embed", "form", "base"})
+def test_nothing_is_asked_of_the_network_and_links_go_to_this_page_the_matrices_or_the_web(
+    page: Page,
+) -> None:
+    assert {tag for tag, _ in page.elements}.isdisjoint(
+        {"img", "iframe", "object", "embed", "form", "base"}
+    )
     assert page.all("link") == [{"rel": "icon", "href": "data:,"}]
     style = "".join(data for tag, data in page.texts if tag == "style")
     assert "url(" not in style
@@ -92,7 +98,9 @@ def test_nothing_is_asked_of_the_network_and_links_go_to_this_page_the_matrices_
 def test_the_only_script_is_the_one_that_the_policy_names(page: Page) -> None:
     (script,) = (data for tag, data in page.texts if tag == "script")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    (policy,) = (attributes["content"] for attributes in page.all("meta") if "http-equiv" in attributes)
+    (policy,) = (
+        attributes["content"] for attributes in page.all("meta") if "http-equiv" in attributes
+    )
     assert f"script-src 'sha256-{digest}';" in policy
     assert page.all("script") == [{}]
 
@@ -155,7 +163,9 @@ def test_every_sentence_of_the_json_is_on_the_page(make: Any, language: Any) -> 
     for contradiction in view["contradictions"]:
         if len(contradiction["statements"]) == 1:
             contradiction["closing"] = None  # says nothing new
-    missing = [one for one in sentences(view) if " ".join(one.replace("`", "").split()) not in shown]
+    missing = [
+        one for one in sentences(view) if " ".join(one.replace("`", "").split()) not in shown
+    ]
     assert missing == []
 
 
@@ -191,9 +201,17 @@ def test_every_text_is_there_in_each_language_and_shown() -> None:
     for language in LANGUAGES:
         assert texts[language].keys() == texts["en"].keys()
         assert all(texts[language].values())
-    placed = {attributes["data-text"] for _, attributes in Page(PAGE).elements if "data-text" in attributes}
+    placed = {
+        attributes["data-text"]
+        for _, attributes in Page(PAGE).elements
+        if "data-text" in attributes
+    }
     assert placed <= texts["en"].keys()
-    shown = placed | set(re.findall(r'"([a-z-]+)"|texts\[value\]\.(language)', SCRIPT)) | {("scriptless", "")}
+    shown = (
+        placed
+        | set(re.findall(r'"([a-z-]+)"|texts\[value\]\.(language)', SCRIPT))
+        | {("scriptless", "")}
+    )
     used = {one if isinstance(one, str) else "".join(one) for one in shown}
     used |= {code for outcome in CellOutcome for code in (outcome.value, f"{outcome.value}-about")}
     assert texts["en"].keys() - used == set()
@@ -203,8 +221,12 @@ def test_nothing_is_asked_of_the_network() -> None:
     page = Page(PAGE)
     assert page.all("link") == [{"rel": "icon", "href": "data:,"}]
     assert [
-        tag for tag, attributes in page.elements if "src" in attributes or attributes.get("href", "#")[0] != "#"
+        tag
+        for tag, attributes in page.elements
+        if "src" in attributes or attributes.get("href", "#")[0] != "#"
     ] == ["link"]
-    (policy,) = (attributes["content"] for attributes in page.all("meta") if "http-equiv" in attributes)
+    (policy,) = (
+        attributes["content"] for attributes in page.all("meta") if "http-equiv" in attributes
+    )
     assert policy.startswith("default-src 'none';")
     assert "http" not in SCRIPT

@@ -55,10 +55,15 @@ def test_the_schema_knows_all_that_the_model_has() -> None:
         return set(of["enum"])
 
     defs = SCHEMA["$defs"]
-    kinds = {case["properties"]["kind"]["const"]: case["properties"]["data"] for case in defs["statement"]["anyOf"]}
+    kinds = {
+        case["properties"]["kind"]["const"]: case["properties"]["data"]
+        for case in defs["statement"]["anyOf"]
+    }
     assert listed(kinds["lacks"]["properties"]["lack"]) == {one.value for one in Lack}
     assert listed(kinds["needs"]["properties"]["source"]) == {one.value for one in NeedSource}
-    files = kinds["lacks"]["properties"]["refusals"]["items"]["properties"]["files"]["items"]["properties"]
+    files = kinds["lacks"]["properties"]["refusals"]["items"]["properties"]["files"]["items"][
+        "properties"
+    ]
     assert listed(files["reason"]) == {one.name.lower() for one in RejectionReason}
     assert listed(defs["change"]["properties"]["kind"]) == {one.value for one in ChangeKind}
     assert listed(defs["attempt"]["properties"]["outcome"]) == {one.value for one in AttemptOutcome}
@@ -77,7 +82,10 @@ def test_every_key_is_in_the_document() -> None:
             for one in schema:
                 yield from keys(one)
 
-    assert sorted({key for key in keys(SCHEMA) if f"`{key}`" not in text and f'"{key}"' not in text}) == []
+    assert (
+        sorted({key for key in keys(SCHEMA) if f"`{key}`" not in text and f'"{key}"' not in text})
+        == []
+    )
 
 
 def test_what_is_not_a_sentence_is_the_same_in_both_languages() -> None:

@@ -34,7 +34,11 @@ def test_lines_of_the_matrices(where: str, href: str) -> None:
 @pytest.mark.parametrize(
     ("source", "text", "href"),
     [
-        ("verl-project/verl#4651", "verl-project/verl#4651", f"{FORGE}/verl-project/verl/issues/4651"),
+        (
+            "verl-project/verl#4651",
+            "verl-project/verl#4651",
+            f"{FORGE}/verl-project/verl/issues/4651",
+        ),
         (
             f"a/b docs/x.rst @{COMMIT} #L3",
             "a/b docs/x.rst @c0ffeec0ffee #L3",
@@ -45,7 +49,11 @@ def test_lines_of_the_matrices(where: str, href: str) -> None:
             "a/b setup.py @c0ffeec0ffee (v1.0) #L3-L9 `torch`",
             f"{FORGE}/a/b/blob/{COMMIT}/setup.py#L3-L9",
         ),
-        (f"a/b x+y.json @{COMMIT}", "a/b x+y.json @c0ffeec0ffee", f"{FORGE}/a/b/blob/{COMMIT}/x%2By.json"),
+        (
+            f"a/b x+y.json @{COMMIT}",
+            "a/b x+y.json @c0ffeec0ffee",
+            f"{FORGE}/a/b/blob/{COMMIT}/x%2By.json",
+        ),
         (
             f"gitcode.com/cann/notes 9.1.0/notes.md @{COMMIT} #L3",
             "gitcode.com/cann/notes 9.1.0/notes.md @c0ffeec0ffee #L3",
@@ -53,10 +61,18 @@ def test_lines_of_the_matrices(where: str, href: str) -> None:
         ),
         (f"a/b @{COMMIT}", "a/b @c0ffeec0ffee", f"{FORGE}/a/b/tree/{COMMIT}"),
         ("a/b tag v1.2", "a/b tag v1.2", f"{FORGE}/a/b/tree/v1.2"),
-        ("example.test/a?b=1 (2026-11-28)", "example.test/a?b=1 (2026-11-28)", "https://example.test/a?b=1"),
+        (
+            "example.test/a?b=1 (2026-11-28)",
+            "example.test/a?b=1 (2026-11-28)",
+            "https://example.test/a?b=1",
+        ),
         ("a-1.0.tar.gz setup.py #L3", "a-1.0.tar.gz setup.py #L3", ""),
         ("index pypi a (2026-11-28)", "index pypi a (2026-11-28)", ""),
-        ("tried on linux-aarch64 (2026-11-28): a ran", "tried on linux-aarch64 (2026-11-28): a ran", ""),
+        (
+            "tried on linux-aarch64 (2026-11-28): a ran",
+            "tried on linux-aarch64 (2026-11-28): a ran",
+            "",
+        ),
         ('"a guide" (2026-11-28)', '"a guide" (2026-11-28)', ""),
     ],
 )
@@ -80,7 +96,9 @@ def test_references_are_separate_pieces() -> None:
         ("project/locks", "installation/linked", ""),
     ],
 )
-def test_way_to_matrices_stays_in_the_project(tmp_path: Path, locks: str, matrices: str, way: str) -> None:
+def test_way_to_matrices_stays_in_the_project(
+    tmp_path: Path, locks: str, matrices: str, way: str
+) -> None:
     for name in (locks, matrices):
         (tmp_path / name).mkdir(parents=True)
     assert way_to_matrices(tmp_path / locks, tmp_path / matrices) == way
@@ -94,7 +112,10 @@ def test_way_to_matrices_is_that_of_the_real_folder(tmp_path: Path) -> None:
 
 
 def test_linked_without_a_way_leaves_only_addresses() -> None:
-    fact, page = Span("matrices/facts/a.toml:1", "facts/a.toml#L1"), Span("page", "https://example.test/")
+    fact, page = (
+        Span("matrices/facts/a.toml:1", "facts/a.toml#L1"),
+        Span("page", "https://example.test/"),
+    )
     block = Paragraph(((fact, page),))
     assert linked(block, "") == Paragraph(((Span(fact.text), page),))
     live = Span(fact.text, "../../../matrices/facts/a.toml#L1")

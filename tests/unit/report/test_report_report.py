@@ -70,14 +70,28 @@ def test_the_title_has_the_summary_in_the_language_of_the_report(name: str) -> N
     assert lock.summary_zh
     english, chinese = markdown(lock.summary), markdown(lock.summary_zh)
     without = report(replace(lock, summary_zh=""), "zh")
-    for told, has in ((report(lock), (True, False)), (report(lock, "zh"), (False, True)), (without, (True, False))):
+    for told, has in (
+        (report(lock), (True, False)),
+        (report(lock, "zh"), (False, True)),
+        (without, (True, False)),
+    ):
         title = told.splitlines()[0]
         assert (english in title, chinese in title) == has
 
 
 def test_no_name_of_a_variable_in_a_script_is_followed_by_chinese() -> None:
     """A bash in a locale of single bytes would take it for a part of the name."""
-    served = BundledLock(stack="demo", target="here", platform="linux-aarch64", python="3.11", folder="locks/demo/here")
+    served = BundledLock(
+        stack="demo",
+        target="here",
+        platform="linux-aarch64",
+        python="3.11",
+        folder="locks/demo/here",
+    )
     texts = [make(lock) for lock in LOCKS.values() for make in (script, activation)]
     texts += bundle_script([served, replace(served, platform="linux-x86_64")]).values()
-    assert not [found for text in texts for found in re.findall(r"\$[A-Za-z_]\w*(?=[^\x00-\x7f])", text, re.ASCII)]
+    assert not [
+        found
+        for text in texts
+        for found in re.findall(r"\$[A-Za-z_]\w*(?=[^\x00-\x7f])", text, re.ASCII)
+    ]

@@ -12,14 +12,31 @@ from jinja2 import UndefinedError
 
 from resolver.report.template import environment, word
 
-PIECES = ["'", '"', "\\", "$", "`", "$(touch pwned)", "`touch pwned`", ";touch pwned;", "\ntouch pwned\n", "\nEND\n"]
+PIECES = [
+    "'",
+    '"',
+    "\\",
+    "$",
+    "`",
+    "$(touch pwned)",
+    "`touch pwned`",
+    ";touch pwned;",
+    "\ntouch pwned\n",
+    "\nEND\n",
+]
 PIECES += "!*~# \t\r\x1b\x7f\x85\u202e\u2028中a0{&|"
-TEXTS = st.lists(st.sampled_from(PIECES) | st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+TEXTS = st.lists(
+    st.sampled_from(PIECES) | st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(texts=st.lists(TEXTS.map("".join), min_size=20, max_size=20))
-def test_a_word_is_the_text_by_itself_and_does_nothing_elsewhere(texts: list[str], tmp_path: Path) -> None:
+def test_a_word_is_the_text_by_itself_and_does_nothing_elsewhere(
+    texts: list[str], tmp_path: Path
+) -> None:
     source = "".join(
         f"printf '%s\\0' {{{{ texts[{at}] }}}}\n"
         f': "a {{{{ texts[{at}] }}}}{{{{ texts[{at}] }}}} b" # {{{{ texts[{at}] }}}}\n'
@@ -27,14 +44,22 @@ def test_a_word_is_the_text_by_itself_and_does_nothing_elsewhere(texts: list[str
         for at in range(len(texts))
     )
     script = environment().from_string("set -euo pipefail\n" + source).render(texts=texts)
-    done = subprocess.run(["bash"], input=script.encode(), cwd=tmp_path, capture_output=True, check=True)
+    done = subprocess.run(
+        ["bash"], input=script.encode(), cwd=tmp_path, capture_output=True, check=True
+    )
     assert done.stdout.decode().split("\0")[:-1] == texts
     assert done.stderr == b""
     assert not list(tmp_path.iterdir())
 
 
 def test_a_common_word_is_as_people_write_it() -> None:
-    words = {"a-1.0+b": "a-1.0+b", "a b": "'a b'", "": "''", "中文": "'中文'", "it's": "$'it\\x27s'"}
+    words = {
+        "a-1.0+b": "a-1.0+b",
+        "a b": "'a b'",
+        "": "''",
+        "中文": "'中文'",
+        "it's": "$'it\\x27s'",
+    }
     assert {text: word(text) for text in words} == words
 
 

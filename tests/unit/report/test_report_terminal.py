@@ -11,7 +11,12 @@ SENTENCE = "3 distributions are built here from their source archives: torch-npu
 CHINESE = "在这里从源码构建 3 个发行包：torch-npu、triton-ascend 和 vllm-ascend（其余的都使用预编译的 wheel）。"
 ROWS = [
     ["stack", "target", "seconds", "result"],
-    ["verl", "linux-aarch64-py311-cann8.5.0-a2", "12.3", "141 pins, 6 warnings that were not there before"],
+    [
+        "verl",
+        "linux-aarch64-py311-cann8.5.0-a2",
+        "12.3",
+        "141 pins, 6 warnings that were not there before",
+    ],
     ["trl", "linux-x86_64-py311", "1.0", "没有改动任何锁文件，因为没有可用的解决办法"],
 ]
 
@@ -56,7 +61,10 @@ def test_fitted_gives_styles_no_width() -> None:
 @pytest.mark.parametrize("color", [False, True])
 @pytest.mark.parametrize("columns", [40, 60, 80, 120])
 def test_table_lines_break_no_word(columns: int, color: bool) -> None:
-    lines = [line.replace("\x1b[1m", "").replace("\x1b[0m", "") for line in table_lines(ROWS, columns, color=color)]
+    lines = [
+        line.replace("\x1b[1m", "").replace("\x1b[0m", "")
+        for line in table_lines(ROWS, columns, color=color)
+    ]
     assert max(map(cell_len, lines)) <= columns
     for row in ROWS[1:]:
         for word in words(" ".join(row)):

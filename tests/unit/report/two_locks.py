@@ -13,16 +13,28 @@ from tests.functional.workspace import REPOSITORY
 COMMITTED = REPOSITORY / "tests" / "fuzz" / "corpus" / "lock" / "verl-one-step-off.toml"
 
 
-def _fact(name: str, reason: str, where: str = "a.toml:1", strength: Strength = Strength.VENDOR) -> LockedFact:
+def _fact(
+    name: str, reason: str, where: str = "a.toml:1", strength: Strength = Strength.VENDOR
+) -> LockedFact:
     return LockedFact(
-        id=name, where=where, strength=strength, reason=reason, reason_zh="如此", source="it", checked="2026-11-20"
+        id=name,
+        where=where,
+        strength=strength,
+        reason=reason,
+        reason_zh="如此",
+        source="it",
+        checked="2026-11-20",
     )
 
 
 def locks() -> tuple[Lock, Lock]:
     lock = file.parse(COMMITTED.read_text(encoding="utf-8"), COMMITTED.parent)
     numpy, _, vllm, plugin = lock.pin
-    before = replace(lock, fact=(_fact("old", "it was seen"), _fact("moved", "it stays")), warnings=_warned("is slow"))
+    before = replace(
+        lock,
+        fact=(_fact("old", "it was seen"), _fact("moved", "it stays")),
+        warnings=_warned("is slow"),
+    )
     after = replace(
         lock,
         target=replace(lock.target, python="3.11"),
@@ -48,5 +60,6 @@ def locks() -> tuple[Lock, Lock]:
 def _warned(how: str, where: str = "a.toml:1") -> tuple[Message, ...]:
     """A warning that only moves, and one of how numpy is."""
     return tuple(
-        message("lock.fact-warns", package="numpy", text=verbatim(what), where=where) for what in ("It stays.", how)
+        message("lock.fact-warns", package="numpy", text=verbatim(what), where=where)
+        for what in ("It stays.", how)
     )

@@ -120,7 +120,9 @@ def test_what_the_previous_lock_has_is_kept() -> None:
     assert pins(stack, catalog, preferred={"a": "4"}) == {"a": "4"}
 
 
-@pytest.mark.parametrize("written", ['"someday"', "2026-03-01T12:00:00Z", "20260301", '"2026-02-30"'])
+@pytest.mark.parametrize(
+    "written", ['"someday"', "2026-03-01T12:00:00Z", "20260301", '"2026-02-30"']
+)
 def test_a_policy_that_is_no_day_is_refused(written: str) -> None:
     stack = '[stack]\nname = "a"\nrequires = ["a"]\n[target]\npython = "3.11"\nplatform = "linux-aarch64"\n'
     with pytest.raises(InputError) as refused:

@@ -17,11 +17,16 @@ def index() -> DataCatalog:
 
 
 def test_a_bound_decides_between_releases() -> None:
-    assert pins(problem("arrow", "numpy<2", facts=[bound()]), index()) == {"arrow": "25", "numpy": "1"}
+    assert pins(problem("arrow", "numpy<2", facts=[bound()]), index()) == {
+        "arrow": "25",
+        "numpy": "1",
+    }
 
 
 def test_a_bound_holds_whichever_project_is_decided_first() -> None:
-    taken = pins(problem("arrow==26", "numpy", facts=[constrains("arrow", ">=26", "numpy<2")]), index())
+    taken = pins(
+        problem("arrow==26", "numpy", facts=[constrains("arrow", ">=26", "numpy<2")]), index()
+    )
     assert taken == {"arrow": "26", "numpy": "1"}
 
 

@@ -13,7 +13,9 @@ from tests.problems import problem, solved
 
 
 def tools() -> DataCatalog:
-    catalog = DataCatalog({"setuptools": {"79": [], "80": []}, "wheel": {"1": []}, "ninja": {"1": ["wheel"]}})
+    catalog = DataCatalog(
+        {"setuptools": {"79": [], "80": []}, "wheel": {"1": []}, "ninja": {"1": ["wheel"]}}
+    )
     catalog.add_wheel("a", "1")
     return catalog
 

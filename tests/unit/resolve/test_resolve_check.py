@@ -1,5 +1,9 @@
-"""The check finds a fault by the rule that is broken. It counts what could be taken, and nothing else: odd files beside
-good ones are no reason to doubt a lock."""
+"""The check finds a fault by the rule that is broken.
+
+It counts what could be taken, and nothing else: odd files beside
+
+good ones are no reason to doubt a lock.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +56,13 @@ def file(filename: str, digest: str = "b", **more: str) -> File:
         [file("a_b-1-.py3-none-linux_aarch64.whl")],
         [file(f"a_b-1-{'.'.join(['cp311'] * 6)}-{'.'.join(['cp311'] * 6)}-{_MANY}.whl")],
     ],
-    ids=["there twice", "no name", "an empty tag", "a tag that begins with a dot", "more tags than there are"],
+    ids=[
+        "there twice",
+        "no name",
+        "an empty tag",
+        "a tag that begins with a dot",
+        "more tags than there are",
+    ],
 )
 def test_a_better_wheel_that_nobody_can_take(odd: list[File]) -> None:
     catalog = DataCatalog({"a-b": {"1": []}})
@@ -73,7 +83,15 @@ def test_an_archive_with_white_space_in_its_name(filename: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "uploaded", ["2026-01-31", "20260131T235959Z", "2026-01-31T23:59Z", "2026-W05-6", "2026-02-01T00:00:00.7Z", ""]
+    "uploaded",
+    [
+        "2026-01-31",
+        "20260131T235959Z",
+        "2026-01-31T23:59Z",
+        "2026-W05-6",
+        "2026-02-01T00:00:00.7Z",
+        "",
+    ],
 )
 def test_a_better_wheel_of_a_time_that_is_none_or_not_before_the_cut_off(uploaded: str) -> None:
     cutoff = dt.datetime(2026, 2, 1, 0, 0, 0, 500_000, tzinfo=dt.timezone.utc)
@@ -86,7 +104,9 @@ def test_a_better_wheel_of_a_time_that_is_none_or_not_before_the_cut_off(uploade
 
 def test_of_several_facts_that_build_a_release_the_last_one_counts() -> None:
     catalog = DataCatalog({"numpy": {"1": [], "2": []}})
-    catalog.add_archive("app", "1", build_requires=[], members={"old.txt": "numpy<2\n", "new.txt": "numpy>=2\n"})
+    catalog.add_archive(
+        "app", "1", build_requires=[], members={"old.txt": "numpy<2\n", "new.txt": "numpy>=2\n"}
+    )
     old, new = (replace(builds("app", "", f"{name}.txt"), id=name) for name in ("old", "new"))
     assert pins(problem("app", facts=[old, new]), catalog) == {"app": "1", "numpy": "2"}
     assert pins(problem("app", facts=[new, old]), catalog) == {"app": "1", "numpy": "1"}
@@ -100,7 +120,9 @@ _EARLY, _LATE = "2025-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
 
 def index() -> DataCatalog:
     """Of `older`, `archive`, `half`, `gone` and `last`, the file that pip takes was uploaded after _THEN."""
-    catalog = DataCatalog().serve("app 1: b<2", "app 2: gone==1", "user 1: app==1", "b 1 2", "c 1", "early 1 2rc1 2rc2")
+    catalog = DataCatalog().serve(
+        "app 1: b<2", "app 2: gone==1", "user 1: app==1", "b 1 2", "c 1", "early 1 2rc1 2rc2"
+    )
     catalog.add_wheel("older", "1", uploaded=_EARLY)
     catalog.add_wheel("older", "1", tags=_BEST, uploaded=_LATE)
     catalog.add_archive("archive", "1", uploaded=_EARLY)
@@ -128,31 +150,73 @@ _YANKED = "gone 1 was yanked, and neither the stack nor a fact pins it"
 _TOGETHER = "{} and {} must not be together, as each owns `{}`"
 _NEEDLESS = "early 2rc2 is a pre-release, and 1 fits"
 _GONE, _USED = problem("gone==1"), problem("app==2", "gone==1")
-_LATEST, _BOTH, _APP = problem("early", prereleases="allow"), problem("b==1", "c"), problem("app==1")
-_FACT, _PRACTICE = requires("app", "", "b==1"), of(Strength.PRACTICE, replaces("app", "", ["b"], "b>=2"))
+_LATEST, _BOTH, _APP = (
+    problem("early", prereleases="allow"),
+    problem("b==1", "c"),
+    problem("app==1"),
+)
+_FACT, _PRACTICE = (
+    requires("app", "", "b==1"),
+    of(Strength.PRACTICE, replaces("app", "", ["b"], "b>=2")),
+)
 _REPLACED = problem("app==1", facts=[_FACT, _PRACTICE])
 _KEPT = ["app 1 needs b==1, and 2 is pinned"]
-_ABSENT = [_TOGETHER.format("app", "b", "b or app"), "b is pinned, and must be absent", "nothing asks for b"]
+_ABSENT = [
+    _TOGETHER.format("app", "b", "b or app"),
+    "b is pinned, and must be absent",
+    "nothing asks for b",
+]
 
 _LINE, _COMMIT = taken("src", "1", "b")
-_WHEELS, _BUILT = replace(problem("source==1"), wheels_only=True), problem("built", facts=[builds("built", "==1")])
+_WHEELS, _BUILT = (
+    replace(problem("source==1"), wheels_only=True),
+    problem("built", facts=[builds("built", "==1")]),
+)
 
 
 @pytest.mark.parametrize(
     ("then", "now", "faults"),
     [
         # files
-        (problem("older", exclude_newer=_THEN), problem("older"), ["older-1-py3-none-any.whl is not what pip takes"]),
-        (problem("archive", exclude_newer=_THEN), problem("archive"), ["archive-1.tar.gz is not what pip takes"]),
-        (problem("half==1", exclude_newer=_THEN), problem("half==1"), [f"half-1-{_BEST}.whl is not what pip takes"]),
-        (problem("gone==1", exclude_newer=_THEN), _GONE, ["gone-1-py3-none-any.whl is not what pip takes"]),
-        (problem("last==1", exclude_newer=_THEN), problem("last==1"), ["last-1.tar.gz is not what pip takes"]),
+        (
+            problem("older", exclude_newer=_THEN),
+            problem("older"),
+            ["older-1-py3-none-any.whl is not what pip takes"],
+        ),
+        (
+            problem("archive", exclude_newer=_THEN),
+            problem("archive"),
+            ["archive-1.tar.gz is not what pip takes"],
+        ),
+        (
+            problem("half==1", exclude_newer=_THEN),
+            problem("half==1"),
+            [f"half-1-{_BEST}.whl is not what pip takes"],
+        ),
+        (
+            problem("gone==1", exclude_newer=_THEN),
+            _GONE,
+            ["gone-1-py3-none-any.whl is not what pip takes"],
+        ),
+        (
+            problem("last==1", exclude_newer=_THEN),
+            problem("last==1"),
+            ["last-1.tar.gz is not what pip takes"],
+        ),
         (problem("half==1"), problem("half"), []),
         (problem("source==1"), problem("source"), []),
         (_WHEELS, _WHEELS, []),
         # facts about releases
-        (_BOTH, problem("b==1", "c", facts=[excludes("b", "==1")]), ["b 1 is excluded at facts/b.toml:7"]),
-        (_BOTH, problem("b==1", "c", facts=[names("b", "", PYPI)]), ["b 1 from `pypi` is refused at facts/b.toml:7"]),
+        (
+            _BOTH,
+            problem("b==1", "c", facts=[excludes("b", "==1")]),
+            ["b 1 is excluded at facts/b.toml:7"],
+        ),
+        (
+            _BOTH,
+            problem("b==1", "c", facts=[names("b", "", PYPI)]),
+            ["b 1 from `pypi` is refused at facts/b.toml:7"],
+        ),
         # yanked releases
         (_GONE, problem("gone"), [_YANKED]),
         (_GONE, problem("gone==1.*"), [_YANKED]),
@@ -162,7 +226,11 @@ _WHEELS, _BUILT = replace(problem("source==1"), wheels_only=True), problem("buil
         (_BUILT, _BUILT, []),
         # pre-releases
         (_LATEST, problem("early"), [_NEEDLESS]),
-        (problem("boxed<3", prereleases="allow"), problem("boxed"), ["boxed 2rc1 is a pre-release, and 3 fits"]),
+        (
+            problem("boxed<3", prereleases="allow"),
+            problem("boxed"),
+            ["boxed 2rc1 is a pre-release, and 3 fits"],
+        ),
         (_LATEST, problem("early>1rc1", prereleases="never"), ["early 2rc2 is a pre-release"]),
         # practices: those in force are facts of the problem, others are not
         (
@@ -178,16 +246,28 @@ _WHEELS, _BUILT = replace(problem("source==1"), wheels_only=True), problem("buil
             problem("app==1", facts=[requires("app", "", "b==1", "cann >= 9.0.0"), _PRACTICE]),
             ["app 1: cann >= 9.0.0 does not hold, the target has cann 8.5.0"],
         ),
-        (_APP, problem("app==1", facts=[_PRACTICE]), ["app 1 needs b>=2, and 1 is pinned", "nothing asks for b"]),
+        (
+            _APP,
+            problem("app==1", facts=[_PRACTICE]),
+            ["app 1 needs b>=2, and 1 is pinned", "nothing asks for b"],
+        ),
         # owners of a module
-        (_BOTH, problem("b==1", "c", facts=[collides("b", "==1", "c", "m")]), [_TOGETHER.format("b", "c", "m")]),
+        (
+            _BOTH,
+            problem("b==1", "c", facts=[collides("b", "==1", "c", "m")]),
+            [_TOGETHER.format("b", "c", "m")],
+        ),
         # what must be absent
         (_APP, without(_APP, "b"), _ABSENT[1:]),
         (without(_APP, "b"), _APP, ["app 1 needs b<2, which is not pinned"]),
         (_APP, problem("app==1", facts=[absent("app", "==1", "b")]), _ABSENT),
         (_APP, problem("app<=2", facts=[absent("app", "==1", "b")]), _ABSENT[:1]),
         (_APP, problem("app==1", "b", facts=[absent("app", "==1", "b")]), _ABSENT[:1]),
-        (_APP, problem("app==1", "b ; python_version < '3'", facts=[absent("app", "==1", "b")]), _ABSENT),
+        (
+            _APP,
+            problem("app==1", "b ; python_version < '3'", facts=[absent("app", "==1", "b")]),
+            _ABSENT,
+        ),
         (
             with_sources(problem(_LINE), _COMMIT),
             with_sources(problem(_LINE, facts=[absent("src", "==1", "b")]), _COMMIT),
@@ -196,5 +276,7 @@ _WHEELS, _BUILT = replace(problem("source==1"), wheels_only=True), problem("buil
         (problem("user"), problem("user", facts=[absent("app", "", "b")]), _ABSENT[:1]),
     ],
 )
-def test_the_fault_that_another_problem_makes(then: Problem, now: Problem, faults: list[str]) -> None:
+def test_the_fault_that_another_problem_makes(
+    then: Problem, now: Problem, faults: list[str]
+) -> None:
     assert check(now, solved(then, index()), index()) == faults

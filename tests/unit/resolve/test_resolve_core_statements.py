@@ -44,7 +44,9 @@ def causes(catalog: DataCatalog, *requirements: str, **more: Any) -> list[str]:
     ],
 )
 def test_the_releases_nearest_to_a_wish(wanted: str, nearest: str) -> None:
-    releases: dict[str, list[str]] = {one: [] for one in ("2.8.0", "2.8.0.post1", "2.9.0rc1", "2.9.0", "2.10.0")}
+    releases: dict[str, list[str]] = {
+        one: [] for one in ("2.8.0", "2.8.0.post1", "2.9.0rc1", "2.9.0", "2.10.0")
+    }
     (lack,) = causes(DataCatalog({"torch": releases}), f"torch{wanted}")
     assert lack.startswith("no release of torch matches `")
     assert lack.endswith(f"; {nearest} {PAGE}")
@@ -78,7 +80,10 @@ def test_a_page_without_any_release(odd: list[Rejection], said: str) -> None:
 
 def test_wheels_for_another_system_come_last() -> None:
     """As of decord: its wheels for macOS are the first on the page."""
-    names = [f"decord-0.6.0-{tags}.whl" for tags in ("cp36-cp36m-macosx_10_15_x86_64", "py3-none-win_amd64")]
+    names = [
+        f"decord-0.6.0-{tags}.whl"
+        for tags in ("cp36-cp36m-macosx_10_15_x86_64", "py3-none-win_amd64")
+    ]
     names.append("decord-0.6.0-py3-none-manylinux2010_x86_64.whl")
     rows = nearest_first([Rejection(name, RejectionReason.TAGS) for name in names], target())
     assert [row.filename for row in rows] == [names[2], *names[:2]]
@@ -110,17 +115,29 @@ def test_what_a_newer_glibc_is_enough_for_is_told_before_archives_that_are_newer
     ("cutoff", "archive", "said"),
     [
         ((2026, 3, 1), "2026-03-04T08:15:00Z", "is newer than the cut-off (2026-02-28)"),
-        ((2026, 3, 1, 12), "2026-03-04T08:15:00Z", "is newer than the cut-off (2026-03-01T12:00:00+00:00)"),
+        (
+            (2026, 3, 1, 12),
+            "2026-03-04T08:15:00Z",
+            "is newer than the cut-off (2026-03-01T12:00:00+00:00)",
+        ),
         # a file without a day is not said to be newer
-        ((2026, 3, 1), "", "was not uploaded before the cut-off (2026-02-28), according to the index"),
+        (
+            (2026, 3, 1),
+            "",
+            "was not uploaded before the cut-off (2026-02-28), according to the index",
+        ),
     ],
 )
-def test_a_cut_off_names_its_day_and_that_of_the_release(cutoff: tuple[int, ...], archive: str, said: str) -> None:
+def test_a_cut_off_names_its_day_and_that_of_the_release(
+    cutoff: tuple[int, ...], archive: str, said: str
+) -> None:
     catalog = DataCatalog()
     catalog.add_wheel("a", "1", uploaded="2026-03-02T08:15:00Z")
     catalog.add_archive("a", "1", uploaded=archive)
     moment = dt.datetime(*cutoff, tzinfo=dt.timezone.utc)  # type: ignore[misc,arg-type]
-    assert causes(catalog, "a", exclude_newer=moment)[0] == f"a 1 (uploaded 2026-03-02) {said} {PAGE}"
+    assert (
+        causes(catalog, "a", exclude_newer=moment)[0] == f"a 1 (uploaded 2026-03-02) {said} {PAGE}"
+    )
 
 
 # --- files that are of no use: how many are read, and how they are told
@@ -136,7 +153,9 @@ class MixedUp(DataCatalog):
     def metadata(self, file: File) -> CoreMetadata:
         found = super().metadata(file)
         version = found.version if found.version in self.right else "77"
-        check_release("x", version, FileRelease(file.filename, found.name, found.version), file.filename)
+        check_release(
+            "x", version, FileRelease(file.filename, found.name, found.version), file.filename
+        )
         return found
 
 

@@ -37,7 +37,10 @@ def pins_after(catalog: DataCatalog, *lines: str) -> dict[str, str]:
 
 def with_old_data(universe: Universe) -> Resolution:
     """Return the resolution of a search that took data 1 for the sake of the newest files."""
-    preferred = {canonicalize_name("data"): Version("1"), canonicalize_name("files"): Version("2026")}
+    preferred = {
+        canonicalize_name("data"): Version("1"),
+        canonicalize_name("files"): Version("2026"),
+    }
     resolution = search(Universe(universe.problem, universe.catalog, preferred))
     assert resolution is not None
     assert shown(resolution) == OLD
@@ -65,7 +68,10 @@ def test_fallback_that_a_requirement_asks_for_stays() -> None:
 
 
 def test_fallback_stays_while_the_lock_before_has_it() -> None:
-    preferred = {canonicalize_name("data"): Version("1"), canonicalize_name("files"): Version("2026")}
+    preferred = {
+        canonicalize_name("data"): Version("1"),
+        canonicalize_name("files"): Version("2026"),
+    }
     universe = Universe(problem("app"), index(), preferred)
     assert shown(without_fallbacks(universe, with_old_data(universe), search)) == OLD
 

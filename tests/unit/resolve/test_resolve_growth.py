@@ -27,7 +27,10 @@ def to(last: int, first: int = 1) -> str:
 
 
 def instructions(function: Callable[[], object]) -> int:
-    """The bytecode instructions of a call in this thread. C code inside an instruction does not count."""
+    """The bytecode instructions of a call in this thread.
+
+    C code inside an instruction does not count.
+    """
     count = 0
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
@@ -58,12 +61,16 @@ def chained_extras(count: int) -> Asked:
 
 
 def all_extras(count: int) -> Asked:
-    lines = [f'x[e{at}]; extra == "all"' for at in range(count)] + [f'y; extra == "e{at}"' for at in range(count)]
+    lines = [f'x[e{at}]; extra == "all"' for at in range(count)] + [
+        f'y; extra == "e{at}"' for at in range(count)
+    ]
     return DataCatalog({"x": {"1": lines}, "y": {"1": []}}), ["x[all]"]
 
 
 def extras_of_one_line(count: int) -> Asked:
-    catalog = DataCatalog({"x": {"1": [f'y!=9.{at}; extra == "e{at}"' for at in range(count)]}, "y": {"1": []}})
+    catalog = DataCatalog(
+        {"x": {"1": [f'y!=9.{at}; extra == "e{at}"' for at in range(count)]}, "y": {"1": []}}
+    )
     return catalog, [f"x[{','.join(f'e{at}' for at in range(count))}]"]
 
 
@@ -87,7 +94,9 @@ def files_of_one_release(count: int) -> Asked:
 
 def releases_in_vain(count: int) -> Asked:
     """Each x needs the y of its number, which needs the z of its number; only the oldest of those is asked for."""
-    rows = [f"{name} {at}: {below}=={at}" for name, below in ("xy", "yz") for at in range(1, count + 1)]
+    rows = [
+        f"{name} {at}: {below}=={at}" for name, below in ("xy", "yz") for at in range(1, count + 1)
+    ]
     return DataCatalog().serve(*rows, f"z {to(count)}"), ["x", "z<2"]
 
 
@@ -103,7 +112,9 @@ def releases_in_vain(count: int) -> Asked:
         (releases_in_vain, 40),
     ],
 )
-def test_twice_the_size_is_at_most_four_times_the_work(family: Callable[[int], Asked], size: int) -> None:
+def test_twice_the_size_is_at_most_four_times_the_work(
+    family: Callable[[int], Asked], size: int
+) -> None:
     def work(count: int) -> int:
         catalog, requirements = family(count)
         stated = problem(*requirements)
@@ -122,10 +133,16 @@ def test_runs_of_releases_with_the_same_requirements() -> None:
     for group in groups:
         catalog.serve(f"base{group} {to(4)}", f"one{group} {to(60)}: base{group}<3")
         catalog.serve(f"two{group} 1", f"two{group} {to(60, 2)}: base{group}>=3")
-    resolution = solved(problem(*(f"{name}{group}" for group in groups for name in ("one", "two"))), catalog)
+    resolution = solved(
+        problem(*(f"{name}{group}" for group in groups for name in ("one", "two"))), catalog
+    )
     found = pins(resolution)
     for group in groups:
-        assert (found[f"one{group}"], found[f"two{group}"], found[f"base{group}"]) == ("60", "1", "2")
+        assert (found[f"one{group}"], found[f"two{group}"], found[f"base{group}"]) == (
+            "60",
+            "1",
+            "2",
+        )
     assert resolution.engine == "search"
     assert resolution.rounds <= 5 * len(groups)
 
@@ -136,18 +153,29 @@ def test_conflicts_that_show_late() -> None:
     for group in groups:
         catalog.serve(f"url{group} {to(8)}", f"core{group} {to(5)}: url{group}")
         catalog.serve(f"core{group} {to(40, 6)}: url{group}<4", f"zchain{group} 1: late{group}")
-        catalog.serve(*(f"boto{group} {at}: core{group}=={at}" for at in range(1, 41)), f"late{group} 1: url{group}>=6")
-    resolution = solved(problem(*(f"{name}{group}" for group in groups for name in ("boto", "zchain"))), catalog)
+        catalog.serve(
+            *(f"boto{group} {at}: core{group}=={at}" for at in range(1, 41)),
+            f"late{group} 1: url{group}>=6",
+        )
+    resolution = solved(
+        problem(*(f"{name}{group}" for group in groups for name in ("boto", "zchain"))), catalog
+    )
     found = pins(resolution)
     for group in groups:
-        assert (found[f"boto{group}"], found[f"core{group}"], found[f"url{group}"]) == ("5", "5", "8")
+        assert (found[f"boto{group}"], found[f"core{group}"], found[f"url{group}"]) == (
+            "5",
+            "5",
+            "8",
+        )
     assert resolution.rounds <= 300 * len(groups)
 
 
 def test_a_thousand_projects_take_a_round_each_in_the_end() -> None:
     """A chain longer than Python's stack is deep, and than the rounds after which a search gives up."""
     many = 1_010
-    catalog = DataCatalog().serve(*(f"p{number} 1 2: p{number + 1}" for number in range(many)), f"p{many} 1")
+    catalog = DataCatalog().serve(
+        *(f"p{number} 1 2: p{number + 1}" for number in range(many)), f"p{many} 1"
+    )
     resolution = solved(problem("p0"), catalog)
     assert (resolution.engine, len(resolution.pins)) == ("search", many + 1)
     assert resolution.rounds <= 2.1 * many
@@ -156,13 +184,20 @@ def test_a_thousand_projects_take_a_round_each_in_the_end() -> None:
 def test_layers_are_decided_from_above_whatever_their_names_are() -> None:
     """Who asks for a project is decided before it, so each is decided once, for the newest that all of them take."""
     random = Random(3)
-    layers = [[f"p{number:03}" for number in range(at * 20, at * 20 + 20)] for at in reversed(range(12))]
+    layers = [
+        [f"p{number:03}" for number in range(at * 20, at * 20 + 20)] for at in reversed(range(12))
+    ]
     lines: dict[str, list[str]] = {}
     for layer, below in zip(layers, [*layers[1:], []], strict=True):
         for name in layer:
             some = random.sample(below, min(3, len(below)))
-            lines[name] = [f"{one}<{random.randint(5, 9)}" if random.random() < 0.2 else f"{one}>=2" for one in some]
-    catalog = DataCatalog({name: dict.fromkeys(to(9).split(), needs) for name, needs in lines.items()})
+            lines[name] = [
+                f"{one}<{random.randint(5, 9)}" if random.random() < 0.2 else f"{one}>=2"
+                for one in some
+            ]
+    catalog = DataCatalog(
+        {name: dict.fromkeys(to(9).split(), needs) for name, needs in lines.items()}
+    )
     resolution = solved(problem(*layers[0]), catalog)
     found = pins(resolution)
     assert resolution.rounds == len(found)
@@ -218,11 +253,18 @@ def test_an_extra_is_looked_for_among_what_is_left_of_its_project() -> None:
 
 
 def test_a_policy_on_prereleases_is_named_where_many_were_not_read() -> None:
-    """Any of 500 releases might ask for the pre-release of `deep`. They are not read; that it is out is a statement."""
-    catalog = DataCatalog().serve("app 1: many, deep", "deep 1: gone", "deep 1a1", f"many {to(500)}")
+    """Any of 500 releases might ask for the pre-release of `deep`.
+
+    They are not read; that it is out is a statement.
+    """
+    catalog = DataCatalog().serve(
+        "app 1: many, deep", "deep 1: gone", "deep 1a1", f"many {to(500)}"
+    )
     engine = CompleteEngine(Universe(problem("app", "deep<2"), catalog))
     with pytest.raises(Unsatisfiable) as caught:
         engine.solve()
-    lacking = [one for one in caught.value.core if isinstance(one, LackGround) and one.project == "deep"]
+    lacking = [
+        one for one in caught.value.core if isinstance(one, LackGround) and one.project == "deep"
+    ]
     assert [one.lack for one in lacking] == [Lack.NEEDLESS]
     assert len(catalog.asked) < 10

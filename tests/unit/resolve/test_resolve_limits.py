@@ -21,7 +21,9 @@ def pigeonholes(holes: int) -> Universe:
     catalog = DataCatalog()
     for pigeon in pigeons:
         for hole in range(holes):
-            catalog.add_wheel(pigeon, f"{hole + 1}", [f"hole{hole}=={pigeon.removeprefix('pigeon')}"])
+            catalog.add_wheel(
+                pigeon, f"{hole + 1}", [f"hole{hole}=={pigeon.removeprefix('pigeon')}"]
+            )
     for hole in range(holes):
         for number in range(holes + 1):
             catalog.add_wheel(f"hole{hole}", str(number))

@@ -101,7 +101,10 @@ def test_linkage_with_a_torch_that_needs_the_library_itself(catalog: Binaries):
 
 
 def test_linkage_takes_in_the_project_that_provides(catalog: Binaries):
-    known = (links("audio", to=("codec", "torch")), links("codec", ">=2,<4", provides=("libcodec.so",)))
+    known = (
+        links("audio", to=("codec", "torch")),
+        links("codec", ">=2,<4", provides=("libcodec.so",)),
+    )
     for version in ("1", "2", "3", "4"):
         catalog.add_wheel("codec", version, tags=TAGS)
     catalog.add("audio", "1", needs=("libcodec.so",))
@@ -111,7 +114,10 @@ def test_linkage_takes_in_the_project_that_provides(catalog: Binaries):
 
 
 def test_linkage_with_a_project_of_which_no_release_provides(catalog: Binaries):
-    known = (links("audio", to=("codec", "torch")), links("codec", ">=2", provides=("libcodec.so",)))
+    known = (
+        links("audio", to=("codec", "torch")),
+        links("codec", ">=2", provides=("libcodec.so",)),
+    )
     catalog.add_wheel("codec", "1", tags=TAGS)
     catalog.add("audio", "1", needs=("libcodec.so",))
     refused(asking("audio", known=known), catalog)
@@ -138,7 +144,9 @@ def test_linkage_of_a_foreign_library_and_an_unread_torch(catalog: Binaries):
 def test_linkage_is_judged_once_a_wheel(catalog: Binaries, monkeypatch: pytest.MonkeyPatch):
     judged = []
     judge = LinkageRules._judge
-    monkeypatch.setattr(LinkageRules, "_judge", lambda *given: judged.append(given[1].file) or judge(*given))
+    monkeypatch.setattr(
+        LinkageRules, "_judge", lambda *given: judged.append(given[1].file) or judge(*given)
+    )
     catalog.add("audio", "1", needs=("libtorch.so",))
     catalog.add("audio", "2", needs=("libcudart.so.13",))
     solved(asking("audio", "torch"), catalog)
@@ -166,7 +174,10 @@ def test_linkage_that_cannot_be_read(catalog: Binaries):
 @pytest.mark.parametrize(
     ("read", "told"),
     [
-        ({"needs": ("libcudart.so.13",)}, "audio/_C.so needs libcudart.so.13, which nothing provides"),
+        (
+            {"needs": ("libcudart.so.13",)},
+            "audio/_C.so needs libcudart.so.13, which nothing provides",
+        ),
         ({"glibc": "2.34"}, "audio/_C.so needs glibc 2.34"),
         ({"takes": symbols("old")}, "audio/_C.so takes symbols that torch does not offer"),
     ],

@@ -23,41 +23,71 @@ from tests.problems import builds, pins, problem, solved, told
         ("# a comment\n\n  numpy  # and another\n", ("numpy",)),
         ("numpy\t# after a tab", ("numpy",)),
         ("numpy#1", ("numpy#1",)),  # no comment without a space before it, as pip has it
-        ("opencv-python-headless >= 4.11.0    # required for video IO", ("opencv-python-headless >= 4.11.0",)),
+        (
+            "opencv-python-headless >= 4.11.0    # required for video IO",
+            ("opencv-python-headless >= 4.11.0",),
+        ),
         (
             "ray[cgraph] >= 2.43.0, \\\n  != 2.44.* ; python_version < '3.13'",
             ("ray[cgraph] >= 2.43.0,    != 2.44.* ; python_version < '3.13'",),
         ),
         ("numpy\r\ntorch\r\n", ("numpy", "torch")),
-        ("six>=1.16.0; python_version > '3.11' # transitive dependency", ("six>=1.16.0; python_version > '3.11'",)),
+        (
+            "six>=1.16.0; python_version > '3.11' # transitive dependency",
+            ("six>=1.16.0; python_version > '3.11'",),
+        ),
     ],
 )
 def test_requirements_file(content: str, lines: tuple[str, ...]) -> None:
     assert requirements_file(content) == lines
 
 
-@pytest.mark.parametrize("option", ["-r common.txt", "--extra-index-url https://a.test", "-e .", "--hash=sha256:00"])
+@pytest.mark.parametrize(
+    "option", ["-r common.txt", "--extra-index-url https://a.test", "-e .", "--hash=sha256:00"]
+)
 def test_options_are_refused(option: str) -> None:
     with pytest.raises(UnusableFile) as caught:
         requirements_file(f"numpy\n{option}\n")
-    assert str(caught.value) == f"the requirements file has the option `{option}`, which is not supported"
+    assert (
+        str(caught.value)
+        == f"the requirements file has the option `{option}`, which is not supported"
+    )
 
 
 def vllm() -> DataCatalog:
-    catalog = DataCatalog({"numpy": {"1": [], "2": []}, "cmake": {"3": []}, "torch": {"2.8.0": [], "2.9.0": []}})
+    catalog = DataCatalog(
+        {"numpy": {"1": [], "2": []}, "cmake": {"3": []}, "torch": {"2.8.0": [], "2.9.0": []}}
+    )
     catalog.add_wheel("vllm", "0.13.0", ["torch==2.9.0"])
     members = {"requirements/common.txt": "numpy<2 # not yet\n"}
-    catalog.add_archive("vllm", "0.13.0", ["torch==2.9.0"], build_requires=["cmake", "torch==2.9.0"], members=members)
+    catalog.add_archive(
+        "vllm",
+        "0.13.0",
+        ["torch==2.9.0"],
+        build_requires=["cmake", "torch==2.9.0"],
+        members=members,
+    )
     return catalog
 
 
-@pytest.mark.parametrize("marker", ["extra == 'x'", "'x' == extra", "extra != 'y' and extra == 'x'"])
+@pytest.mark.parametrize(
+    "marker", ["extra == 'x'", "'x' == extra", "extra != 'y' and extra == 'x'"]
+)
 def test_what_its_extras_add_is_the_archives_own_word_however_it_is_written(marker: str) -> None:
     catalog = vllm()
     catalog.add_wheel("more", "1")
-    catalog.add_archive("vllm", "0.14.0", ["torch", f"more ; {marker}"], members={"requirements/common.txt": "numpy\n"})
+    catalog.add_archive(
+        "vllm",
+        "0.14.0",
+        ["torch", f"more ; {marker}"],
+        members={"requirements/common.txt": "numpy\n"},
+    )
     fact = builds("vllm", ">=0.10", "requirements/common.txt")
-    assert pins(problem("vllm[x]", facts=[fact]), catalog) == {"more": "1", "numpy": "2", "vllm": "0.14.0"}
+    assert pins(problem("vllm[x]", facts=[fact]), catalog) == {
+        "more": "1",
+        "numpy": "2",
+        "vllm": "0.14.0",
+    }
 
 
 def test_a_line_that_hangs_on_the_kernel_is_told() -> None:
@@ -67,7 +97,9 @@ def test_a_line_that_hangs_on_the_kernel_is_told() -> None:
 
 
 def test_without_isolation_its_build_requirements_constrain_the_environment() -> None:
-    fact = builds("vllm", ">=0.10", "requirements/common.txt", isolation=False, drop=["torch"], add=["torch"])
+    fact = builds(
+        "vllm", ">=0.10", "requirements/common.txt", isolation=False, drop=["torch"], add=["torch"]
+    )
     catalog = vllm()
     assert pins(problem("vllm", "torch<2.9", facts=[fact]), catalog) == {
         "cmake": "3",
@@ -120,5 +152,7 @@ def test_markers_count_as_packaging_has_it(marker: str, asked: str) -> None:
     answer = solved(world, catalog)
     assert ("dep" in {pin.name for pin in answer.pins}) == wanted
     if wanted:
-        without = msgspec.structs.replace(answer, pins=tuple(pin for pin in answer.pins if pin.name != "dep"))
+        without = msgspec.structs.replace(
+            answer, pins=tuple(pin for pin in answer.pins if pin.name != "dep")
+        )
         assert check(world, without, catalog) != []

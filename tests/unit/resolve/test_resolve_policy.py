@@ -62,7 +62,10 @@ def test_the_check_reads_facts_indexes_and_metadata_itself() -> None:
     built = problem("a", facts=[builds("a", "==1")])
     assert "a 1 is a wheel, and a fact builds it from source" in check(built, resolution, catalog)
     broken = DataCatalog({"a": {"1": ["not a requirement!"]}})
-    assert any(line.startswith("a-1-py3-none-any.whl: ") for line in check(problem("a"), resolution, broken))
+    assert any(
+        line.startswith("a-1-py3-none-any.whl: ")
+        for line in check(problem("a"), resolution, broken)
+    )
     other = DataCatalog()
     other.add_wheel("a", "1", metadata_python=">=3.12")
     assert check(problem("a"), resolution, other) == ["a-1-py3-none-any.whl needs Python >=3.12"]
@@ -70,4 +73,6 @@ def test_the_check_reads_facts_indexes_and_metadata_itself() -> None:
     elsewhere.add_wheel("a", "1", index="elsewhere")
     elsewhere.bind("a", "elsewhere")
     resolution = solved(problem("a", indexes=elsewhere.indexes()), elsewhere)
-    assert check(problem("a"), resolution, elsewhere) == ["a comes from `elsewhere`, which it is not bound to"]
+    assert check(problem("a"), resolution, elsewhere) == [
+        "a comes from `elsewhere`, which it is not bound to"
+    ]

@@ -25,7 +25,9 @@ class Told(DataCatalog):
         self.batches: list[list[str]] = []
 
     def prefetch(
-        self, wanted: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None = None
+        self,
+        wanted: Iterable[tuple[NormalizedName, SpecifierSet]],
+        look_ahead: LookAhead | None = None,
     ) -> None:
         assert look_ahead is not None
         self.told.append([f"{name}{specifier}" for name, specifier in wanted])
@@ -39,26 +41,41 @@ def many(*requires: str, newest: int) -> dict[str, list[str]]:
 
 
 def test_of_releases_that_are_tried_in_vain_more_and_more_are_told() -> None:
-    catalog = Told({"base": many(newest=9), "one": many("base<5", newest=1), "two": many("base>=5", newest=99)})
+    catalog = Told(
+        {"base": many(newest=9), "one": many("base<5", newest=1), "two": many("base>=5", newest=99)}
+    )
     catalog.add_wheel("two", "0")
     search(Universe(problem("one", "two"), catalog))
     assert [len(batch) for batch in catalog.batches] == [4, 8, 16, 32, 32, 7]
     lines = [line for batch in catalog.batches for line in batch]
-    assert lines == [f"two-{number}-py3-none-any.whl" for number in range(98, -1, -1)], "each once, as they are tried"
+    assert lines == [f"two-{number}-py3-none-any.whl" for number in range(98, -1, -1)], (
+        "each once, as they are tried"
+    )
 
 
 def led_to(ahead: Prefetch, name: str, version: str, *requires: str) -> list[str]:
     return [
-        project for project, _ in ahead.next_requirements(NormalizedName(name), CoreMetadata(name, version, requires))
+        project
+        for project, _ in ahead.next_requirements(
+            NormalizedName(name), CoreMetadata(name, version, requires)
+        )
     ]
 
 
 def test_extras_are_followed_as_they_become_known() -> None:
-    lines = ("plain", "uvloop; extra == 'fast'", "relay[tls]; extra == 'all'", "server[all]; extra == 'more'")
+    lines = (
+        "plain",
+        "uvloop; extra == 'fast'",
+        "relay[tls]; extra == 'all'",
+        "server[all]; extra == 'more'",
+    )
     for extras_first in (True, False):
         ahead = Prefetch(Universe(problem("web"), Told({})))
         steps = [("web", ["server[fast]"]), ("server", list(lines))]
-        found = [led_to(ahead, name, "1", *requires) for name, requires in (steps if extras_first else steps[::-1])]
+        found = [
+            led_to(ahead, name, "1", *requires)
+            for name, requires in (steps if extras_first else steps[::-1])
+        ]
         assert sorted(name for row in found for name in row) == ["plain", "server", "uvloop"]
         assert led_to(ahead, "server", "1", *lines) == [], "none the second time"
         assert led_to(ahead, "shop", "1", "server[more]") == ["server", "relay"]
@@ -66,7 +83,13 @@ def test_extras_are_followed_as_they_become_known() -> None:
 
 
 def test_an_extra_that_the_search_asks_for_is_followed() -> None:
-    catalog = Told({"web": {"1": ["server[fast]"]}, "server": {"1": ["uvloop; extra == 'fast'"]}, "uvloop": {"1": []}})
+    catalog = Told(
+        {
+            "web": {"1": ["server[fast]"]},
+            "server": {"1": ["uvloop; extra == 'fast'"]},
+            "uvloop": {"1": []},
+        }
+    )
     universe = Universe(problem("server", "web"), catalog)
     ahead = Prefetch(universe)
     assert led_to(ahead, "server", "1", "uvloop; extra == 'fast'") == []

@@ -28,7 +28,9 @@ def of_versions(versions: Iterable[str]) -> Project:
     return project(DataCatalog({"a": dict.fromkeys(versions, ())}))
 
 
-_numbers = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(lambda parts: ".".join(map(str, parts)))
+_numbers = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(
+    lambda parts: ".".join(map(str, parts))
+)
 _version_texts = st.builds(
     "{}{}{}{}{}".format,
     _numbers,
@@ -46,19 +48,30 @@ _specifiers = st.one_of(
 )
 
 
-@given(st.lists(_version_texts, unique_by=Version, max_size=12), st.lists(_specifiers, max_size=3).map(",".join))
+@given(
+    st.lists(_version_texts, unique_by=Version, max_size=12),
+    st.lists(_specifiers, max_size=3).map(",".join),
+)
 def test_a_mask_is_what_the_specifier_contains(versions: list[str], specifier: str) -> None:
     some, specifiers = of_versions(versions), SpecifierSet(specifier)
-    expected = [version for version in some.versions if specifiers.contains(version, prereleases=True)]
-    assert [some.versions[position] for position in some.positions(some.mask(specifiers))] == expected
+    expected = [
+        version for version in some.versions if specifiers.contains(version, prereleases=True)
+    ]
+    assert [
+        some.versions[position] for position in some.positions(some.mask(specifiers))
+    ] == expected
     assert some.versions == sorted(map(Version, versions), reverse=True)
-    assert some.stable == sum(1 << at for at, version in enumerate(some.versions) if not version.is_prerelease)
+    assert some.stable == sum(
+        1 << at for at, version in enumerate(some.versions) if not version.is_prerelease
+    )
     assert all(some.position(version) == at for at, version in enumerate(some.versions))
 
 
 def test_what_is_not_about_versions_admits_no_release() -> None:
     some = of_versions(["1"])
-    assert some.mask(ReleaseMask(0)) == some.mask(ModuleOwner("a")) == some.mask(ReleaseMask(2)) == 0
+    assert (
+        some.mask(ReleaseMask(0)) == some.mask(ModuleOwner("a")) == some.mask(ReleaseMask(2)) == 0
+    )
 
 
 def taken(project: Project, version: str) -> Release:
@@ -75,7 +88,10 @@ def test_the_first_index_named_wins_where_two_have_a_version() -> None:
     catalog.add_wheel("a", "2", index="pypi")
     some = project(catalog)
     assert [str(version) for version in some.versions] == ["2", "1"]
-    assert (taken(some, "1").index, taken(some, "1").file.filename) == ("huawei", "a-1-py3-none-any.whl")
+    assert (taken(some, "1").index, taken(some, "1").file.filename) == (
+        "huawei",
+        "a-1-py3-none-any.whl",
+    )
     assert taken(some, "2").index == "pypi"
 
 
@@ -90,8 +106,14 @@ def test_yanked_files_give_way_to_others_of_the_release() -> None:
     catalog.add_archive("a", "4", yanked="broken")
     some = project(catalog)
     assert (taken(some, "3").file.filename, taken(some, "3").yanked) == ("a-3.tar.gz", False)
-    assert (taken(some, "4").file.filename, taken(some, "4").yanked) == ("a-4-py3-none-any.whl", True)
-    assert (taken(some, "1").file.filename, taken(some, "1").yanked) == ("a-1-py3-none-any.whl", False)
+    assert (taken(some, "4").file.filename, taken(some, "4").yanked) == (
+        "a-4-py3-none-any.whl",
+        True,
+    )
+    assert (taken(some, "1").file.filename, taken(some, "1").yanked) == (
+        "a-1-py3-none-any.whl",
+        False,
+    )
     assert taken(some, "2").yanked
 
 
@@ -102,6 +124,9 @@ def test_a_release_that_was_yanked_on_one_index_is_taken_from_another() -> None:
         catalog.add_wheel("a", version, index="two", yanked=yanked)
     catalog.bind("a", PYPI, "two")
     some = project(catalog)
-    assert [(taken(some, one).index, taken(some, one).yanked) for one in "12"] == [("two", False), (PYPI, True)]
+    assert [(taken(some, one).index, taken(some, one).yanked) for one in "12"] == [
+        ("two", False),
+        (PYPI, True),
+    ]
     catalog.add_wheel("a", "3rc1")
     assert pins(problem("a", indexes=catalog.indexes()), catalog) == {"a": "1"}

@@ -21,7 +21,9 @@ def index(newest: str = 'torch>=2.6; extra == "torch"') -> DataCatalog:
     return catalog
 
 
-def unmet(*lines: str, catalog: DataCatalog, facts: tuple[Fact, ...] = ()) -> list[tuple[str, str, str]]:
+def unmet(
+    *lines: str, catalog: DataCatalog, facts: tuple[Fact, ...] = ()
+) -> list[tuple[str, str, str]]:
     resolution = solved(problem(*lines, facts=facts), catalog)
     return [(row.project, row.bound, row.other_version) for row in resolution.unmet_bounds]
 
@@ -49,7 +51,10 @@ def test_an_older_release_without_an_upper_bound_is_no_way_out() -> None:
     catalog = index('torch<2.5; extra == "torch"')
     assert pins(problem("models", "torch==2.5"), catalog) == {"models": "5", "torch": "2.5"}
     assert unmet("models", "torch==2.5", catalog=catalog) == [("models", "torch<2.5", "2.5")]
-    assert pins(problem("models", "torch"), index('torch<2.6; extra == "torch"')) == {"models": "5", "torch": "2.5"}
+    assert pins(problem("models", "torch"), index('torch<2.6; extra == "torch"')) == {
+        "models": "5",
+        "torch": "2.5",
+    }
 
 
 def test_one_bound_that_cannot_be_met_keeps_no_other_from_being_met() -> None:
@@ -71,10 +76,15 @@ def test_an_extra_of_another_name_makes_no_bound() -> None:
     assert unmet("models", "torch==2.5", catalog=catalog) == []
 
 
-@pytest.mark.parametrize("fact", [constrains("models", "", "torch>=2.1"), requires("torch", "", "models")])
+@pytest.mark.parametrize(
+    "fact", [constrains("models", "", "torch>=2.1"), requires("torch", "", "models")]
+)
 def test_a_fact_that_speaks_of_both_goes_before_it(fact: Fact) -> None:
     catalog = index()
-    assert pins(problem("models", "torch==2.5", facts=[fact]), catalog) == {"models": "5", "torch": "2.5"}
+    assert pins(problem("models", "torch==2.5", facts=[fact]), catalog) == {
+        "models": "5",
+        "torch": "2.5",
+    }
     assert unmet("models", "torch==2.5", catalog=catalog, facts=(fact,)) == []
 
 

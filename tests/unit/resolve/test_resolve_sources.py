@@ -36,7 +36,9 @@ def test_what_is_required_of_wheels_is_not_of_what_is_built() -> None:
     here = target(cann="8.5.0", soc="A3")
     assert refused(problem("vllm-ascend", target=here, facts=[a2]), catalog)
     line, source = taken("vllm-ascend", "0.13.0")
-    assert pins(with_sources(problem(line, target=here, facts=[a2]), source), catalog) == {"vllm-ascend": "0.13.0"}
+    assert pins(with_sources(problem(line, target=here, facts=[a2]), source), catalog) == {
+        "vllm-ascend": "0.13.0"
+    }
     catalog = DataCatalog()
     catalog.add_archive("vllm-ascend", "0.13.0")
     asked = problem("vllm-ascend", target=here, facts=[a2])
@@ -54,7 +56,9 @@ def test_its_index_is_never_asked() -> None:
             assert "verl" not in [name for name, _ in wanted]
 
     line, source = taken("verl", "0.6", "numpy")
-    universe = Universe(with_sources(problem(line), source), Jealous({"numpy": {"1": ["verl>=0.5"]}}))
+    universe = Universe(
+        with_sources(problem(line), source), Jealous({"numpy": {"1": ["verl>=0.5"]}})
+    )
     assert isinstance(decide(universe, hints=[source.name]), Resolution)
 
 
@@ -73,7 +77,9 @@ def test_a_requirement_on_another_version_is_told_with_the_facts_line() -> None:
 
 
 def test_what_the_stack_keeps_out_is_left_out_wherever_it_is_asked_for() -> None:
-    catalog = DataCatalog({"a": {"1": ["timm>=1", "b", "timm[x] ; extra == 'x'"]}, "b": {"1": []}, "timm": {"1": []}})
+    catalog = DataCatalog(
+        {"a": {"1": ["timm>=1", "b", "timm[x] ; extra == 'x'"]}, "b": {"1": []}, "timm": {"1": []}}
+    )
     asked = without(problem("a[x]", facts=[requires("b", "==1", "timm")]), "timm")
     found = solved(asked, catalog)
     assert [pin.name for pin in found.pins] == ["a", "b"]
@@ -93,13 +99,18 @@ def test_elsewhere_the_two_exclude_each_other_and_the_conflict_says_why() -> Non
     for requirements in (("vllm-ascend", "xgrammar"), ("triton-ascend==3.2", "triton")):
         lines = told(problem(*requirements, facts=[apart]), catalog)
         assert f"{sentence} @ facts/triton-ascend.toml:7 (vendor/table#1, vendor)" in lines
-        assert [line.partition(" @ ")[0] for line in lines[:2]] == [f"the stack asks for {ask}" for ask in requirements]
+        assert [line.partition(" @ ")[0] for line in lines[:2]] == [
+            f"the stack asks for {ask}" for ask in requirements
+        ]
 
 
 def test_absent_counts_releases_for_the_target_alone() -> None:
     """Releases for another CANN need triton; those for this one have it left out, though no line names a version."""
     rows = "xgrammar 1: triton", "triton 3", "triton-ascend 3.2", "triton-ascend 3.3: triton"
-    older, newer = "vllm-ascend 0.18: triton-ascend==3.2, xgrammar", "vllm-ascend 0.23: triton-ascend==3.3, xgrammar"
+    older, newer = (
+        "vllm-ascend 0.18: triton-ascend==3.2, xgrammar",
+        "vllm-ascend 0.23: triton-ascend==3.3, xgrammar",
+    )
     catalog = DataCatalog().serve(*rows, older, newer)
     stated = [
         absent("triton-ascend", "<=3.2", "triton"),
@@ -115,7 +126,12 @@ def test_absent_counts_releases_for_the_target_alone() -> None:
     ]
     assert check(before, found, catalog) == []
     after = problem("vllm-ascend", target=target(cann="9.1.0"), facts=stated)
-    assert pins(after, catalog) == {"triton": "3", "triton-ascend": "3.3", "vllm-ascend": "0.23", "xgrammar": "1"}
+    assert pins(after, catalog) == {
+        "triton": "3",
+        "triton-ascend": "3.3",
+        "vllm-ascend": "0.23",
+        "xgrammar": "1",
+    }
     anywhere = problem("vllm-ascend<0.20", target=target(), facts=stated)
     assert "triton" not in pins(anywhere, catalog)
 
@@ -132,7 +148,9 @@ def test_the_check_knows_a_pin_that_is_not_what_the_stack_names() -> None:
         return check(asked, replace(found, pins=(found.pins[0], changed)), catalog)
 
     assert violations() == []
-    assert violations(source=replace(source, commit="0" * 40)) == ["verl is not what the stack's address stands for"]
+    assert violations(source=replace(source, commit="0" * 40)) == [
+        "verl is not what the stack's address stands for"
+    ]
     assert violations(version=Version("0.7")) == [f"verl 0.7 is not verl 0.6 of {source.address}"]
     assert any("must be absent" in one for one in check(without(asked, "numpy"), found, catalog))
 
@@ -153,7 +171,10 @@ def test_release_from_commit_instead_of_wheel() -> None:
 
 def test_release_from_commit_only_of_its_version() -> None:
     catalog = DataCatalog({"app": {"1": ["old"], "2": []}, "old": {"1": []}})
-    assert pins(problem("app==1", facts=[made("app", "2", "new")]), catalog) == {"app": "1", "old": "1"}
+    assert pins(problem("app==1", facts=[made("app", "2", "new")]), catalog) == {
+        "app": "1",
+        "old": "1",
+    }
 
 
 def test_release_from_commit_without_usable_file() -> None:
@@ -172,7 +193,9 @@ def test_release_from_commit_follows_policies() -> None:
     dated.add_wheel("app", "1", uploaded="2026-01-01T00:00:00Z")
     dated.add_wheel("app", "2", uploaded="2026-03-01T00:00:00Z")
     cutoff = dt.datetime(2026, 2, 1, tzinfo=dt.timezone.utc)
-    assert pins(problem("app", facts=[made("app", "2")], exclude_newer=cutoff), dated) == {"app": "1"}
+    assert pins(problem("app", facts=[made("app", "2")], exclude_newer=cutoff), dated) == {
+        "app": "1"
+    }
     yanked = DataCatalog({"app": {"1": []}})
     yanked.add_wheel("app", "2", yanked="broken")
     assert pins(problem("app", facts=[made("app", "2")]), yanked) == {"app": "1"}
@@ -202,7 +225,9 @@ def test_release_from_commit_is_checked() -> None:
     assert app.release.source is not None
     elsewhere = replace(app.release, source=replace(app.release.source, commit="0" * 40))
     assert faults(elsewhere) == ["app 2 is from a commit that no fact has for it"]
-    assert faults(app.release, problem("app==2")) == ["app 2 is from a commit that no fact has for it"]
+    assert faults(app.release, problem("app==2")) == [
+        "app 2 is from a commit that no fact has for it"
+    ]
     wheel = solved(problem("app==2"), catalog).pins[0].release
     assert "app 2 is a file, and a fact builds it from a commit" in faults(wheel)
     assert wheel.file != File(filename=app.release.file.filename)

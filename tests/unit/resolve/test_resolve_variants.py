@@ -21,7 +21,9 @@ NPU = {label: {"ascend :: npu_type": [label]} for label in ("910b", "a3")}
 
 
 def wanted(*facts: Requires | Builds, feature: TargetFeature = A3) -> Problem:
-    return problem("a", facts=facts, target=dataclasses.replace(target(soc="A3"), features=(feature,)))
+    return problem(
+        "a", facts=facts, target=dataclasses.replace(target(soc="A3"), features=(feature,))
+    )
 
 
 @pytest.fixture
@@ -32,7 +34,9 @@ def catalog() -> DataCatalog:
     return offered
 
 
-def with_file(answer: Resolution, catalog: DataCatalog, label: str, variant: Variant | None) -> Resolution:
+def with_file(
+    answer: Resolution, catalog: DataCatalog, label: str, variant: Variant | None
+) -> Resolution:
     """The resolution with another wheel of the page."""
     (pin,) = answer.pins
     ending = f"-any-{label}.whl" if label else "-any.whl"
@@ -52,7 +56,9 @@ def with_file(answer: Resolution, catalog: DataCatalog, label: str, variant: Var
         ("", "a3", "a-1-py3-none-any.whl is not of the variant that is pinned"),
     ],
 )
-def test_check_finds_another_variant(catalog: DataCatalog, label: str, stated: str, fault: str) -> None:
+def test_check_finds_another_variant(
+    catalog: DataCatalog, label: str, stated: str, fault: str
+) -> None:
     answer = solved(wanted(), catalog)
     assert answer.pins[0].release.file.filename == "a-1-py3-none-any-a3.whl"
     variant = Variant(label=stated) if stated else None
@@ -76,14 +82,18 @@ def test_check_finds_other_wheels_of_another_variant(catalog: DataCatalog) -> No
 def test_check_finds_a_wheel_that_says_something_else(catalog: DataCatalog) -> None:
     answer = solved(wanted(), catalog)
     name = answer.pins[0].release.file.filename
-    catalog._metadata[name] = replace(catalog._metadata[name], own_variant={"ascend :: npu_type": ("910b",)})
+    catalog._metadata[name] = replace(
+        catalog._metadata[name], own_variant={"ascend :: npu_type": ("910b",)}
+    )
     assert f"{name} has other properties than its index says" in check(wanted(), answer, catalog)
 
 
 def test_release_whose_wheel_says_something_else_is_refuted(catalog: DataCatalog) -> None:
     """And the refutation passes its check."""
     name = "a-1-py3-none-any-a3.whl"
-    catalog._metadata[name] = replace(catalog._metadata[name], own_variant={"ascend :: npu_type": ("910b",)})
+    catalog._metadata[name] = replace(
+        catalog._metadata[name], own_variant={"ascend :: npu_type": ("910b",)}
+    )
     refused(wanted(), catalog)
 
 
@@ -105,4 +115,7 @@ def test_build_for_the_same_component_is_spared(catalog: DataCatalog) -> None:
     always = builds("a", "", "r.txt")
     assert solved(wanted(always), catalog).pins[0].release.file.filename == "a-1.tar.gz"
     none_fits = replace(A3, values=())
-    assert solved(wanted(conditional, feature=none_fits), catalog).pins[0].release.file.filename == "a-1.tar.gz"
+    assert (
+        solved(wanted(conditional, feature=none_fits), catalog).pins[0].release.file.filename
+        == "a-1.tar.gz"
+    )

@@ -27,7 +27,9 @@ def folder(tmp_path: Path) -> Path:
     (found,) = (REPOSITORY / "locks" / "verl-qwen3.5").glob("linux-aarch64-*")
     lock = lock_file.read(found)
     assert lock is not None
-    text = re.sub(r'^"python": "[^"]*"', f'"python": "{LINE}"', verify(lock), count=1, flags=re.MULTILINE)
+    text = re.sub(
+        r'^"python": "[^"]*"', f'"python": "{LINE}"', verify(lock), count=1, flags=re.MULTILINE
+    )
     text = text.replace('"platform": "linux-aarch64"', f'"platform": "linux-{platform.machine()}"')
     (tmp_path / "verify.py").write_text(text)
     return tmp_path
@@ -56,18 +58,30 @@ def ended_with(told: str, code: str) -> str:
     """What it says after a first line and the lines of groups, if that is of one finding alone."""
     findings = told.partition("\n\n")[2]
     assert re.findall(r"\[([a-z-]+)\]$", findings, re.MULTILINE) == [code]
-    assert "Nothing else was checked: any other difference would only follow from this one.\n" in findings
+    assert (
+        "Nothing else was checked: any other difference would only follow from this one.\n"
+        in findings
+    )
     return findings
 
 
 def test_with_another_python_and_on_another_processor(folder: Path) -> None:
     change(folder, f'"python": "{LINE}"', '"python": "3.99"')
     told = ended_with(run(folder), "python-differs")
-    assert "\n   fix: python3.99 -m venv env && . env/bin/activate && bash <lock>/install.sh\n" in told
-    assert run(folder, "--lang", "zh").splitlines()[3].split() == ["Python", "错误", "python-differs"]
+    assert (
+        "\n   fix: python3.99 -m venv env && . env/bin/activate && bash <lock>/install.sh\n" in told
+    )
+    assert run(folder, "--lang", "zh").splitlines()[3].split() == [
+        "Python",
+        "错误",
+        "python-differs",
+    ]
     change(folder, f'"platform": "linux-{platform.machine()}"', '"platform": "linux-m68k"')
     told = ended_with(run(folder), "processor-differs")
-    assert f'set platform = "linux-{platform.machine()}" in the stack\'s target and lock again\n' in told
+    assert (
+        f'set platform = "linux-{platform.machine()}" in the stack\'s target and lock again\n'
+        in told
+    )
 
 
 def test_in_no_environment(folder: Path) -> None:

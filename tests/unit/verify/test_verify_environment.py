@@ -32,7 +32,9 @@ class Site:
         self.rewritten: frozenset[str] = frozenset()
         self.absent: dict[str, str] = {}
 
-    def add(self, name: str, files: dict[str, str], *, stage: int = 1, locked: bool = True, **more: str) -> Path:
+    def add(
+        self, name: str, files: dict[str, str], *, stage: int = 1, locked: bool = True, **more: str
+    ) -> Path:
         """Unpack a wheel; `more` are further files of its .dist-info."""
         wheel = build_wheel(name, "1.0", files=files)
         with zipfile.ZipFile(io.BytesIO(wheel.content)) as archive:
@@ -46,7 +48,15 @@ class Site:
 
     def _asked(self, *, full: bool) -> CheckContext:
         lock = LockedStack(
-            "demo", "here", "linux-x", "3.11", "2.17", {}, self.pins, rewritten=self.rewritten, absent=self.absent
+            "demo",
+            "here",
+            "linux-x",
+            "3.11",
+            "2.17",
+            {},
+            self.pins,
+            rewritten=self.rewritten,
+            absent=self.absent,
         )
         return CheckContext(lock, "/lock", {}, full=full)
 
@@ -56,13 +66,20 @@ class Site:
         records, broken = read_records(asked, found)
         collisions, excused = check_collisions(asked, found, records)
         files = check_files(asked, found, records, broken, excused)
-        groups = (check_distributions(asked, found, trouble), files, collisions, check_strays(asked, found, records))
+        groups = (
+            check_distributions(asked, found, trouble),
+            files,
+            collisions,
+            check_strays(asked, found, records),
+        )
         return {group.name: group for group in groups}
 
     def codes(self, *, full: bool = False) -> list[str]:
         """All that is found, as `code name list`."""
         return [
-            " ".join(filter(None, [row.code, row.values.get("name", ""), row.values.get("list", "")]))
+            " ".join(
+                filter(None, [row.code, row.values.get("name", ""), row.values.get("list", "")])
+            )
             for group in self.groups(full=full).values()
             for row in group.findings
         ]
@@ -90,9 +107,16 @@ def test_compiled_files_scripts_and_rows_without_a_hash(site: Site) -> None:
 
 
 def test_a_sample_sees_any_size_and_some_contents_and_full_sees_all(site: Site) -> None:
-    site.add("big", {f"big/m{number:03}.py": f"x = {number:3}\n" for number in range(100)} | {"big/w.so": "w" * 9})
+    site.add(
+        "big",
+        {f"big/m{number:03}.py": f"x = {number:3}\n" for number in range(100)}
+        | {"big/w.so": "w" * 9},
+    )
     group = site.groups()["files"]
-    assert (group.findings, dict(group.values)) == ([], {"files": "104", "compared": "12", "kept": ""})
+    assert (group.findings, dict(group.values)) == (
+        [],
+        {"files": "104", "compared": "12", "kept": ""},
+    )
     (site.root / "big" / "w.so").write_text("W" * 9)
     assert site.codes() == [], "a shared library is not in the sample"
     assert site.codes(full=True) == ["file-changed big big/w.so"]
@@ -125,10 +149,16 @@ def test_a_record_that_makes_no_sense(site: Site, content: bytes, why: str | Non
         assert finding.values["why"] == why
 
 
-@pytest.mark.parametrize("algorithm", ["md99", "shake_128"])  # the latter has a digest of any length
-def test_a_hash_that_nobody_knows_and_a_folder_in_place_of_a_file(site: Site, algorithm: str) -> None:
+@pytest.mark.parametrize(
+    "algorithm", ["md99", "shake_128"]
+)  # the latter has a digest of any length
+def test_a_hash_that_nobody_knows_and_a_folder_in_place_of_a_file(
+    site: Site, algorithm: str
+) -> None:
     info = site.add("one", {"one.py": "1", "two.py": "2"})
-    (info / "RECORD").write_text((info / "RECORD").read_text().replace("one.py,sha256", f"one.py,{algorithm}"))
+    (info / "RECORD").write_text(
+        (info / "RECORD").read_text().replace("one.py,sha256", f"one.py,{algorithm}")
+    )
     (site.root / "two.py").unlink()
     (site.root / "two.py").mkdir()
     (site.root / "two.py" / "x").touch()
@@ -151,7 +181,9 @@ def test_what_the_stack_rewrites_is_not_compared(site: Site) -> None:
 
 EDITABLE = json.dumps({"url": "file:///src/one", "dir_info": {"editable": True}})
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-GIT = json.dumps({"url": "https://example.org/one", "vcs_info": {"vcs": "git", "commit_id": COMMIT}})
+GIT = json.dumps(
+    {"url": "https://example.org/one", "vcs_info": {"vcs": "git", "commit_id": COMMIT}}
+)
 
 
 def test_editable_installations_and_git_commits(site: Site) -> None:
@@ -171,7 +203,10 @@ def test_editable_installations_and_git_commits(site: Site) -> None:
 
 
 def test_another_file_of_the_version(site: Site) -> None:
-    about = {"url": "file:///tmp/one-1.0-py3-none-any.whl", "archive_info": {"hashes": {"sha256": "0" * 64}}}
+    about = {
+        "url": "file:///tmp/one-1.0-py3-none-any.whl",
+        "archive_info": {"hashes": {"sha256": "0" * 64}},
+    }
     site.add("one", {"one.py": "1"}, direct_url_json=json.dumps(about))
     site.pins["one"] = LockedDistribution("one", "1.0", 1, sha256=("1" * 64,))
     assert site.codes() == ["distribution-elsewhere one"]
@@ -263,7 +298,9 @@ def test_of_two_locked_ones_the_later_stage_owns(site: Site) -> None:
 
 def test_without_pip_nothing_could_be_installed() -> None:
     """A mend that takes pip away brings one back before install.sh needs it."""
-    asked = CheckContext(LockedStack("demo", "here", "linux-x", "3.11", "2.17", {}, {}), "/lock", {})
+    asked = CheckContext(
+        LockedStack("demo", "here", "linux-x", "3.11", "2.17", {}, {}), "/lock", {}
+    )
     steps = asked.reinstall_command("pip").split(" && ")
     assert steps[0].endswith("-m pip uninstall -y pip")
     assert steps[1].endswith("-m ensurepip")
@@ -276,7 +313,11 @@ def test_without_pip_nothing_could_be_installed() -> None:
 
 def asked(**variables: str) -> CheckContext:
     line = ".".join(map(str, sys.version_info[:2]))
-    return CheckContext(LockedStack("demo", "here", "linux-x", line, "2.17", {}, {}, import_env=variables), "/lock", {})
+    return CheckContext(
+        LockedStack("demo", "here", "linux-x", line, "2.17", {}, {}, import_env=variables),
+        "/lock",
+        {},
+    )
 
 
 @pytest.mark.parametrize(
@@ -287,7 +328,10 @@ def asked(**variables: str) -> CheckContext:
         ("tell({'seen': 1}); sys.exit('it is\\nbroken')", "broken"),
         ("tell({'seen': 1}); os.kill(os.getpid(), 9)", "killed by SIGKILL"),
         ("tell({'seen': 1}); os.kill(os.getpid(), 42)", "killed by 42"),
-        ("tell({'seen': 1}); os.write(2, b'no memory'); os.abort()", "killed by SIGABRT: no memory"),
+        (
+            "tell({'seen': 1}); os.write(2, b'no memory'); os.abort()",
+            "killed by SIGABRT: no memory",
+        ),
     ],
 )
 def test_what_a_process_told_and_how_it_ended(code: str, error: str) -> None:
@@ -296,16 +340,29 @@ def test_what_a_process_told_and_how_it_ended(code: str, error: str) -> None:
 
 def test_the_command_that_is_shown_does_the_same() -> None:
     assert shown_command(asked(), "import a").split(" -c ") == [sys.executable, "'import a'"]
-    command = shown_command(asked(B="it's 2", A="1"), "import os; print(os.environ['A'], os.environ['B'])")
+    command = shown_command(
+        asked(B="it's 2", A="1"), "import os; print(os.environ['A'], os.environ['B'])"
+    )
     assert command.startswith("env A=1 B=")
-    assert subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout == "1 it's 2\n"
+    assert (
+        subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
+        == "1 it's 2\n"
+    )
 
 
-@pytest.mark.parametrize(("implementation", "no_gil", "kind"), [("PyPy", 0, "PyPy"), ("CPython", 1, "free-threaded")])
-def test_another_python_of_a_line(implementation: str, no_gil: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("implementation", "no_gil", "kind"), [("PyPy", 0, "PyPy"), ("CPython", 1, "free-threaded")]
+)
+def test_another_python_of_a_line(
+    implementation: str, no_gil: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = sysconfig.get_config_var
     monkeypatch.setattr(platform, "python_implementation", lambda: implementation)
-    monkeypatch.setattr(sysconfig, "get_config_var", lambda name: no_gil if name == "Py_GIL_DISABLED" else config(name))
+    monkeypatch.setattr(
+        sysconfig,
+        "get_config_var",
+        lambda name: no_gil if name == "Py_GIL_DISABLED" else config(name),
+    )
     (finding,) = check_python(asked(), {}).findings
     assert finding.code == "python-differs"
     assert f"({kind}" in finding.values["found"]
@@ -324,7 +381,10 @@ def dated(path: Path, seconds: int) -> None:
 @pytest.fixture
 def stray(site: Site) -> Site:
     """A site with two locked distributions, one of which has a part of a shared namespace."""
-    for name, files in {"one": {"one/__init__.py": "", "one/a.py": ""}, "two": {"shared/two/b.py": ""}}.items():
+    for name, files in {
+        "one": {"one/__init__.py": "", "one/a.py": ""},
+        "two": {"shared/two/b.py": ""},
+    }.items():
         dated(site.add(name, files) / "RECORD", 0)
     return site
 
@@ -353,7 +413,9 @@ def test_what_cannot_be_imported_is_no_stray(stray: Site) -> None:
     assert stray.codes() == []
 
 
-def test_modules_of_nobody_are_told_in_an_environment(stray: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modules_of_nobody_are_told_in_an_environment(
+    stray: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
     for name in ("alone.py", "package/inner/a.py", "_virtualenv.py", "data/a.txt", "not-one/a.py"):
         dated(stray.root / name, -60)
@@ -375,7 +437,9 @@ def test_modules_of_nobody_are_told_in_an_environment(stray: Site, monkeypatch: 
         ("other/old.py", "file-added other other/old.py"),
     ],
 )
-def test_strays_are_of_every_kind(stray: Site, monkeypatch: pytest.MonkeyPatch, name: str, code: str) -> None:
+def test_strays_are_of_every_kind(
+    stray: Site, monkeypatch: pytest.MonkeyPatch, name: str, code: str
+) -> None:
     """Also in a package of a distribution that is not in the lock; files of a wheel are owned whatever they are."""
     monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
     owned = {"other/__init__.py": "", "other/own.pyc": "", "own.pth": "", "own.pyc": ""}
@@ -406,7 +470,11 @@ def test_strays_beside_conda_are_judged(stray: Site, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "path", [str(stray.root)])
     group = stray.groups()["strays"]
     assert [finding.code for finding in group.findings] == ["startup-extra"]
-    assert (group.note, group.counted, group.values["list"]) == ("strays-but", True, "broken-1.0-0.json")
+    assert (group.note, group.counted, group.values["list"]) == (
+        "strays-but",
+        True,
+        "broken-1.0-0.json",
+    )
 
 
 @pytest.mark.parametrize(
@@ -418,7 +486,12 @@ def test_strays_beside_conda_are_judged(stray: Site, monkeypatch: pytest.MonkeyP
     ],
 )
 def test_strays_beside_a_legacy_distribution(
-    stray: Site, monkeypatch: pytest.MonkeyPatch, name: str, text: str, codes: list[str], unjudged: str
+    stray: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    text: str,
+    codes: list[str],
+    unjudged: str,
 ) -> None:
     """As pip before 25 and `setup.py install` made them."""
     monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
@@ -430,7 +503,10 @@ def test_strays_beside_a_legacy_distribution(
         dated(stray.root / path, -60)
     group = stray.groups()["strays"]
     assert [f"{finding.code}: {finding.values['list']}" for finding in group.findings] == codes
-    assert (group.note, group.values.get("list", "")) == ("strays-but" if unjudged else "", unjudged)
+    assert (group.note, group.values.get("list", "")) == (
+        "strays-but" if unjudged else "",
+        unjudged,
+    )
 
 
 def test_beside_a_distribution_without_a_record_only_packages_of_the_lock_are_judged(

@@ -11,7 +11,14 @@ import pytest
 
 from resolver.cli.init import Machine, this_machine
 from resolver.report.verify import texts
-from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_soc, soc_family
+from resolver.verify.ascend import (
+    NpuTool,
+    ask_npu_smi,
+    check_cann,
+    check_hdk,
+    check_soc,
+    soc_family,
+)
 from resolver.verify.environment import check_machine
 from resolver.verify.findings import CheckContext, DriverNeed, Group, LockedStack
 from resolver.verify.main import Report
@@ -44,7 +51,11 @@ class Installation:
     def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.root = root
         self.home = root / "cann-8.5.0"
-        self.environ = {"ASCEND_HOME_PATH": str(self.home), "HOME": str(root / "home"), "PATH": str(root)}
+        self.environ = {
+            "ASCEND_HOME_PATH": str(self.home),
+            "HOME": str(root / "home"),
+            "PATH": str(root),
+        }
         self._capsys = capsys
         self.system = {"cann": "8.5.0", "hdk": "25.3.rc1", "soc": "A2"}
         self.driver: tuple[DriverNeed, ...] = ()
@@ -99,16 +110,22 @@ def test_an_older_glibc(there: Installation) -> None:
 
 
 @pytest.mark.parametrize("installed", ["", "toolkit_installed_version=[8.5.0.2.220:8.5.0]\n"])
-def test_the_release_is_what_runs_and_never_the_internal_number(there: Installation, installed: str) -> None:
+def test_the_release_is_what_runs_and_never_the_internal_number(
+    there: Installation, installed: str
+) -> None:
     """8.2.0.0.201 is what version.info of CANN 8.2.RC1 says as its Version."""
     (there.home / RECORD).unlink()
     there.system["cann"] = "8.2.RC1"
     there.write("cann-8.5.0/opp/version.info", "Version=8.2.0.0.201\nversion_dir=8.2.RC1\n")
-    there.write("cann-8.5.0/version.cfg", f"{installed}toolkit_running_version=[8.2.0.0.201:8.2.RC1]\n")
+    there.write(
+        "cann-8.5.0/version.cfg", f"{installed}toolkit_running_version=[8.2.0.0.201:8.2.RC1]\n"
+    )
     assert there.cann() == ["8.2.RC1 (<root>/cann-8.5.0)"]
 
 
-@pytest.mark.parametrize(("found", "name"), [("8.3.RC1", "cann-8.3.RC1"), ("8.5.0.alpha001", "x"), ("18.5.0", "y")])
+@pytest.mark.parametrize(
+    ("found", "name"), [("8.3.RC1", "cann-8.3.RC1"), ("8.5.0.alpha001", "x"), ("18.5.0", "y")]
+)
 def test_another_release(there: Installation, found: str, name: str) -> None:
     there.write(f"{name}/{RECORD}", f"version={found}\n")
     there.write("cann-8.5.0/set_env.sh", "")
@@ -120,7 +137,12 @@ def test_another_release(there: Installation, found: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     "script",
-    ["cann-8.5.0/set_env.sh", "cann/set_env.sh", "ascend-toolkit/set_env.sh", "home/Ascend/ascend-toolkit/set_env.sh"],
+    [
+        "cann-8.5.0/set_env.sh",
+        "cann/set_env.sh",
+        "ascend-toolkit/set_env.sh",
+        "home/Ascend/ascend-toolkit/set_env.sh",
+    ],
 )
 def test_a_cann_that_is_not_active(there: Installation, script: str) -> None:
     there.write("elsewhere/set_env.sh", "")
@@ -164,7 +186,9 @@ def test_a_record_that_cannot_be_read(there: Installation, record: bytes | None,
     assert there.told[0].endswith(f" <root>/cann-8.5.0/{RECORD}: {why}")
 
 
-def test_a_broken_file_or_a_part_of_another_release_beside_one_that_tells_the_release(there: Installation) -> None:
+def test_a_broken_file_or_a_part_of_another_release_beside_one_that_tells_the_release(
+    there: Installation,
+) -> None:
     there.write("cann-8.5.0/version.cfg", "toolkit_running_version=[8.5.0.2")
     assert there.cann() == ["cann-file-unreadable"]
     assert there.told[0].endswith(": `toolkit_running_version` is not [internal:release]")
@@ -175,10 +199,14 @@ def test_a_broken_file_or_a_part_of_another_release_beside_one_that_tells_the_re
 
 
 def test_nnal_of_another_release(there: Installation) -> None:
-    there.write("nnal/atb/latest/version.info", "    Ascend-cann-atb : 8.0.0\n    Version : 8.0.0.B100\n")
+    there.write(
+        "nnal/atb/latest/version.info", "    Ascend-cann-atb : 8.0.0\n    Version : 8.0.0.B100\n"
+    )
     there.environ["ATB_HOME_PATH"] = str(there.root / "nnal/atb/latest/atb/cxx_abi_1")
     assert there.cann() == ["nnal-differs"]
-    there.write("nnal/atb/latest/version.info", "    Ascend-cann-atb : 8.5.0\n    Version : 8.5.0.B232\n")
+    there.write(
+        "nnal/atb/latest/version.info", "    Ascend-cann-atb : 8.5.0\n    Version : 8.5.0.B232\n"
+    )
     assert there.cann() == ["8.5.0 (<root>/cann-8.5.0)"]
 
 
@@ -200,21 +228,29 @@ REQUIRED = "required: hdk >= 25.3.rc1"
     ("found", "running", "said"),
     [
         *((one, "", f"{one}; {REQUIRED}") for one in ("25.3.rc1", "25.3.RC1", "25.3.rc1.b083")),
-        *((one, "", f"{one}; {REQUIRED}") for one in ("25.3.rc1.2", "25.5.0", "26.1.0.b083")),  # newer ones
+        *(
+            (one, "", f"{one}; {REQUIRED}") for one in ("25.3.rc1.2", "25.5.0", "26.1.0.b083")
+        ),  # newer ones
         ("25.2.1", "25.2.1", "hdk-old"),
         ("25.3.rc1", "25.2.1", "hdk-not-running"),  # it waits for a restart
         ("", "", "hdk-missing"),
         ("", "25.3.rc1", f"25.3.rc1; {REQUIRED}"),  # a container sees npu-smi alone
     ],
 )
-def test_the_locks_driver_or_a_newer_one(there: Installation, found: str, running: str, said: str) -> None:
+def test_the_locks_driver_or_a_newer_one(
+    there: Installation, found: str, running: str, said: str
+) -> None:
     driver(there, found)
     assert there.hdk(running) == [said]
     if said == "hdk-old":
-        assert there.mends[0].endswith('or set hdk = "25.2.1" in the stack\'s target and lock again')
+        assert there.mends[0].endswith(
+            'or set hdk = "25.2.1" in the stack\'s target and lock again'
+        )
 
 
-def test_a_driver_file_that_cannot_be_read_and_none_where_the_lock_requires_none(there: Installation) -> None:
+def test_a_driver_file_that_cannot_be_read_and_none_where_the_lock_requires_none(
+    there: Installation,
+) -> None:
     there.write("driver/version.info", "Version=25.")
     assert there.hdk() == ["hdk-unreadable"]
     assert there.told[0].endswith(f" <root>/driver/version.info: `25.` {NO_VERSION}")
@@ -230,7 +266,10 @@ NEED = DriverNeed(
     "hdk >= 25.2.0",
     (((">=", "25.2.0"),),),
     binding=False,
-    reason={"en": "the notes say so (vendor: notes of 8.5.0)", "zh": "版本说明如此（厂商：notes of 8.5.0）"},
+    reason={
+        "en": "the notes say so (vendor: notes of 8.5.0)",
+        "zh": "版本说明如此（厂商：notes of 8.5.0）",
+    },
 )
 ASKED = "CANN 8.5.0: hdk >= 25.2.0"
 
@@ -255,7 +294,9 @@ def asking(there: Installation) -> Installation:
         ("", "", f"none found; required: {ASKED}"),  # nothing is judged
     ],
 )
-def test_a_driver_that_the_cann_asks_for(asking: Installation, found: str, running: str, said: str) -> None:
+def test_a_driver_that_the_cann_asks_for(
+    asking: Installation, found: str, running: str, said: str
+) -> None:
     driver(asking, found)
     assert asking.hdk(running) == [said]
     if said == "hdk-unmet":
@@ -266,13 +307,26 @@ def test_a_driver_that_the_cann_asks_for(asking: Installation, found: str, runni
 @pytest.mark.parametrize(
     ("ranges", "met"),
     [
-        *((text, True) for text in ("== 25.3.*", "== 25.*", "== 25.0.rc1 | == 25.3.rc1", "> 25.3.rc1.b001")),
-        *((text, False) for text in ("!= 25.3.*", "== 25.0.rc1 | == 25.2.1", "< 25.3.rc1", ">= 25.2.0, != 25.3.rc1")),
+        *(
+            (text, True)
+            for text in ("== 25.3.*", "== 25.*", "== 25.0.rc1 | == 25.3.rc1", "> 25.3.rc1.b001")
+        ),
+        *(
+            (text, False)
+            for text in (
+                "!= 25.3.*",
+                "== 25.0.rc1 | == 25.2.1",
+                "< 25.3.rc1",
+                ">= 25.2.0, != 25.3.rc1",
+            )
+        ),
     ],
 )
 def test_each_form_of_what_is_asked(asking: Installation, ranges: str, *, met: bool) -> None:
     driver(asking, "25.3.rc1.b083")
-    clauses = [[clause.partition(" ")[::2] for clause in one.split(", ")] for one in ranges.split(" | ")]
+    clauses = [
+        [clause.partition(" ")[::2] for clause in one.split(", ")] for one in ranges.split(" | ")
+    ]
     asking.driver = (NEED._replace(ranges=tuple(map(tuple, clauses))),)
     assert (asking.hdk() == ["hdk-unmet"]) != met
 
@@ -292,10 +346,15 @@ def npu_smi(there: Installation, script: str) -> NpuTool:
         ("#!/bin/bash\nexit 1\n", NpuTool()),
         ("#!/bin/bash\nprintf '\\xff\\xfe'\n", NpuTool()),
         ("no program", NpuTool()),
-        ("#!/bin/bash\n[ \"$*\" = 'info -m' ] && echo '  0  0  0  Ascend 910B4'\n", NpuTool("", "", 1)),
+        (
+            "#!/bin/bash\n[ \"$*\" = 'info -m' ] && echo '  0  0  0  Ascend 910B4'\n",
+            NpuTool("", "", 1),
+        ),
     ],
 )
-def test_an_npu_smi_that_says_little(there: Installation, script: str, expected: NpuTool | None) -> None:
+def test_an_npu_smi_that_says_little(
+    there: Installation, script: str, expected: NpuTool | None
+) -> None:
     tool = npu_smi(there, script)
     assert tool == expected
     assert [finding.code for finding in check_soc(there.asked, tool).findings] == ["soc-unknown"]
@@ -305,7 +364,10 @@ def test_an_npu_smi_that_says_little(there: Installation, script: str, expected:
     ("names", "family"),
     [
         ("Ascend910B1 Ascend910B2 Ascend910B2C Ascend910B3 Ascend910B4 Ascend910B4-1", "A2"),
-        ("Ascend910_9391 Ascend910_9381 Ascend910_9372 Ascend910_9392 Ascend910_9382 Ascend910_9362", "A3"),
+        (
+            "Ascend910_9391 Ascend910_9381 Ascend910_9372 Ascend910_9392 Ascend910_9382 Ascend910_9362",
+            "A3",
+        ),
         ("Ascend310P1 Ascend310P3 Ascend310P5 Ascend310P7 Ascend310Pvir01", "310P"),
         ("Ascend950PR_9579 ascend950dt", "A5"),
         ("Ascend910 Ascend310 910ProB", ""),
@@ -335,7 +397,11 @@ def machine(there: Installation) -> Machine:
 def test_a_machine_is_told_as_a_target(there: Installation) -> None:
     """In a container without a file of the driver npu-smi tells of it; what nothing tells is empty."""
     npu_smi(there, A3)
-    here = (".".join(platform.python_version_tuple()[:2]), f"linux-{MACHINE}", platform.libc_ver()[1])
+    here = (
+        ".".join(platform.python_version_tuple()[:2]),
+        f"linux-{MACHINE}",
+        platform.libc_ver()[1],
+    )
     assert machine(there) == Machine(*here, "8.5.0", "25.3.rc1", "A3")
     (there.root / "driver" / "version.info").unlink()
     assert machine(there).hdk == "25.5.1"
@@ -344,7 +410,9 @@ def test_a_machine_is_told_as_a_target(there: Installation) -> None:
 
 
 @pytest.mark.parametrize("name", ["cann", "ascend-toolkit/latest", "home/Ascend/cann"])
-def test_a_cann_that_is_not_active_is_the_one_installed_as_current(there: Installation, name: str) -> None:
+def test_a_cann_that_is_not_active_is_the_one_installed_as_current(
+    there: Installation, name: str
+) -> None:
     del there.environ["ASCEND_HOME_PATH"]
     assert machine(there).cann == ""
     (there.root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -352,7 +420,9 @@ def test_a_cann_that_is_not_active_is_the_one_installed_as_current(there: Instal
     assert machine(there).cann == "8.5.0"
 
 
-def test_an_active_cann_counts_before_the_current_one_and_so_does_one_that_cannot_be_read(there: Installation) -> None:
+def test_an_active_cann_counts_before_the_current_one_and_so_does_one_that_cannot_be_read(
+    there: Installation,
+) -> None:
     (there.root / "cann").symlink_to(there.home)
     there.write(f"other/{RECORD}", "version=9.1.0\n")
     there.environ["ASCEND_HOME_PATH"] = str(there.root / "other")

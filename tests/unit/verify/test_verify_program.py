@@ -38,21 +38,27 @@ def test_an_old_python_can_read_it_so_far_that_it_says_it_is_too_old(program: st
         # what stands before the check must be known to that Python
         assert isinstance(node, (ast.Import, ast.ImportFrom, ast.Expr)), ast.unparse(node)
     assert ast.unparse(node).startswith("if sys.version_info < (3, 8):")
-    assert not [ast.unparse(rest) for rest in nodes if isinstance(rest, (ast.Import, ast.ImportFrom))]
+    assert not [
+        ast.unparse(rest) for rest in nodes if isinstance(rest, (ast.Import, ast.ImportFrom))
+    ]
 
 
 def test_it_needs_the_standard_library_alone(program: str) -> None:
     for node in ast.walk(ast.parse(program)):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        assert all(name.partition(".")[0] in {*sys.stdlib_module_names, "__future__"} for name in names)
+        assert all(
+            name.partition(".")[0] in {*sys.stdlib_module_names, "__future__"} for name in names
+        )
 
 
 def test_no_two_modules_use_one_name() -> None:
     """In one file these would be the same."""
     owners: dict[str, str] = {}
     for module in MODULES:
-        for node in ast.parse((REPOSITORY / "resolver" / f"{module}.py").read_text(encoding="utf-8")).body:
+        for node in ast.parse(
+            (REPOSITORY / "resolver" / f"{module}.py").read_text(encoding="utf-8")
+        ).body:
             targets = node.targets if isinstance(node, ast.Assign) else []
             targets += [node.target] if isinstance(node, ast.AnnAssign) else []
             names = [target.id for target in targets if isinstance(target, ast.Name)]
@@ -72,7 +78,10 @@ def test_the_documentation_has_every_code() -> None:
 @settings(max_examples=200)
 @given(
     *[
-        st.from_regex(r"(1!)?[01](\.0){0,2}(\.10?)?(\.0){0,2}(a0|\.post0|\.dev10)?(\+0(\.0)?)?", fullmatch=True)
+        st.from_regex(
+            r"(1!)?[01](\.0){0,2}(\.10?)?(\.0){0,2}(a0|\.post0|\.dev10)?(\+0(\.0)?)?",
+            fullmatch=True,
+        )
         for _ in "ab"
     ]
 )

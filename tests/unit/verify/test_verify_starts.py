@@ -67,7 +67,9 @@ def context_of(site: Path, program: str = "", **changes: object) -> CheckContext
     pins = {name: LockedDistribution(name, "1.0", 1) for name in names}
     requested = changes.pop("requested", ())
     excuses = changes.pop("excuses", ())
-    lock = LockedStack("demo", "here", "linux-x", "3.11", "2.17", pins=pins, requested=requested, excuses=excuses)
+    lock = LockedStack(
+        "demo", "here", "linux-x", "3.11", "2.17", pins=pins, requested=requested, excuses=excuses
+    )
     environ = {**os.environ, "PYTHONPATH": str(site)}
     return CheckContext(lock, "/lock", environ, program=program, **changes)  # type: ignore[arg-type]
 
@@ -79,8 +81,13 @@ def modules_of(site: Path, name: str) -> list[str]:
     return top_modules(installed[name], records[name])
 
 
-def started(site: Path, program: str, *targets: str, seconds: float = 30, preload: Sequence[str] = ()) -> list[Started]:
-    whats = [Startable("demo", "script" if ":" in target else "module", target, target) for target in targets]
+def started(
+    site: Path, program: str, *targets: str, seconds: float = 30, preload: Sequence[str] = ()
+) -> list[Started]:
+    whats = [
+        Startable("demo", "script" if ":" in target else "module", target, target)
+        for target in targets
+    ]
     environ = context_of(site).environ
     request = StartRequest(program, sys.executable, environ, seconds, lambda done, what: None)
     return start_all(request, whats, preload)
@@ -95,13 +102,23 @@ def only_row(site: Path, program: str, target: str, seconds: float = 30) -> dict
 
 
 def test_packages_and_modules_at_the_top(site: Path) -> None:
-    files = {"one.py": "", "two/__init__.py": "", "two/inner.py": "", "two/sub/__init__.py": "", "data/x.bin": ""}
+    files = {
+        "one.py": "",
+        "two/__init__.py": "",
+        "two/inner.py": "",
+        "two/sub/__init__.py": "",
+        "data/x.bin": "",
+    }
     install_files(site, "demo", files)
     assert modules_of(site, "demo") == ["one", "two"]
 
 
 def test_namespace_packages_count_by_what_is_in_them(site: Path) -> None:
-    files = {"google/cloud/storage/__init__.py": "", "google/cloud/storage/a.py": "", "google/single.py": ""}
+    files = {
+        "google/cloud/storage/__init__.py": "",
+        "google/cloud/storage/a.py": "",
+        "google/single.py": "",
+    }
     install_files(site, "demo", files)
     assert modules_of(site, "demo") == ["google.cloud.storage", "google.single"]
 
@@ -210,7 +227,9 @@ def test_a_signal_is_told_and_the_next_one_starts(site: Path, program: str) -> N
     assert not lives.failed
 
 
-def test_what_hangs_is_killed_with_what_it_started(site: Path, program: str, tmp_path: Path) -> None:
+def test_what_hangs_is_killed_with_what_it_started(
+    site: Path, program: str, tmp_path: Path
+) -> None:
     text = f"""
 import subprocess
 child = subprocess.Popen(["sleep", "60"])
@@ -271,7 +290,11 @@ def has_ended(process: int) -> bool:
 
 
 def test_what_a_module_prints_and_reads_is_nobodys(site: Path, program: str) -> None:
-    install(site, "demo", demo="import sys\nprint('x' * 100000)\nsys.stdin.read()\nprint(sys.argv, file=sys.stderr)\n")
+    install(
+        site,
+        "demo",
+        demo="import sys\nprint('x' * 100000)\nsys.stdin.read()\nprint(sys.argv, file=sys.stderr)\n",
+    )
     assert "path" in only_row(site, program, "demo")
 
 
@@ -299,7 +322,8 @@ def test_a_preload_that_fails_is_done_without(site: Path, program: str, text: st
 def test_a_preload_that_cannot_be_killed_is_left(
     site: Path, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # like a process in uninterruptible sleep, its child keeps the pipe open whatever its parent is sent
+    # like a process in uninterruptible sleep, its child keeps the pipe open whatever its parent is
+    # sent
     text = """
 import os, signal, time
 if os.fork() == 0:
@@ -372,8 +396,12 @@ def test_an_excuse_is_not_needed_for_what_starts(site: Path, program: str) -> No
     assert (group.findings, group.remarks) == ([], [])
 
 
-@pytest.mark.parametrize("torch_npu", ["", "raise ImportError('libhccl.so: cannot open shared object file')\n"])
-def test_a_machine_with_an_npu_has_no_excuse_for_want_of_one(site: Path, program: str, torch_npu: str) -> None:
+@pytest.mark.parametrize(
+    "torch_npu", ["", "raise ImportError('libhccl.so: cannot open shared object file')\n"]
+)
+def test_a_machine_with_an_npu_has_no_excuse_for_want_of_one(
+    site: Path, program: str, torch_npu: str
+) -> None:
     install(site, "demo", demo="raise OSError('no device')\n")
     install(site, "torch-npu", torch_npu=torch_npu)
     codes = [finding.code for finding in check(site, program, excuses=[excuse(npu=True)]).findings]
@@ -400,7 +428,9 @@ def test_a_module_from_elsewhere_is_told(site: Path, program: str, tmp_path: Pat
 def test_what_the_imports_cover_is_not_started_again(site: Path, program: str) -> None:
     install(site, "demo", demo="")
     context = context_of(site, program)
-    lock = LockedStack("demo", "here", "linux-x", "3.11", "2.17", pins=context.lock.pins, imports=["demo"])
+    lock = LockedStack(
+        "demo", "here", "linux-x", "3.11", "2.17", pins=context.lock.pins, imports=["demo"]
+    )
     context = CheckContext(lock, "/lock", context.environ, program=program)
     installed, _ = installed_distributions(context, [str(site)])
     records, _ = read_records(context, installed)

@@ -17,7 +17,8 @@ from resolver.audit.upstream.parsers import (
     version_file,
 )
 
-# Of a file and the columns that are wanted, by their names in the file; returns what it has of them.
+# Of a file and the columns that are wanted, by their names in the file; returns what it has of
+# them.
 Parser = Callable[[TextFile, Mapping[str, str]], list[Entry]]
 
 PARSERS: Final[Mapping[str, Parser]] = {

@@ -15,7 +15,9 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: A
     try:
         tables = toml.loads(file.text, toml.SOURCE_TREE)
     except (ValueError, RecursionError) as error:
-        raise InputError("it is not TOML that can be read", where=file.where, why=str(error)) from None
+        raise InputError(
+            "it is not TOML that can be read", where=file.where, why=str(error)
+        ) from None
     table = tables.get("build-system")
     lines = table.get("requires") if isinstance(table, dict) else None
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):

@@ -1,7 +1,7 @@
 """Dockerfiles: the image that they begin with, and the values of variables where the build ends.
 
-An image of CANN has a tag such as `9.1.0-beta.1-310p-ubuntu22.04-py3.12`, of which the parts are `cann`, `chip`, `os`
-and `python`; `image` is all of its name.
+An image of CANN has a tag such as `9.1.0-beta.1-310p-ubuntu22.04-py3.12`, of which the parts are
+`cann`, `chip`, `os` and `python`; `image` is all of its name.
 """
 
 from __future__ import annotations
@@ -12,19 +12,26 @@ from collections.abc import Iterator, Mapping
 from resolver.audit.upstream.entry import Entry, TextFile
 from resolver.errors import InputError
 
-_TAG = re.compile(r"(?P<cann>\d[0-9A-Za-z._-]*?)-(?P<chip>[0-9a-z]+)-(?P<os>[a-z]+[0-9.]+)-py(?P<python>\d+\.\d+)")
+_TAG = re.compile(
+    r"(?P<cann>\d[0-9A-Za-z._-]*?)-(?P<chip>[0-9a-z]+)-(?P<os>[a-z]+[0-9.]+)-py(?P<python>\d+\.\d+)"
+)
 _VARIABLE = re.compile(r"\$(?:\{(?P<braced>\w+)(?::-(?P<otherwise>[^}]*))?\}|(?P<plain>\w+))")
 _ASSIGNMENT = re.compile(r"""(?P<name>[A-Za-z_]\w*)=(?P<value>"[^"]*"|'[^']*'|[^\s"']*)""")
 _EXPORT = re.compile(r"\bexport\s+" + _ASSIGNMENT.pattern)
-_FROM = re.compile(r"(?:--platform=\S+\s+)?(?P<image>\S+)(?:\s+AS\s+(?P<stage>\S+))?\s*\Z", re.IGNORECASE)
+_FROM = re.compile(
+    r"(?:--platform=\S+\s+)?(?P<image>\S+)(?:\s+AS\s+(?P<stage>\S+))?\s*\Z", re.IGNORECASE
+)
 
 _LONGEST = 20_000
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
-    """Return the image's parts, and the variables in `columns` by their names there. Raises InputError.
+    """Return the image's parts, and the variables in `columns` by their names there.
 
-    A variable is that of the last ARG, ENV or `export` with its name. One that is not set, or to nothing, has no value.
+    Raises InputError.
+
+    A variable is that of the last ARG, ENV or `export` with its name. One that is not set, or to
+    nothing, has no value.
     """
     variables: dict[str, tuple[str, int]] = {}
     stages: dict[str, tuple[str, int]] = {}
@@ -34,18 +41,26 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
             image = _base(file, number, _expanded(rest, variables, file.at(number)), stages)
         elif instruction in ("ARG", "ENV"):
             for match in _ASSIGNMENT.finditer(rest):
-                variables[match["name"]] = _expanded(_bare(match["value"]), variables, file.at(number)), number
+                variables[match["name"]] = (
+                    _expanded(_bare(match["value"]), variables, file.at(number)),
+                    number,
+                )
         elif instruction == "RUN":
             for match in _EXPORT.finditer(rest):
                 if match["name"] in columns:
-                    variables[match["name"]] = _expanded(_bare(match["value"]), variables, file.at(number)), number
+                    variables[match["name"]] = (
+                        _expanded(_bare(match["value"]), variables, file.at(number)),
+                        number,
+                    )
     if image is None:
         raise InputError("the Dockerfile begins with no image", where=file.where)
     name, line = image
     tag = _TAG.fullmatch(name.rpartition(":")[2])
     if tag is None:
         why = f"`{name}` has no tag such as 9.0.0-910b-ubuntu22.04-py3.11"
-        raise InputError("the Dockerfile begins with no image of CANN", where=file.at(line), why=why)
+        raise InputError(
+            "the Dockerfile begins with no image of CANN", where=file.at(line), why=why
+        )
     values = {"image": name, **tag.groupdict()}
     lines = [line]
     for variable, column in columns.items():
@@ -70,11 +85,17 @@ def _instructions(file: TextFile) -> Iterator[tuple[int, str, str]]:
         first, joined = 0, ""
 
 
-def _base(file: TextFile, number: int, rest: str, stages: dict[str, tuple[str, int]]) -> tuple[str, int]:
+def _base(
+    file: TextFile, number: int, rest: str, stages: dict[str, tuple[str, int]]
+) -> tuple[str, int]:
     """Return the image that a FROM means, and its line; that of a stage is what the stage began with."""
     match = _FROM.match(rest)
     if match is None:
-        raise InputError("a FROM cannot be read", where=file.at(number), why=f"`{file.value(rest, number, 'FROM')}`")
+        raise InputError(
+            "a FROM cannot be read",
+            where=file.at(number),
+            why=f"`{file.value(rest, number, 'FROM')}`",
+        )
     base = stages.get(match["image"], (file.value(match["image"], number, "the image"), number))
     if match["stage"]:
         stages[match["stage"]] = base
@@ -84,7 +105,8 @@ def _base(file: TextFile, number: int, rest: str, stages: dict[str, tuple[str, i
 def _expanded(text: str, variables: Mapping[str, tuple[str, int]], where: str) -> str:
     """Return a text with the values of variables, or with nothing for those that are not set.
 
-    Raises InputError if it gets so long that it is none of ours: variables can double again and again.
+    Raises InputError if it gets so long that it is none of ours: variables can double again and
+    again.
     """
 
     def value(match: re.Match[str]) -> str:

@@ -13,7 +13,10 @@ _BORDER = re.compile(r"(?<!\\)\|")
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
-    """Return the rows of all tables that have these columns. Raises InputError if there is none, or a row is odd."""
+    """Return the rows of all tables that have these columns.
+
+    Raises InputError if there is none, or a row is odd.
+    """
     entries: list[Entry] = []
     found = False
     for number, header, rows in _tables(file):
@@ -62,11 +65,18 @@ def _cells(line: str) -> list[str]:
 
 
 def _entry(
-    file: TextFile, columns: Mapping[str, str], header: Sequence[str], number: int, cells: Sequence[str]
+    file: TextFile,
+    columns: Mapping[str, str],
+    header: Sequence[str],
+    number: int,
+    cells: Sequence[str],
 ) -> Entry:
     if len(cells) != len(header):
         why = f"it has {len(cells)} cells, and the table has {len(header)} columns"
         raise InputError("a row of the table cannot be read", where=file.at(number), why=why)
     by_header = dict(zip(header, cells, strict=True))
-    values = {column: file.value(by_header[name], number, f"the cell in `{name}`") for name, column in columns.items()}
+    values = {
+        column: file.value(by_header[name], number, f"the cell in `{name}`")
+        for name, column in columns.items()
+    }
     return Entry(values=values, first=number, last=number)

@@ -20,5 +20,7 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
     match = re.fullmatch(pattern, file.path)
     if match is None:
         return []
-    values = {name: file.value(value or "", 1, f"`{name}`") for name, value in match.groupdict().items()}
+    values = {
+        name: file.value(value or "", 1, f"`{name}`") for name, value in match.groupdict().items()
+    }
     return [Entry(values=values, first=1, last=1)]

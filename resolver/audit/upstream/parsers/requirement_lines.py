@@ -12,7 +12,10 @@ from resolver.model import text
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
-    """Return the requirements as `lines`; options of pip are left out. Raises InputError for what is neither."""
+    """Return the requirements as `lines`; options of pip are left out.
+
+    Raises InputError for what is neither.
+    """
     lines: list[str] = []
     count = len(file.lines())
     for number, line in text.file_lines(file.text):
@@ -26,7 +29,9 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: A
             text.requirement(plain)
         except InvalidRequirement as error:
             why = str(error).partition("\n")[0]
-            raise InputError(f"`{plain}` is no requirement", where=file.at(number), why=why) from None
+            raise InputError(
+                f"`{plain}` is no requirement", where=file.at(number), why=why
+            ) from None
         lines.append(plain)
     if not lines:
         raise InputError("the file has no requirements", where=file.where)

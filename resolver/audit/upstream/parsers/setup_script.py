@@ -12,14 +12,16 @@ from resolver.errors import InputError
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
     """Return arguments of `setup`, by their names in `columns`, that are texts or lists of texts.
 
-    They may stand there or be variables of the module. One that is computed has no value. Raises InputError if the file
-    is not Python, or calls no `setup`.
+    They may stand there or be variables of the module. One that is computed has no value. Raises
+    InputError if the file is not Python, or calls no `setup`.
     """
     file.lines()
     try:
         tree = ast.parse(file.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise InputError("it is not Python that can be read", where=file.where, why=str(error)) from None
+        raise InputError(
+            "it is not Python that can be read", where=file.where, why=str(error)
+        ) from None
     variables = dict(_variables(tree))
     for call in _setup_calls(tree):
         values: dict[str, Value] = {}
@@ -49,7 +51,9 @@ def _setup_calls(tree: ast.Module) -> Iterator[ast.Call]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        name = (
+            node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        )
         if name == "setup":
             yield node
 
@@ -60,5 +64,9 @@ def _literal(node: ast.expr) -> Value | None:
         return node.value
     if not isinstance(node, (ast.List, ast.Tuple)):
         return None
-    texts = [item.value for item in node.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+    texts = [
+        item.value
+        for item in node.elts
+        if isinstance(item, ast.Constant) and isinstance(item.value, str)
+    ]
     return tuple(texts) if len(texts) == len(node.elts) else None

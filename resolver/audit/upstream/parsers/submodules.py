@@ -13,7 +13,10 @@ _SETTING = re.compile(r"(?P<key>[a-z]+)\s*=\s*(?P<value>.*)")
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
-    """Return an entry for each submodule: `path`, `git`, `commit`. Raises InputError if a commit has no address."""
+    """Return an entry for each submodule: `path`, `git`, `commit`.
+
+    Raises InputError if a commit has no address.
+    """
     sections: list[dict[str, str]] = []
     lines = file.lines()
     for number, line in enumerate(lines, 1):
