@@ -20,7 +20,7 @@ from resolver.i18n import translate
 from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import StackLine
+from resolver.model.constraint import StackLine
 from resolver.model.problem import (
     PYPI,
     Absence,
@@ -34,11 +34,11 @@ from resolver.model.problem import (
 from resolver.model.release import Source
 from resolver.model.repository import Recipe
 from resolver.model.requirement import ComponentRequirement, parse_value
-from resolver.model.resolution import Resolution, fact_of
+from resolver.model.resolution import Resolution
 from resolver.model.target import Target
 from resolver.report import document
-from resolver.report.explanation.sentences import sentence, statement_details
-from resolver.report.explanation.statements import origin_span
+from resolver.report.explanation.reasons import origin_span
+from resolver.report.explanation.sentences import reason_details, sentence
 from resolver.resolve.independent_check import check
 from resolver.resolve.solver import Refutation, solve
 
@@ -94,7 +94,7 @@ def solved(
     }
     answer = solve(problem, catalog, preferred=wanted)
     assert isinstance(answer, Resolution), [
-        translate(sentence(one), "en") for one in answer.statements
+        translate(sentence(one), "en") for one in answer.reasons
     ]
     assert check(problem, answer, catalog) == []
     return answer
@@ -115,14 +115,14 @@ def refused(problem: Problem, catalog: Catalog) -> Refutation:
 
 
 def told(problem: Problem, catalog: Catalog) -> list[str]:
-    """A conflict's statements as lines: `sentence @ place`, evidence and strength of a fact, details below it."""
-    rows = []
-    for statement in refused(problem, catalog).statements:
-        place, fact = document.translated(origin_span(statement).text, "en"), fact_of(statement)
+    """A conflict's reasons as lines: `sentence @ place`, evidence and strength of a fact, details below it."""
+    lines = []
+    for reason in refused(problem, catalog).reasons:
+        place, fact = document.translated(origin_span(reason).text, "en"), reason.fact
         evidence = f" ({fact.source}, {fact.strength})" if fact is not None else ""
-        rows.append(f"{translate(sentence(statement), 'en')} @ {place}{evidence}")
-        rows += [f"  {translate(detail, 'en')}" for detail in statement_details(statement)]
-    return rows
+        lines.append(f"{translate(sentence(reason), 'en')} @ {place}{evidence}")
+        lines += [f"  {translate(detail, 'en')}" for detail in reason_details(reason)]
+    return lines
 
 
 # --- facts

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from resolver.config.load import Inputs
-from resolver.i18n import LANGUAGES, translate
 from resolver.index.protocol import Catalog
 from resolver.index.unhashed import UnhashedCatalog
 from resolver.lock.build import build
 from resolver.lock.previous import Preferences
 from resolver.model.explanation import Change, Contradiction, Expected, Explanation
 from resolver.model.lock import Lock
-from resolver.model.message import TEXT, Message, message
+from resolver.model.message import Message, joined
 from resolver.model.problem import Problem
-from resolver.model.resolution import Resolution, Statement
+from resolver.model.reason import Reason
+from resolver.model.resolution import Resolution
+from resolver.report.explanation.reasons import grouped
 from resolver.report.explanation.sentences import sentence
-from resolver.report.explanation.statements import grouped
 from resolver.report.links import way_to_matrices
 from resolver.resolve.provider import Tick
 from resolver.resolve.shortfalls import (
@@ -66,32 +66,24 @@ def lock_or_refutation(
         newer_pins=tuple(newer_pins(universe, answer)),
         as_of=replace(answer.as_of, undated=undated_pins(universe, answer)),
         outdated_pins=tuple(
-            replace(row, why=statements_text(row.because)) if row.because else row
+            replace(row, why=reasons_text(row.because)) if row.because else row
             for row in outdated_pins(universe, answer)
         ),
     )
     builds = [
         (
             env.archives,
-            statements_text(env.answer.statements)
-            if isinstance(env.answer, Refutation)
-            else env.answer,
+            reasons_text(env.answer.reasons) if isinstance(env.answer, Refutation) else env.answer,
         )
         for env in solve_builds(answer, universe.catalog, preferred=preferences.builds, tick=tick)
     ]
     return build(answer, builds, universe.catalog)
 
 
-def statements_text(statements: Sequence[Statement]) -> Message:
-    """Statements in one line, those with one cause together."""
-    together = grouped(Contradiction(statements=tuple(statements), closing=None)).statements
-    texts = {
-        language: translate("semicolon", language).join(
-            translate(sentence(row), language) for row in together
-        )
-        for language in LANGUAGES
-    }
-    return message(TEXT, **texts)
+def reasons_text(reasons: Sequence[Reason]) -> Message:
+    """Return reasons in one line, those with one cause together."""
+    together = grouped(Contradiction(reasons=tuple(reasons), closing=None)).reasons
+    return joined("semicolon", map(sentence, together))
 
 
 def expected_pins(resolution: Resolution) -> Expected:
@@ -112,7 +104,7 @@ def _expected(refutation: Refutation, tick: Tick | None) -> Expected | None:
     clauses = refutation.clauses
     universe = clauses.universe
     recorded = [row for row in universe.problem.recorded if not row.sha256]
-    if not recorded or not any(is_open(ground, clauses) for ground in refutation.core):
+    if not recorded or not any(is_open(constraint, clauses) for constraint in refutation.core):
         return None
     answer = decide(
         Universe(universe.problem, UnhashedCatalog(universe.catalog, recorded)), tick=tick

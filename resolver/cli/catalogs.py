@@ -21,8 +21,8 @@ from resolver.index.parse.address import has_password
 from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache, default_folder
 from resolver.model import text
-from resolver.model.dependency import PackageKind
 from resolver.model.message import message
+from resolver.model.package import PackageKind
 from resolver.model.problem import Problem, Recorded
 from resolver.model.requirement import Requirement
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from resolver.audit.pairs import unpaired
-from resolver.cli.answers import expected_pins, lock_or_refutation, statements_text
+from resolver.cli.answers import expected_pins, lock_or_refutation, reasons_text
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Progress
 from resolver.cli.options import Settings
@@ -27,14 +28,15 @@ from resolver.index.protocol import Catalog
 from resolver.index.snapshot import Recording, RecordingCatalog, SnapshotCatalog
 from resolver.index.unhashed import UnhashedCatalog
 from resolver.lock.previous import Preferences
+from resolver.model.constraint import BuildLine, ComponentValue, Line, StackLine
 from resolver.model.lock import Lock
 from resolver.model.matrix import LOCKED, Answer, Cell, CellOutcome, Practices
 from resolver.model.message import joined, message, verbatim
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
+from resolver.model.reason import Reason
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import expected_text, indexes_of
-from resolver.resolve.check_refutation import Claim, check_refutation
-from resolver.resolve.grounds import LineGround
+from resolver.resolve.check_refutation import check_refutation
 from resolver.resolve.solver import Refutation, decide, prove, search
 from resolver.resolve.universe import Universe
 
@@ -90,7 +92,7 @@ class CellSolver:
         self._expecting: set[tuple[str, str, str]] = set()
         # proofs about cells of one release, by use, platform, practices, and whether such files
         # count
-        self._proofs: dict[tuple[str, str, Practices, bool], list[tuple[Claim, ...]]] = {}
+        self._proofs: dict[tuple[str, str, Practices, bool], list[tuple[Reason, ...]]] = {}
         self._proven_release = ""
         # practices that cells needed, by use, release, platform, and whether such files count
         self._needed: dict[tuple[str, str, str, bool], tuple[str, ...]] = {}
@@ -242,17 +244,16 @@ class CellSolver:
         problem = universe.problem
         lines = {root.origin for root in problem.stack.requirements}
         proofs = self._proofs.setdefault((cell.use, cell.platform, practices, unhashed), [])
-        for claims in proofs:
-            grounds = [claim.ground for claim in claims]
-            is_of_lines = all(
-                ground.origin in lines for ground in grounds if isinstance(ground, LineGround)
-            )
-            if is_of_lines and not check_refutation(problem, claims, universe.catalog):
+        for proof in proofs:
+            if any(row.whole not in lines for row in _lines_of(proof)):
+                continue
+            reasons = [_on_machine(reason, problem) for reason in proof]
+            if not check_refutation(problem, reasons, universe.catalog):
                 return True
         answer = prove(universe)
         if isinstance(answer, Resolution):
             return False
-        proofs.append(answer.clauses.claims(answer.core))
+        proofs.append(answer.clauses.reasons(answer.core))
         return True
 
     # --- answers
@@ -291,7 +292,7 @@ class CellSolver:
                 cell, practices, outcome=CellOutcome.UNDECIDED, reason=reason, cause=cause
             )
         cause = why.closing.subject if why.closing is not None else why.branches[0].subject
-        reason = statements_text(why.statements)
+        reason = reasons_text(why.reasons)
         return self._as_answer(
             cell, practices, outcome=CellOutcome.CONFLICT, reason=reason, cause=cause
         )
@@ -323,3 +324,18 @@ class CellSolver:
 
 def _without(practices: tuple[str, ...], name: str) -> tuple[str, ...]:
     return tuple(practice for practice in practices if practice != name)
+
+
+def _lines_of(proof: Iterable[Reason]) -> Iterator[Line]:
+    """Yield the lines, and parts of lines, that a proof rests on."""
+    for reason in proof:
+        if isinstance(reason.constraint, (StackLine, BuildLine)):
+            yield reason.constraint
+
+
+def _on_machine(reason: Reason, problem: Problem) -> Reason:
+    """Return a reason of a proof as it reads on another machine."""
+    if isinstance(reason.constraint, ComponentValue):
+        value = problem.component_value(reason.constraint.component)
+        return replace(reason, constraint=value)
+    return reason

@@ -305,13 +305,17 @@ class ConflictPage:
     def _warn_of_other_indexes(self, contradictions: Iterable[Contradiction]) -> None:
         """If no index has a project, warn that pip on this machine would have asked other indexes as well."""
         from resolver.index.net.pipconfig import read_pip_config
-        from resolver.model.resolution import Lack, Lacks
+        from resolver.model.constraint import NoCandidate, Unavailable
 
-        statements = (row for contradiction in contradictions for row in contradiction.statements)
+        constraints = [
+            reason.constraint
+            for contradiction in contradictions
+            for reason in contradiction.reasons
+        ]
         missing = [
-            f"`{row.subject}`"
-            for row in statements
-            if isinstance(row, Lacks) and row.lack is Lack.PROJECT
+            f"`{constraint.subject}`"
+            for constraint in constraints
+            if isinstance(constraint, Unavailable) and constraint.why is NoCandidate.PROJECT
         ]
         if (
             missing

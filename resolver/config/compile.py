@@ -23,7 +23,7 @@ from resolver.config.schema import IndexesFile, IndexRow, StackFile, SystemsFile
 from resolver.errors import InputError
 from resolver.files import digest
 from resolver.model import text
-from resolver.model.dependency import StackLine
+from resolver.model.constraint import StackLine
 from resolver.model.fact import (
     Builds,
     Constrains,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
@@ -14,7 +13,7 @@ from resolver.lock.order import stages
 from resolver.lock.warnings import drivers
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import NeedLine, NeedSource, RequirementOrigin, StackLine
+from resolver.model.constraint import BuildLine, Line, RequirementSource, Requires, StackLine
 from resolver.model.lock import (
     FORMAT,
     Lock,
@@ -61,22 +60,24 @@ def build(
         other for pin in (*resolution.pins, *tool_pins) for other in pin.release.others
     )
     facts_in_use = list(applied_facts(resolution))
-    of_pins, of_tools = (
-        [origin for pin in pins for origin in pin.because] for pins in (resolution.pins, tool_pins)
-    )
-    of_builds = (
-        line for line in of_tools if isinstance(line, NeedLine) and line.source is NeedSource.BUILD
-    )
-    lines = _lines_by_project((*of_pins, *of_builds))
+    of_pins = [constraint for pin in resolution.pins for constraint in pin.because]
+    of_tools = [constraint for pin in tool_pins for constraint in pin.because]
+    of_builds = [constraint for constraint in of_tools if isinstance(constraint, BuildLine)]
+    requirements = _by_project((*of_pins, *of_builds))
     pins = tuple(
-        _pin(pin, lines, catalog, external=_external(pin, facts_in_use, resolution.pins, tool_pins))
+        _pin(
+            pin,
+            requirements,
+            catalog,
+            external=_external(pin, facts_in_use, resolution.pins, tool_pins),
+        )
         for pin in resolution.pins
     )
     build_pins = tuple(
-        _pin(pin, tool_lines, catalog, archives)
+        _pin(pin, tool_requirements, catalog, archives)
         for archives, tools in solved
-        for tool_lines in [
-            _lines_by_project(origin for pin in tools.pins for origin in pin.because)
+        for tool_requirements in [
+            _by_project(constraint for pin in tools.pins for constraint in pin.because)
         ]
         for pin in tools.pins
     )
@@ -87,7 +88,7 @@ def build(
         summary_zh=problem.stack.summary_zh,
         source=problem.stack.source,
         inputs=problem.digest,
-        requires=_sorted(origin.text for origin in of_pins if isinstance(origin, StackLine)),
+        requires=_sorted(line.text for line in of_pins if isinstance(line, StackLine)),
         target=_target(problem.target),
         index=tuple(_indexes((*pins, *build_pins), problem.indexes)),
         stage=stages(
@@ -166,7 +167,7 @@ def _fact(fact: facts.Fact) -> LockedFact:
 
 def _pin(
     pin: Pin,
-    lines: Mapping[str, Sequence[NeedLine]],
+    requirements: Mapping[str, Sequence[BuildLine | Requires]],
     catalog: Catalog,
     builds: Sequence[str] = (),
     external: Iterable[facts.MachineNeed] = (),
@@ -174,10 +175,16 @@ def _pin(
     release = pin.release
     source = release.source
     recipe = _recipe(release)
-    of_pin = lines.get(pin.name, ())
-    of_facts = [
-        (line.fact.id, line.text) for line in of_pin if line.source is NeedSource.FACT and line.fact
-    ]
+    requires: list[str] = []
+    build_requires: list[str] = []
+    fact_requires: dict[str, list[str]] = {}
+    for row in requirements.get(pin.name, ()):
+        if isinstance(row, BuildLine) or row.source is RequirementSource.BUILD:
+            build_requires.append(row.text)
+        elif row.is_metadata:
+            requires.append(row.text)
+        elif row.source is RequirementSource.FACT and row.fact is not None:
+            fact_requires.setdefault(row.fact.id, []).append(row.text)
     files = () if source is not None else (release.file, *_interchangeable(pin, catalog))
     return LockedPin(
         name=pin.name,
@@ -193,12 +200,9 @@ def _pin(
         external=tuple(external),
         yanked=release.file.yanked,
         builds=tuple(builds),
-        requires=_sorted(line.text for line in of_pin if line.source is NeedSource.METADATA),
-        build_requires=_sorted(line.text for line in of_pin if line.source is NeedSource.BUILD),
-        fact_requires={
-            fact: _sorted(line for other, line in of_facts if other == fact)
-            for fact in sorted({fact for fact, _ in of_facts})
-        },
+        requires=_sorted(requires),
+        build_requires=_sorted(build_requires),
+        fact_requires={fact: _sorted(texts) for fact, texts in sorted(fact_requires.items())},
         file=tuple(
             LockedFile(name=file.filename, sha256=file.sha256)
             for file in map(catalog.sha256, files)
@@ -212,13 +216,20 @@ def _variant(variant: Variant) -> LockedVariant:
     return LockedVariant(label=variant.label, properties=variant.properties)
 
 
-def _lines_by_project(origins: Iterable[RequirementOrigin]) -> dict[str, list[NeedLine]]:
-    """The lines of metadata, builds and facts, by the project whose requirements they are."""
-    lines: dict[str, list[NeedLine]] = {}
-    for origin in dict.fromkeys(origins):
-        if isinstance(origin, NeedLine):
-            lines.setdefault(re.split(r"[\[ ]", origin.parent)[0], []).append(origin)
-    return lines
+def _by_project(
+    constraints: Iterable[Line | Requires],
+) -> dict[str, list[BuildLine | Requires]]:
+    """Return the requirements of metadata, builds and facts, by the project that has them."""
+    requirements: dict[str, list[BuildLine | Requires]] = {}
+    for constraint in dict.fromkeys(constraints):
+        match constraint:
+            case Requires(package=package):
+                requirements.setdefault(package.name, []).append(constraint)
+            case BuildLine(package=name):
+                requirements.setdefault(name, []).append(constraint)
+            case StackLine():
+                pass
+    return requirements
 
 
 def _sorted(texts: Iterable[str]) -> tuple[str, ...]:

@@ -16,11 +16,25 @@ from packaging.requirements import Requirement
 
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs
-from resolver.explain.contradictions import constraint_of, contradiction, cores, smallest
+from resolver.explain.contradictions import (
+    contradiction,
+    cores,
+    smallest,
+    user_constraint_of,
+)
 from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
+from resolver.model.constraint import (
+    ComponentValue,
+    Excluded,
+    Exclusive,
+    Requires,
+    StackLine,
+    Unavailable,
+)
 from resolver.model.explanation import Branch, Change, ChangeKind, Contradiction, Explanation, Fix
-from resolver.model.resolution import Needs, Resolution, Shares, Statement
+from resolver.model.reason import Reason, requirement_of
+from resolver.model.resolution import Resolution
 from resolver.report.explanation.conflict import further_blocks
 from resolver.report.terminal import terminal_text
 from resolver.resolve.solver import Refutation, decide
@@ -28,7 +42,7 @@ from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.property.bruteforce import BruteForce
 from tests.property.found import extras, pins
-from tests.property.statements import Told, falsehoods, left, within
+from tests.property.reasons import Told, falsehoods, left, within
 from tests.property.worlds import (
     COMPONENT_NEEDS,
     World,
@@ -44,7 +58,7 @@ _SECONDS = 60.0
 _laws = settings(
     max_examples=settings.default.max_examples // 2
 )  # each one explains, and some lock a lot
-_GROUNDS = 12  # of which every choice is tried
+_CONSTRAINTS = 12  # of which every choice is tried
 _machines = st.integers(0, 99_999).map(machine_world)
 _policies = st.one_of(worlds(prereleases=True), st.integers(0, 99_999).map(policy_world))
 
@@ -85,8 +99,8 @@ class Case:
             for component, known in problem.values.items()
         }
 
-    def told(self, statements: Sequence[Statement]) -> Told:
-        return Told(self.world, statements, self.values)
+    def told(self, reasons: Sequence[Reason]) -> Told:
+        return Told(self.world, reasons, self.values)
 
 
 def _with(*seeds: int) -> Callable[[_Test], _Test]:
@@ -117,44 +131,50 @@ def lines(contradiction: Contradiction) -> str:
 # --- contradictions
 
 
-def its_statements_cannot_hold_together(case: Case) -> None:
+def its_reasons_cannot_hold_together(case: Case) -> None:
     """Those of the refutation and those that the search for ways out comes to, none of which is told twice."""
     assert case.contradictions
     for contradictions in (case.contradictions, case.explanation.contradictions):
         for one in contradictions:
-            assert not case.told(one.statements).satisfiable(), lines(one)
-        assert len({frozenset(map(repr, one.statements)) for one in contradictions}) == len(
+            assert not case.told(one.reasons).satisfiable(), lines(one)
+        assert len({frozenset(map(repr, one.reasons)) for one in contradictions}) == len(
             contradictions
         )
 
 
-def without_any_one_of_its_statements_the_others_can(case: Case) -> None:
+def without_any_one_of_its_reasons_the_others_can(case: Case) -> None:
     found, known = case.explanation.contradictions, case.known
     assert list(found[: len(known)]) == known
     for one in (*case.contradictions, *found[len(known) :]):
-        for number in range(len(one.statements)):
-            rest = [*one.statements[:number], *one.statements[number + 1 :]]
+        for number in range(len(one.reasons)):
+            rest = [*one.reasons[:number], *one.reasons[number + 1 :]]
             assert case.told(rest).satisfiable(), (number + 1, lines(one))
 
 
-def no_statement_is_false(case: Case) -> None:
+def no_reason_is_false(case: Case) -> None:
     for one in case.contradictions:
-        for statement in one.statements:
-            assert list(falsehoods(case.world, statement)) == [], statement
+        for reason in one.reasons:
+            assert list(falsehoods(case.world, reason)) == [], reason
 
 
-def no_core_has_fewer_grounds_than_the_smallest(case: Case, of_all: bool) -> None:
+def no_core_is_smaller_than_the_smallest(case: Case, of_all: bool) -> None:
     """Of all cores, or of those of the same wishes."""
     clauses = case.refutation.clauses
     minimal = clauses.minimal()
-    hard = [] if of_all else [ground for ground in minimal if constraint_of(ground) is not None]
+    hard = (
+        []
+        if of_all
+        else [constraint for constraint in minimal if user_constraint_of(constraint) is not None]
+    )
     others = [*dict.fromkeys([*minimal, *clauses.known])] if of_all else clauses.known
-    soft = [ground for ground in others if of_all or constraint_of(ground) is None][:_GROUNDS]
+    soft = [
+        constraint for constraint in others if of_all or user_constraint_of(constraint) is None
+    ][:_CONSTRAINTS]
     if clauses.satisfiable(among=[*hard, *soft]):
         return
     core = smallest(clauses, clauses.minimal(among=[*hard, *soft]), hard, soft, lambda: False)
     assert not clauses.satisfiable(among=core)
-    size = len([ground for ground in core if ground not in hard])
+    size = len([constraint for constraint in core if constraint not in hard])
     for fewer in (
         combinations(soft, size - 1) if size else ()
     ):  # fewer still clash only where one of these does
@@ -173,9 +193,9 @@ def a_closing_leaves_nothing_to_choose(case: Case) -> None:
         )
         for path, closing in closings:
             assert closing is not None
-            meet = [one.statements[number - 1] for number in closing.numbers]
+            meet = [one.reasons[number - 1] for number in closing.numbers]
             assert meet
-            if not any(isinstance(statement, Shares) for statement in meet):
+            if not any(isinstance(reason.constraint, Exclusive) for reason in meet):
                 kept = left(case.world, closing.subject, meet, case.values.get(closing.subject, ()))
                 for branch in path:
                     if branch.subject.partition("[")[0] == closing.subject:
@@ -193,7 +213,7 @@ def each_case_of_a_contradiction_is_closed(case: Case) -> None:
         for path in paths(one.branches):
             assert path[-1].closing is not None
             for chosen_pins in chosen(case.world, path):
-                assert not case.told(one.statements).satisfiable(chosen_pins)
+                assert not case.told(one.reasons).satisfiable(chosen_pins)
 
 
 def the_cases_of_a_contradiction_are_all_that_there_are(case: Case) -> None:
@@ -203,8 +223,8 @@ def the_cases_of_a_contradiction_are_all_that_there_are(case: Case) -> None:
             rest = case.told(
                 [
                     row
-                    for row in one.statements
-                    if not (isinstance(row, Needs) and row.subject == subject)
+                    for row in one.reasons
+                    if not (requirement_of(row) is not None and row.subject == subject)
                 ]
             )
             name = subject.partition("[")[0]
@@ -222,11 +242,11 @@ def the_cases_of_a_contradiction_are_all_that_there_are(case: Case) -> None:
 
 _Law = Callable[[Case], None]
 _OF_CONTRADICTIONS: tuple[_Law, ...] = (
-    its_statements_cannot_hold_together,
-    without_any_one_of_its_statements_the_others_can,
-    no_statement_is_false,
-    partial(no_core_has_fewer_grounds_than_the_smallest, of_all=False),
-    partial(no_core_has_fewer_grounds_than_the_smallest, of_all=True),
+    its_reasons_cannot_hold_together,
+    without_any_one_of_its_reasons_the_others_can,
+    no_reason_is_false,
+    partial(no_core_is_smaller_than_the_smallest, of_all=False),
+    partial(no_core_is_smaller_than_the_smallest, of_all=True),
     a_closing_leaves_nothing_to_choose,
     each_case_of_a_contradiction_is_closed,
     the_cases_of_a_contradiction_are_all_that_there_are,
@@ -234,7 +254,7 @@ _OF_CONTRADICTIONS: tuple[_Law, ...] = (
 
 
 def test_contradictions() -> None:
-    met: set[str] = set()
+    met: set[type] = set()
 
     @_with(2201, 2241, 11122, 11634, 12994, 15796, 20569, 20577, 20673, 21529, 27909)
     @given(worlds())
@@ -243,10 +263,12 @@ def test_contradictions() -> None:
         for law in _OF_CONTRADICTIONS:
             law(case)
         for one in case.contradictions:
-            met.update(type(each).__name__ for each in (*one.statements, *one.branches))
+            met.update(type(reason.constraint) for reason in one.reasons)
+            met.update(map(type, one.branches))
 
     hold()
-    assert met >= {"Asks", "Has", "Needs", "Forbids", "Shares", "Lacks", "Branch"}
+    kinds = {StackLine, ComponentValue, Requires, Excluded, Exclusive, Unavailable}
+    assert met >= {*kinds, Branch}
 
 
 @given(worlds(bounds=True))
@@ -262,7 +284,7 @@ def test_contradictions_of_bounds(world: World) -> None:
 @example(policy_world(721))
 @example(policy_world(2251))  # one that is yanked, and needs what others need that are not
 def test_contradictions_of_policies(world: World) -> None:
-    its_statements_cannot_hold_together(conflict(world))
+    its_reasons_cannot_hold_together(conflict(world))
 
 
 def paths(branches: Sequence[Branch]) -> Iterator[tuple[Branch, ...]]:

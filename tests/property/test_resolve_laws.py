@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from resolver.model.constraint import StackLine
+from resolver.model.reason import Reason
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Asks, Resolution
+from resolver.model.resolution import Resolution
 from resolver.resolve import solver
 from resolver.resolve.solver import Refutation, prove, solve
 from resolver.resolve.universe import Universe
@@ -33,10 +35,15 @@ def answer(world: World, *, backwards: bool = False) -> Resolution | Refutation:
     return solve(world.problem(), world.catalog(backwards=backwards))
 
 
+def _shown(reason: Reason) -> str:
+    """What a report shows of a reason."""
+    return repr((reason.constraint, reason.versions, reason.where, reason.evidence))
+
+
 def told(answer: Resolution | Refutation) -> object:
     """An answer as data, every text that a lock or a report would show among it."""
     if isinstance(answer, Refutation):
-        return ["conflict", *map(repr, answer.statements)]
+        return ["conflict", *map(_shown, answer.reasons)]
     return [
         [answer.engine, answer.rounds],
         *(
@@ -107,7 +114,11 @@ def test_the_lines_of_the_stack_that_a_conflict_names_are_unsatisfiable_by_thems
     solved = answer(world)
     assume(isinstance(solved, Refutation))
     assert isinstance(solved, Refutation)
-    named = [statement.text for statement in solved.statements if isinstance(statement, Asks)]
+    named = [
+        reason.constraint.text
+        for reason in solved.reasons
+        if isinstance(reason.constraint, StackLine)
+    ]
     assert named
     assert not BruteForce(world.asking(*named)).satisfiable()
 
