@@ -1,17 +1,22 @@
-"""What the references of facts cite, opened: files of repositories by git, members of archives by the indexes."""
+"""Open what the references of facts cite.
+
+Git fetches files of repositories, and the indexes give members of archives.
+"""
 
 from __future__ import annotations
 
+import os
 from enum import Enum
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from resolver import address
 from resolver.audit.passages import Text
 from resolver.errors import IndexFailure, InputError
-from resolver.index.git import NoSuchCommit, Repositories, RepositoryUnreadable
+from resolver.index.git import NoSuchCommit, Repositories, RepositoryUnreadable, run_git
 from resolver.index.parse.distribution import ARCHIVE_ENDINGS, wheel_parts
 from resolver.index.protocol import Lookup, UnusableFile
 from resolver.model import text as texts
@@ -71,8 +76,8 @@ class NotOpened(msgspec.Struct, frozen=True):
     """A reference that cannot be opened here, or not now."""
 
     kind: Unread
-    # Why a repository or index did not answer; empty for what is never opened.
-    why: str = ""
+    # Why a repository or index did not give it; None for what is never opened.
+    why: Message | None = None
 
 
 class Wrong(msgspec.Struct, frozen=True):
@@ -136,23 +141,32 @@ class Library:
         self, reference: RepositoryFile | RepositoryCommit | RepositoryTag
     ) -> Outcome:
         try:
+            return self._open_in_repository(reference)
+        except RepositoryUnreadable as error:
+            return _unreadable(Unread.REPOSITORY, str(error))
+        except InputError as error:
+            # The file is too large.
+            return _unreadable(Unread.REPOSITORY, error.message)
+
+    def _open_in_repository(
+        self, reference: RepositoryFile | RepositoryCommit | RepositoryTag
+    ) -> Outcome:
+        """Return what a reference cites. Raise RepositoryUnreadable and InputError."""
+        repository = reference.repository
+        try:
             match reference:
                 case RepositoryFile():
                     return self._file(reference)
                 case RepositoryCommit():
-                    self._repositories.committed(reference.repository.address, reference.commit)
-                    release = _release_of_tag(reference.repository, reference.tag)
-                    return self._wrong_tag(reference) or Opened(release=release)
+                    self._repositories.committed(repository.address, reference.commit)
+                    problem = self._problem_of_tag(reference)
+                    return problem or Opened(release=_release_of_tag(repository, reference.tag))
                 case RepositoryTag():
-                    if self._commit_of(reference.repository, reference.tag):
-                        return Opened(release=_release_of_tag(reference.repository, reference.tag))
-                    return _wrong("no-tag", repository=reference.repository.page, tag=reference.tag)
+                    if not self._commit_of(repository, reference.tag):
+                        return _absent(repository, "tag", reference.tag)
+                    return Opened(release=_release_of_tag(repository, reference.tag))
         except NoSuchCommit as error:
-            return _wrong("no-commit", repository=error.url, commit=error.commit)
-        except RepositoryUnreadable as error:
-            return NotOpened(Unread.REPOSITORY, str(error))
-        except InputError as error:  # the file is too large
-            return NotOpened(Unread.REPOSITORY, error.message)
+            return _absent(repository, "commit", error.commit)
 
     def _file(self, reference: RepositoryFile) -> Outcome:
         content = self._repositories.read(
@@ -164,20 +178,20 @@ class Library:
                 file=reference.path,
                 place=f"{reference.repository} @{reference.commit[:_HEX]}",
             )
-        wrong = self._wrong_tag(reference)
-        if wrong is not None:
-            return wrong
+        problem = self._problem_of_tag(reference)
+        if problem is not None:
+            return problem
         release = _release_of_tag(reference.repository, reference.tag)
         origin = f"{reference.repository.page}@{reference.commit}"
         return _opened(content.decode("utf-8", "replace"), reference.passage, release, origin)
 
-    def _wrong_tag(self, reference: RepositoryFile | RepositoryCommit) -> Wrong | None:
-        """Return an error if the reference names a tag and the tag is at another commit, or does not exist."""
+    def _problem_of_tag(self, reference: RepositoryFile | RepositoryCommit) -> Outcome | None:
+        """Return an outcome if the named tag is missing or at another commit, else None."""
         if not reference.tag:
             return None
         commit = self._commit_of(reference.repository, reference.tag)
         if not commit:
-            return _wrong("no-tag", repository=reference.repository.page, tag=reference.tag)
+            return _absent(reference.repository, "tag", reference.tag)
         if commit != reference.commit:
             return _wrong("other-commit", tag=reference.tag, commit=commit)
         return None
@@ -199,13 +213,13 @@ class Library:
                 else self._member(reference)
             )
         except IndexFailure as error:
-            return NotOpened(Unread.INDEX, error.why or error.message)
+            return _unreadable(Unread.INDEX, error.why or error.message)
 
     def _listing(self, reference: Listing) -> Outcome:
         lookup = self._files.lookup(texts.name(reference.project))
         pages = [page for page in lookup.pages if page.index == reference.index]
         if not pages and reference.index in lookup.unreachable:
-            return NotOpened(Unread.INDEX, reference.index)
+            return _unreadable(Unread.INDEX, reference.index)
         if not pages:
             return _wrong("no-listing", index=reference.index, project=reference.project)
         found = {texts.version(version) for page in pages for version in page.releases}
@@ -220,7 +234,7 @@ class Library:
             file for release in releases for file in release if file.filename == reference.file
         ]
         if not files and lookup.unreachable:
-            return NotOpened(Unread.INDEX, ", ".join(lookup.unreachable))
+            return _unreadable(Unread.INDEX, ", ".join(lookup.unreachable))
         if not files:
             return _wrong("not-offered", file=reference.file)
         fitting = [file for file in files if reference.sha256 in ("", file.sha256)]
@@ -229,7 +243,7 @@ class Library:
         try:
             content = self._content(fitting[0], reference.member)
         except UnusableFile as error:
-            return NotOpened(Unread.INDEX, str(error))
+            return _unreadable(Unread.INDEX, str(error))
         if content is None:
             return _wrong("no-file", file=reference.member, place=reference.file)
         release = None if version is None else (project, version)
@@ -257,6 +271,48 @@ def _opened(
     if passage.lines is not None and passage.lines.last > len(text):
         return _wrong("no-line", line=passage.lines.last, count=len(text))
     return Opened(text=text, passage=passage, release=release, origin=origin)
+
+
+def _unreadable(kind: Unread, why: str) -> NotOpened:
+    return NotOpened(kind, message("sources.unreadable", why=why))
+
+
+def _absent(repository: Repository, kind: Literal["commit", "tag"], name: str) -> Outcome:
+    """Return the outcome for a commit or tag that the repository git reached does not have.
+
+    It is wrong only if git reached the cited repository. A mirror may be older or less complete.
+    """
+    values = {"repository": repository.page, kind: name}
+    if _is_mirrored(repository):
+        why = message(f"sources.mirror-lacks-{kind}", **values)
+        return NotOpened(Unread.REPOSITORY, why)
+    return _wrong(f"no-{kind}", **values)
+
+
+def _is_mirrored(repository: Repository) -> bool:
+    """Return whether git's settings (`url.….insteadOf`) lead to another place.
+
+    Another protocol or other credentials for the same repository are not another place. Raise
+    RepositoryUnreadable.
+    """
+    # Without a repository git reads only the settings that count for a fetch.
+    no_repository = f"--git-dir={os.devnull}"
+    output = run_git(no_repository, "ls-remote", "--get-url", "--", repository.address)
+    return _place(output.decode().strip()) != _place(repository.address)
+
+
+def _place(url: str) -> tuple[str, str]:
+    """Return the host and the path of an address; for `user@host:path` as well."""
+    if "://" in url:
+        try:
+            parts = address.split(url)
+        except address.AddressError:
+            return "", url
+        host, path = parts.host, parts.path
+    else:
+        login, _, path = url.partition(":")
+        host = login.rpartition("@")[2]
+    return host, path.strip("/").removesuffix(".git")
 
 
 def _wrong(code: str, **values: object) -> Wrong:

@@ -118,8 +118,7 @@ def _checked(
         case Wrong():
             return CheckedReference(reference, Said.FALSE, outcome.message)
         case NotOpened():
-            why = message("sources.unreadable", why=outcome.why) if outcome.why else None
-            return CheckedReference(reference, Said.UNREAD, why, outcome.kind)
+            return CheckedReference(reference, Said.UNREAD, outcome.why, outcome.kind)
         case Opened():
             wrong = _wrong_quote(outcome)
             if wrong is not None:
