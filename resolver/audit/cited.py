@@ -37,7 +37,8 @@ from resolver.model.source import (
     Trial,
 )
 
-_HEX: Final = 12
+# The digits of a commit that a message shows.
+_SHORT_COMMIT: Final = 12
 
 
 class Unread(Enum):
@@ -58,23 +59,27 @@ class Opened(msgspec.Struct, frozen=True):
 
     # The text; None if the reference cites something as a whole, such as a tag.
     text: Text | None = None
+    # The lines and quotes of the text that the reference cites.
     passage: Passage = Passage()
-    # The project whose release it is, and its version; None if the reference does not say so.
+    # The project and the version that the cited file belongs to; None if the reference names none.
     release: tuple[str, Version] | None = None
     # The commit or archive that the text was read from; "" if the reference cites all of one.
     origin: str = ""
-    # The releases of a project that an index has.
+    # A project and its releases on an index; None unless the reference cites a listing.
     listed: tuple[str, tuple[Version, ...]] | None = None
 
     @property
     def region(self) -> range:
-        """The numbers of the cited lines."""
-        return range(0) if self.text is None else self.text.region(self.passage.lines)
+        """Return the numbers of the cited lines."""
+        if self.text is None:
+            return range(0)
+        return self.text.region(self.passage.lines)
 
 
 class NotOpened(msgspec.Struct, frozen=True):
     """A reference that cannot be opened here, or not now."""
 
+    # What kept it from being opened.
     kind: Unread
     # Why a repository or index did not give it; None for what is never opened.
     why: Message | None = None
@@ -83,6 +88,7 @@ class NotOpened(msgspec.Struct, frozen=True):
 class Wrong(msgspec.Struct, frozen=True):
     """A reference to something that is not there."""
 
+    # What is not there.
     message: Message
 
 
@@ -90,7 +96,7 @@ Outcome = Opened | NotOpened | Wrong
 
 
 class Files(Protocol):
-    """What is read of indexes."""
+    """The questions that are asked of indexes."""
 
     def lookup(self, project: NormalizedName) -> Lookup:
         """Return the pages of a project. Raise IndexFailure."""
@@ -123,9 +129,9 @@ class Library:
     def _open(self, reference: Reference) -> Outcome:
         match reference:
             case RepositoryFile() | RepositoryCommit() | RepositoryTag():
-                return self._of_repository(reference)
+                return self._open_from_git(reference)
             case ArchiveMember() | Listing():
-                return self._of_index(reference)
+                return self._open_from_index(reference)
             case Page():
                 return NotOpened(Unread.PAGE)
             case Issue():
@@ -137,7 +143,7 @@ class Library:
 
     # --- repositories
 
-    def _of_repository(
+    def _open_from_git(
         self, reference: RepositoryFile | RepositoryCommit | RepositoryTag
     ) -> Outcome:
         try:
@@ -160,7 +166,9 @@ class Library:
                 case RepositoryCommit():
                     self._repositories.committed(repository.address, reference.commit)
                     problem = self._problem_of_tag(reference)
-                    return problem or Opened(release=_release_of_tag(repository, reference.tag))
+                    if problem is not None:
+                        return problem
+                    return Opened(release=_release_of_tag(repository, reference.tag))
                 case RepositoryTag():
                     if not self._commit_of(repository, reference.tag):
                         return _absent(repository, "tag", reference.tag)
@@ -169,21 +177,20 @@ class Library:
             return _absent(repository, "commit", error.commit)
 
     def _file(self, reference: RepositoryFile) -> Outcome:
-        content = self._repositories.read(
-            reference.repository.address, reference.commit, reference.path
-        )
+        repository, commit = reference.repository, reference.commit
+        content = self._repositories.read(repository.address, commit, reference.path)
         if content is None:
-            return _wrong(
-                "no-file",
-                file=reference.path,
-                place=f"{reference.repository} @{reference.commit[:_HEX]}",
-            )
+            place = f"{repository} @{commit[:_SHORT_COMMIT]}"
+            return _wrong("no-file", file=reference.path, place=place)
         problem = self._problem_of_tag(reference)
         if problem is not None:
             return problem
-        release = _release_of_tag(reference.repository, reference.tag)
-        origin = f"{reference.repository.page}@{reference.commit}"
-        return _opened(content.decode("utf-8", "replace"), reference.passage, release, origin)
+        return _opened(
+            content.decode("utf-8", "replace"),
+            reference.passage,
+            release=_release_of_tag(repository, reference.tag),
+            origin=f"{repository.page}@{commit}",
+        )
 
     def _problem_of_tag(self, reference: RepositoryFile | RepositoryCommit) -> Outcome | None:
         """Return an outcome if the named tag is missing or at another commit, else None."""
@@ -200,57 +207,58 @@ class Library:
         """Return the commit of a tag, "" if there is none. Raise RepositoryUnreadable."""
         key = (repository.address, tag)
         if key not in self._tags:
-            self._tags[key], _ = self._repositories.resolve_ref(*key)
+            commit, _ = self._repositories.resolve_ref(repository.address, tag)
+            self._tags[key] = commit
         return self._tags[key]
 
     # --- indexes
 
-    def _of_index(self, reference: ArchiveMember | Listing) -> Outcome:
+    def _open_from_index(self, reference: ArchiveMember | Listing) -> Outcome:
         try:
-            return (
-                self._listing(reference)
-                if isinstance(reference, Listing)
-                else self._member(reference)
-            )
+            if isinstance(reference, Listing):
+                return self._listing(reference)
+            return self._member(reference)
         except IndexFailure as error:
             return _unreadable(Unread.INDEX, error.why or error.message)
 
     def _listing(self, reference: Listing) -> Outcome:
-        lookup = self._files.lookup(texts.name(reference.project))
+        project = texts.name(reference.project)
+        lookup = self._files.lookup(project)
         pages = [page for page in lookup.pages if page.index == reference.index]
-        if not pages and reference.index in lookup.unreachable:
-            return _unreadable(Unread.INDEX, reference.index)
         if not pages:
+            if reference.index in lookup.unreachable:
+                return _unreadable(Unread.INDEX, reference.index)
             return _wrong("no-listing", index=reference.index, project=reference.project)
-        found = {texts.version(version) for page in pages for version in page.releases}
-        versions = tuple(sorted(version for version in found if version is not None))
-        return Opened(listed=(texts.name(reference.project), versions))
+        versions = set()
+        for page in pages:
+            for spelled in page.releases:
+                version = texts.version(spelled)
+                if version is not None:
+                    versions.add(version)
+        return Opened(listed=(project, tuple(sorted(versions))))
 
     def _member(self, reference: ArchiveMember) -> Outcome:
-        project, version = file_release(reference.file)
+        project, version = _release_of_file(reference.file)
         lookup = self._files.lookup(project)
-        releases = [files for page in lookup.pages for files in page.releases.values()]
-        files = [
-            file for release in releases for file in release if file.filename == reference.file
-        ]
-        if not files and lookup.unreachable:
-            return _unreadable(Unread.INDEX, ", ".join(lookup.unreachable))
+        files = _files_named(reference.file, lookup)
         if not files:
+            if lookup.unreachable:
+                return _unreadable(Unread.INDEX, ", ".join(lookup.unreachable))
             return _wrong("not-offered", file=reference.file)
-        fitting = [file for file in files if reference.sha256 in ("", file.sha256)]
-        if not fitting:
+        matching = [file for file in files if reference.sha256 in ("", file.sha256)]
+        if not matching:
             return _wrong("other-hash", file=reference.file, offered=files[0].sha256)
         try:
-            content = self._content(fitting[0], reference.member)
+            content = self._content(matching[0], reference.member)
         except UnusableFile as error:
             return _unreadable(Unread.INDEX, str(error))
         if content is None:
             return _wrong("no-file", file=reference.member, place=reference.file)
         release = None if version is None else (project, version)
-        return _opened(content, reference.passage, release, reference.file)
+        return _opened(content, reference.passage, release=release, origin=reference.file)
 
     def _content(self, file: File, member: str) -> str | None:
-        """Return a member of a wheel or archive, None if there is none.
+        """Return a member of a wheel or archive; None if there is none.
 
         Raise UnusableFile and IndexFailure.
         """
@@ -264,12 +272,23 @@ class Library:
             raise
 
 
+def _files_named(filename: str, lookup: Lookup) -> list[File]:
+    """Return the files with this name on all pages."""
+    found = []
+    for page in lookup.pages:
+        for files in page.releases.values():
+            found += [file for file in files if file.filename == filename]
+    return found
+
+
 def _opened(
-    content: str, passage: Passage, release: tuple[str, Version] | None, origin: str
+    content: str, passage: Passage, *, release: tuple[str, Version] | None, origin: str
 ) -> Outcome:
+    """Return the text that a reference cites, or that it has fewer lines than the reference."""
     text = Text(content)
-    if passage.lines is not None and passage.lines.last > len(text):
-        return _wrong("no-line", line=passage.lines.last, count=len(text))
+    lines = passage.lines
+    if lines is not None and lines.last > len(text):
+        return _wrong("no-line", line=lines.last, count=len(text))
     return Opened(text=text, passage=passage, release=release, origin=origin)
 
 
@@ -319,8 +338,11 @@ def _wrong(code: str, **values: object) -> Wrong:
     return Wrong(message(f"sources.{code}", **values))
 
 
-def file_release(filename: str) -> tuple[NormalizedName, Version | None]:
-    """Return the project and the version in the name of a wheel or archive; no version if it names none."""
+def _release_of_file(filename: str) -> tuple[NormalizedName, Version | None]:
+    """Return the project and the version that a wheel's or archive's name has.
+
+    The version is None if the name has none.
+    """
     parts = wheel_parts(filename)
     if parts is not None:
         return texts.name(parts.distribution), texts.version(parts.version)
@@ -331,6 +353,12 @@ def file_release(filename: str) -> tuple[NormalizedName, Version | None]:
 
 
 def _release_of_tag(repository: Repository, tag: str) -> tuple[str, Version] | None:
-    """Return the release that a tag such as v1.2 marks; the project is called like its repository."""
-    version = texts.version(tag) if tag else None
-    return None if version is None else (texts.name(repository.name.partition("/")[2]), version)
+    """Return the release that a tag such as v1.2 marks; None if the tag is no version.
+
+    The project is assumed to have the name of its repository.
+    """
+    version = texts.version(tag)
+    if version is None:
+        return None
+    _, _, name = repository.name.partition("/")
+    return texts.name(name), version
