@@ -81,15 +81,17 @@ class Release(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A version in the code; `is_number` if it is a number or a tuple, without later parts."""
+    """A version in the code."""
 
     version: str
+    # Whether it is a number or a tuple, which is compared with the first parts of a version.
     is_number: bool
 
 
 class Module(NamedTuple):
     """An imported module."""
 
+    # The project that has the module.
     project: NormalizedName
 
 
@@ -97,15 +99,17 @@ Value = Release | Constant | Module
 
 
 class Comparison(NamedTuple):
-    """A comparison that is true if the release of a project is within `specifier`."""
+    """A comparison with the version of a project."""
 
     project: NormalizedName
+    # The set of versions for which the comparison is true.
     specifier: str
 
 
 class Part(NamedTuple):
     """A part of a condition without `and`, `or` and `not`."""
 
+    # The expression.
     test: ast.expr
     # Whether the condition has it behind an odd number of `not`.
     negated: bool
@@ -129,21 +133,22 @@ class Names:
 
     def remember_import(self, statement: ast.Import | ast.ImportFrom) -> None:
         """Remember which modules, and versions of modules, an import gives names to."""
-        if isinstance(statement, ast.ImportFrom):
-            if statement.level == 0 and statement.module:
-                for alias in statement.names:
-                    name = alias.asname or alias.name
-                    module = statement.module
-                    top = module.partition(".")[0]
-                    if alias.name in _VERSION_ATTRIBUTES and alias.name != "version":
-                        self._names[name] = Release(_project_of_module(module))
-                    elif alias.name[:1].islower() and top not in ("packaging", "importlib"):
-                        self._names[name] = Module(_project_of_module(f"{module}.{alias.name}"))
-            return
-        for alias in statement.names:
-            top = alias.name.partition(".")[0]
-            module = alias.name if alias.asname else top
-            self._names[alias.asname or top] = Module(_project_of_module(module))
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                top = _top(alias.name)
+                module = alias.name if alias.asname else top
+                self._names[alias.asname or top] = Module(_project_of_module(module))
+        elif statement.module and not statement.level:
+            for alias in statement.names:
+                self._remember_member(statement.module, alias)
+
+    def _remember_member(self, module: str, alias: ast.alias) -> None:
+        """Remember a name that is imported from a module."""
+        name = alias.asname or alias.name
+        if alias.name in _VERSION_ATTRIBUTES and alias.name != "version":
+            self._names[name] = Release(_project_of_module(module))
+        elif alias.name[:1].islower() and _top(module) not in ("packaging", "importlib"):
+            self._names[name] = Module(_project_of_module(f"{module}.{alias.name}"))
 
     def remember_assignment(self, target: ast.expr, value: ast.expr) -> None:
         """Remember that a name stands for a version from now on, or no longer does."""
@@ -156,10 +161,11 @@ class Names:
         elif isinstance(target, ast.Tuple) and isinstance(value, ast.Call):
             # is_available, torch_version = _is_package_available("torch", return_version=True)
             meaning = self.value(value)
-            names = [element.id for element in target.elts if isinstance(element, ast.Name)]
-            for name in names:
-                if "version" in name and isinstance(meaning, Release):
-                    self._names[name] = meaning
+            if isinstance(meaning, Release):
+                names = [element.id for element in target.elts if isinstance(element, ast.Name)]
+                for name in names:
+                    if "version" in name:
+                        self._names[name] = meaning
 
     def comparisons(self, test: ast.expr) -> list[Comparison]:
         """Return the comparisons that one part of a condition consists of."""
@@ -275,15 +281,20 @@ def _installed(call: ast.Call, name: str) -> str | None:
     return None
 
 
+def _top(module: str) -> str:
+    """Return the first part of a module's dotted name."""
+    return module.partition(".")[0]
+
+
 def _project(module: str) -> NormalizedName:
     return text.name(_PROJECTS.get(module, module))
 
 
 def _project_of_module(module: str) -> NormalizedName:
-    """Return the project that has a module, of which the dotted name is given."""
-    name, _, rest = module.partition(".")
-    while name in _NAMESPACES and rest:
-        part, _, rest = rest.partition(".")
+    """Return the project that has a module, given by its dotted name."""
+    name, _, inner = module.partition(".")
+    while name in _NAMESPACES and inner:
+        part, _, inner = inner.partition(".")
         name = f"{name}.{part}"
     return _project(name)
 
