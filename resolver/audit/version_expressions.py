@@ -194,25 +194,30 @@ class Names:
 
     def _function_of_version(self, call: ast.Call) -> Comparison | None:
         """Return what a function such as `is_torch_version(">=", "2.4")` compares, or None."""
-        name = last_name(call.func)
-        arguments = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
-        texts = [argument for argument in arguments if isinstance(argument, str)]
-        signs = [argument for argument in texts if argument in _OPPOSITE]
-        signs += [
-            _OPERATOR_FUNCTIONS[argument.attr]
-            for argument in call.args
-            if isinstance(argument, ast.Attribute) and argument.attr in _OPERATOR_FUNCTIONS
-        ]
-        versions = [argument for argument in texts if _VERSION.fullmatch(argument)]
+        signs: list[str] = []
+        versions: list[str] = []
+        names: list[str] = []
+        for argument in call.args:
+            match argument:
+                case ast.Constant(value=str(value)) if value in _OPPOSITE:
+                    signs.append(value)
+                case ast.Constant(value=str(value)) if _VERSION.fullmatch(value):
+                    versions.append(value)
+                case ast.Constant(value=str(value)) if _NAME.fullmatch(value):
+                    names.append(value)
+                case ast.Attribute(attr=attribute) if attribute in _OPERATOR_FUNCTIONS:
+                    signs.append(_OPERATOR_FUNCTIONS[attribute])
+                case _:
+                    pass
         if len(versions) != 1:
             return None
-        sign = signs[0] if signs else ">="
-        matched = _NAMED_FUNCTION.fullmatch(name)
-        if matched is not None and (signs or matched["kind"] != "version"):
-            return Comparison(_project(matched["project"]), f"{sign}{versions[0]}")
-        names = [argument for argument in texts if _NAME.fullmatch(argument)]
+        specifier = f"{signs[0] if signs else '>='}{versions[0]}"
+        name = last_name(call.func)
+        named = _NAMED_FUNCTION.fullmatch(name)
+        if named is not None and (signs or named["kind"] != "version"):
+            return Comparison(_project(named["project"]), specifier)
         if signs and len(names) == 1 and "version" in name:
-            return Comparison(_project(names[0]), f"{sign}{versions[0]}")
+            return Comparison(_project(names[0]), specifier)
         return None
 
     def value(self, node: ast.expr) -> Value | None:
