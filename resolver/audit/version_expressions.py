@@ -181,15 +181,18 @@ class Names:
     def _chain(self, chain: ast.Compare) -> list[Comparison]:
         """Return the comparisons in `a < b < c`."""
         found = []
-        values = [self.value(operand) for operand in (chain.left, *chain.comparators)]
-        for operator, left, right in zip(chain.ops, values, values[1:], strict=False):
+        left = self.value(chain.left)
+        for operator, comparator in zip(chain.ops, chain.comparators, strict=True):
+            right = self.value(comparator)
             sign = _OPERATORS.get(type(operator))
-            if sign is None:
-                continue
-            if isinstance(left, Constant) and isinstance(right, Release):
-                left, right, sign = right, left, _MIRRORED[sign]
-            if isinstance(left, Release) and isinstance(right, Constant):
-                found.append(Comparison(left.project, _specifier(sign, right)))
+            match left, right:
+                case (Release(project=project), Constant()) if sign is not None:
+                    found.append(Comparison(project, _specifier(sign, right)))
+                case (Constant(), Release(project=project)) if sign is not None:
+                    found.append(Comparison(project, _specifier(_MIRRORED[sign], left)))
+                case _:
+                    pass
+            left = right
         return found
 
     def _function_of_version(self, call: ast.Call) -> Comparison | None:
@@ -234,7 +237,7 @@ class Names:
             case ast.Attribute(value=value, attr=attribute):
                 return self._attribute(self.value(value), attribute)
             case ast.Subscript(value=value, slice=part):
-                # [0] is the first number, [:2] are the first two; [1] alone says nothing
+                # [0] is the first number, and [:2] are the first two. [1] alone says nothing.
                 is_first = not isinstance(part, ast.Constant) or part.value in (0, "version")
                 return self.value(value) if is_first else None
             case ast.GeneratorExp(generators=[generator]) | ast.ListComp(generators=[generator]):
@@ -263,15 +266,20 @@ class Names:
         if installed is not None:
             return Release(_project(installed))
         values = [self.value(argument) for argument in call.args]
-        if name == "getattr" and len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
-            return self._attribute(values[0], str(call.args[1].value))
+        match name, call.args:
+            case "getattr", [_, ast.Constant(value=attribute), *_]:
+                return self._attribute(values[0], str(attribute))
+            case _:
+                pass
         if name.lower() in _WRAPPERS:
             known = [value for value in values if isinstance(value, Release | Constant)]
             return known[0] if len(known) == 1 else None
-        if "version" in name and len(values) == 1 and isinstance(values[0], Module):
+        match values:
             # extract_version(numpy)
-            return Release(values[0].project)
-        return None
+            case [Module(project=project)] if "version" in name:
+                return Release(project)
+            case _:
+                return None
 
 
 def _installed(call: ast.Call, name: str) -> str | None:
@@ -306,19 +314,19 @@ def _project_of_module(module: str) -> NormalizedName:
 
 def constant_of(elements: Sequence[ast.expr]) -> Constant | None:
     """Return the version that a tuple of numbers spells."""
-    numbers = [element.value for element in elements if isinstance(element, ast.Constant)]
-    if not numbers or len(numbers) < len(elements):
-        return None
-    if all(isinstance(number, int) for number in numbers):
-        return Constant(".".join(map(str, numbers)), is_number=True)
-    return None
+    numbers = []
+    for element in elements:
+        if not isinstance(element, ast.Constant) or not isinstance(element.value, int):
+            return None
+        numbers.append(str(element.value))
+    return Constant(".".join(numbers), is_number=True) if numbers else None
 
 
 def _specifier(sign: str, constant: Constant) -> str:
     """Return the specifier of a comparison.
 
-    A number or a tuple is compared with the first parts of a version, of which those after it
-    are cut off as a rule: `numpy_version <= (2, 4)` holds for 2.4.1, too.
+    A number or a tuple is compared with the first parts of a version. Code usually cuts off the
+    others, so `numpy_version <= (2, 4)` holds for 2.4.1 as well.
     """
     version = constant.version.removeprefix("v")
     if constant.is_number:
