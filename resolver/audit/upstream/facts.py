@@ -20,10 +20,10 @@ Its texts may have placeholders:
 A text in a list or a table is left out if a column that it names has no value. A text that is a
 single placeholder may stand for a list. A list may also be one of these:
 
-    { lines = "{…}", without = "{…}" }     requirements, without those on the projects of another list
-    { lines = "{…}", loosened-by = "{…}" } requirements, with any version of the projects that
+    { lines = "{…}", without = "{…}" }     requirements, but none on a project of another list
+    { lines = "{…}", loosened-by = "{…}" } requirements; any version of the projects that
                                            another list has as well
-    { lines = "{…}", drop = ["name"] }     requirements, without those on these projects
+    { lines = "{…}", drop = ["name"] }     requirements, but none on one of these projects
     { each = "name", key = "{column}" }    a table for each entry of another file
 """
 
