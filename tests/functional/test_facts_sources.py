@@ -1,4 +1,4 @@
-"""`ascend-lock facts check --sources`: sources that say what a fact states, and ones that do not."""
+"""`ascend-lock facts check --sources`: do sources say what a fact states?"""
 
 from __future__ import annotations
 
@@ -40,7 +40,11 @@ It was tested for a week.
 
 This release is for lib 1.0.
 """
-DOCKERFILE = "FROM quay.io/ascend/cann:8.5.1-910b-ubuntu22.04-py3.11\nARG APP_TAG=v2.0\nRUN pip install lib==1.1\n"
+DOCKERFILE = """\
+FROM quay.io/ascend/cann:8.5.1-910b-ubuntu22.04-py3.11
+ARG APP_TAG=v2.0
+RUN pip install lib==1.1
+"""
 SERIES = "| App | Series |\n|-----|--------|\n| 2.0 | 26.0.0 |\n| 1.0 | 25.0.0 |\n"
 LIST = """\
 .. list-table::
@@ -160,12 +164,8 @@ def test_each_release_must_have_the_values(
 
 def test_two_releases_share_alternatives(workspace: Workspace, tmp_path: Path, commit: str) -> None:
     said = {"versions": ["==2.0", "==1.0"], "needs": ["cann in 8.5.1 | 8.3.RC1"]}
-    assert (
-        outcome(workspace, tmp_path, "requires", f"vendor/app table.md @{commit}", **said)[
-            "outcome"
-        ]
-        == "stated"
-    )
+    fact = outcome(workspace, tmp_path, "requires", f"vendor/app table.md @{commit}", **said)
+    assert fact["outcome"] == "stated"
 
 
 def test_row_of_another_line_is_not_enough(
@@ -226,10 +226,8 @@ def test_tag_says_of_which_release_a_file_is(
     said: str,
 ) -> None:
     source = f"vendor/app Dockerfile @{commit}{tag}"
-    assert (
-        outcome(workspace, tmp_path, "requires", source, versions=versions, needs=needs)["outcome"]
-        == said
-    )
+    fact = outcome(workspace, tmp_path, "requires", source, versions=versions, needs=needs)
+    assert fact["outcome"] == said
 
 
 @pytest.mark.parametrize(("cann", "said"), [("8.5.0", "stated"), ("8.5.1", "false")])
@@ -247,10 +245,8 @@ def test_one_reference_leads_nowhere_else(
     both = SERIES + "\n" + TABLE.partition("## Series")[2]
     commit = repository.commit({"both.md": both})
     said = {"versions": "==2.0", "needs": ["cann in 8.5.0"]}
-    assert (
-        outcome(workspace, tmp_path, "requires", f"vendor/app both.md @{commit}", **said)["outcome"]
-        == "false"
-    )
+    fact = outcome(workspace, tmp_path, "requires", f"vendor/app both.md @{commit}", **said)
+    assert fact["outcome"] == "false"
     sources = [f"vendor/app both.md @{commit} #L3", f"vendor/app both.md @{commit} #L10"]
     assert outcome(workspace, tmp_path, "requires", sources, **said)["outcome"] == "stated"
 
@@ -477,9 +473,12 @@ BUILD = """
 [[builds]]
 versions = "==2.5"
 requires-from = "requirements.txt"
-env = {{ {variable} = "p9", SETUPTOOLS_SCM_PRETEND_VERSION = "2.5", TORCH_DEVICE_BACKEND_AUTOLOAD = "0" }}
 reason = "r"
 source = ["app-2.5.tar.gz Dockerfile"]
+[builds.env]
+{variable} = "p9"
+SETUPTOOLS_SCM_PRETEND_VERSION = "2.5"
+TORCH_DEVICE_BACKEND_AUTOLOAD = "0"
 """
 COMMIT_BUILD = """
 [[sources]]
@@ -524,14 +523,10 @@ def test_binary_file_shows_names_but_no_versions(
     source = "app-2.5-py3-none-any.whl app/lib.so"
     said = {"versions": ">=2.0", "bounds": ["lib>=1.1"]}
     assert outcome(workspace, tmp_path, "constrains", source, **said)["outcome"] == "false"
-    assert (
-        outcome(workspace, tmp_path, "constrains", f"{source} `lib==`", **said)["outcome"]
-        == "quoted"
-    )
-    assert (
-        outcome(workspace, tmp_path, "after", source, versions=">=2.0", others=["lib"])["outcome"]
-        == "stated"
-    )
+    fact = outcome(workspace, tmp_path, "constrains", f"{source} `lib==`", **said)
+    assert fact["outcome"] == "quoted"
+    fact = outcome(workspace, tmp_path, "after", source, versions=">=2.0", others=["lib"])
+    assert fact["outcome"] == "stated"
 
 
 def test_listing_has_the_releases(
@@ -582,7 +577,7 @@ LACKING = (
 )
 
 
-def test_command_lists_what_is_false_and_counts_the_rest(
+def test_command_lists_what_is_false_and_counts(
     workspace: Workspace, tmp_path: Path, commit: str
 ) -> None:
     table = f"vendor/app table.md @{commit} #L6"
