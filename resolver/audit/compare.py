@@ -216,10 +216,11 @@ def _count_unhashed(pin: LockedPin, offered: Mapping[str, Sequence[File]]) -> in
 def _newer_releases(
     lock: Lock, pages: Iterable[tuple[LockedPin, Page | None]]
 ) -> tuple[NewerRelease, ...]:
-    installed = {pin.name for pin in lock.pin}
+    # A build may pin another version of a project than the one that is installed.
+    installed = {(pin.name, pin.version) for pin in lock.pin}
     newer: dict[NormalizedName, NewerRelease] = {}
     for pin, page in pages:
-        if pin.name not in installed or page is None:
+        if page is None or (pin.name, pin.version) not in installed:
             continue
         newest = _newest(page)
         if newest is not None and newest > Version(pin.version):

@@ -43,11 +43,20 @@ HERE = {"project": DEMO, "version": "1.0", "index": "pypi"}
 
 
 def pin(
-    *files: Built, index: str = "pypi", yanked: str | None = None, git: LockedGit | None = None
+    *files: Built,
+    version: str = "1.0",
+    index: str = "pypi",
+    yanked: str | None = None,
+    git: LockedGit | None = None,
 ) -> LockedPin:
-    rows = tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in files)
     return LockedPin(
-        name="demo", version="1.0", index=index, mode="wheels", file=rows, yanked=yanked, git=git
+        name="demo",
+        version=version,
+        index=index,
+        mode="wheels",
+        file=tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in files),
+        yanked=yanked,
+        git=git,
     )
 
 
@@ -111,6 +120,14 @@ def test_compare_page_without_hashes_and_with_a_mark(index: LoopbackIndex) -> No
         "for-sale: `pypi` marks demo as such",
         "1 file was compared with its index page, 1 file has no hash on its page",
     ]
+
+
+def test_compare_newer_release_of_a_project_that_builds(index: LoopbackIndex) -> None:
+    newest = pin(index.add_wheel("demo", "2.0"), version="2.0")
+    of_build = pin(index.add_wheel("demo", "1.0"))
+    assert compared(lock(newest, build=(of_build,)), index).newer == ()
+    (newer,) = compared(lock(of_build, build=(newest,)), index).newer
+    assert (newer.version, newer.newest) == ("1.0", "2.0")
 
 
 def test_old_facts_after_so_many_days() -> None:
