@@ -48,7 +48,7 @@ class Unread(Enum):
     ISSUE = "issue"
     TRIAL = "trial"
     DOCUMENT = "document"
-    # A repository that git cannot fetch now.
+    # A repository that git cannot fetch now, or a commit or tag that only a mirror lacks.
     REPOSITORY = "repository"
     # A file or a listing that no index gives now.
     INDEX = "index"
@@ -109,7 +109,7 @@ class Files(Protocol):
 
 
 class Library:
-    """Opens references, each once."""
+    """The references that were opened, each once."""
 
     def __init__(self, files: Files, repositories: Repositories) -> None:
         self._files = files

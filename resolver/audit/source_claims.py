@@ -143,7 +143,7 @@ def _needs(fact: Fact) -> Sequence[Need]:
 
 
 def _mentioned(fact: Fact) -> Sequence[str]:
-    """Return the names in a fact that its sources must have."""
+    """Return the names in a fact, other than those of its needs, that its sources must have."""
     match fact:
         case model.Replaces(drop=names) | model.After(others=names):
             return names
@@ -163,15 +163,7 @@ def _mentioned(fact: Fact) -> Sequence[str]:
             return fact.provides
         case model.Sources():
             return [submodule.path for submodule in fact.recipe.submodules]
-        case (
-            model.Constrains()
-            | model.Excludes()
-            | model.External()
-            | model.Metadata()
-            | model.Names()
-            | model.Pairs()
-            | model.Requires()
-        ):
+        case _:
             return ()
 
 
