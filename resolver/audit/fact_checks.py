@@ -419,7 +419,7 @@ class _Check:
         return _holds("archive", file=file.filename, member=fact.requires_from)
 
     def _check_metadata(self, fact: model.Metadata, version: Version) -> Remark:
-        """Compare the requirements in a fact with those that a file of a release has."""
+        """Compare the requirements in a fact with the metadata in a file of a release."""
         file = self._file_with_metadata(version)
         catalog = self._offers.catalog
         metadata = catalog.metadata(file) if file.is_wheel else catalog.archive(file).metadata
@@ -460,7 +460,7 @@ def _agreeing_once(remarks: Iterable[Remark]) -> Iterator[Remark]:
 
 
 def _compare(admitted: Set[Version], needed: Set[Version], values: Mapping[str, str]) -> Remark:
-    """Compare the versions that metadata admits with those that a fact does."""
+    """Compare the versions that metadata admits with the ones that a fact needs."""
     if not admitted & needed:
         return _contradicted("clashes", **values)
     return _holds("says-so" if admitted <= needed else "agrees", **values)

@@ -75,9 +75,9 @@ class Offers:
         return list(specifiers.filter(self.versions(name), prereleases=True))
 
     def at_commits(self, name: NormalizedName, specifiers: SpecifierSet) -> list[Version]:
-        """Return the versions of commits that a specifier set admits.
+        """Return the versions of commits in `sources` facts that a specifier set admits.
 
-        They are those of `sources` facts. No index has them.
+        No index has them.
         """
         commits = [fact.recipe.version for fact in self._facts[name] if isinstance(fact, Sources)]
         return list(specifiers.filter(commits, prereleases=True))
@@ -185,8 +185,9 @@ def archives_of(
 ) -> Iterator[tuple[File, list[str]]]:
     """Yield the archives that locking reads because of these facts, newest first.
 
-    Each comes with the members that are read. The archives are those of releases that a `builds` or
-    `metadata` fact is about; for any other fact only if no release has wheels. Raise IndexFailure.
+    Each comes with the members that are read. They are the archives of each release that a `builds`
+    or `metadata` fact is about. For any other fact they count only if none of its releases has
+    wheels. Raise IndexFailure.
     """
     members: dict[Version, list[str]] = {}
     for fact in facts:

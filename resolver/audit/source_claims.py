@@ -143,7 +143,7 @@ def _needs(fact: Fact) -> Sequence[Need]:
 
 
 def _mentioned(fact: Fact) -> Sequence[str]:
-    """Return the names in a fact, other than those of its needs, that its sources must have."""
+    """Return the names that a fact states without a version."""
     match fact:
         case model.Replaces(drop=names) | model.After(others=names):
             return names

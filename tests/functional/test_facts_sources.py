@@ -300,14 +300,14 @@ def test_source_of_what_cannot_be_looked_for_must_quote(
 MISSING = "c0ffee" * 6 + "cafe"
 
 
-def reach_host_by_ssh(tmp_path: Path, repository: Repository) -> dict[str, str]:
-    """Let git reach the cited host itself, by ssh; return the variables that it needs."""
+def reach_host_by_ssh(tmp_path: Path, repository: Repository, host: str) -> dict[str, str]:
+    """Let git reach the cited host itself by ssh, and return the variables that it needs."""
     program = tmp_path / "ssh"
     program.write_text(f"#!/bin/sh\nexec git upload-pack {repository.folder}\n")
     program.chmod(0o755)
     config = tmp_path / "gitconfig"
     _, _, settings = config.read_text().partition("[safe]")
-    over_ssh = '[url "ssh://git@github.com/"]\n\tinsteadOf = https://github.com/\n'
+    over_ssh = f'[url "{host}"]\n\tinsteadOf = https://github.com/\n'
     config.write_text(f"{over_ssh}[safe]{settings}")
     return {"GIT_SSH_COMMAND": str(program), "GIT_SSH_VARIANT": "ssh"}
 
@@ -340,15 +340,17 @@ LACKING_SOURCES = [
 
 
 @pytest.mark.parametrize(("source", "kind"), LACKING_SOURCES)
+@pytest.mark.parametrize("host", ["ssh://git@github.com/", "git@github.com:"])
 def test_source_that_the_cited_host_lacks_is_false(
     workspace: Workspace,
     tmp_path: Path,
     repository: Repository,
     commit: str,
+    host: str,
     source: str,
     kind: str,
 ) -> None:
-    variables = reach_host_by_ssh(tmp_path, repository)
+    variables = reach_host_by_ssh(tmp_path, repository, host)
     rows = row(
         "excludes",
         id="it",

@@ -77,15 +77,15 @@ class _Location(msgspec.Struct, frozen=True, kw_only=True):
 class Collector:
     """A reader of tables.
 
-    `at` has commits to take in place of branches' newest ones, by repositories' names.
+    `commits` has what is taken in place of a branch's newest commit, by the repository's name.
     """
 
     def __init__(
-        self, file: UpstreamFile, read_archive: ReadArchive, at: Mapping[str, str]
+        self, file: UpstreamFile, read_archive: ReadArchive, commits: Mapping[str, str]
     ) -> None:
         self._file = file
         self._read_archive = read_archive
-        self._at = at
+        self._commits = commits
 
     def rows(self) -> dict[str, list[Row]]:
         """Return the rows of each table, by its name.
@@ -105,10 +105,10 @@ class Collector:
     def _rows_in_repository(
         self, repository: Upstream, tables: Sequence[Table]
     ) -> dict[str, list[Row]]:
-        at = self._at.get(repository.name, "")
+        commit = self._commits.get(repository.name, "")
         try:
             with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as temporary:
-                fetched = _Fetched(repository, tables, Path(temporary, "git"), at)
+                fetched = _Fetched(repository, tables, Path(temporary, "git"), commit)
                 return {table.name: fetched.rows(table) for table in tables}
         except RepositoryUnreadable as error:
             raise IndexFailure(
@@ -150,28 +150,28 @@ class Collector:
 class _Fetched:
     """A repository with the files of its tables, fetched into a folder.
 
-    `at` is the commit to take in place of the branch's newest one; "" for that one. Raise
+    `commit` is taken in place of the branch's newest one, unless it is empty. Raise
     RepositoryUnreadable.
     """
 
     def __init__(
-        self, repository: Upstream, tables: Sequence[Table], folder: Path, at: str
+        self, repository: Upstream, tables: Sequence[Table], folder: Path, commit: str
     ) -> None:
         self._name = _shown(repository.git)
         self._references = References(repository.git, folder)
-        self._is_past = bool(at)
+        self._is_past = bool(commit)
         references = self._references.listed()
-        self._head = at or references.get(f"{_HEADS}{repository.branch}", "")
+        self._head = commit or references.get(f"{_HEADS}{repository.branch}", "")
         if not self._head:
             raise RepositoryUnreadable(f"it has no branch `{repository.branch}`")
         self._tags: dict[str, str] = {}
-        for reference, commit in references.items():
+        for reference, tagged in references.items():
             tag = reference.removeprefix(_TAGS)
-            if tag != reference and any(_is_of(table, tag) for table in tables):
-                self._tags[tag] = commit
+            if tag != reference and any(_is_tag_of(table, tag) for table in tables):
+                self._tags[tag] = tagged
         commits = {self._head, *self._tags.values()}
         self._references.fetch(commits)
-        self._days = {commit: self._references.day(commit) for commit in commits}
+        self._days = {each: self._references.day(each) for each in commits}
         self._content = self._references.read(self._places(tables))
 
     def rows(self, table: Table) -> list[Row]:
@@ -248,7 +248,7 @@ class _Fetched:
         return self._days[commit], name
 
 
-def _is_of(table: Table, tag: str) -> bool:
+def _is_tag_of(table: Table, tag: str) -> bool:
     return bool(table.tags) and re.fullmatch(table.tags, tag) is not None
 
 

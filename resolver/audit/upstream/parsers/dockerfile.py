@@ -134,7 +134,7 @@ def _base(file: TextFile, number: int, arguments: str, stages: dict[str, _Set]) 
 
 
 def _expanded(text: str, variables: Mapping[str, _Set], where: str) -> str:
-    """Return a text with the values of variables, or with nothing for those that are not set.
+    """Return a text with the values of variables in it; nothing for a variable that is not set.
 
     Raise InputError if it gets too long: variables can double again and again.
     """
