@@ -120,7 +120,7 @@ def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator
         versions, remarks = _sample(fact, offers)
         yield from remarks
         if versions:
-            yield from _Check(fact.package, versions, offers).check(fact)
+            yield from _Checker(fact.package, versions, offers).check(fact)
     except IndexFailure as error:
         yield _unchecked("failed", why=error.why or error.message)
 
@@ -137,9 +137,9 @@ def _check_commit(fact: model.Sources, repositories: Repositories) -> Remark:
 
 
 def _sample(fact: Fact, offers: Offers) -> tuple[list[Version], list[Remark]]:
-    """Return the newest and the oldest release of each set of versions, and remarks on other sets.
+    """Return the newest and the oldest release of each set of versions.
 
-    Another set is one that no index has a release of.
+    Also return remarks on sets of which no index has a release.
     """
     sample: dict[Version, None] = {}
     at_commits: dict[Version, None] = {}
@@ -183,8 +183,8 @@ def _missing_project(name: NormalizedName, offers: Offers, what: str) -> Remark 
     return None if lookup.pages else _gone("no-project", project=name)
 
 
-class _Check:
-    """The comparison of one fact with some releases of its project."""
+class _Checker:
+    """Compares a fact with some releases of its project."""
 
     def __init__(
         self, package: NormalizedName, versions: Sequence[Version], offers: Offers
@@ -232,7 +232,7 @@ class _Check:
         | model.Optional
         | model.Pairs,
     ) -> Iterator[Remark]:
-        """Check the projects that a fact names. No index can tell more about it."""
+        """Check the projects that a fact names, where no index can tell more."""
         match fact:
             case model.After():
                 yield from self._check_projects(fact)

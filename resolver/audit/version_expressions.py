@@ -266,11 +266,10 @@ class Names:
         if installed is not None:
             return Release(_project(installed))
         values = [self.value(argument) for argument in call.args]
-        match name, call.args:
-            case "getattr", [_, ast.Constant(value=attribute), *_]:
-                return self._attribute(values[0], str(attribute))
-            case _:
-                pass
+        if name == "getattr" and len(call.args) > 1:
+            attribute = call.args[1]
+            if isinstance(attribute, ast.Constant):
+                return self._attribute(values[0], str(attribute.value))
         if name.lower() in _WRAPPERS:
             known = [value for value in values if isinstance(value, Release | Constant)]
             return known[0] if len(known) == 1 else None
@@ -287,10 +286,12 @@ def _installed(call: ast.Call, name: str) -> str | None:
     first = call.args[0] if call.args else None
     if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
         return None
-    returns_version = any(keyword.arg == "return_version" for keyword in call.keywords)
-    is_named_so = "version" in name.lower() and name.lower() not in _PARSERS
-    if name in ("get_distribution", "distribution") or returns_version or is_named_so:
-        return first.value if _NAME.fullmatch(first.value) else None
+    if not _NAME.fullmatch(first.value):
+        return None
+    asks_for_version = any(keyword.arg == "return_version" for keyword in call.keywords)
+    is_of_version = "version" in name.lower() and name.lower() not in _PARSERS
+    if name in ("get_distribution", "distribution") or asks_for_version or is_of_version:
+        return first.value
     return None
 
 
