@@ -185,9 +185,9 @@ def archives_of(
 ) -> Iterator[tuple[File, list[str]]]:
     """Yield the archives that locking reads because of these facts, newest first.
 
-    Each comes with the members that are read. They are the archives of each release that a `builds`
-    or `metadata` fact is about. For any other fact they count only if none of its releases has
-    wheels. Raise IndexFailure.
+    Each archive comes with the members that are read. A `builds` or `metadata` fact needs the
+    archives of its releases, any other fact only if none of its releases has wheels. Raise
+    IndexFailure.
     """
     members: dict[Version, list[str]] = {}
     for fact in facts:
