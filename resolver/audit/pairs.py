@@ -358,7 +358,7 @@ def _is_pairing(fact: Fact) -> bool:
         case Requires(strength=Strength.PRACTICE):
             return False
         case Requires(needs=needs):
-            return any(isinstance(need, ComponentRequirement) or is_pin(need) for need in needs)
+            return any(isinstance(need, ComponentRequirement) or _is_pin(need) for need in needs)
         case Warns(unless=(ComponentRequirement() as need,)):
             return all(_are_equalities(comparisons) for comparisons in need.alternatives)
         case Pairs():
@@ -375,7 +375,7 @@ def _pins(fact: Fact) -> Iterator[Requirement]:
     """Yield the pins of other projects that a fact requires or names."""
     match fact:
         case Requires(needs=needs) | Pairs(others=needs):
-            yield from filter(is_pin, needs)
+            yield from filter(_is_pin, needs)
         case _:
             return
 
@@ -406,7 +406,7 @@ def _exact_versions(specifiers: SpecifierSet) -> Iterator[Version]:
             yield Version(specifier.version)
 
 
-def is_pin(need: Need) -> TypeGuard[Requirement]:
+def _is_pin(need: Need) -> TypeGuard[Requirement]:
     """Return whether a need is one release or series (`==2.8.*`) of a project, on every machine."""
     if not isinstance(need, Requirement) or need.marker is not None:
         return False
@@ -418,7 +418,7 @@ def read_pins(lines: Iterable[str]) -> Iterator[Requirement]:
     for line in lines:
         with suppress(InvalidRequirement):
             need = text.requirement(line)
-            if is_pin(need):
+            if _is_pin(need):
                 yield need
 
 

@@ -16,7 +16,7 @@ from resolver.config.load import file_text, generated_folder, toml_tables
 from resolver.config.load import read_text as read_shape
 from resolver.config.schema import FactFile, ImagesFile
 
-IMAGES: Final = "images.toml"
+_IMAGES: Final = "images.toml"
 _HEAD: Final = (
     "# Made by `ascend-lock facts import` from what matrices/upstream.toml names. "
     "Do not edit: a fact in\n"
@@ -72,7 +72,7 @@ def generate(rows: Sequence[MadeRow], matrices: Path, *, anew: bool = False) -> 
     """
     by_file: dict[str, list[MadeRow]] = defaultdict(list)
     for row in rows:
-        file = f"facts/generated/{row.project}.toml" if row.kind else IMAGES
+        file = f"facts/generated/{row.project}.toml" if row.kind else _IMAGES
         by_file[file].append(row)
     existing = _existing_files(matrices)
     texts: dict[str, str] = {}
@@ -84,7 +84,7 @@ def generate(rows: Sequence[MadeRow], matrices: Path, *, anew: bool = False) -> 
             new = [_with_old_evidence(row, old.get(row.name)) for row in new]
         changes += _changes(name, old, new)
         texts[name] = _text(name, new)
-        shape = ImagesFile if name == IMAGES else FactFile
+        shape = ImagesFile if name == _IMAGES else FactFile
         read_shape(texts[name], shape, f"matrices/{name}")
     facts = sum(1 for row in rows if row.kind)
     return Generated(texts=texts, changes=tuple(changes), facts=facts, images=len(rows) - facts)
@@ -106,8 +106,8 @@ def _existing_files(matrices: Path) -> dict[str, Path]:
     existing = {}
     for path in files.list_files(folder, ".toml"):
         existing[f"facts/{folder.name}/{path.name}"] = path
-    if (matrices / IMAGES).exists():
-        existing[IMAGES] = matrices / IMAGES
+    if (matrices / _IMAGES).exists():
+        existing[_IMAGES] = matrices / _IMAGES
     return existing
 
 
@@ -158,10 +158,10 @@ def _changes(
 
 
 def _text(name: str, rows: Sequence[MadeRow]) -> str:
-    blocks = [_HEAD_OF_IMAGES if name == IMAGES else _HEAD]
+    blocks = [_HEAD_OF_IMAGES if name == _IMAGES else _HEAD]
     for row in rows:
         keys = sorted(row.keys, key=_position)
-        lines = [f"{key} = {toml_value(row.keys[key])}\n" for key in keys]
+        lines = [f"{key} = {_toml_value(row.keys[key])}\n" for key in keys]
         blocks.append(f"[[{row.kind or 'image'}]]\n{''.join(lines)}")
     return "\n".join(blocks)
 
@@ -175,7 +175,7 @@ def _position(key: str) -> int:
     return len(_FIRST)
 
 
-def toml_value(value: Any) -> str:
+def _toml_value(value: Any) -> str:
     """Return a value as TOML has it, long lists with an item a line."""
     match value:
         case bool():
@@ -185,14 +185,14 @@ def toml_value(value: Any) -> str:
         case str():
             return files.json_text(value, indent=None)
         case list() | tuple():
-            items = [toml_value(item) for item in value]
+            items = [_toml_value(item) for item in value]
             line = f"[{', '.join(items)}]"
             if len(line) <= _LONGEST_LINE:
                 return line
             indented = [f"    {item},\n" for item in items]
             return f"[\n{''.join(indented)}]"
         case dict():
-            pairs = [f"{key} = {toml_value(item)}" for key, item in value.items()]
+            pairs = [f"{key} = {_toml_value(item)}" for key, item in value.items()]
             return f"{{ {', '.join(pairs)} }}"
         case _:
             return str(value)

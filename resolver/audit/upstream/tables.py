@@ -22,7 +22,7 @@ from resolver.errors import InputError
 from resolver.model.repository import Address, Inside
 from resolver.model.text import NOT_EMPTY, Text
 
-NAME: Final = "upstream.toml"
+_NAME: Final = "upstream.toml"
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 # The kinds of facts that templates can make.
@@ -160,7 +160,7 @@ class UpstreamFile(_Row, frozen=True, kw_only=True):
 
 def load_tables(matrices: Path) -> Document[UpstreamFile]:
     """Read upstream.toml. Raise InputError with file:line:key."""
-    document = read(matrices / NAME, UpstreamFile, f"matrices/{NAME}")
+    document = read(matrices / _NAME, UpstreamFile, f"matrices/{_NAME}")
     names: list[str] = []
     for number, table in enumerate(document.content.table):
         if table.name in names:
