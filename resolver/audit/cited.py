@@ -54,6 +54,10 @@ class Unread(Enum):
     INDEX = "index"
 
 
+# A project and some of its versions.
+_Releases = tuple[str, tuple[Version, ...]]
+
+
 class Opened(msgspec.Struct, frozen=True):
     """What a reference cites."""
 
@@ -61,12 +65,11 @@ class Opened(msgspec.Struct, frozen=True):
     text: Text | None = None
     # The lines and quotes of the text that the reference cites.
     passage: Passage = Passage()
-    # The project and the version that the cited file belongs to; None if the reference names none.
-    release: tuple[str, Version] | None = None
+    # The release that the cited file belongs to, or the releases on a cited listing; None if the
+    # reference names none.
+    releases: _Releases | None = None
     # The commit or archive that the text was read from; "" if the reference cites all of one.
     origin: str = ""
-    # A project and its releases on an index; None unless the reference cites a listing.
-    listed: tuple[str, tuple[Version, ...]] | None = None
 
     @property
     def region(self) -> range:
@@ -168,11 +171,11 @@ class Library:
                     problem = self._problem_of_tag(reference)
                     if problem is not None:
                         return problem
-                    return Opened(release=_release_of_tag(repository, reference.tag))
+                    return Opened(releases=_release_of_tag(repository, reference.tag))
                 case RepositoryTag():
                     if not self._commit_of(repository, reference.tag):
                         return _absent(repository, "tag", reference.tag)
-                    return Opened(release=_release_of_tag(repository, reference.tag))
+                    return Opened(releases=_release_of_tag(repository, reference.tag))
         except NoSuchCommit as error:
             return _absent(repository, "commit", error.commit)
 
@@ -188,7 +191,7 @@ class Library:
         return _opened(
             content.decode("utf-8", "replace"),
             reference.passage,
-            release=_release_of_tag(repository, reference.tag),
+            releases=_release_of_tag(repository, reference.tag),
             origin=f"{repository.page}@{commit}",
         )
 
@@ -235,7 +238,7 @@ class Library:
                 version = texts.version(spelled)
                 if version is not None:
                     versions.add(version)
-        return Opened(listed=(project, tuple(sorted(versions))))
+        return Opened(releases=(project, tuple(sorted(versions))))
 
     def _member(self, reference: ArchiveMember) -> Outcome:
         project, version = _release_of_file(reference.file)
@@ -254,8 +257,8 @@ class Library:
             return _unreadable(Unread.INDEX, str(error))
         if content is None:
             return _wrong("no-file", file=reference.member, place=reference.file)
-        release = None if version is None else (project, version)
-        return _opened(content, reference.passage, release=release, origin=reference.file)
+        releases = None if version is None else (project, (version,))
+        return _opened(content, reference.passage, releases=releases, origin=reference.file)
 
     def _content(self, file: File, member: str) -> str | None:
         """Return a member of a wheel or archive; None if there is none.
@@ -281,15 +284,13 @@ def _files_named(filename: str, lookup: Lookup) -> list[File]:
     return found
 
 
-def _opened(
-    content: str, passage: Passage, *, release: tuple[str, Version] | None, origin: str
-) -> Outcome:
+def _opened(content: str, passage: Passage, *, releases: _Releases | None, origin: str) -> Outcome:
     """Return the text that a reference cites, or that it has fewer lines than the reference."""
     text = Text(content)
     lines = passage.lines
     if lines is not None and lines.last > len(text):
         return _wrong("no-line", line=lines.last, count=len(text))
-    return Opened(text=text, passage=passage, release=release, origin=origin)
+    return Opened(text=text, passage=passage, releases=releases, origin=origin)
 
 
 def _unreadable(kind: Unread, why: str) -> NotOpened:
@@ -352,7 +353,7 @@ def _release_of_file(filename: str) -> tuple[NormalizedName, Version | None]:
     return texts.name(name), texts.version(version)
 
 
-def _release_of_tag(repository: Repository, tag: str) -> tuple[str, Version] | None:
+def _release_of_tag(repository: Repository, tag: str) -> _Releases | None:
     """Return the release that a tag such as v1.2 marks; None if the tag is no version.
 
     The project is assumed to have the name of its repository.
@@ -361,4 +362,4 @@ def _release_of_tag(repository: Repository, tag: str) -> tuple[str, Version] | N
     if version is None:
         return None
     _, _, name = repository.name.partition("/")
-    return texts.name(name), version
+    return texts.name(name), (version,)

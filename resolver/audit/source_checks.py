@@ -235,7 +235,7 @@ class _Evidence:
     def _excerpt_about(self, release: Release | None) -> str:
         """Return the first place about a release, or all that is cited if there is none."""
         for outcome in self.opened:
-            places = self._places_about(outcome, release)
+            places = self._places_for(outcome, release)
             if outcome.text is not None and places:
                 return outcome.text.excerpt(places[0])
         return self._all_excerpts()
@@ -253,15 +253,12 @@ class _Evidence:
 
     def _is_of_release(self, outcome: Opened, release: Release) -> bool:
         """Return whether a reference is the release's archive or tag, or a listing that has it."""
-        project = texts.name(release.names[0])
-        if outcome.listed is not None:
-            listed, versions = outcome.listed
-            admitted = release.specifiers.filter(versions, prereleases=True)
-            return listed == project and any(admitted)
-        if outcome.release is None:
+        if outcome.releases is None:
             return False
-        own_project, version = outcome.release
-        return own_project == project and release.specifiers.contains(version, prereleases=True)
+        project, versions = outcome.releases
+        if project != texts.name(release.names[0]):
+            return False
+        return any(release.specifiers.filter(versions, prereleases=True))
 
     def _places_naming(self, outcome: Opened, release: Release) -> list[range]:
         """Return the places of a text that name the release."""
@@ -274,7 +271,7 @@ class _Evidence:
             )
         return self._named_places[key]
 
-    def _places_about(self, outcome: Opened, release: Release | None) -> list[range]:
+    def _places_for(self, outcome: Opened, release: Release | None) -> list[range]:
         """Return the places of a text where the values of a release may be."""
         if outcome.text is None:
             return []
@@ -304,7 +301,7 @@ class _Evidence:
                 return Found(True)
             if outcome.text is None:
                 continue
-            for place in self._places_about(outcome, release):
+            for place in self._places_for(outcome, release):
                 found = find(outcome.text, place, value.names, value.wanted)
                 if found.is_there:
                     return found
@@ -320,10 +317,10 @@ class _Evidence:
 
         It must also name the project of the release.
         """
-        if value.wanted is None or outcome.release is None or outcome.text is None:
+        if value.wanted is None or outcome.releases is None or outcome.text is None:
             return False
-        project, version = outcome.release
-        if not value.wanted.is_met_by(str(version)):
+        project, versions = outcome.releases
+        if not any(value.wanted.is_met_by(str(version)) for version in versions):
             return False
         if all(texts.name(name) != project for name in value.names):
             return False
