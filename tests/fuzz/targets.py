@@ -364,8 +364,8 @@ def _plain_stack() -> Document[schema.StackFile]:
 
 def _inputs(kind: str, read: Document[Any]) -> Inputs:
     if kind == "stack":
-        return Inputs(read, (), None, None)
-    made = Inputs(_plain_stack(), (), None, None)
+        return Inputs(stack=read, facts=(), indexes=None, systems=None)
+    made = Inputs(stack=_plain_stack(), facts=(), indexes=None, systems=None)
     return replace(made, **{"facts": (read,)} if kind == "facts" else {kind: read})
 
 
