@@ -1,4 +1,4 @@
-"""Whatever an index does: the reason that is told, the status, the old lock as it was, and nothing left behind."""
+"""Attacks of an index: the reason, the status, the old lock, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_name_that_nobody_knows(scene: Scene) -> None:
 
 @pytest.mark.parametrize("where", ["https://vendor.example", "https://files.example"])
 def test_another_host_is_told_nothing_of_who_asks(scene: Scene, where: str) -> None:
-    """A redirect leads there, and takes user and password of the index along no more than a link does."""
+    """A redirect leads there without user and password of the index, like a link."""
     scene.workspace.index_url = INDEX.replace("://", "://user:secret@")
     scene.index.fault(
         "/simple/*/demo/",

@@ -1,4 +1,7 @@
-"""A lock made from a hostile index's honest files, installed for real: pip's and uv's own hash checks are witnesses."""
+"""A lock made from a hostile index's honest files, installed by pip and by uv.
+
+Their own checks of hashes are the witnesses.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ WITNESSES = ("pip", "uv")
 
 @pytest.fixture
 def here(scene: Scene) -> Scene:
-    """demo 2.0 needs base; on demo's page, and on another index, there is whatever an index could think of."""
+    """Serve demo 2.0, which needs base; serve whatever an attacker could list beside it."""
     index = scene.index
     index.add_wheel("base", "1.0")
     index.add_wheel("demo", "2.0", requires=["base"], files={"demo.py": "honest = True\n"})
@@ -115,7 +118,8 @@ def test_a_file_that_disappears_after_it_was_locked(here: Scene) -> None:
         "error: demo-2.0-py3-none-any.whl cannot be downloaded.\n"
         "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl\n"
         "  The server answered 404.\n"
-        "hint: the index page lists a file that its server does not provide; a mirror may be incomplete\n"
+        "hint: the index page lists a file that its server does not provide; "
+        "a mirror may be incomplete\n"
     )
 
 
@@ -130,7 +134,7 @@ def test_a_bundle_takes_no_other_bytes(here: Scene) -> None:
 
 
 def test_a_metadata_file_that_lies_is_found_out_by_the_installation(here: Scene) -> None:
-    """No hash tells whether the `.metadata` file is that of the wheel; what is missing then is told in the end."""
+    """A hash does not tell whether `.metadata` is the wheel's: what is missing is found at last."""
     built = here.index.add_wheel("liar", "1.0", requires=["base"])
     lie = core_metadata("liar", "1.0")  # as if it needed nothing
     told, tell = (hashlib.sha256(content).hexdigest().encode() for content in (built.metadata, lie))

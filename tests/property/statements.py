@@ -1,4 +1,4 @@
-"""What statements claim and whether it is true, judged by trying everything, with `packaging` alone.
+"""Whether statements are true, judged by trying everything with `packaging` alone.
 
 `Told` is a world in which only what some statements say is known: releases have no other
 requirements, every release on the indexes is usable, and missing releases or projects may exist one
@@ -94,26 +94,30 @@ class Told:
                     walk.wrong |= self._is_beyond(pins, one.needs)
                 else:
                     self._need(pins, one.needs, walk, todo)
-        owners: dict[str, set[str]] = {}
-        for one in self._statements:
-            if isinstance(one, Shares):
-                fact = one.fact
-                owns = fact.package in pins and fact.applies_to(Version(pins[fact.package]))
-                owners.setdefault(fact.module, set()).update([fact.package] if owns else [])
-                owners[fact.module].update({fact.other} & pins.keys())
-        walk.wrong |= any(len(names) > 1 for names in owners.values())
+        walk.wrong |= self._has_shared_module(pins)
         walk.wrong |= not self._components(walk.components)
-        walk.wrong |= any(
-            self._apart(name, *pair)
-            for name, asked in walk.asked.items()
-            for pair in combinations(asked, 2)
-        )
+        for name, asked in walk.asked.items():
+            walk.wrong |= any(self._apart(name, *pair) for pair in combinations(asked, 2))
         return walk
+
+    def _has_shared_module(self, pins: Pins) -> bool:
+        """Return whether several of the pins own a module that only one can have."""
+        owners: dict[str, set[str]] = {}
+        for statement in self._statements:
+            if not isinstance(statement, Shares):
+                continue
+            fact = statement.fact
+            names = owners.setdefault(fact.module, set())
+            if fact.package in pins and fact.applies_to(Version(pins[fact.package])):
+                names.add(fact.package)
+            if fact.other in pins:
+                names.add(fact.other)
+        return any(len(names) > 1 for names in owners.values())
 
     def _need(
         self, pins: Pins, line: str, walk: _Walk, todo: list[tuple[str, str]], *, ask: bool = False
     ) -> None:
-        """The meaning of a line.
+        """Note what a line means.
 
         A line of the stack requires a project, and separately a version of it.
         """
@@ -167,7 +171,10 @@ class Told:
         )
 
     def _components(self, needs: Iterable[str]) -> bool:
-        """Whether some values meet these needs: the target's if stated, otherwise any that exist."""
+        """Return whether some values meet these needs.
+
+        They are the target's own if stated, otherwise any that exist.
+        """
         stated = {one.component: one.value for one in self._statements if isinstance(one, Has)}
         asked: dict[str, list[str]] = {}
         for line in needs:
@@ -187,7 +194,7 @@ class Told:
 
 
 def within(world: World, name: str, versions: Sequence[ReleaseRange]) -> list[str]:
-    """The releases of the indexes from the oldest to the newest of each span."""
+    """Return the releases of the indexes from the oldest to the newest of each span."""
     return [
         version
         for version in world.projects.get(name, ())
@@ -211,7 +218,7 @@ def taken_away(world: World, statement: Statement) -> Iterator[tuple[str, str]]:
 def left(
     world: World, subject: str, statements: Iterable[Statement], values: Sequence[str]
 ) -> list[str]:
-    """The choices that statements about a project or component leave."""
+    """Return the choices that statements about a project or component leave."""
     if any(component == subject for component, _ in COMPONENT_NEEDS.values()):
         kept = list(values)
         for one in statements:
@@ -311,51 +318,49 @@ def _forbids(world: World, statement: Forbids) -> Iterator[str]:
 def _lacks(world: World, statement: Lacks) -> Iterator[str]:
     name = _base(statement.subject)
     there = world.projects.get(name, {})
-    newest = max(there, key=Version) if there else ""
+    newest = max(there, key=Version, default="")
     if statement.newest != newest:
         yield f"{newest or 'nothing'} is the newest"
     if len(statement.refusals) != min(statement.count, 4):
         yield "not every release that is counted is told"
     for refusal in statement.refusals:
-        release = there[refusal.version]
-        match statement.lack:
-            case Lack.FILE:
-                true = not world.fits(name, refusal.version) and not world.facts_about(
-                    name, refusal.version, facts.Excludes
-                )
-            case Lack.UNUSABLE:
-                broken = not release.readable or not world.admits(release.own_python)
-                true = world.fits(name, refusal.version) and (
-                    broken
-                    or any(_never(world, name, refusal.version, line) for line in release.requires)
-                )
-            case Lack.YANKED:
-                true = release.yanked
-            case Lack.PRERELEASE:
-                true = Version(refusal.version).is_prerelease and world.prereleases == "never"
-            case Lack.NEEDLESS:
-                true = (
-                    Version(refusal.version).is_prerelease and world.prereleases == "if-necessary"
-                )
-            case _:
-                true = False
-        if not true:
+        if not _is_refused(world, name, refusal.version, statement.lack):
             yield f"{refusal.version} is not what it is said to be"
     match statement.lack:
         case Lack.PROJECT:
             if there:
                 yield "there is such a project"
         case Lack.RELEASE:
-            if any(
-                SpecifierSet(statement.wanted).contains(version, prereleases=True)
-                for version in there
-            ):
+            wanted = SpecifierSet(statement.wanted)
+            if any(wanted.contains(version, prereleases=True) for version in there):
                 yield "there is such a release"
         case Lack.CUTOFF | Lack.UNREACHABLE:
             yield "nothing is cut off or out of reach"
         case _:
             if not statement.refusals:
                 yield "no release is concerned"
+
+
+def _is_refused(world: World, name: str, version: str, lack: Lack) -> bool:
+    """Return whether a release cannot be had for this reason."""
+    release = world.projects[name][version]
+    is_prerelease = Version(version).is_prerelease
+    match lack:
+        case Lack.FILE:
+            is_excluded = bool(world.facts_about(name, version, facts.Excludes))
+            return not world.fits(name, version) and not is_excluded
+        case Lack.UNUSABLE:
+            is_broken = not release.readable or not world.admits(release.own_python)
+            is_never_met = any(_never(world, name, version, line) for line in release.requires)
+            return world.fits(name, version) and (is_broken or is_never_met)
+        case Lack.YANKED:
+            return release.yanked
+        case Lack.PRERELEASE:
+            return is_prerelease and world.prereleases == "never"
+        case Lack.NEEDLESS:
+            return is_prerelease and world.prereleases == "if-necessary"
+        case _:
+            return False
 
 
 def _base(subject: str) -> str:
@@ -381,13 +386,10 @@ def _name(line: str) -> str:
     return "" if _bad(line) else Requirement(line).name
 
 
-def _same(line: str, told: str) -> bool:
-    """Whether a line of metadata is as stated, apart from its marker."""
+def _same(line: str, stated: str) -> bool:
+    """Return whether a line of metadata is as stated, apart from its marker."""
     if _bad(line):
         return False
-    one, other = Requirement(line), Requirement(told)
-    return (one.name, set(one.extras), one.specifier) == (
-        other.name,
-        set(other.extras),
-        other.specifier,
-    )
+    requirements = [Requirement(line), Requirement(stated)]
+    first, second = [(need.name, set(need.extras), need.specifier) for need in requirements]
+    return first == second

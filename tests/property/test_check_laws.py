@@ -21,7 +21,7 @@ from tests.property.worlds import World, worlds
 
 
 def released(catalog: DataCatalog, name: str, version: str) -> Release:
-    """The release of a project, usable or not."""
+    """Return the release of a project, usable or not."""
     (page,) = catalog.lookup(canonicalize_name(name)).pages
     (file,) = page.releases[version]
     return Release(

@@ -90,7 +90,10 @@ class Case:
 
 
 def _with(*seeds: int) -> Callable[[_Test], _Test]:
-    """Some worlds, and those of these seeds, each of which broke a law once or has a rare kind of change."""
+    """Give the test some worlds, and the worlds of these seeds.
+
+    Each of them broke a law once, or has a rare kind of change.
+    """
 
     def examples(test: _Test) -> _Test:
         for seed in seeds:
@@ -101,7 +104,7 @@ def _with(*seeds: int) -> Callable[[_Test], _Test]:
 
 
 def conflict(world: World) -> Case:
-    """The conflict of a world; a world that has none is no example."""
+    """Return the conflict of a world; reject a world without one as an example."""
     inputs, catalog = world.inputs(), world.catalog()
     (problem,) = compile_problems(inputs)
     answer = decide(Universe(problem, catalog))
@@ -118,7 +121,7 @@ def lines(contradiction: Contradiction) -> str:
 
 
 def its_statements_cannot_hold_together(case: Case) -> None:
-    """Those of the refutation and those that the search for ways out comes to, none of which is told twice."""
+    """Check the contradictions of the refutation and of the search; none is repeated."""
     assert case.contradictions
     for contradictions in (case.contradictions, case.explanation.contradictions):
         for one in contradictions:
@@ -278,7 +281,7 @@ def paths(branches: Sequence[Branch]) -> Iterator[tuple[Branch, ...]]:
 def families(
     branches: Sequence[Branch], before: tuple[Branch, ...]
 ) -> Iterator[tuple[tuple[Branch, ...], Sequence[Branch]]]:
-    """The cases at each place, with those that lead there."""
+    """Yield the cases at each place, with the cases that lead there."""
     if branches:
         yield before, branches
     for branch in branches:
@@ -340,7 +343,7 @@ def it_changes_what_it_says_and_nothing_else(case: Case) -> None:
 
 
 def table(text: str) -> dict[str, Any]:
-    """A stack as data: its lines in no order, without its name and summary."""
+    """Return a stack as data: its lines in no order, without its name and summary."""
     raw = tomli.loads(text)
     del raw["stack"]["name"], raw["stack"]["summary"]
     return {**raw, "lines": sorted(raw["stack"].pop("requires"))}
@@ -365,7 +368,7 @@ _AT_ONCE = 3  # changes that brute force makes
 
 
 def no_set_of_other_versions_and_other_machines_costs_less(case: Case) -> None:
-    """Brute force over releases and values of components, up to three of them changed: nothing cheaper holds."""
+    """Try all releases and values of components, up to three changed: nothing cheaper holds."""
     strengths = {fact.id: fact.strength.value for fact in case.world.facts}
 
     def cost(change: Change) -> int:
@@ -384,7 +387,10 @@ def no_set_of_other_versions_and_other_machines_costs_less(case: Case) -> None:
 
 
 def changed_worlds(case: Case, most: int) -> Iterator[tuple[int, World]]:
-    """The world with other releases in its lines and other values of components, each cheaper than `most`."""
+    """Yield the world with other releases in its lines and other values of components.
+
+    Each change is cheaper than `most`.
+    """
     world = case.world
     rows: list[tuple[int, str | int, str]] = [
         (_COMPONENTS[component], component, value)

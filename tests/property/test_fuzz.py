@@ -1,4 +1,7 @@
-"""Every reader of foreign bytes on its corpus and some mutations; `make fuzz MINUTES=…` does the same for long."""
+"""Each reader of foreign bytes on its corpus and some mutations.
+
+`make fuzz MINUTES=…` does the same for a long time.
+"""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def answer(world: World, *, backwards: bool = False) -> Resolution | Refutation:
 
 
 def told(answer: Resolution | Refutation) -> object:
-    """An answer as data, every text that a lock or a report would show among it."""
+    """Return an answer as data, with each text that a lock or a report would show."""
     if isinstance(answer, Refutation):
         return ["conflict", *map(repr, answer.statements)]
     return [
@@ -50,7 +50,7 @@ def told(answer: Resolution | Refutation) -> object:
 
 
 def holds(world: World) -> Resolution | Refutation:
-    """What is solved is right, and so is what the complete engine finds by itself; what is solved."""
+    """Check what is solved, and what the complete engine finds by itself; return the solution."""
     solved, proved, brute = (
         answer(world),
         complete(world.problem(), world.catalog()),
@@ -129,7 +129,8 @@ def test_locking_again_with_the_lock_before_changes_nothing(world: World) -> Non
 
 def test_the_seed_of_hashes_does_not_matter() -> None:
     script = (
-        "from tests.property.test_resolve_laws import answer, told; from tests.property.worlds import random_world\n"
+        "from tests.property.test_resolve_laws import answer, told\n"
+        "from tests.property.worlds import random_world\n"
         "print([told(answer(random_world(seed))) for seed in range(100)])"
     )
     root = Path(__file__).parents[2]
@@ -154,7 +155,10 @@ def newer_alone(pins: Pins, other: Pins) -> bool:
 
 
 def newer_as_asked(pins: Pins, other: Pins, asked: set[str]) -> bool:
-    """Whether something that the stack asks for is newer in another solution, and nothing of that older."""
+    """Return whether another solution has something newer that the stack asks for.
+
+    Nothing that the stack asks for may be older in it.
+    """
     changed = [name for name in asked if other[name] != pins[name]]
     return bool(changed) and all(is_newer(pins, other, name) for name in changed)
 
@@ -214,7 +218,7 @@ _POSTS = ("1", "1.post1", "1.post2", "1.post3", "2rc1", "2rc1.post1", "2", "2.po
 
 @st.composite
 def posts(draw: st.DrawFn) -> tuple[World, dict[str, int]]:
-    """A project that needs nothing, some of whose releases facts put last, and how far."""
+    """Return a world of a project without needs, and how far facts put each release back."""
     versions = draw(st.lists(st.sampled_from(_POSTS), min_size=1, unique=True))
     levels = {version: draw(st.integers(0, 2)) for version in versions}
     rows = tuple(put_last("p", version, level) for version, level in levels.items() if level)

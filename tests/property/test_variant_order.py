@@ -1,4 +1,4 @@
-"""Which variants a target takes and in which order, against variantlib, the reference implementation of PEP 825."""
+"""Which variants a target takes, and their order, beside variantlib's (PEP 825)."""
 
 from __future__ import annotations
 
