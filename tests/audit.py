@@ -1,4 +1,6 @@
-"""Install what a lock pins on this machine, as far as it has wheels for it, and start it: `make audit STACK=…`.
+"""Install the pins of a lock on this machine and start them: `make audit STACK=…`.
+
+Only pins with a wheel for this machine are installed.
 
 A lock is made for another machine, mostly aarch64 with an NPU. Most of its pins have a wheel for
 this one as well. They are installed into a fresh environment, without dependencies and checked by
@@ -145,7 +147,10 @@ def _why_not(pin: LockedPin) -> str:
 
 
 def _rank(filename: str, ranks: Mapping[Tag, int]) -> int | None:
-    """Return how well this Python takes a wheel, 0 for best; None if it does not, or the file is no wheel."""
+    """Return how well this Python takes a wheel, 0 for best.
+
+    It is None for another machine's wheel, and for a file that is no wheel.
+    """
     try:
         tags = parse_wheel_filename(filename)[3]
     except InvalidWheelFilename:
@@ -155,7 +160,10 @@ def _rank(filename: str, ranks: Mapping[Tag, int]) -> int | None:
 
 
 def _offered(pin: LockedPin, catalog: Catalog, ranks: Mapping[Tag, int]) -> LockedFile | None:
-    """Return the wheel of a pin's version that fits this machine best, with its hash; None if there is none."""
+    """Return the wheel of a pin's version that fits this machine best, with its hash.
+
+    It is None if no wheel fits.
+    """
     best: tuple[int, File] | None = None
     for page in catalog.lookup(canonicalize_name(pin.name)).pages:
         for version, offers in page.releases.items():

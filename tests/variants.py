@@ -1,4 +1,4 @@
-"""Variants of wheels and lists of them, made by variantlib, the reference implementation of PEP 825."""
+"""Variants of wheels, made by variantlib, the reference implementation of PEP 825."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ def serve(
     hashed: bool = True,
     tags: str = "py3-none-any",
 ) -> dict[str, Built]:
-    """List variants of a wheel for these SoCs, each with a module that says its label; return them by label.
+    """List variants of a wheel for these SoCs; return them by label.
+
+    Each has a module that says its label.
 
     Without `listed`, the index has no list of them; without `hashed`, that has no hash on the page.
     """

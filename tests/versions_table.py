@@ -1,4 +1,4 @@
-"""The table of docs/stacks.md, in both languages, that says which versions each shipped lock pins, made from `locks/`.
+"""The table of the versions that each shipped lock pins, for docs/stacks.md in both languages.
 
 To write it anew: `.venv/bin/python -m tests.versions_table`.
 """
@@ -21,13 +21,13 @@ HEADS = {
 
 
 def table(page: str) -> str:
-    """The table as that page must have it."""
+    """Return the table of a page."""
     head = HEADS[page]
     return "".join([_row(head), f"|{'---|' * len(head)}\n", *map(_row, _rows())])
 
 
 def updated(page: str) -> str:
-    """The text of that page with the table as it must be."""
+    """Return the text of a page with the table as it must be."""
     old = re.escape(_row(HEADS[page])) + r"(?:\|.*\n)*"
     text, number = re.subn(
         old, lambda _: table(page), (REPOSITORY / page).read_text(encoding="utf-8")

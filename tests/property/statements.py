@@ -7,7 +7,7 @@ day.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
 
@@ -326,6 +326,11 @@ def _lacks(world: World, statement: Lacks) -> Iterator[str]:
     for refusal in statement.refusals:
         if not _is_refused(world, name, refusal.version, statement.lack):
             yield f"{refusal.version} is not what it is said to be"
+    yield from _untrue_lack(statement, there)
+
+
+def _untrue_lack(statement: Lacks, there: Collection[str]) -> Iterator[str]:
+    """Yield why nothing is lacking in this way, given the releases of the project."""
     match statement.lack:
         case Lack.PROJECT:
             if there:
