@@ -31,18 +31,13 @@ def variant(built: Built, label: str, *properties: str) -> Built:
         (folder / built.filename).write_bytes(built.content)
         (folder / "pyproject.toml").write_text(_PYPROJECT)
         (folder / "made").mkdir()
-        what = [word for line in properties for word in ("--property", line)]
-        what += ["--variant-label", label] if properties else ["--null-variant"]
-        paths = ["-f", f"{folder / built.filename}", "-o", f"{folder / 'made'}"]
-        make_variant(
-            [
-                *paths,
-                "--pyproject-toml",
-                f"{folder / 'pyproject.toml'}",
-                "--skip-plugin-validation",
-                *what,
-            ]
-        )
+        arguments = ["-f", f"{folder / built.filename}", "-o", f"{folder / 'made'}"]
+        arguments += ["--pyproject-toml", f"{folder / 'pyproject.toml'}"]
+        arguments.append("--skip-plugin-validation")
+        for line in properties:
+            arguments += ["--property", line]
+        arguments += ["--variant-label", label] if properties else ["--null-variant"]
+        make_variant(arguments)
         (made,) = (folder / "made").iterdir()
         return Built(made.name, made.read_bytes(), built.metadata)
 

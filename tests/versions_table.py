@@ -41,7 +41,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _rows() -> Iterator[tuple[str, ...]]:
-    """Every lock with a CANN, by stack and target."""
+    """Yield the row of each lock with a CANN, by stack and target."""
     for folder in sorted(REPOSITORY.glob("locks/*/*-cann*")):
         lock = file.read(folder)
         if lock is not None:
@@ -52,10 +52,12 @@ def _rows() -> Iterator[tuple[str, ...]]:
 
 
 def _version(lock: Lock, name: str) -> str:
-    pin = next((pin for pin in lock.pin if pin.name == name), None)
-    if pin is None:
-        return "-"
-    return f"{pin.version.partition('+')[0]} (git)" if pin.git is not None else pin.version
+    """Return the version that a lock pins; "-" if it does not pin the project."""
+    for pin in lock.pin:
+        if pin.name == name:
+            is_from_git = pin.git is not None
+            return f"{pin.version.partition('+')[0]} (git)" if is_from_git else pin.version
+    return "-"
 
 
 if __name__ == "__main__":

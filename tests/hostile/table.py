@@ -28,7 +28,7 @@ _HEAD = """\
 What a hostile index can do, and what then happens. `python -m tests.hostile.table` writes this \
 page from
 `tests/hostile/attacks.py`; do not edit it. Each row is the test \
-`tests/hostile/test_attacks.py::test_an_attack_is_held`
+`tests/hostile/test_attacks.py::test_attack_is_held`
 with the row's name in brackets. At first there is a lock of demo 1.0. Each test compares the exit \
 status and the
 reason that is told, and checks that

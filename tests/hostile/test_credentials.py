@@ -44,7 +44,7 @@ def found(content: bytes) -> list[str]:
     return [form for form in FORMS if form.encode() in content]
 
 
-def test_credentials_go_where_they_belong_and_are_found_nowhere(scene: Scene) -> None:
+def test_credentials_are_found_nowhere_else(scene: Scene) -> None:
     index, workspace = scene.index, scene.workspace
     scene.workspace.index_url = INDEX
     scene.variables["HTTPS_PROXY"] = index.proxy.replace("://", f"://{PROXY}:{SECRET}@")

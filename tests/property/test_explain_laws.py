@@ -236,7 +236,7 @@ _OF_CONTRADICTIONS: tuple[_Law, ...] = (
 )
 
 
-def test_contradictions() -> None:
+def test_contradictions_hold() -> None:
     met: set[str] = set()
 
     @_with(2201, 2241, 11122, 11634, 12994, 15796, 20569, 20577, 20673, 21529, 27909)
@@ -253,7 +253,7 @@ def test_contradictions() -> None:
 
 
 @given(worlds(bounds=True))
-def test_contradictions_of_bounds(world: World) -> None:
+def test_contradictions_of_bounds_hold(world: World) -> None:
     case = conflict(world)
     for law in _OF_CONTRADICTIONS:
         law(case)
@@ -264,7 +264,7 @@ def test_contradictions_of_bounds(world: World) -> None:
 @example(policy_world(533))  # one release that is yanked, and a pre-release
 @example(policy_world(721))
 @example(policy_world(2251))  # one that is yanked, and needs what others need that are not
-def test_contradictions_of_policies(world: World) -> None:
+def test_contradictions_of_policies_hold(world: World) -> None:
     its_statements_cannot_hold_together(conflict(world))
 
 
@@ -429,7 +429,7 @@ _OF_WAYS_OUT: tuple[_Law, ...] = (
 )
 
 
-def test_ways_out() -> None:
+def test_ways_out_hold() -> None:
     met: set[ChangeKind] = set()
 
     @_with(48, 413, 445, 2052, 4225, 10086, 10192, 10346, 20005)

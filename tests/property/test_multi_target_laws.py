@@ -81,7 +81,7 @@ def _machine(random: Random) -> dict[str, Any]:
 @example(2180)  # a line that changes for one target, and back for the other
 @example(2446)  # another Python for each of them, and a line that comes back
 @example(5120)  # another machine for one, which the other's Python makes needless
-def test_ways_out(seed: int) -> None:
+def test_ways_out_of_two_targets_hold(seed: int) -> None:
     case = conflict(seed)
     each_holds_for_both_targets(case)
     no_other_machine_and_no_other_version_is_needless(case)

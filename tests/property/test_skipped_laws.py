@@ -83,7 +83,7 @@ def told(
 
 
 @given(worlds())
-def test_what_is_told_is_true_and_stays_with_its_pins(world: World) -> None:
+def test_skipped_releases_are_true_and_stay_with_pins(world: World) -> None:
     solved = told(world, "p", "q")
     if solved is None:
         return

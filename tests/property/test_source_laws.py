@@ -148,7 +148,7 @@ def disguised(draw: st.DrawFn) -> Disguised:
 
 @settings(max_examples=120)
 @given(disguised())
-def test_the_answer_is_that_of_the_plain_world(disguised: Disguised) -> None:
+def test_sources_and_absences_equal_the_plain_world(disguised: Disguised) -> None:
     """So is that of the complete engine by itself."""
     problem, catalog, brute = (
         disguised.problem(),
@@ -201,7 +201,7 @@ def made_of_commits(draw: st.DrawFn) -> tuple[World, World]:
 
 @settings(max_examples=120)
 @given(made_of_commits())
-def test_releases_from_commits_by_facts(pair: tuple[World, World]) -> None:
+def test_releases_from_commits_equal_the_plain_world(pair: tuple[World, World]) -> None:
     world, plain = pair
     problem, catalog, brute = world.problem(), world.catalog(), BruteForce(plain)
     solved = solve(problem, catalog)
