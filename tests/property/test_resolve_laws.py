@@ -273,9 +273,7 @@ def test_as_of_makes_nothing_impossible(world: World, data: st.DataObject) -> No
 
 
 @given(worlds(prereleases=True), st.data())
-def test_releases_put_last_make_nothing_impossible(
-    world: World, data: st.DataObject
-) -> None:
+def test_releases_put_last_make_nothing_impossible(world: World, data: st.DataObject) -> None:
     releases = sorted(
         (name, version) for name, known in world.projects.items() for version in known
     )
