@@ -130,7 +130,7 @@ def command(
             date=today().isoformat(),
             inputs=grid.digest,
             releases=_rows(releases, cells),
-            canns=tuple(grid.canns()),
+            canns=grid.canns(),
             uses=grid.file.content.use,
             answers=tuple(solved),
         )

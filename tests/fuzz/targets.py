@@ -109,7 +109,7 @@ class Target:
 
 
 def page(content: bytes) -> None:
-    """An index page. The first line is the content type."""
+    """Read an index page. The first line is the content type."""
     kind, _, body = content.partition(b"\n")
     url = "https://index.example/simple/demo/"
     read = simple.parse(body, kind.decode("latin-1"), project=DEMO, index="pypi", url=url)
@@ -176,7 +176,10 @@ def core_metadata(content: bytes) -> None:
 
 
 def wheel(content: bytes) -> None:
-    """A wheel as a file, and in pieces: both must find the METADATA that `zipfile` finds, or refuse."""
+    """Read a wheel as a file and in pieces.
+
+    Both must find the METADATA that `zipfile` finds, or refuse.
+    """
     whole = _metadata_or_refusal(lambda: wheel_metadata(io.BytesIO(content), WHEEL))
     pieces = _metadata_or_refusal(lambda: _in_pieces(content))
     assert type(whole) is type(pieces), f"whole: {whole!r:.200}, in pieces: {pieces!r:.200}"
@@ -225,7 +228,7 @@ def _in_pieces(content: bytes) -> bytes:
 
 
 def binary(content: bytes) -> None:
-    """An ELF object of a wheel: what is read of it is short, prints, and can be judged."""
+    """Read an ELF object of a wheel: the result is short, prints, and can be judged."""
     found = read_elf(content, "a.so")
     if found is None:
         return
@@ -247,7 +250,7 @@ def _metadata_or_refusal(read: Callable[[], bytes]) -> bytes | UnusableFile:
 
 
 def archive(ending: str, content: bytes) -> None:
-    """A source archive, given unpacked where it is a tar."""
+    """Read a source archive, given unpacked if it is a tar."""
     path = _folder() / f"archive{ending}"
     path.write_bytes(gzip.compress(content, 1, mtime=0) if ending == ".tar.gz" else content)
     release = FileRelease(f"demo-1.0{ending}", DEMO, "1.0")
@@ -261,7 +264,10 @@ def archive(ending: str, content: bytes) -> None:
 
 
 def notes(content: bytes) -> None:
-    """The requires.txt of an archive without static metadata: what is read of it can be said by a fact."""
+    """Read the requires.txt of an archive without static metadata.
+
+    A fact can say what is read of it.
+    """
     catalog = DataCatalog()
     members = {"demo.egg-info/requires.txt": content.decode("utf-8", "replace")}
     catalog.add_archive("demo", "1.0", None, members=members)
@@ -364,13 +370,13 @@ def _plain_stack() -> Document[schema.StackFile]:
 
 def _inputs(kind: str, read: Document[Any]) -> Inputs:
     if kind == "stack":
-        return Inputs(read, (), None, None)
-    made = Inputs(_plain_stack(), (), None, None)
+        return Inputs(stack=read, facts=(), indexes=None, systems=None)
+    made = Inputs(stack=_plain_stack(), facts=(), indexes=None, systems=None)
     return replace(made, **{"facts": (read,)} if kind == "facts" else {kind: read})
 
 
 def lock(content: bytes) -> None:
-    """lock.toml: what is read can be written again, and everything that is made of it is harmless to look at."""
+    """Read a lock: it can be written again, and all that is made of it is harmless to print."""
     place = _folder() / "lock"
     place.mkdir(exist_ok=True)
     (place / lock_file.NAME).write_bytes(content)
@@ -426,7 +432,10 @@ def pip_config(content: bytes) -> None:
 
 
 def cache_entry(content: bytes) -> None:
-    """An entry of any kind with a content that it never was given: known as absent, or of the right shape."""
+    """Read an entry of any kind that has another content than it was given.
+
+    It counts as absent, or has the right form.
+    """
     store = Cache(_folder() / "cache", _no_warning)
     stored = FileCache(store)
     store.save("metadata", f"{SHA}\0{FILE.url}", msgspec.Raw(content))
@@ -465,7 +474,7 @@ _INDEXES = Indexes(
 
 
 def snapshot(content: bytes) -> None:
-    """A snapshot that is whole and has a wrong content, looked through to the last file."""
+    """Read a whole snapshot with a wrong content, to the last file."""
     path = _folder() / "demo.snapshot"
     path.write_bytes(b"ascend-lock snapshot 2\n" + lzma.compress(content, preset=0))
     found = snapshot_file.read(path)

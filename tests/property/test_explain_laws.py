@@ -104,7 +104,10 @@ class Case:
 
 
 def _with(*seeds: int) -> Callable[[_Test], _Test]:
-    """Some worlds, and those of these seeds, each of which broke a law once or has a rare kind of change."""
+    """Give the test some worlds, and the worlds of these seeds.
+
+    Each of them broke a law once, or has a rare kind of change.
+    """
 
     def examples(test: _Test) -> _Test:
         for seed in seeds:
@@ -115,7 +118,7 @@ def _with(*seeds: int) -> Callable[[_Test], _Test]:
 
 
 def conflict(world: World) -> Case:
-    """The conflict of a world; a world that has none is no example."""
+    """Return the conflict of a world; reject a world without one as an example."""
     inputs, catalog = world.inputs(), world.catalog()
     (problem,) = compile_problems(inputs)
     answer = decide(Universe(problem, catalog))
@@ -253,7 +256,7 @@ _OF_CONTRADICTIONS: tuple[_Law, ...] = (
 )
 
 
-def test_contradictions() -> None:
+def test_contradictions_hold() -> None:
     met: set[type] = set()
 
     @_with(2201, 2241, 11122, 11634, 12994, 15796, 20569, 20577, 20673, 21529, 27909)
@@ -272,7 +275,7 @@ def test_contradictions() -> None:
 
 
 @given(worlds(bounds=True))
-def test_contradictions_of_bounds(world: World) -> None:
+def test_contradictions_of_bounds_hold(world: World) -> None:
     case = conflict(world)
     for law in _OF_CONTRADICTIONS:
         law(case)
@@ -283,7 +286,7 @@ def test_contradictions_of_bounds(world: World) -> None:
 @example(policy_world(533))  # one release that is yanked, and a pre-release
 @example(policy_world(721))
 @example(policy_world(2251))  # one that is yanked, and needs what others need that are not
-def test_contradictions_of_policies(world: World) -> None:
+def test_contradictions_of_policies_hold(world: World) -> None:
     its_reasons_cannot_hold_together(conflict(world))
 
 
@@ -300,7 +303,7 @@ def paths(branches: Sequence[Branch]) -> Iterator[tuple[Branch, ...]]:
 def families(
     branches: Sequence[Branch], before: tuple[Branch, ...]
 ) -> Iterator[tuple[tuple[Branch, ...], Sequence[Branch]]]:
-    """The cases at each place, with those that lead there."""
+    """Yield the cases at each place, with the cases that lead there."""
     if branches:
         yield before, branches
     for branch in branches:
@@ -362,7 +365,7 @@ def it_changes_what_it_says_and_nothing_else(case: Case) -> None:
 
 
 def table(text: str) -> dict[str, Any]:
-    """A stack as data: its lines in no order, without its name and summary."""
+    """Return a stack as data: its lines in no order, without its name and summary."""
     raw = tomli.loads(text)
     del raw["stack"]["name"], raw["stack"]["summary"]
     return {**raw, "lines": sorted(raw["stack"].pop("requires"))}
@@ -387,7 +390,7 @@ _AT_ONCE = 3  # changes that brute force makes
 
 
 def no_set_of_other_versions_and_other_machines_costs_less(case: Case) -> None:
-    """Brute force over releases and values of components, up to three of them changed: nothing cheaper holds."""
+    """Try all releases and values of components, up to three changed: nothing cheaper holds."""
     strengths = {fact.id: fact.strength.value for fact in case.world.facts}
 
     def cost(change: Change) -> int:
@@ -406,7 +409,10 @@ def no_set_of_other_versions_and_other_machines_costs_less(case: Case) -> None:
 
 
 def changed_worlds(case: Case, most: int) -> Iterator[tuple[int, World]]:
-    """The world with other releases in its lines and other values of components, each cheaper than `most`."""
+    """Yield the world with other releases in its lines and other values of components.
+
+    Each change is cheaper than `most`.
+    """
     world = case.world
     rows: list[tuple[int, str | int, str]] = [
         (_COMPONENTS[component], component, value)
@@ -445,7 +451,7 @@ _OF_WAYS_OUT: tuple[_Law, ...] = (
 )
 
 
-def test_ways_out() -> None:
+def test_ways_out_hold() -> None:
     met: set[ChangeKind] = set()
 
     @_with(48, 413, 445, 2052, 4225, 10086, 10192, 10346, 20005)
