@@ -48,7 +48,7 @@ from resolver.model.problem import PYPI, Index, Indexes
 from resolver.model.release import File
 from resolver.model.requirement import Requirement
 from resolver.report.verify import verify
-from resolver.verify.environment import installed_distributions
+from resolver.verify.distributions import installed_distributions
 from resolver.verify.findings import CheckContext, Excuse, LockedStack
 from resolver.verify.imports import import_environ
 from resolver.verify.modules import Startable, startables

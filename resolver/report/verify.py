@@ -30,6 +30,7 @@ MODULES = (
     "pip",
     "model/system",
     "verify/findings",
+    "verify/distributions",
     "verify/environment",
     "verify/imports",
     "verify/ascend",

@@ -19,7 +19,8 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from resolver.verify.environment import Installed, checkout_folder
+from resolver.verify.distributions import InstalledDistribution
+from resolver.verify.environment import checkout_folder
 from resolver.verify.findings import (
     CheckContext,
     Finding,
@@ -52,7 +53,7 @@ class _UncomparedError(Exception):
     """The files of a checkout cannot be compared with its commit; the text says why."""
 
 
-def check_checkouts(context: CheckContext, installed: Mapping[str, Installed]) -> Group:
+def check_checkouts(context: CheckContext, installed: Mapping[str, InstalledDistribution]) -> Group:
     """Return how the checkout of each editable distribution differs from its commit."""
     findings: list[Finding] = []
     names = sorted(

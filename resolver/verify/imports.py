@@ -19,7 +19,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from resolver.verify.environment import Installed
+from resolver.verify.distributions import InstalledDistribution
 from resolver.verify.findings import CheckContext, Finding, Group, run_program
 
 _SECONDS_OF_IMPORTS = 1800
@@ -76,7 +76,7 @@ def run_python(
 
 
 def check_imports(
-    context: CheckContext, installed: Mapping[str, Installed], paths: Iterable[str], *, on_npu: bool
+    context: CheckContext, installed: Mapping[str, InstalledDistribution], paths: Iterable[str], *, on_npu: bool
 ) -> Group:
     """Each module of the lock's list: whether it can be imported, and whether it is this environment's.
 
@@ -120,7 +120,7 @@ def missing_library(error: str) -> str:
     return match[1] if match else ""
 
 
-def homes_of(installed: Mapping[str, Installed], paths: Iterable[str]) -> list[str]:
+def homes_of(installed: Mapping[str, InstalledDistribution], paths: Iterable[str]) -> list[str]:
     """Return the folders that this environment's modules are in."""
     homes = [os.path.realpath(path) for path in paths]
     folders = [row.editable_folder for row in installed.values()]

@@ -15,13 +15,13 @@ from typing import Any
 from resolver.pip import print_pip_variables
 from resolver.verify.ascend import NpuTool, ask_npu_smi, check_cann, check_hdk, check_npu, check_soc
 from resolver.verify.checkouts import check_checkouts, print_changed_files
+from resolver.verify.distributions import installed_distributions
 from resolver.verify.environment import (
     check_distributions,
     check_lock,
     check_machine,
     check_python,
     check_requirements,
-    installed_distributions,
 )
 from resolver.verify.findings import (
     SECONDS_TO_START,

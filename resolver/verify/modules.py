@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from resolver.verify.environment import Installed
+from resolver.verify.distributions import InstalledDistribution
 from resolver.verify.findings import UnreadableError, read_text
 from resolver.verify.record import RecordRow
 
@@ -70,7 +70,7 @@ class Startable(NamedTuple):
 
 
 def startables(
-    installed: Mapping[str, Installed],
+    installed: Mapping[str, InstalledDistribution],
     records: Mapping[str, Sequence[RecordRow]],
     with_commands: Iterable[str],
 ) -> list[Startable]:
@@ -92,7 +92,7 @@ def startables(
     return found
 
 
-def top_modules(distribution: Installed, rows: Iterable[RecordRow]) -> list[str]:
+def top_modules(distribution: InstalledDistribution, rows: Iterable[RecordRow]) -> list[str]:
     """Return the modules that a distribution puts at the top, sorted.
 
     Of a namespace package these are the packages and modules in it (`google.protobuf`). What is not
@@ -148,13 +148,13 @@ def _has_entry(path: str) -> bool:
         return False
 
 
-def _listed_modules(distribution: Installed) -> list[str]:
+def _listed_modules(distribution: InstalledDistribution) -> list[str]:
     """Return what top_level.txt lists, for an editable installation, whose files are elsewhere."""
     text = _text(distribution, "top_level.txt") if distribution.editable_folder else ""
     return [name for name in text.split() if _is_meant([name])]
 
 
-def _commands(distribution: Installed) -> list[tuple[str, str]]:
+def _commands(distribution: InstalledDistribution) -> list[tuple[str, str]]:
     """Return the commands of a distribution, each with what it calls."""
     parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=False)
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # names differ by case
@@ -170,7 +170,7 @@ def _commands(distribution: Installed) -> list[tuple[str, str]]:
     return rows
 
 
-def _text(distribution: Installed, name: str) -> str:
+def _text(distribution: InstalledDistribution, name: str) -> str:
     """Return the text of a file of a distribution's metadata, empty if it cannot be read."""
     try:
         return read_text(os.path.join(distribution.info, name)) or ""

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Set
 from itertools import combinations
 from typing import NamedTuple
 
-from resolver.verify.environment import Installed
+from resolver.verify.distributions import InstalledDistribution
 from resolver.verify.findings import (
     CheckContext,
     Finding,
@@ -42,7 +42,7 @@ class RecordRow(NamedTuple):
 
 
 def read_records(
-    context: CheckContext, installed: Mapping[str, Installed]
+    context: CheckContext, installed: Mapping[str, InstalledDistribution]
 ) -> tuple[dict[str, list[RecordRow]], dict[str, Finding]]:
     """The rows of every distribution's RECORD, and what is wrong with those that have none."""
     records: dict[str, list[RecordRow]] = {}
@@ -61,7 +61,7 @@ def read_records(
     return records, unreadable
 
 
-def _read_record(distribution: Installed) -> list[RecordRow] | None:
+def _read_record(distribution: InstalledDistribution) -> list[RecordRow] | None:
     """The rows of RECORD with absolute paths, without what Python compiles."""
     path = os.path.join(distribution.info, "RECORD")
     text = read_text(path)
@@ -87,7 +87,7 @@ def _read_record(distribution: Installed) -> list[RecordRow] | None:
 
 def check_files(
     context: CheckContext,
-    installed: Mapping[str, Installed],
+    installed: Mapping[str, InstalledDistribution],
     records: Mapping[str, list[RecordRow]],
     unreadable: Mapping[str, Finding],
     overwritten: Set[tuple[str, str]],
@@ -181,7 +181,7 @@ def _sample(rows: list[RecordRow]) -> list[RecordRow]:
 
 def check_collisions(
     context: CheckContext,
-    installed: Mapping[str, Installed],
+    installed: Mapping[str, InstalledDistribution],
     records: Mapping[str, list[RecordRow]],
 ) -> tuple[Group, set[tuple[str, str]]]:
     """The collisions, and the files whose RECORD need not hold for a distribution, as another one's are there."""
@@ -233,7 +233,7 @@ def _shared(
     return shared
 
 
-def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
+def _module(owner: InstalledDistribution, rows: list[tuple[RecordRow, RecordRow]]) -> str:
     """What both have, by the name of its package if it is in one."""
     path = os.path.relpath(rows[0][0].path, owner.root)
     return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)

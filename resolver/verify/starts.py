@@ -15,7 +15,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from resolver.verify.environment import Installed
+from resolver.verify.distributions import InstalledDistribution
 from resolver.verify.findings import CheckContext, Excuse, Finding, Group, list_and_count
 from resolver.verify.imports import (
     homes_of,
@@ -175,7 +175,7 @@ class Verdict(NamedTuple):
 
 def check_starts(
     context: CheckContext,
-    installed: Mapping[str, Installed],
+    installed: Mapping[str, InstalledDistribution],
     records: Mapping[str, Sequence[RecordRow]],
     paths: Iterable[str],
     *,

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 from typing import NamedTuple
 
-from resolver.verify.environment import Installed
+from resolver.verify.distributions import InstalledDistribution
 from resolver.verify.findings import (
     CheckContext,
     Finding,
@@ -57,7 +57,7 @@ class _Ownership:
     """Who owns which files, and what cannot be told of that."""
 
     def __init__(
-        self, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
+        self, installed: Mapping[str, InstalledDistribution], records: Mapping[str, list[RecordRow]]
     ) -> None:
         self.files = {row.path for rows in records.values() for row in rows}
         self._folders = {installed[name].root for name in records}
@@ -75,7 +75,7 @@ class _Ownership:
                 if entry.endswith(".json"):
                     self._add_of_conda(os.path.join(folder, entry))
 
-    def _add_without_record(self, name: str, distribution: Installed) -> None:
+    def _add_without_record(self, name: str, distribution: InstalledDistribution) -> None:
         """Add what another list than RECORD says."""
         lines = _listed(os.path.join(distribution.info, "installed-files.txt"))
         tops = _listed(os.path.join(distribution.info, "top_level.txt"))
@@ -124,7 +124,7 @@ def _listed(path: str) -> list[str]:
 
 def check_strays(
     context: CheckContext,
-    installed: Mapping[str, Installed],
+    installed: Mapping[str, InstalledDistribution],
     records: Mapping[str, list[RecordRow]],
 ) -> Group:
     """Return what is imported or run and belongs to no distribution, and what could not be judged.
@@ -160,7 +160,7 @@ def check_strays(
 
 def _packages(
     context: CheckContext,
-    installed: Mapping[str, Installed],
+    installed: Mapping[str, InstalledDistribution],
     records: Mapping[str, list[RecordRow]],
 ) -> Iterator[_Package]:
     """Yield the packages of the lock's distributions and this environment's, without those that the stack rewrites."""
@@ -187,7 +187,7 @@ def _packages(
             yield _Package(path, sorted(locked or names), max(times, default=0.0))
 
 
-def _top_folders(distribution: Installed, rows: Sequence[RecordRow]) -> set[str]:
+def _top_folders(distribution: InstalledDistribution, rows: Sequence[RecordRow]) -> set[str]:
     """Return the folders in site-packages that a distribution has modules in."""
     start = distribution.root + "/"
     folders = set()

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from resolver.verify.environment import check_distributions, check_python, installed_distributions
+from resolver.verify.distributions import installed_distributions
+from resolver.verify.environment import check_distributions, check_python
 from resolver.verify.findings import CheckContext, Group, LockedDistribution, LockedStack
 from resolver.verify.imports import run_python, shown_command
 from resolver.verify.record import check_collisions, check_files, read_records

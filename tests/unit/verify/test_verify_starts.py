@@ -13,7 +13,7 @@ import pytest
 from resolver.lock import file as lock_file
 from resolver.report.verify import verify
 from resolver.verify import starts
-from resolver.verify.environment import installed_distributions
+from resolver.verify.distributions import installed_distributions
 from resolver.verify.findings import CheckContext, Excuse, LockedDistribution, LockedStack
 from resolver.verify.modules import Startable, startables, top_modules
 from resolver.verify.record import read_records
