@@ -218,11 +218,11 @@ def start(lock: Lock, python: Path, folder: Path) -> list[Started]:
     installed, _ = installed_distributions(context, [str(site)])
     records, _ = read_records(context, installed)
     pinned = {name: row for name, row in installed.items() if name in locked.pins}
-    whats = startables(pinned, records, locked.requested)
+    targets = startables(pinned, records, locked.requested)
     environ = {**import_environ(context), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     environ.pop("PYTHONPATH", None)
-    request = StartRequest(str(program), str(python), environ, context.seconds, _show(len(whats)))
-    return start_all(request, whats)
+    request = StartRequest(str(program), str(python), environ, context.seconds, _show(len(targets)))
+    return start_all(request, targets)
 
 
 def _data_of(lock: Lock) -> str:
@@ -247,7 +247,7 @@ def judge(started: Iterable[Started], chosen: Plan, excuses: Sequence[Excuse], s
         audit.started.append(one)
         if not one.failed:
             continue
-        excuse = excuse_of(one.what, excuses, npu_works=False)
+        excuse = excuse_of(one.target, excuses, npu_works=False)
         missing = _missing(one, chosen.left_out, site)
         if excuse is not None:
             audit.excused.append((one, excuse.reason["en"]))
@@ -316,7 +316,7 @@ def audit(lock: Lock, catalog: Catalog, folder: Path) -> tuple[Plan, Audit]:
 
 def lines(lock: Lock, chosen: Plan, found: Audit, seconds: float) -> Iterator[str]:
     """Yield what is told of a lock."""
-    kinds = [one.what.kind for one in found.started]
+    kinds = [one.target.kind for one in found.started]
     yield (
         f"{lock.stack} {lock.target.name}: installed {len(chosen.files)} of {len(lock.pin)}, "
         f"imported {kinds.count('module')} modules, loaded {kinds.count('script')} commands "
@@ -334,7 +334,7 @@ def lines(lock: Lock, chosen: Plan, found: Audit, seconds: float) -> Iterator[st
 
 
 def _title(one: Started) -> str:
-    return f"{one.title} ({one.what.project})"
+    return f"{one.title} ({one.target.project})"
 
 
 def _ending(one: Started) -> str:

@@ -324,13 +324,13 @@ def asked(**variables: str) -> CheckContext:
 @pytest.mark.parametrize(
     ("code", "error"),
     [
-        ("tell({'seen': 1})", "exit status 0"),
-        ("tell({'seen': 1}); sys.exit(3)", "exit status 3"),
-        ("tell({'seen': 1}); sys.exit('it is\\nbroken')", "broken"),
-        ("tell({'seen': 1}); os.kill(os.getpid(), 9)", "killed by SIGKILL"),
-        ("tell({'seen': 1}); os.kill(os.getpid(), 42)", "killed by 42"),
+        ("write_row({'seen': 1})", "exit status 0"),
+        ("write_row({'seen': 1}); sys.exit(3)", "exit status 3"),
+        ("write_row({'seen': 1}); sys.exit('it is\\nbroken')", "broken"),
+        ("write_row({'seen': 1}); os.kill(os.getpid(), 9)", "killed by SIGKILL"),
+        ("write_row({'seen': 1}); os.kill(os.getpid(), 42)", "killed by 42"),
         (
-            "tell({'seen': 1}); os.write(2, b'no memory'); os.abort()",
+            "write_row({'seen': 1}); os.write(2, b'no memory'); os.abort()",
             "killed by SIGABRT: no memory",
         ),
     ],
