@@ -40,6 +40,7 @@ MODULES = (
     "verify/modules",
     "verify/starter",
     "verify/starts",
+    "verify/report",
     "verify/main",
 )
 

@@ -21,7 +21,7 @@ from resolver.verify.ascend import (
 )
 from resolver.verify.environment import check_machine
 from resolver.verify.findings import CheckContext, DriverNeed, Group, LockedStack
-from resolver.verify.main import Report
+from resolver.verify.report import Report
 
 MACHINE = platform.machine()
 NO_VERSION = "is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"

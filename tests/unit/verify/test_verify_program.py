@@ -15,7 +15,7 @@ from packaging.version import Version
 from resolver.lock import file as lock_file
 from resolver.report.verify import MODULES, texts, verify
 from resolver.verify.distributions import canonical_name, same_version
-from resolver.verify.main import WARNINGS
+from resolver.verify.report import WARNINGS
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
