@@ -52,7 +52,6 @@ from resolver.verify.distributions import installed_distributions
 from resolver.verify.findings import CheckContext, Excuse, LockedStack
 from resolver.verify.imports import import_environ
 from resolver.verify.modules import Startable, startables
-from resolver.verify.record import read_records
 from resolver.verify.starts import Started, StartRequest, excuse_of, start_all
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -216,9 +215,8 @@ def start(lock: Lock, python: Path, folder: Path) -> list[Started]:
     locked = LockedStack.parse(_data_of(lock))
     context = CheckContext(locked, str(folder), dict(os.environ), program=str(program))
     installed, _ = installed_distributions(context, [str(site)])
-    records, _ = read_records(context, installed)
     pinned = {name: row for name, row in installed.items() if name in locked.pins}
-    targets = startables(pinned, records, locked.requested)
+    targets = startables(pinned, locked.requested)
     environ = {**import_environ(context), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     environ.pop("PYTHONPATH", None)
     request = StartRequest(str(program), str(python), environ, context.seconds, _show(len(targets)))

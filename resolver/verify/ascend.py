@@ -60,8 +60,6 @@ class _Release(NamedTuple):
     part: str
     # The file that tells the release.
     path: str
-    # As written in the file.
-    text: str
     version: SystemVersion
 
 
@@ -93,12 +91,12 @@ def check_cann(context: CheckContext) -> Group:
         return Group("cann", [Finding("cann-unreadable", {**values, **reason})], values)
     if variable != _HOME_VARIABLES[0]:
         findings.append(Finding("cann-half-active", values, _source_command([home])))
-    values["found"] = releases[0].text
     release = releases[0].version
+    values["found"] = str(release)
     if not release.same_release(SystemVersion.parse(wanted)):
         findings.insert(0, Finding("cann-differs", values, _activation(context, any_release=False)))
     others = [
-        f"{other.part} {other.text} ({other.path})"
+        f"{other.part} {other.version} ({other.path})"
         for other in releases
         if not other.version.same_release(release)
     ]
@@ -133,7 +131,7 @@ def _releases(path: str) -> Iterator[_Release]:
 
 
 def _release(part: str, path: str, text: str) -> _Release:
-    return _Release(part, path, text, _parse_version(text, path))
+    return _Release(part, path, _parse_version(text, path))
 
 
 def _parse_version(text: str, path: str) -> SystemVersion:

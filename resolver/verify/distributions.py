@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import glob
+import io
 import json
 import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from email.parser import HeaderParser
+from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from resolver.verify.findings import CheckContext, Finding, UnreadableError, is_shared, read_text
 
+UNKNOWN_SIZE = -1
 # A suffix of a version in any spelling.
 _SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
 # How PEP 440 writes the suffixes that have several spellings.
@@ -56,7 +61,19 @@ def _canonical_suffix(suffix: re.Match[str]) -> str:
     return f" {_SPELLINGS.get(kind, kind)}{number}"
 
 
-class InstalledDistribution(NamedTuple):
+class RecordRow(NamedTuple):
+    """A file of a distribution, as RECORD lists it."""
+
+    # Absolute and normalized.
+    path: str
+    # Such as `sha256=…`, without padding. Empty if RECORD has none.
+    digest: str
+    # In bytes; UNKNOWN_SIZE if RECORD has none.
+    size: int
+
+
+@dataclass(frozen=True)
+class InstalledDistribution:
     """A distribution that Python finds."""
 
     # The normalized name.
@@ -71,6 +88,41 @@ class InstalledDistribution(NamedTuple):
     installer: str
     # The content of direct_url.json (PEP 610), empty if there is no such file.
     direct_url: Mapping[str, Any]
+
+    @cached_property
+    def rows(self) -> Sequence[RecordRow]:
+        """Return the rows of RECORD, none if it is missing or broken."""
+        try:
+            return self.read_record() or ()
+        except UnreadableError:
+            return ()
+
+    def read_record(self) -> Sequence[RecordRow] | None:
+        """Return the rows of RECORD without compiled files, None if there is no RECORD.
+
+        Raises UnreadableError.
+        """
+        path = os.path.join(self.info, "RECORD")
+        text = read_text(path)
+        if text is None:
+            return None
+        rows = []
+        table = csv.reader(io.StringIO(text, newline=""), strict=True)
+        try:
+            for name, digest, size in table:
+                file = os.path.normpath(os.path.join(self.root, name))
+                # Python compiles a module again whenever it likes
+                is_compiled = file.endswith(".pyc") and "/__pycache__/" in file
+                if not is_compiled:
+                    rows.append(RecordRow(file, digest.rstrip("="), int(size or UNKNOWN_SIZE)))
+        except csv.Error as error:
+            raise UnreadableError(path, str(error)) from None
+        except ValueError:
+            why = f"line {table.line_num} is not path, hash and size"
+            raise UnreadableError(path, why) from None
+        if not any(row.path == path for row in rows):
+            raise UnreadableError(path, "it has no row for itself, so it is truncated")
+        return rows
 
     @property
     def editable_folder(self) -> str:

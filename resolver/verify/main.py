@@ -28,7 +28,7 @@ from resolver.verify.findings import (
     show_nothing,
 )
 from resolver.verify.imports import check_imports
-from resolver.verify.record import check_collisions, check_files, read_records
+from resolver.verify.record import check_collisions, check_files
 from resolver.verify.report import Report, UnwritableError, printable
 from resolver.verify.starter import START_OPTION, serve_starts
 from resolver.verify.starts import check_starts
@@ -140,20 +140,19 @@ def checks(context: CheckContext) -> Iterator[Group]:
     yield check_python(context, installed)
     tool = ask_npu_smi(context)
     yield from check_components(context, tool)
-    records, record_findings = read_records(context, installed)
-    collisions, overwritten = check_collisions(context, installed, records)
+    collisions, overwritten = check_collisions(context, installed)
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(context, installed, broken, colliding)
-    yield check_files(context, installed, records, record_findings, overwritten)
+    yield check_files(context, installed, overwritten)
     if any(pin.editable for pin in context.lock.pins.values()):
         yield check_checkouts(context, installed)
     yield collisions
-    yield check_strays(context, installed, records)
+    yield check_strays(context, installed)
     yield check_requirements(context)
     if context.lock.imports:
         yield check_imports(context, installed, paths, on_npu=tool.has_npu)
     if not context.quick:
-        yield check_starts(context, installed, records, paths, on_npu=tool.has_npu)
+        yield check_starts(context, installed, paths, on_npu=tool.has_npu)
     if "torch-npu" in context.lock.pins:
         yield check_npu(context, tool)
 

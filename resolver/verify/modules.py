@@ -7,12 +7,11 @@ import keyword
 import mmap
 import os
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 from resolver.verify.distributions import InstalledDistribution
 from resolver.verify.findings import UnreadableError, read_text
-from resolver.verify.record import RecordRow
 
 # Names of files and folders in site-packages that are not meant to be imported.
 _NOT_IMPORTED = frozenset(
@@ -71,7 +70,6 @@ class Startable(NamedTuple):
 
 def startables(
     installed: Mapping[str, InstalledDistribution],
-    records: Mapping[str, Sequence[RecordRow]],
     with_commands: Container[str],
 ) -> list[Startable]:
     """Return the modules of all distributions, and the commands of the named ones.
@@ -81,7 +79,7 @@ def startables(
     startable: list[Startable] = []
     seen: set[str] = set()
     for name in sorted(installed):
-        for module in top_modules(installed[name], records.get(name, ())):
+        for module in top_modules(installed[name]):
             if module not in seen:
                 seen.add(module)
                 startable.append(Startable(name, "module", module, module))
@@ -91,7 +89,7 @@ def startables(
     return startable
 
 
-def top_modules(distribution: InstalledDistribution, rows: Iterable[RecordRow]) -> list[str]:
+def top_modules(distribution: InstalledDistribution) -> list[str]:
     """Return the dotted names of a distribution's top-level modules, sorted.
 
     For a namespace package, these are the packages and modules in it (`google.protobuf`). What is
@@ -100,7 +98,7 @@ def top_modules(distribution: InstalledDistribution, rows: Iterable[RecordRow]) 
     site_packages = distribution.root + "/"
     files = [
         row.path[len(site_packages) :].split("/")
-        for row in rows
+        for row in distribution.rows
         if row.path.startswith(site_packages)
     ]
     packages = {tuple(parts[:-1]) for parts in files if _stem(parts[-1]) == "__init__"}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
-import io
 import os
 import shlex
 import stat
@@ -13,14 +11,13 @@ from collections.abc import Mapping, Sequence, Set
 from itertools import combinations
 from typing import NamedTuple
 
-from resolver.verify.distributions import InstalledDistribution
+from resolver.verify.distributions import UNKNOWN_SIZE, InstalledDistribution, RecordRow
 from resolver.verify.findings import (
     CheckContext,
     Finding,
     Group,
     UnreadableError,
     list_and_count,
-    read_text,
 )
 
 # All files are hashed of a distribution with at most so many files and bytes.
@@ -30,18 +27,6 @@ _SMALL_BYTES = 1 << 18
 _SAMPLE = 12
 _SAMPLE_BYTES = 1 << 18
 _CHUNK = 1 << 20
-_UNKNOWN_SIZE = -1
-
-
-class RecordRow(NamedTuple):
-    """A file of a distribution, as RECORD lists it."""
-
-    # Absolute and normalized.
-    path: str
-    # Such as `sha256=…`, without padding. Empty if RECORD has none.
-    digest: str
-    # In bytes; -1 if RECORD has none.
-    size: int
 
 
 class _SharedFile(NamedTuple):
@@ -53,65 +38,15 @@ class _SharedFile(NamedTuple):
     other: RecordRow
 
 
-def read_records(
-    context: CheckContext, installed: Mapping[str, InstalledDistribution]
-) -> tuple[dict[str, list[RecordRow]], dict[str, Finding]]:
-    """Return the rows of every RECORD by name, and a finding for each that is missing or broken."""
-    records: dict[str, list[RecordRow]] = {}
-    findings: dict[str, Finding] = {}
-    for name, distribution in installed.items():
-        values = {"name": name, "version": distribution.version, "folder": distribution.info}
-        remedy = context.then_install(f"rm -r {shlex.quote(distribution.info)}")
-        try:
-            rows = _read_record(distribution)
-        except UnreadableError as error:
-            findings[name] = Finding("record-broken", {**values, **error.values}, remedy)
-            continue
-        if rows is not None:
-            records[name] = rows
-        elif not distribution.editable_folder:
-            findings[name] = Finding("record-missing", values, remedy)
-    return records, findings
-
-
-def _read_record(distribution: InstalledDistribution) -> list[RecordRow] | None:
-    """Return the rows of RECORD, without compiled files; None if there is no RECORD.
-
-    Raises UnreadableError.
-    """
-    path = os.path.join(distribution.info, "RECORD")
-    text = read_text(path)
-    if text is None:
-        return None
-    rows = []
-    table = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        for name, digest, size in table:
-            file = os.path.normpath(os.path.join(distribution.root, name))
-            # Python compiles a module again whenever it likes
-            is_compiled = file.endswith(".pyc") and "/__pycache__/" in file
-            if not is_compiled:
-                rows.append(RecordRow(file, digest.rstrip("="), int(size or _UNKNOWN_SIZE)))
-    except csv.Error as error:
-        raise UnreadableError(path, str(error)) from None
-    except ValueError:
-        raise UnreadableError(path, f"line {table.line_num} is not path, hash and size") from None
-    if not any(row.path == path for row in rows):
-        raise UnreadableError(path, "it has no row for itself, so it is truncated")
-    return rows
-
-
 def check_files(
     context: CheckContext,
     installed: Mapping[str, InstalledDistribution],
-    records: Mapping[str, Sequence[RecordRow]],
-    record_findings: Mapping[str, Finding],
     overwritten: Set[tuple[str, str]],
 ) -> Group:
     """Check the files of the lock's distributions against RECORD.
 
-    `record_findings` is what `read_records` found. `overwritten` has the names of distributions and
-    the paths of files that belong to another distribution now.
+    `overwritten` has the names of distributions and the paths of files that belong to another
+    distribution now.
     """
     findings: list[Finding] = []
     file_count = compared_count = 0
@@ -123,9 +58,9 @@ def check_files(
         # conda changes files; broken METADATA is a finding with a remedy for all of it
         if distribution.installer == "conda" or not distribution.version:
             continue
-        if name in record_findings:
-            findings.append(record_findings[name])
-        rows = [row for row in records.get(name, ()) if (name, row.path) not in overwritten]
+        if not distribution.rows:
+            findings += _record_findings(context, distribution)
+        rows = [row for row in distribution.rows if (name, row.path) not in overwritten]
         hashed = [row for row in rows if row.digest]
         compared = set(hashed if context.full else _sample(hashed))
         file_count += len(rows)
@@ -137,6 +72,23 @@ def check_files(
         "kept": ", ".join(rewritten),
     }
     return Group("files", findings, values, "files-kept" if rewritten else "")
+
+
+def _record_findings(context: CheckContext, distribution: InstalledDistribution) -> list[Finding]:
+    """Return why a distribution has no rows, nothing for an editable installation."""
+    values = {
+        "name": distribution.name,
+        "version": distribution.version,
+        "folder": distribution.info,
+    }
+    remedy = context.then_install(f"rm -r {shlex.quote(distribution.info)}")
+    try:
+        distribution.read_record()
+    except UnreadableError as error:
+        return [Finding("record-broken", {**values, **error.values}, remedy)]
+    if distribution.editable_folder:
+        return []
+    return [Finding("record-missing", values, remedy)]
 
 
 def _file_findings(
@@ -167,7 +119,7 @@ def _file_code(row: RecordRow, *, compare: bool) -> str:
         return "file-missing"
     except (OSError, ValueError):
         return "file-unreadable"
-    if row.size not in (_UNKNOWN_SIZE, status.st_size):
+    if row.size not in (UNKNOWN_SIZE, status.st_size):
         return "file-changed"
     if not stat.S_ISREG(status.st_mode):
         return "file-unreadable"
@@ -214,7 +166,6 @@ def _sample_key(row: RecordRow) -> bytes:
 def check_collisions(
     context: CheckContext,
     installed: Mapping[str, InstalledDistribution],
-    records: Mapping[str, Sequence[RecordRow]],
 ) -> tuple[Group, set[tuple[str, str]]]:
     """Check for files that two distributions both have with different content.
 
@@ -224,7 +175,7 @@ def check_collisions(
     findings: list[Finding] = []
     overwritten: set[tuple[str, str]] = set()
     stages = {name: pin.stage for name, pin in context.lock.pins.items()}
-    for (owner, other), files in sorted(_shared_files(records, stages).items()):
+    for (owner, other), files in sorted(_shared_files(installed, stages).items()):
         ours = theirs = 0
         for file in files:
             digest = _digest(file.owner)
@@ -253,7 +204,7 @@ def check_collisions(
 
 
 def _shared_files(
-    records: Mapping[str, Sequence[RecordRow]], stages: Mapping[str, int]
+    installed: Mapping[str, InstalledDistribution], stages: Mapping[str, int]
 ) -> dict[tuple[str, str], list[_SharedFile]]:
     """Return the files that two distributions have with different content, by their names.
 
@@ -261,8 +212,8 @@ def _shared_files(
     installed later.
     """
     claims: dict[str, list[tuple[str, RecordRow]]] = {}
-    for name in sorted(records, key=lambda name: (-stages.get(name, 0), name)):
-        for row in records[name]:
+    for name in sorted(installed, key=lambda name: (-stages.get(name, 0), name)):
+        for row in installed[name].rows:
             if row.digest:
                 claims.setdefault(row.path, []).append((name, row))
     shared: dict[tuple[str, str], list[_SharedFile]] = {}

@@ -26,7 +26,6 @@ from resolver.verify.imports import (
     shown_command,
 )
 from resolver.verify.modules import Startable, startables
-from resolver.verify.record import RecordRow
 from resolver.verify.starter import START_OPTION
 
 _MOST_WORKERS = 4
@@ -187,7 +186,6 @@ class Verdict(NamedTuple):
 def check_starts(
     context: CheckContext,
     installed: Mapping[str, InstalledDistribution],
-    records: Mapping[str, Sequence[RecordRow]],
     paths: Iterable[str],
     *,
     on_npu: bool,
@@ -199,7 +197,7 @@ def check_starts(
     locked = {name: installed[name] for name in context.lock.pins if name in installed}
     targets = [
         target
-        for target in startables(locked, records, context.lock.requested)
+        for target in startables(locked, context.lock.requested)
         if target.reference not in context.lock.imports
     ]
     preload = ["torch"] if "torch" in locked else []

@@ -28,7 +28,6 @@ from resolver.verify.findings import (
     list_and_count,
     read_text,
 )
-from resolver.verify.record import RecordRow
 
 # Python imports a `.pyc` without its source, unless it is in __pycache__.
 _IMPORTABLE = (*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES, *BYTECODE_SUFFIXES)
@@ -62,19 +61,22 @@ class _Ownership:
     def __init__(
         self,
         installed: Mapping[str, InstalledDistribution],
-        records: Mapping[str, Sequence[RecordRow]],
     ) -> None:
         # The paths of all files that have an owner.
-        self.files = {row.path for rows in records.values() for row in rows}
+        self.files: set[str] = set()
         # Distributions and conda packages that list no files.
         self.unlisted: list[str] = []
         # Paths, without suffix, of modules and packages that may belong to them.
         self._unlisted_modules: set[str] = set()
         # Folders in which anything may belong to them.
         self._unlisted_folders: set[str] = set()
-        site_packages = {installed[name].root for name in records}
+        site_packages = {
+            distribution.root for distribution in installed.values() if distribution.rows
+        }
         for name in sorted(installed):
-            if name not in records:
+            rows = installed[name].rows
+            self.files.update(row.path for row in rows)
+            if not rows:
                 self._add_without_record(installed[name], site_packages)
         conda = os.path.join(sys.prefix, "conda-meta")
         if os.path.isdir(conda):
@@ -135,7 +137,6 @@ def _lines_of(path: str) -> list[str]:
 def check_strays(
     context: CheckContext,
     installed: Mapping[str, InstalledDistribution],
-    records: Mapping[str, Sequence[RecordRow]],
 ) -> Group:
     """Check for files without an owner, and name what could not be judged.
 
@@ -144,9 +145,9 @@ def check_strays(
     a warning. So are files in packages of other distributions, modules by themselves and what runs
     when Python starts.
     """
-    ownership = _Ownership(installed, records)
+    ownership = _Ownership(installed)
     findings: list[Finding] = []
-    for package in _packages(context, installed, records):
+    for package in _packages(context, installed):
         if ownership.is_known(package.path):
             findings += _package_findings(context, package, ownership.files)
     locked = [installed[name] for name in context.lock.pins if name in installed]
@@ -167,14 +168,13 @@ def check_strays(
 def _packages(
     context: CheckContext,
     installed: Mapping[str, InstalledDistribution],
-    records: Mapping[str, Sequence[RecordRow]],
 ) -> Iterator[_Package]:
     """Yield the packages of the lock and of this environment that the stack does not rewrite."""
     owners: dict[str, list[str]] = {}
     rewritten: set[str] = set()
-    for name in sorted(records):
+    for name in sorted(installed):
         distribution = installed[name]
-        packages = _package_folders(distribution, records[name])
+        packages = _package_folders(distribution)
         if name in context.lock.rewritten:
             rewritten.update(packages)
         if name in context.lock.pins or distribution.is_ours:
@@ -203,11 +203,11 @@ def _package(
     return _Package(path, locked, max(times))
 
 
-def _package_folders(distribution: InstalledDistribution, rows: Iterable[RecordRow]) -> set[str]:
+def _package_folders(distribution: InstalledDistribution) -> set[str]:
     """Return the paths of the folders in site-packages in which a distribution has modules."""
     start = distribution.root + "/"
     folders = set()
-    for row in rows:
+    for row in distribution.rows:
         if row.path.startswith(start) and row.path.endswith(_IMPORTABLE):
             top, slash, _ = row.path[len(start) :].partition("/")
             if slash:

@@ -19,7 +19,7 @@ from resolver.verify.distributions import installed_distributions
 from resolver.verify.environment import check_distributions, check_python
 from resolver.verify.findings import CheckContext, Group, LockedDistribution, LockedStack
 from resolver.verify.imports import run_python, shown_command
-from resolver.verify.record import check_collisions, check_files, read_records
+from resolver.verify.record import check_collisions, check_files
 from resolver.verify.strays import check_strays
 from tests.builders import build_wheel
 
@@ -64,14 +64,13 @@ class Site:
     def groups(self, *, full: bool = False) -> dict[str, Group]:
         asked = self._asked(full=full)
         found, trouble = installed_distributions(asked, [str(self.root)])
-        records, broken = read_records(asked, found)
-        collisions, excused = check_collisions(asked, found, records)
-        files = check_files(asked, found, records, broken, excused)
+        collisions, excused = check_collisions(asked, found)
+        files = check_files(asked, found, excused)
         groups = (
             check_distributions(asked, found, trouble),
             files,
             collisions,
-            check_strays(asked, found, records),
+            check_strays(asked, found),
         )
         return {group.name: group for group in groups}
 

@@ -16,7 +16,6 @@ from resolver.verify import starts
 from resolver.verify.distributions import installed_distributions
 from resolver.verify.findings import CheckContext, Excuse, LockedDistribution, LockedStack
 from resolver.verify.modules import Startable, startables, top_modules
-from resolver.verify.record import read_records
 from resolver.verify.starts import Started, StartRequest, check_starts, start_all
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -77,8 +76,7 @@ def context_of(site: Path, program: str = "", **changes: object) -> CheckContext
 def modules_of(site: Path, name: str) -> list[str]:
     context = context_of(site)
     installed, _ = installed_distributions(context, [str(site)])
-    records, _ = read_records(context, installed)
-    return top_modules(installed[name], records[name])
+    return top_modules(installed[name])
 
 
 def started(
@@ -171,8 +169,7 @@ def test_commands_are_those_of_what_is_asked_for(site: Path) -> None:
     install_files(site, "other", {"other.py": ""}, "other = other:main")
     context = context_of(site)
     installed, _ = installed_distributions(context, [str(site)])
-    records, _ = read_records(context, installed)
-    found = startables(installed, records, ["asked"])
+    found = startables(installed, ["asked"])
     assert found == [
         Startable("asked", "module", "asked", "asked"),
         Startable("asked", "script", "Run", "asked.cli:app.main"),
@@ -351,8 +348,7 @@ def test_the_folder_of_the_program_is_not_on_the_path(site: Path, program: str) 
 def check(site: Path, program: str, *, on_npu: bool = False, **changes: object):  # type: ignore[no-untyped-def]
     context = context_of(site, program, **changes)
     installed, _ = installed_distributions(context, [str(site)])
-    records, _ = read_records(context, installed)
-    return check_starts(context, installed, records, [str(site)], on_npu=on_npu)
+    return check_starts(context, installed, [str(site)], on_npu=on_npu)
 
 
 def test_what_fails_for_one_reason_is_one_finding(site: Path, program: str) -> None:
@@ -419,8 +415,7 @@ def test_a_module_from_elsewhere_is_told(site: Path, program: str, tmp_path: Pat
     environ = {**os.environ, "PYTHONPATH": f"{elsewhere}{os.pathsep}{site}"}
     context = CheckContext(context.lock, "/lock", environ, program=program)
     installed, _ = installed_distributions(context, [str(site)])
-    records, _ = read_records(context, installed)
-    (finding,) = check_starts(context, installed, records, [str(site)], on_npu=False).findings
+    (finding,) = check_starts(context, installed, [str(site)], on_npu=False).findings
     assert finding.code == "import-elsewhere"
     assert finding.values["found"] == str(elsewhere / "demo.py")
 
@@ -433,5 +428,4 @@ def test_what_the_imports_cover_is_not_started_again(site: Path, program: str) -
     )
     context = CheckContext(lock, "/lock", context.environ, program=program)
     installed, _ = installed_distributions(context, [str(site)])
-    records, _ = read_records(context, installed)
-    assert check_starts(context, installed, records, [str(site)], on_npu=False).results == []
+    assert check_starts(context, installed, [str(site)], on_npu=False).results == []
