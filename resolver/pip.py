@@ -31,8 +31,8 @@ ALLOWED_SETTINGS = (
 )
 # Other names of these options in pip.
 _OTHER_NAMES = {"pypi-url": "index-url", "default-timeout": "timeout"}
-# The sections that apply to `pip install`, the highest precedence last. pip calls the PIP_* variables
-# `:env:`.
+# The sections that apply to `pip install`, the highest precedence last. `:env:` has the PIP_*
+# variables.
 PIP_SECTIONS = ("global", "install", ":env:")
 
 _NO_FILES = {

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resolver.errors import ResolverError, shown_address, without_secrets, without_users
+from resolver.errors import ResolverError
+from resolver.redaction import shown_address, without_secrets, without_users
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
