@@ -66,11 +66,8 @@ class _Release(NamedTuple):
 def check_cann(context: CheckContext) -> Group:
     """Check that the active CANN is the lock's, and all parts of it are of one release."""
     wanted = context.lock.system["cann"]
-    variable = home = ""
-    for name in _HOME_VARIABLES:
-        if context.environ.get(name):
-            variable, home = name, context.environ[name]
-            break
+    variable = next((name for name in _HOME_VARIABLES if context.environ.get(name)), "")
+    home = context.environ.get(variable, "")
     values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
     if not os.path.isdir(home):
         code = "cann-gone" if home else "cann-inactive"

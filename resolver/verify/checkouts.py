@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from resolver.verify.distributions import InstalledDistribution
+from resolver.verify.distributions import Installed
 from resolver.verify.environment import checkout_folder
 from resolver.verify.findings import (
     CheckContext,
@@ -56,7 +56,7 @@ class _UncomparedError(Exception):
     """The files of a checkout cannot be compared with its commit; the text says why."""
 
 
-def check_checkouts(context: CheckContext, installed: Mapping[str, InstalledDistribution]) -> Group:
+def check_checkouts(context: CheckContext, installed: Installed) -> Group:
     """Check whether the checkout of each editable distribution has the files of its commit."""
     findings: list[Finding] = []
     pins = context.lock.pins
@@ -78,11 +78,11 @@ def _checkout_differences(
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Yield the code and the values of each finding about a checkout."""
     folder = checkout_folder(pin.name)
-    git = os.path.join(folder, ".git")
+    git = f"{folder}/.git"
     try:
         head = _head(git)
-        mark = read_text(os.path.join(git, _MARK)) or ""
-        noted = read_text(os.path.join(git, _CHANGED), errors="surrogateescape") or ""
+        mark = read_text(f"{git}/{_MARK}") or ""
+        noted = read_text(f"{git}/{_CHANGED}", errors="surrogateescape") or ""
     except UnreadableError as error:
         yield "checkout-unreadable", error.values
         return
@@ -121,7 +121,7 @@ def print_changed_files(pin: LockedDistribution) -> int:
 
 def _head(git: str) -> str:
     """Return the commit that is checked out, empty if there is none. Raises UnreadableError."""
-    text = (read_text(os.path.join(git, "HEAD")) or "").strip()
+    text = (read_text(f"{git}/HEAD") or "").strip()
     if text.startswith("ref: "):
         text = _commit_of(git, text[len("ref: ") :])
     return text if _COMMIT.fullmatch(text) else ""
@@ -131,10 +131,10 @@ def _commit_of(git: str, reference: str) -> str:
     """Return the content of a reference, empty if there is none. Raises UnreadableError."""
     if not _REFERENCE.fullmatch(reference):
         return ""
-    text = read_text(os.path.join(git, reference))
+    text = read_text(f"{git}/{reference}")
     if text:
         return text.strip()
-    for line in (read_text(os.path.join(git, "packed-refs")) or "").splitlines():
+    for line in (read_text(f"{git}/packed-refs") or "").splitlines():
         commit, _, name = line.partition(" ")
         if name == reference:
             return commit
@@ -148,7 +148,7 @@ def _changes(folder: str, commit: str, inside: str = "") -> Iterator[str]:
     of the submodule. Raises _UncomparedError.
     """
     for entry in _entries(folder, commit):
-        path = os.path.join(folder, entry.path)
+        path = f"{folder}/{entry.path}"
         if entry.mode == _SUBMODULE:
             yield from _submodule_changes(path, entry.digest, f"{inside}{entry.path}")
             continue
@@ -159,7 +159,7 @@ def _changes(folder: str, commit: str, inside: str = "") -> Iterator[str]:
 
 def _submodule_changes(folder: str, commit: str, shown_path: str) -> Iterator[str]:
     """Yield the changes of a submodule, none if it is not checked out. Raises _UncomparedError."""
-    git = os.path.join(folder, ".git")
+    git = f"{folder}/.git"
     if not os.path.isdir(git):
         return
     try:
@@ -176,17 +176,19 @@ def _entries(folder: str, commit: str) -> list[_Entry]:
     """Return the files and submodules of a commit. Raises _UncomparedError."""
     with tempfile.TemporaryDirectory() as empty:
         for name in ("objects", "refs"):
-            os.mkdir(os.path.join(empty, name))
-        with open(os.path.join(empty, "HEAD"), "w", encoding="ascii") as file:
+            os.mkdir(f"{empty}/{name}")
+        with open(f"{empty}/HEAD", "w", encoding="ascii") as file:
             file.write("ref: refs/heads/none\n")
         environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        environ["HOME"] = empty
-        environ["LC_ALL"] = "C"
-        environ["GIT_CONFIG_NOSYSTEM"] = "1"
-        environ["GIT_CONFIG_GLOBAL"] = os.devnull
-        environ["GIT_NO_REPLACE_OBJECTS"] = "1"
-        environ["GIT_DIR"] = empty
-        environ["GIT_OBJECT_DIRECTORY"] = os.path.join(folder, ".git", "objects")
+        environ.update(
+            HOME=empty,
+            LC_ALL="C",
+            GIT_CONFIG_NOSYSTEM="1",
+            GIT_CONFIG_GLOBAL=os.devnull,
+            GIT_NO_REPLACE_OBJECTS="1",
+            GIT_DIR=empty,
+            GIT_OBJECT_DIRECTORY=f"{folder}/.git/objects",
+        )
         listing = _run_git(["ls-tree", "-r", "-z", "--full-tree", commit], environ, empty)
     entries = []
     for line in os.fsdecode(listing).split("\0"):

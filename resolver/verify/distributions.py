@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from email.parser import HeaderParser
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Dict, NamedTuple
 from urllib.parse import unquote
 
 from resolver.verify.findings import CheckContext, Finding, UnreadableError, is_shared, read_text
@@ -102,7 +102,7 @@ class InstalledDistribution:
 
         Raises UnreadableError.
         """
-        path = os.path.join(self.info, "RECORD")
+        path = f"{self.info}/RECORD"
         text = read_text(path)
         if text is None:
             return None
@@ -137,12 +137,12 @@ class InstalledDistribution:
         """Return whether `setup.py develop` installed it: its .egg-info folder lists no files."""
         if self.info.endswith(".dist-info") or not os.path.isdir(self.info):
             return False
-        return not os.path.isfile(os.path.join(self.info, "installed-files.txt"))
+        return not os.path.isfile(f"{self.info}/installed-files.txt")
 
     def variant_labels(self) -> list[str]:
         """Return the labels of its wheel variant (PEP 825); none if variant.json is not usable."""
         try:
-            table = json.loads(read_text(os.path.join(self.info, "variant.json")) or "{}")
+            table = json.loads(read_text(f"{self.info}/variant.json") or "{}")
             return [str(label) for label in table["variants"]]
         except (UnreadableError, ValueError, KeyError, TypeError, RecursionError):
             return []
@@ -153,14 +153,18 @@ class InstalledDistribution:
         return not is_shared() and self.root.startswith(os.path.realpath(sys.prefix) + "/")
 
 
+# Distributions by their normalized names.
+Installed = Dict[str, InstalledDistribution]
+
+
 def installed_distributions(
     context: CheckContext, paths: Iterable[str]
-) -> tuple[dict[str, InstalledDistribution], list[Finding]]:
+) -> tuple[Installed, list[Finding]]:
     """Return the distributions in a search path by name, and what is wrong with their metadata.
 
     Of several distributions of one name, the first one counts, as in Python.
     """
-    installed: dict[str, InstalledDistribution] = {}
+    installed: Installed = {}
     findings: list[Finding] = []
     for root in dict.fromkeys(os.path.realpath(path) for path in paths):
         entries: dict[str, str] = {}
@@ -201,8 +205,8 @@ def _read_distribution(
     findings: list[Finding] = []
     try:
         name, version = _name_and_version(path)
-        installer = (read_text(os.path.join(path, "INSTALLER")) or "").strip()
-        direct_url = _read_object(os.path.join(path, "direct_url.json"))
+        installer = (read_text(f"{path}/INSTALLER") or "").strip()
+        direct_url = _read_object(f"{path}/direct_url.json")
     except UnreadableError as error:
         values = {"name": canonical_name(name), **error.values}
         remedy = context.then_install(f"rm -r {shlex.quote(path)}")
@@ -217,7 +221,7 @@ def _name_and_version(path: str) -> tuple[str, str]:
     """Return what METADATA or PKG-INFO has. Raises UnreadableError."""
     file = path
     if os.path.isdir(path):
-        file = os.path.join(path, "METADATA" if path.endswith(".dist-info") else "PKG-INFO")
+        file = f"{path}/METADATA" if path.endswith(".dist-info") else f"{path}/PKG-INFO"
     # the description may be in any encoding
     text = read_text(file, errors="surrogateescape")
     if text is None:

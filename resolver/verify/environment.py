@@ -13,7 +13,12 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from resolver.pip import without_pip_settings
-from resolver.verify.distributions import InstalledDistribution, canonical_name, same_version
+from resolver.verify.distributions import (
+    Installed,
+    InstalledDistribution,
+    canonical_name,
+    same_version,
+)
 from resolver.verify.findings import (
     CheckContext,
     Finding,
@@ -41,7 +46,7 @@ _COMPLAINT = re.compile(
 
 def check_lock(context: CheckContext) -> Group:
     """Check whether the lock.toml beside this program is the one that it was made from."""
-    path = os.path.join(context.folder, "lock.toml")
+    path = f"{context.folder}/lock.toml"
     values = {"path": path, "program": context.program, "stack": shlex.quote(context.lock.stack)}
     try:
         text = read_text(path)
@@ -78,7 +83,7 @@ def _numbers(version: str) -> list[int]:
     return [int(part) for part in version.split(".") if part.isdigit()]
 
 
-def check_python(context: CheckContext, installed: Mapping[str, InstalledDistribution]) -> Group:
+def check_python(context: CheckContext, installed: Installed) -> Group:
     """Check whether this Python takes the lock's wheels, and is an environment for the lock."""
     values = {
         "found": platform.python_version(),
@@ -104,9 +109,7 @@ def _wrong_python(values: Mapping[str, str]) -> Finding | None:
     return None
 
 
-def _other_environment(
-    context: CheckContext, installed: Mapping[str, InstalledDistribution]
-) -> Finding | None:
+def _other_environment(context: CheckContext, installed: Installed) -> Finding | None:
     """Return a finding if most of the lock is missing.
 
     All other differences would only follow from that.
@@ -125,7 +128,7 @@ def _other_environment(
 
 def check_distributions(
     context: CheckContext,
-    installed: Mapping[str, InstalledDistribution],
+    installed: Installed,
     broken: Iterable[Finding],
     colliding: Container[str] = (),
 ) -> Group:
@@ -161,7 +164,7 @@ def check_distributions(
 
 def _unwanted(
     context: CheckContext,
-    installed: Mapping[str, InstalledDistribution],
+    installed: Installed,
     colliding: Container[str],
 ) -> Iterator[Finding]:
     """Yield a finding for each distribution that the lock excludes."""
@@ -242,7 +245,7 @@ def _archive_sha256(archive: Mapping[str, Any]) -> str:
 
 def checkout_folder(name: str) -> str:
     """Return the folder into which install.sh puts the checkout of an editable distribution."""
-    return os.path.join(sys.prefix, "src", name)
+    return f"{sys.prefix}/src/{name}"
 
 
 def check_requirements(context: CheckContext) -> Group:

@@ -120,7 +120,7 @@ def is_shared() -> bool:
     """Return whether this Python is in no virtual or conda environment, as install.sh sees it."""
     if sys.prefix != sys.base_prefix:
         return False
-    return not os.path.isdir(os.path.join(sys.prefix, "conda-meta"))
+    return not os.path.isdir(f"{sys.prefix}/conda-meta")
 
 
 def show_nothing(_: str) -> None:

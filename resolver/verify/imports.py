@@ -16,10 +16,10 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-from resolver.verify.distributions import InstalledDistribution
+from resolver.verify.distributions import Installed
 from resolver.verify.findings import CheckContext, Finding, Group, run_program
 
 _IMPORT_SECONDS = 1800
@@ -80,7 +80,7 @@ def run_python(
 
 def check_imports(
     context: CheckContext,
-    installed: Mapping[str, InstalledDistribution],
+    installed: Installed,
     paths: Iterable[str],
     *,
     on_npu: bool,
@@ -136,7 +136,7 @@ def missing_library(error: str) -> str:
     return match[1] if match else ""
 
 
-def homes_of(installed: Mapping[str, InstalledDistribution], paths: Iterable[str]) -> list[str]:
+def homes_of(installed: Installed, paths: Iterable[str]) -> list[str]:
     """Return the folders that hold this environment's modules: the search path and checkouts."""
     folders = list(paths)
     folders += [distribution.editable_folder for distribution in installed.values()]

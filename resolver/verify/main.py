@@ -103,7 +103,7 @@ def _bundle(folder: str) -> str:
     `ascend-lock bundle` makes them.
     """
     top = os.path.dirname(os.path.dirname(os.path.dirname(folder)))
-    return top if os.path.isfile(os.path.join(top, "bundle.json")) else ""
+    return top if os.path.isfile(f"{top}/bundle.json") else ""
 
 
 def _report_checks(context: CheckContext, report: Report) -> int:
@@ -186,13 +186,10 @@ def _restart(python: str, file: str, arguments: Sequence[str]) -> int:
 
 def _language(option: str | None, languages: Collection[str]) -> str:
     """Return the language of messages: the option, or the locale's, or English."""
-    names = [option]
-    names += [os.environ.get(variable) for variable in ("LC_ALL", "LC_MESSAGES", "LANG")]
-    for name in names:
-        if name:
-            language = name[:2].lower()
-            return language if language in languages else "en"
-    return "en"
+    environ = os.environ
+    locale = option or environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG")
+    language = (locale or "en")[:2].lower()
+    return language if language in languages else "en"
 
 
 def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Namespace:
@@ -274,8 +271,5 @@ def _positive(text: str) -> float:
 
 def _show_progress(line: str) -> None:
     """Show a line on the terminal in place of the one before; remove it if the line is empty."""
-    sys.stderr.write("\r")
-    if line:
-        sys.stderr.write(printable(line)[:70])
-    sys.stderr.write("\x1b[K")
+    sys.stderr.write(f"\r{printable(line)[:70]}\x1b[K")
     sys.stderr.flush()

@@ -7,10 +7,10 @@ import keyword
 import mmap
 import os
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
-from resolver.verify.distributions import InstalledDistribution
+from resolver.verify.distributions import Installed, InstalledDistribution
 from resolver.verify.findings import UnreadableError, read_text
 
 # Names of files and folders in site-packages that are not meant to be imported.
@@ -69,7 +69,7 @@ class Startable(NamedTuple):
 
 
 def startables(
-    installed: Mapping[str, InstalledDistribution],
+    installed: Installed,
     with_commands: Container[str],
 ) -> list[Startable]:
     """Return the modules of all distributions, and the commands of the named ones.
@@ -95,17 +95,14 @@ def top_modules(distribution: InstalledDistribution) -> list[str]:
     For a namespace package, these are the packages and modules in it (`google.protobuf`). What is
     not meant to be imported, such as `tests`, is left out, and so are stubs.
     """
-    site_packages = distribution.root + "/"
-    files = [
-        row.path[len(site_packages) :].split("/")
-        for row in distribution.rows
-        if row.path.startswith(site_packages)
-    ]
+    start = distribution.root + "/"
+    paths = [row.path for row in distribution.rows if row.path.startswith(start)]
+    files = [path[len(start) :].split("/") for path in paths]
     packages = {tuple(parts[:-1]) for parts in files if _stem(parts[-1]) == "__init__"}
     names: set[str] = set()
-    for parts in files:
+    for path, parts in zip(paths, files):
         name = _top_module(parts, packages)
-        if name and _is_meant(name) and _has_init(os.path.join(distribution.root, *parts)):
+        if name and _is_meant(name) and _has_init(path):
             names.add(".".join(name))
     return sorted(names or _listed_modules(distribution))
 
@@ -180,6 +177,6 @@ def _commands(distribution: InstalledDistribution) -> list[tuple[str, str]]:
 def _metadata_text(distribution: InstalledDistribution, name: str) -> str:
     """Return the text of a file in .dist-info, empty if it cannot be read."""
     try:
-        return read_text(os.path.join(distribution.info, name)) or ""
+        return read_text(f"{distribution.info}/{name}") or ""
     except UnreadableError:
         return ""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence, Set
 from itertools import combinations
 from typing import NamedTuple
 
-from resolver.verify.distributions import UNKNOWN_SIZE, InstalledDistribution, RecordRow
+from resolver.verify.distributions import UNKNOWN_SIZE, Installed, InstalledDistribution, RecordRow
 from resolver.verify.findings import (
     CheckContext,
     Finding,
@@ -40,7 +40,7 @@ class _SharedFile(NamedTuple):
 
 def check_files(
     context: CheckContext,
-    installed: Mapping[str, InstalledDistribution],
+    installed: Installed,
     overwritten: Set[tuple[str, str]],
 ) -> Group:
     """Check the files of the lock's distributions against RECORD.
@@ -165,7 +165,7 @@ def _sample_key(row: RecordRow) -> bytes:
 
 def check_collisions(
     context: CheckContext,
-    installed: Mapping[str, InstalledDistribution],
+    installed: Installed,
 ) -> tuple[Group, set[tuple[str, str]]]:
     """Check for files that two distributions both have with different content.
 
@@ -204,7 +204,7 @@ def check_collisions(
 
 
 def _shared_files(
-    installed: Mapping[str, InstalledDistribution], stages: Mapping[str, int]
+    installed: Installed, stages: Mapping[str, int]
 ) -> dict[tuple[str, str], list[_SharedFile]]:
     """Return the files that two distributions have with different content, by their names.
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from resolver.verify.distributions import InstalledDistribution
+from resolver.verify.distributions import Installed
 from resolver.verify.findings import CheckContext, Excuse, Finding, Group, list_and_count
 from resolver.verify.imports import (
     homes_of,
@@ -185,7 +185,7 @@ class Verdict(NamedTuple):
 
 def check_starts(
     context: CheckContext,
-    installed: Mapping[str, InstalledDistribution],
+    installed: Installed,
     paths: Iterable[str],
     *,
     on_npu: bool,

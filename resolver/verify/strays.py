@@ -15,11 +15,11 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 from typing import NamedTuple
 
-from resolver.verify.distributions import InstalledDistribution
+from resolver.verify.distributions import Installed, InstalledDistribution
 from resolver.verify.findings import (
     CheckContext,
     Finding,
@@ -60,7 +60,7 @@ class _Ownership:
 
     def __init__(
         self,
-        installed: Mapping[str, InstalledDistribution],
+        installed: Installed,
     ) -> None:
         # The paths of all files that have an owner.
         self.files: set[str] = set()
@@ -78,17 +78,17 @@ class _Ownership:
             self.files.update(row.path for row in rows)
             if not rows:
                 self._add_without_record(installed[name], site_packages)
-        conda = os.path.join(sys.prefix, "conda-meta")
+        conda = f"{sys.prefix}/conda-meta"
         if os.path.isdir(conda):
             for entry in sorted(os.listdir(conda)):
                 if entry.endswith(".json"):
-                    self._add_of_conda(os.path.join(conda, entry))
+                    self._add_of_conda(f"{conda}/{entry}")
 
     def _add_without_record(
         self, distribution: InstalledDistribution, site_packages: Collection[str]
     ) -> None:
         """Add what installed-files.txt or top_level.txt lists."""
-        files = _lines_of(os.path.join(distribution.info, "installed-files.txt"))
+        files = _lines_of(f"{distribution.info}/installed-files.txt")
         if files:
             self._add_files(distribution.info, files)
             return
@@ -96,8 +96,8 @@ class _Ownership:
             # `setup.py develop` has a folder of its own
             return
         self.unlisted.append(distribution.name)
-        modules = _lines_of(os.path.join(distribution.info, "top_level.txt"))
-        self._unlisted_modules.update(os.path.join(distribution.root, name) for name in modules)
+        modules = _lines_of(f"{distribution.info}/top_level.txt")
+        self._unlisted_modules.update(f"{distribution.root}/{name}" for name in modules)
         if not modules:
             self._unlisted_folders.add(distribution.root)
 
@@ -122,7 +122,8 @@ class _Ownership:
         folder, name = os.path.split(path)
         if folder in self._unlisted_folders:
             return False
-        return os.path.join(folder, name.partition(".")[0]) not in self._unlisted_modules
+        module = name.partition(".")[0]
+        return f"{folder}/{module}" not in self._unlisted_modules
 
 
 def _lines_of(path: str) -> list[str]:
@@ -136,7 +137,7 @@ def _lines_of(path: str) -> list[str]:
 
 def check_strays(
     context: CheckContext,
-    installed: Mapping[str, InstalledDistribution],
+    installed: Installed,
 ) -> Group:
     """Check for files without an owner, and name what could not be judged.
 
@@ -167,7 +168,7 @@ def check_strays(
 
 def _packages(
     context: CheckContext,
-    installed: Mapping[str, InstalledDistribution],
+    installed: Installed,
 ) -> Iterator[_Package]:
     """Yield the packages of the lock and of this environment that the stack does not rewrite."""
     owners: dict[str, list[str]] = {}
@@ -181,26 +182,16 @@ def _packages(
             for package in packages:
                 owners.setdefault(package, []).append(name)
     for path in sorted(owners):
-        if path not in rewritten and not os.path.islink(path):
-            yield _package(context, installed, path, owners[path])
-
-
-def _package(
-    context: CheckContext,
-    installed: Mapping[str, InstalledDistribution],
-    path: str,
-    owners: Sequence[str],
-) -> _Package:
-    # conda keeps the times that files had where it built them
-    locked = [
-        name
-        for name in owners
-        if name in context.lock.pins and installed[name].installer != "conda"
-    ]
-    if not locked:
-        return _Package(path, owners, 0.0)
-    times = [_changed_at(os.path.join(installed[name].info, "RECORD")) for name in locked]
-    return _Package(path, locked, max(times))
+        if path in rewritten or os.path.islink(path):
+            continue
+        locked: list[str] = []
+        installed_at = 0.0
+        for name in owners[path]:
+            # conda keeps the times that files had where it built them
+            if name in context.lock.pins and installed[name].installer != "conda":
+                locked.append(name)
+                installed_at = max(installed_at, _changed_at(f"{installed[name].info}/RECORD"))
+        yield _Package(path, locked or owners[path], installed_at)
 
 
 def _package_folders(distribution: InstalledDistribution) -> set[str]:
@@ -297,7 +288,7 @@ def _is_importable(path: str, owned: Collection[str]) -> bool:
 
 def _is_of_maker() -> bool:
     """Return whether virtualenv or uv made this environment."""
-    lines = _lines_of(os.path.join(sys.prefix, "pyvenv.cfg"))
+    lines = _lines_of(f"{sys.prefix}/pyvenv.cfg")
     return any(line.partition("=")[0].strip() in _MAKER_KEYS for line in lines)
 
 
