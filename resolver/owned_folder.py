@@ -301,9 +301,8 @@ class OwnedFolder:
                 os.symlink(os.readlink(last, dir_fd=source), last, dir_fd=target)
                 return
             if kind is Kind.FOLDER:
-                os.mkdir(last, dir_fd=target)
-                # nobody else may look into it meanwhile
-                copy_status(status, last, target)
+                # nobody else may look into it before it has its permissions
+                os.mkdir(last, 0o700, dir_fd=target)
                 self._copy_content(other, name)
             else:
                 with other.open_file(name) as content, self._new_file(name) as file:

@@ -111,6 +111,23 @@ def test_folder_copies_links_as_links(folder: OwnedFolder, elsewhere: Path) -> N
     assert stat.S_IMODE((copied / "b" / "own").stat().st_mode) == 0o750
 
 
+def test_folder_copies_a_folder_that_may_not_be_written(folder: OwnedFolder) -> None:
+    folder.write("a/own", b"ours")
+    (folder.path / "a").chmod(0o555)
+    with folder.folder("copy", make=True) as copy:
+        user = os.geteuid()
+        if user == 0:
+            # root may write anywhere
+            os.chown(copy.path, 65534, 65534)
+            os.seteuid(65534)
+        try:
+            copy.copy_from(folder, "a")
+        finally:
+            os.seteuid(user)
+        assert copy.read("a/own", 100) == b"ours"
+    assert stat.S_IMODE((folder.path / "copy" / "a").stat().st_mode) == 0o555
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", "../a", "a/../b", "/a", "a//b", "a/", "a\0b"])
 def test_folder_refuses_a_name_that_leads_out(folder: OwnedFolder, name: str) -> None:
     for action in (folder.kind, folder.remove, folder.open_file, folder.folder):
