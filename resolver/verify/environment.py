@@ -163,9 +163,7 @@ def check_distributions(
 
 
 def _unwanted(
-    context: CheckContext,
-    installed: Installed,
-    colliding: Container[str],
+    context: CheckContext, installed: Installed, colliding: Container[str]
 ) -> Iterator[Finding]:
     """Yield a finding for each distribution that the lock excludes."""
     for name, reason in sorted(context.lock.absent.items()):

@@ -16,7 +16,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from resolver.verify.distributions import Installed
@@ -78,20 +78,13 @@ def run_python(
     return rows, result.ending
 
 
-def check_imports(
-    context: CheckContext,
-    installed: Installed,
-    paths: Iterable[str],
-    *,
-    on_npu: bool,
-) -> Group:
+def check_imports(context: CheckContext, homes: Sequence[str], *, on_npu: bool) -> Group:
     """Check that the modules that the lock lists can be imported, and are this environment's.
 
-    `paths` is the search path, `on_npu` whether the machine has an NPU. Without one, as where an
-    image is built, libraries of CANN or of its driver can be missing: a module that needs them
-    cannot be tried there.
+    `homes` are the folders of this environment's modules, `on_npu` is whether the machine has an
+    NPU. Without one, as where an image is built, libraries of CANN or of its driver can be missing:
+    a module that needs them cannot be tried there.
     """
-    homes = homes_of(installed, paths)
     untried = list(context.lock.imports)
     findings: list[Finding] = []
     while untried:

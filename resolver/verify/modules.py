@@ -68,10 +68,7 @@ class Startable(NamedTuple):
     reference: str
 
 
-def startables(
-    installed: Installed,
-    with_commands: Container[str],
-) -> list[Startable]:
+def startables(installed: Installed, with_commands: Container[str]) -> list[Startable]:
     """Return the modules of all distributions, and the commands of the named ones.
 
     A module that several distributions have belongs to the first one by name.

@@ -39,9 +39,7 @@ class _SharedFile(NamedTuple):
 
 
 def check_files(
-    context: CheckContext,
-    installed: Installed,
-    overwritten: Set[tuple[str, str]],
+    context: CheckContext, installed: Installed, overwritten: Set[tuple[str, str]]
 ) -> Group:
     """Check the files of the lock's distributions against RECORD.
 
@@ -164,8 +162,7 @@ def _sample_key(row: RecordRow) -> bytes:
 
 
 def check_collisions(
-    context: CheckContext,
-    installed: Installed,
+    context: CheckContext, installed: Installed
 ) -> tuple[Group, set[tuple[str, str]]]:
     """Check for files that two distributions both have with different content.
 

@@ -226,7 +226,7 @@ def _failure(error: BaseException) -> dict[str, Any]:
     """
     chain = list(_chain(error))
     missing = [
-        str(link.name)
+        str(link.name)[:100]
         for link in chain
         if isinstance(link, (ImportError, NameError)) and getattr(link, "name", None)
     ]
@@ -234,7 +234,7 @@ def _failure(error: BaseException) -> dict[str, Any]:
         "error": _text_of(error),
         "cause": _text_of(chain[-1]),
         "where": _raised_at(chain[-1])[-200:],
-        "missing": [name[:100] for name in missing[:_LONGEST_CHAIN]],
+        "missing": missing,
     }
 
 

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 from resolver.verify.distributions import Installed
 from resolver.verify.findings import CheckContext, Excuse, Finding, Group, list_and_count
 from resolver.verify.imports import (
-    homes_of,
     import_environ,
     is_on_disk,
     is_within,
@@ -118,10 +117,7 @@ def _start(
 
 
 def _read_rows(
-    process: subprocess.Popen[bytes],
-    text: str,
-    targets: Sequence[Startable],
-    request: StartRequest,
+    process: subprocess.Popen[bytes], text: str, targets: Sequence[Startable], request: StartRequest
 ) -> dict[int, dict[str, Any]] | None:
     """Give the process the request, and read rows until it is done, ends, or says nothing any more.
 
@@ -184,15 +180,12 @@ class Verdict(NamedTuple):
 
 
 def check_starts(
-    context: CheckContext,
-    installed: Installed,
-    paths: Iterable[str],
-    *,
-    on_npu: bool,
+    context: CheckContext, installed: Installed, homes: Sequence[str], *, on_npu: bool
 ) -> Group:
     """Start what the lock's distributions have, except for the imports that the lock lists.
 
-    `paths` is the search path, `on_npu` whether the machine has an NPU.
+    `homes` are the folders of this environment's modules, `on_npu` is whether the machine has an
+    NPU.
     """
     locked = {name: installed[name] for name in context.lock.pins if name in installed}
     targets = [
@@ -206,7 +199,6 @@ def check_starts(
     npu_works = on_npu or any(
         start.target.reference == _NPU_MODULE and not start.failed for start in started
     )
-    homes = homes_of(installed, paths)
     judged = [(start, _judge(context, start, homes, npu_works=npu_works)) for start in started]
     started_kinds = [start.target.kind for start, verdict in judged if verdict.outcome == "ok"]
     remarks = [
@@ -240,7 +232,9 @@ def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest
     return StartRequest(context.program, sys.executable, environ, context.seconds, progress)
 
 
-def _judge(context: CheckContext, start: Started, homes: list[str], *, npu_works: bool) -> Verdict:
+def _judge(
+    context: CheckContext, start: Started, homes: Sequence[str], *, npu_works: bool
+) -> Verdict:
     """Return the verdict on a start. Lack of an NPU is no excuse if the NPU works."""
     row = start.row
     if not start.failed:

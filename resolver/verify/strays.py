@@ -58,10 +58,7 @@ class _Package(NamedTuple):
 class _Ownership:
     """Knows which files have an owner, and where that cannot be told."""
 
-    def __init__(
-        self,
-        installed: Installed,
-    ) -> None:
+    def __init__(self, installed: Installed) -> None:
         # The paths of all files that have an owner.
         self.files: set[str] = set()
         # Distributions and conda packages that list no files.
@@ -135,10 +132,7 @@ def _lines_of(path: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def check_strays(
-    context: CheckContext,
-    installed: Installed,
-) -> Group:
+def check_strays(context: CheckContext, installed: Installed) -> Group:
     """Check for files without an owner, and name what could not be judged.
 
     In a package of a locked distribution, a file that is older than the installation is of another
@@ -166,10 +160,7 @@ def check_strays(
     return Group("strays", findings, values, note="strays-but", counted=True)
 
 
-def _packages(
-    context: CheckContext,
-    installed: Installed,
-) -> Iterator[_Package]:
+def _packages(context: CheckContext, installed: Installed) -> Iterator[_Package]:
     """Yield the packages of the lock and of this environment that the stack does not rewrite."""
     owners: dict[str, list[str]] = {}
     rewritten: set[str] = set()
