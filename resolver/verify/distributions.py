@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import functools
 import glob
 import io
 import json
@@ -14,7 +15,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from email.parser import HeaderParser
-from functools import cached_property
 from typing import Any, Dict, NamedTuple
 from urllib.parse import unquote
 
@@ -89,7 +89,8 @@ class InstalledDistribution:
     # The content of direct_url.json (PEP 610), empty if there is no such file.
     direct_url: Mapping[str, Any]
 
-    @cached_property
+    # not imported by name: on Python 3.7, verify.py must come so far as to say that it is too old
+    @functools.cached_property
     def rows(self) -> Sequence[RecordRow]:
         """Return the rows of RECORD, none if it is missing or broken."""
         try:

@@ -43,6 +43,37 @@ def test_program_says_that_a_python_is_too_old(program: str) -> None:
     ]
 
 
+# What programs like to import and Python 3.7 does not have.
+NEWER = {
+    "contextlib.aclosing",
+    "contextlib.chdir",
+    "functools.cache",
+    "functools.cached_property",
+    "graphlib",
+    "importlib.metadata",
+    "itertools.pairwise",
+    "math.prod",
+    "shlex.join",
+    "tomllib",
+    "typing.Final",
+    "typing.Literal",
+    "typing.Protocol",
+    "typing.TypedDict",
+    "types.NoneType",
+    "zoneinfo",
+}
+
+
+def test_program_imports_nothing_newer_than_python_3_7(program: str) -> None:
+    names = set()
+    for node in ast.walk(ast.parse(program)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)}
+    assert names & NEWER == set()
+
+
 def test_program_imports_the_standard_library_alone(program: str) -> None:
     for node in ast.walk(ast.parse(program)):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
