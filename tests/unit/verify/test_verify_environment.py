@@ -76,16 +76,12 @@ class Site:
 
     def codes(self, *, full: bool = False) -> list[str]:
         """Return all findings, each as `code name list`."""
-        return [
-            " ".join(
-                filter(
-                    None,
-                    [finding.code, finding.values.get("name", ""), finding.values.get("list", "")],
-                )
-            )
-            for group in self.groups(full=full).values()
-            for finding in group.findings
-        ]
+        codes = []
+        for group in self.groups(full=full).values():
+            for finding in group.findings:
+                values = [finding.values.get(key, "") for key in ("name", "list")]
+                codes.append(" ".join(filter(None, [finding.code, *values])))
+        return codes
 
 
 @pytest.fixture

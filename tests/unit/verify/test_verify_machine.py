@@ -200,15 +200,15 @@ def test_cann_unreadable(installation: Installation, record: bytes | None, why: 
     assert installation.messages[0].endswith(f" <root>/cann-8.5.0/{RECORD}: {why}")
 
 
-def test_cann_with_a_broken_file_or_another_part(
-    installation: Installation,
-) -> None:
+def test_cann_with_a_broken_file(installation: Installation) -> None:
     installation.write("cann-8.5.0/version.cfg", "toolkit_running_version=[8.5.0.2")
     assert installation.cann() == ["cann-file-unreadable"]
     assert installation.messages[0].endswith(
         ": `toolkit_running_version` is not [internal:release]"
     )
-    installation.write("cann-8.5.0/version.cfg", CANN_FILES["version.cfg"])
+
+
+def test_cann_with_a_part_of_another_release(installation: Installation) -> None:
     installation.write(
         "cann-8.5.0/opp/version.info", "Version=7.8.T5.0.B028\nversion_dir=8.3.RC2\n"
     )
@@ -234,7 +234,7 @@ def test_nnal_of_another_release(installation: Installation) -> None:
 
 
 def driver(installation: Installation, found: str) -> None:
-    """It says that it is this; or there is none."""
+    """Write the version of the driver; without one, remove the driver."""
     if found:
         installation.write("driver/version.info", DRIVER.replace("25.3.rc1", found))
     else:
@@ -268,15 +268,17 @@ def test_hdk_as_locked_or_newer(
         )
 
 
-def test_hdk_unreadable_or_not_required(
-    installation: Installation,
-) -> None:
+def test_hdk_unreadable(installation: Installation) -> None:
     installation.write("driver/version.info", "Version=25.")
     assert installation.hdk() == ["hdk-unreadable"]
     assert installation.messages[0].endswith(f" <root>/driver/version.info: `25.` {NO_VERSION}")
     assert machine(installation).hdk == ""
     del installation.system["hdk"]
     assert installation.hdk() == ["hdk-file-unreadable"]
+
+
+def test_hdk_neither_there_nor_required(installation: Installation) -> None:
+    del installation.system["hdk"]
     driver(installation, "")
     assert installation.hdk() == ["none found; the lock requires none"]
 
