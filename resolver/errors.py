@@ -39,9 +39,9 @@ def _escaped_char(char: str) -> str:
     # hardly any text needs it, and it takes 2 ms to load
     from unicodedata import category
 
-    # Cc, Cf, Cs, Co, Cn; and the separators of lines and paragraphs
-    is_control = category(char)[0] == "C" or category(char) in ("Zl", "Zp")
-    return char.encode("unicode_escape").decode("ascii") if is_control else char
+    if category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"):
+        return char.encode("unicode_escape").decode("ascii")
+    return char
 
 
 class ResolverError(Exception):

@@ -114,21 +114,19 @@ def _releases(path: str) -> Iterator[_Release]:
     values = assignments(text)
     folder, name = os.path.split(path)
     if name == "ascend_toolkit_install.info":
-        yield _release("toolkit", path, values.get("version", ""))
+        version = _parse_version(values.get("version", ""), path)
+        yield _Release("toolkit", path, version)
     elif name == "version.info" and "version_dir" in values:
-        yield _release(os.path.basename(folder), path, values["version_dir"])
+        version = _parse_version(values["version_dir"], path)
+        yield _Release(os.path.basename(folder), path, version)
     elif name == "version.cfg":
-        suffix = "_running_version"
-        parts = [key[: -len(suffix)] for key in values if key.endswith(suffix)]
-        for part in sorted(parts, key=lambda part: (part != "toolkit", part)):
-            pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", values[part + suffix])
+        keys = [key for key in values if key.endswith("_running_version")]
+        for key in sorted(keys, key=lambda key: (key != "toolkit_running_version", key)):
+            pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", values[key])
             if pair is None:
-                raise UnreadableError(path, f"`{part}{suffix}` is not [internal:release]")
-            yield _release(part, path, pair[1])
-
-
-def _release(part: str, path: str, text: str) -> _Release:
-    return _Release(part, path, _parse_version(text, path))
+                raise UnreadableError(path, f"`{key}` is not [internal:release]")
+            part = key[: -len("_running_version")]
+            yield _Release(part, path, _parse_version(pair[1], path))
 
 
 def _parse_version(text: str, path: str) -> SystemVersion:

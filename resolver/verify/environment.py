@@ -176,7 +176,8 @@ def _unwanted(
 
 def extra_distributions(context: CheckContext, installed: Iterable[str]) -> list[str]:
     """Return the installed distributions that the lock says nothing about, sorted."""
-    return sorted(set(installed) - set(context.lock.pins) - set(_TOOLS) - set(context.lock.absent))
+    known = {*context.lock.pins, *context.lock.absent, *_TOOLS}
+    return sorted(name for name in installed if name not in known)
 
 
 def _differences_from_pin(

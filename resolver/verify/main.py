@@ -102,7 +102,7 @@ def _bundle(folder: str) -> str:
 
     `ascend-lock bundle` makes them.
     """
-    top = os.path.dirname(os.path.dirname(os.path.dirname(folder)))
+    top = os.path.normpath(f"{folder}/../../..")
     return top if os.path.isfile(f"{top}/bundle.json") else ""
 
 

@@ -247,10 +247,10 @@ def _unowned_entries(root: str, ownership: _Ownership) -> tuple[list[str], list[
     First those that run when Python starts, then other modules.
     """
     start = root + "/"
-    owned = {
-        path[len(start) :].partition("/")[0] for path in ownership.files if path.startswith(start)
-    }
-    owned.add("__pycache__")
+    owned = {"__pycache__"}
+    for path in ownership.files:
+        if path.startswith(start):
+            owned.add(path[len(start) :].partition("/")[0])
     if _is_of_maker():
         owned.update(_MAKER_FILES)
     startup: list[str] = []
@@ -279,8 +279,10 @@ def _is_importable(path: str, owned: Collection[str]) -> bool:
 
 def _is_of_maker() -> bool:
     """Return whether virtualenv or uv made this environment."""
-    lines = _lines_of(f"{sys.prefix}/pyvenv.cfg")
-    return any(line.partition("=")[0].strip() in _MAKER_KEYS for line in lines)
+    for line in _lines_of(f"{sys.prefix}/pyvenv.cfg"):
+        if line.partition("=")[0].strip() in _MAKER_KEYS:
+            return True
+    return False
 
 
 def _changed_at(path: str) -> float:
