@@ -62,7 +62,7 @@ def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str
 
     As in pip, an empty value counts as none.
     """
-    settings: dict[str, str] = {}
+    settings = {}
     for section in PIP_SECTIONS:
         for name, value in sections.get(section, {}).items():
             setting = _OTHER_NAMES.get(name, name)

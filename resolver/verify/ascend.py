@@ -76,8 +76,8 @@ def check_cann(context: CheckContext) -> Group:
     record = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
     paths = [record, f"{home}/version.cfg"]
     paths += [f"{home}/{part}/version.info" for part in _PARTS]
-    releases: list[_Release] = []
-    findings: list[Finding] = []
+    releases = []
+    findings = []
     for path in paths:
         try:
             releases += list(_releases(path))
@@ -272,7 +272,7 @@ def check_npu(context: CheckContext, tool: NpuTool) -> Group:
         return Group("npu", [Finding("npu-failed", {"error": error, "command": command})], values)
     row = rows[0]
     name = str(row["name"])
-    findings: list[Finding] = []
+    findings = []
     if row["sum"] != 8.0:
         findings.append(Finding("npu-wrong", {"found": str(row["sum"])}))
     wanted = context.lock.system.get("soc", "")

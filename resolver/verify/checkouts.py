@@ -58,7 +58,7 @@ class _UncomparedError(Exception):
 
 def check_checkouts(context: CheckContext, installed: Installed) -> Group:
     """Check whether the checkout of each editable distribution has the files of its commit."""
-    findings: list[Finding] = []
+    findings = []
     pins = context.lock.pins
     names = sorted(name for name in pins if pins[name].editable and name in installed)
     for name in names:

@@ -166,7 +166,7 @@ def installed_distributions(
     Of several distributions of one name, the first one counts, as in Python.
     """
     installed: Installed = {}
-    findings: list[Finding] = []
+    findings = []
     for root in dict.fromkeys(os.path.realpath(path) for path in paths):
         entries: dict[str, str] = {}
         for path in _metadata_paths(root):
@@ -202,8 +202,8 @@ def _read_distribution(
     """Read the metadata at a path, and return what is wrong with it."""
     name = os.path.basename(path).rpartition(".")[0].partition("-")[0]
     version = installer = ""
-    direct_url: dict[str, Any] = {}
-    findings: list[Finding] = []
+    direct_url = {}
+    findings = []
     try:
         name, version = _name_and_version(path)
         installer = (read_text(f"{path}/INSTALLER") or "").strip()

@@ -63,7 +63,7 @@ def check_machine(context: CheckContext) -> Group:
     """Check whether the lock's compiled files can run on this machine."""
     wanted_system, _, wanted_machine = context.lock.platform.partition("-")
     system, machine = platform.system(), platform.machine()
-    findings: list[Finding] = []
+    findings = []
     if system.lower() != wanted_system:
         findings.append(Finding("system-differs", {"found": system}))
     if machine != wanted_machine:
@@ -138,7 +138,7 @@ def check_distributions(
     another check reports them.
     """
     pins = context.lock.pins
-    findings: list[Finding] = []
+    findings = []
     missing = sorted(
         f"{pin.name} {pin.version}" for pin in pins.values() if pin.name not in installed
     )
@@ -260,7 +260,7 @@ def check_requirements(context: CheckContext) -> Group:
     has_result = result.status == 0 or (result.status == 1 and complaints)
     if not has_result:
         return Group("requirements", [Finding("pip-failed", {"error": result.ending})])
-    findings: list[Finding] = []
+    findings = []
     overridden = 0
     for line in complaints:
         if _is_overridden(context, line):

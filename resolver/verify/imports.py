@@ -86,7 +86,7 @@ def check_imports(context: CheckContext, homes: Sequence[str], *, on_npu: bool) 
     a module that needs them cannot be tried there.
     """
     untried = list(context.lock.imports)
-    findings: list[Finding] = []
+    findings = []
     while untried:
         rows, ending = run_python(context, _IMPORT, json.dumps(untried))
         errors = [str(row["error"]) for row in rows if "error" in row]

@@ -73,8 +73,8 @@ def startables(installed: Installed, with_commands: Container[str]) -> list[Star
 
     A module that several distributions have belongs to the first one by name.
     """
-    startable: list[Startable] = []
-    seen: set[str] = set()
+    startable = []
+    seen = set()
     for name in sorted(installed):
         for module in top_modules(installed[name]):
             if module not in seen:
@@ -96,7 +96,7 @@ def top_modules(distribution: InstalledDistribution) -> list[str]:
     paths = [row.path for row in distribution.rows if row.path.startswith(start)]
     files = [path[len(start) :].split("/") for path in paths]
     packages = {tuple(parts[:-1]) for parts in files if _stem(parts[-1]) == "__init__"}
-    names: set[str] = set()
+    names = set()
     for path, parts in zip(paths, files):
         name = _top_module(parts, packages)
         if name and _is_meant(name) and _has_init(path):

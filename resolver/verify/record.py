@@ -46,7 +46,7 @@ def check_files(
     `overwritten` has the names of distributions and the paths of files that belong to another
     distribution now.
     """
-    findings: list[Finding] = []
+    findings = []
     file_count = compared_count = 0
     rewritten = sorted(name for name in context.lock.rewritten if name in installed)
     for name in sorted(context.lock.pins):
@@ -169,8 +169,8 @@ def check_collisions(
     Return the group, and the files that a distribution has in RECORD but another one has on disk,
     as names and paths.
     """
-    findings: list[Finding] = []
-    overwritten: set[tuple[str, str]] = set()
+    findings = []
+    overwritten = set()
     stages = {name: pin.stage for name, pin in context.lock.pins.items()}
     for (owner, other), files in sorted(_shared_files(installed, stages).items()):
         ours = theirs = 0

@@ -163,7 +163,7 @@ def check_strays(context: CheckContext, installed: Installed) -> Group:
 def _packages(context: CheckContext, installed: Installed) -> Iterator[_Package]:
     """Yield the packages of the lock and of this environment that the stack does not rewrite."""
     owners: dict[str, list[str]] = {}
-    rewritten: set[str] = set()
+    rewritten = set()
     for name in sorted(installed):
         distribution = installed[name]
         packages = _package_folders(distribution)
@@ -175,7 +175,7 @@ def _packages(context: CheckContext, installed: Installed) -> Iterator[_Package]
     for path in sorted(owners):
         if path in rewritten or os.path.islink(path):
             continue
-        locked: list[str] = []
+        locked = []
         installed_at = 0.0
         for name in owners[path]:
             # conda keeps the times that files had where it built them
@@ -201,8 +201,8 @@ def _package_findings(
     context: CheckContext, package: _Package, owned: Collection[str]
 ) -> Iterator[Finding]:
     """Yield what is wrong with the files of a package that nobody owns."""
-    stale: list[str] = []
-    added: list[str] = []
+    stale = []
+    added = []
     for path in _unowned_files(package.path, owned):
         if _changed_at(path) < package.installed:
             stale.append(path)
@@ -253,8 +253,8 @@ def _unowned_entries(root: str, ownership: _Ownership) -> tuple[list[str], list[
             owned.add(path[len(start) :].partition("/")[0])
     if _is_of_maker():
         owned.update(_MAKER_FILES)
-    startup: list[str] = []
-    modules: list[str] = []
+    startup = []
+    modules = []
     for name in sorted(set(os.listdir(root)) - owned):
         path = start + name
         if name.endswith(_STARTUP_SUFFIX):
