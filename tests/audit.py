@@ -50,11 +50,10 @@ from resolver.model.problem import PYPI, Index, Indexes
 from resolver.model.release import File
 from resolver.model.requirement import Requirement
 from resolver.report.verify import verify
-from resolver.verify.environment import installed_distributions
+from resolver.verify.distributions import installed_distributions
 from resolver.verify.findings import CheckContext, Excuse, LockedStack
 from resolver.verify.imports import import_environ
 from resolver.verify.modules import Startable, startables
-from resolver.verify.record import read_records
 from resolver.verify.starts import Started, StartRequest, excuse_of, start_all
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -215,13 +214,12 @@ def start(lock: Lock, python: Path, folder: Path) -> list[Started]:
     locked = LockedStack.parse(_data_of(lock))
     context = CheckContext(locked, str(folder), dict(os.environ), program=str(program))
     installed, _ = installed_distributions(context, [str(site)])
-    records, _ = read_records(context, installed)
     pinned = {name: row for name, row in installed.items() if name in locked.pins}
-    whats = startables(pinned, records, locked.requested)
+    targets = startables(pinned, locked.requested)
     environ = {**import_environ(context), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     environ.pop("PYTHONPATH", None)
-    request = StartRequest(str(program), str(python), environ, context.seconds, _show(len(whats)))
-    return start_all(request, whats)
+    request = StartRequest(str(program), str(python), environ, context.seconds, _show(len(targets)))
+    return start_all(request, targets)
 
 
 def _data_of(lock: Lock) -> str:
@@ -246,7 +244,7 @@ def judge(started: Iterable[Started], chosen: Plan, excuses: Sequence[Excuse], s
         audit.started.append(start_result)
         if not start_result.failed:
             continue
-        excuse = excuse_of(start_result.what, excuses, npu_works=False)
+        excuse = excuse_of(start_result.target, excuses, npu_works=False)
         missing = _missing(start_result, chosen.left_out, site)
         if excuse is not None:
             audit.excused.append((start_result, excuse.reason["en"]))
@@ -315,7 +313,7 @@ def audit(lock: Lock, catalog: Catalog, folder: Path) -> tuple[Plan, Audit]:
 
 def lines(lock: Lock, chosen: Plan, found: Audit, seconds: float) -> Iterator[str]:
     """Yield the report on a lock."""
-    kinds = [started.what.kind for started in found.started]
+    kinds = [started.target.kind for started in found.started]
     yield (
         f"{lock.stack} {lock.target.name}: installed {len(chosen.files)} of {len(lock.pin)}, "
         f"imported {kinds.count('module')} modules, loaded {kinds.count('script')} commands "
@@ -333,7 +331,7 @@ def lines(lock: Lock, chosen: Plan, found: Audit, seconds: float) -> Iterator[st
 
 
 def _title(started: Started) -> str:
-    return f"{started.title} ({started.what.project})"
+    return f"{started.title} ({started.target.project})"
 
 
 def _ending(started: Started) -> str:

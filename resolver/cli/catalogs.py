@@ -13,7 +13,7 @@ from packaging.utils import NormalizedName
 from resolver.cli.console import print_to_stderr
 from resolver.cli.options import Settings
 from resolver.config.load import linkage_folder, readings_folder
-from resolver.errors import IndexFailure, without_secrets
+from resolver.errors import IndexFailure
 from resolver.i18n import translate
 from resolver.index.git import Repositories
 from resolver.index.live import CatalogPool, LiveCatalog
@@ -25,6 +25,7 @@ from resolver.model.message import message
 from resolver.model.package import PackageKind
 from resolver.model.problem import Problem, Recorded
 from resolver.model.requirement import Requirement
+from resolver.redaction import without_secrets
 
 if TYPE_CHECKING:
     from resolver.index.snapshot import Snapshot

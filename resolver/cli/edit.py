@@ -17,7 +17,7 @@ from resolver.cli.session import Session, finish_edit
 from resolver.config.decode import parse_need
 from resolver.config.load import find_stack, read_stack, read_text
 from resolver.config.schema import StackFile
-from resolver.errors import InputError, did_you_mean, without_secrets
+from resolver.errors import InputError, did_you_mean
 from resolver.explain.stack_text import StackText, subject
 from resolver.i18n import translate
 from resolver.lock.folder import StackEdit
@@ -26,6 +26,7 @@ from resolver.model.fact import Need
 from resolver.model.lock import Lock
 from resolver.model.requirement import Requirement
 from resolver.owned_folder import OwnedFolder
+from resolver.redaction import without_secrets
 
 _frozen = click.option("--frozen", is_flag=True, help="Edit the file without locking.")
 _settings = settings("offline", "seconds", "language", "own_matrices", "locks")

@@ -13,7 +13,8 @@ from typing import TypeVar
 
 import msgspec
 
-from resolver.errors import InputError, did_you_mean, without_secrets
+from resolver.errors import InputError, did_you_mean
+from resolver.redaction import without_secrets
 
 Path = tuple[str | int, ...]
 Value = TypeVar("Value")

@@ -25,9 +25,10 @@ from resolver.config.schema import (
     SystemsFile,
     VariantsFile,
 )
-from resolver.errors import InputError, did_you_mean, without_users
+from resolver.errors import InputError, did_you_mean
 from resolver.model import text as texts
 from resolver.model.target import Image
+from resolver.redaction import without_users
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 

@@ -21,11 +21,12 @@ from resolver.config.requirement_files.file_requirements import (
     FileRequirements,
     shown_requirement,
 )
-from resolver.errors import InputError, escaped, without_secrets
+from resolver.errors import InputError, escaped
 from resolver.model.fact import Need
 from resolver.model.message import Message, message, verbatim
 from resolver.model.requirement import Requirement
 from resolver.model.target import Target
+from resolver.redaction import without_secrets
 
 # How NVIDIA and others name what is for CUDA alone: nvidia-cublas-cu12, cuda-python, cupy-cuda12x.
 _CUDA: Final = re.compile(r"(^|-)(nvidia|cuda\d*x?|cu\d+)(-|$)")

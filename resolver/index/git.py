@@ -22,11 +22,12 @@ from tempfile import TemporaryDirectory
 from typing import IO
 
 from resolver import address
-from resolver.errors import InputError, without_secrets
+from resolver.errors import InputError
 from resolver.index.store.cache import set_aside
 from resolver.model.message import Message, message
 from resolver.openat import Kind
 from resolver.owned_folder import OwnedFolder
+from resolver.redaction import without_secrets
 
 _FOLDER = "git"
 _REPOSITORY = re.compile(r"[0-9a-f]{32}-[0-9a-f]{40}(?:\.blobless)?\.git")

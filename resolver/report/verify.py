@@ -30,6 +30,7 @@ MODULES = (
     "pip",
     "model/system",
     "verify/findings",
+    "verify/distributions",
     "verify/environment",
     "verify/imports",
     "verify/ascend",
@@ -39,6 +40,7 @@ MODULES = (
     "verify/modules",
     "verify/starter",
     "verify/starts",
+    "verify/report",
     "verify/main",
 )
 

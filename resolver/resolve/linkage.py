@@ -142,7 +142,7 @@ class LinkageRules:
             why = f"{newer.path} needs GLIBC_{newer.needed}, and the target has {newer.has}"
             raise UnloadableError(RejectionReason.GLIBC, why)
         provided = there.union(self._problem.libraries)
-        missing = missing_libraries(linkage, provided.__contains__, links)
+        missing = missing_libraries(linkage, provided, links)
         taken = TakenSymbols(linkage)
         to = sorted({name for fact in links for name in fact.to}) or [TORCH]
         by_fact = {

@@ -239,7 +239,7 @@ def binary(content: bytes) -> None:
     )
     linkage = Linkage((shared_object,))
     newer_glibc(linkage, (2, 28))
-    missing_libraries(linkage, frozenset().__contains__)
+    missing_libraries(linkage, frozenset())
 
 
 def _metadata_or_refusal(read: Callable[[], bytes]) -> bytes | UnusableFile:

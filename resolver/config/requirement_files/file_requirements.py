@@ -9,9 +9,10 @@ from typing import Final
 import msgspec
 from packaging.requirements import InvalidRequirement
 
-from resolver.errors import InputError, did_you_mean, shown_address, without_secrets
+from resolver.errors import InputError, did_you_mean
 from resolver.model import text as texts
 from resolver.model.message import Message, message
+from resolver.redaction import shown_address, without_secrets
 
 # The Pythons of targets; the first one that a file admits is assumed.
 PYTHONS: Final = ("3.11", "3.12", "3.10", "3.13", "3.14", "3.9")

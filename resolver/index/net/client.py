@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeVar
 import httpx
 
 from resolver import address
-from resolver.errors import IndexFailure, Unreachable, shown_address
+from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net.pipconfig import Credentials, PipConfig
 from resolver.index.net.slots import Slots
 from resolver.index.net.transport import ERRORS, NoAnswerError, Transport, no_answer
@@ -28,6 +28,7 @@ from resolver.index.parse.address import (
     without_credentials,
 )
 from resolver.index.protocol import Meter
+from resolver.redaction import shown_address
 
 if sys.version_info >= (3, 11):
     from asyncio import timeout

@@ -23,9 +23,10 @@ import httpx
 from httpx_aiohttp import AiohttpTransport
 
 from resolver import address
-from resolver.errors import InputError, shown_address
+from resolver.errors import InputError
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.parse.address import WrittenError, has_scheme, is_loopback, split_written
+from resolver.redaction import shown_address
 
 # Variables that pip, curl and OpenSSL read; behind a corporate proxy at least one is set.
 _VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")

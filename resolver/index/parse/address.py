@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from resolver import address
-from resolver.errors import InputError, shown_address
+from resolver.errors import InputError
+from resolver.redaction import shown_address
 
 _PORTS = {"https": 443, "http": 80}
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
