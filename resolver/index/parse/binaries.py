@@ -13,14 +13,15 @@ from typing import IO, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from resolver.index.parse.archive import (
+from resolver.index.parse.elf import MAGIC, TORCH_LIBRARY, ElfObject, read_elf
+from resolver.index.parse.guarded import (
+    ANYWHERE,
     DIRECTORY_LIMIT,
     Guarded,
     RangeFile,
     TooLargeError,
     readable,
 )
-from resolver.index.parse.elf import MAGIC, TORCH_LIBRARY, ElfObject, read_elf
 from resolver.model.linkage import Linkage, SharedObject, hashed, packed
 
 # A member with one of these names is a library; its version may follow. What has no suffix in a
@@ -70,7 +71,7 @@ def binary_members(file: IO[bytes] | RangeFile, filename: str) -> list[Member]:
     Raises UnusableFile, and MissingSpanError of a RangeFile.
     """
     with readable(filename, "wheel"):
-        archive = zipfile.ZipFile(Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62))
+        archive = zipfile.ZipFile(Guarded(file, one_read=DIRECTORY_LIMIT, position=ANYWHERE))
         return _members(archive)
 
 
@@ -113,7 +114,7 @@ def read_linkage(file: IO[bytes] | RangeFile, filename: str, limits: Limits) -> 
 
     Raises UnusableFile for a file that cannot be read, and MissingSpanError of a RangeFile.
     """
-    source = Guarded(file, one_read=max(DIRECTORY_LIMIT, limits.packed), position=1 << 62)
+    source = Guarded(file, one_read=max(DIRECTORY_LIMIT, limits.packed), position=ANYWHERE)
     with readable(filename, "wheel"):
         archive = zipfile.ZipFile(source)
         members = _members(archive)

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from resolver.index.parse.archive import (
+from resolver.index.parse.archive import tar_members, zip_members
+from resolver.index.parse.distribution import FileRelease
+from resolver.index.parse.guarded import (
+    ANYWHERE,
     DIRECTORY_LIMIT,
     Guarded,
     TooLargeError,
     limited,
     readable,
-    tar_members,
     unpacked,
-    zip_members,
 )
-from resolver.index.parse.distribution import FileRelease
 
 # The longest file of an honest project: Python has 2 MB (sympy), a compiled one 60 MB (opencv).
 _SOURCE_LIMIT: Final = 4 << 20
@@ -62,7 +62,7 @@ def read_code(path: Path, release: FileRelease) -> Iterator[CodeMember]:
 
 def _wheel_code(path: Path) -> Iterator[CodeMember]:
     with path.open("rb") as file:
-        source = Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62)
+        source = Guarded(file, one_read=DIRECTORY_LIMIT, position=ANYWHERE)
         with zipfile.ZipFile(source) as wheel:
             for info in limited(wheel.infolist()):
                 limit = _limit(info.filename)

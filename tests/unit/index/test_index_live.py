@@ -22,9 +22,9 @@ from packaging.utils import NormalizedName
 from resolver.errors import IndexFailure
 from resolver.index import live
 from resolver.index.live import CatalogPool, LiveCatalog
-from resolver.index.net import network
+from resolver.index.net import online
 from resolver.index.net.client import QUICK_RETRY, Client, RetryPolicy
-from resolver.index.net.network import AHEAD
+from resolver.index.net.connection import AHEAD
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.parse.binaries import Limits
 from resolver.index.protocol import Lookup, UnusableFile
@@ -47,7 +47,7 @@ def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         Client.__init__, "__kwdefaults__", {"patience": RetryPolicy(pause=0.01), "transport": None}
     )
-    monkeypatch.setattr(network, "QUICK_RETRY", QUICK_RETRY._replace(pause=0.01))
+    monkeypatch.setattr(online, "QUICK_RETRY", QUICK_RETRY._replace(pause=0.01))
 
 
 @pytest.fixture
