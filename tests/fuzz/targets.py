@@ -58,7 +58,8 @@ from resolver.index.parse.distribution import (
 )
 from resolver.index.parse.elf import read_elf
 from resolver.index.parse.guarded import MissingSpanError, RangeFile
-from resolver.index.parse.metadata import check_texts, informal_requirements, read_pyproject
+from resolver.index.parse.informal import informal_requirements
+from resolver.index.parse.metadata import check_texts, read_pyproject
 from resolver.index.parse.wheel import wheel_metadata
 from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot import SnapshotCatalog
