@@ -11,8 +11,9 @@ from packaging.utils import canonicalize_name
 
 from resolver import files as disk
 from resolver.errors import IndexFailure
-from resolver.index.git import Repositories, RepositoryUnreadable
+from resolver.index.git import RepositoryUnreadable
 from resolver.index.protocol import Catalog
+from resolver.index.repositories import Repositories
 from resolver.model.lock import Lock, LockedPin, bundle_name
 from resolver.model.release import File, Page
 from resolver.openat import Kind

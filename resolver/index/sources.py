@@ -15,10 +15,11 @@ from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
 
 from resolver.errors import InputError
-from resolver.index.git import NoSuchCommit, Repositories, RepositoryUnreadable
+from resolver.index.git import RepositoryUnreadable
 from resolver.index.parse.distribution import FileRelease
 from resolver.index.parse.metadata import LEGACY_BUILD, read_pyproject
 from resolver.index.protocol import UnusableFile
+from resolver.index.repositories import NoSuchCommit, Repositories
 from resolver.model import text
 from resolver.model.fact import Fact, Sources
 from resolver.model.message import Message, message
