@@ -19,7 +19,7 @@ from resolver.index.parse.distribution import wheel_parts
 from resolver.index.parse.informal import informal_requirements
 from resolver.index.protocol import UnusableFile
 from resolver.index.repositories import Repositories
-from resolver.index.sources import why_unverified
+from resolver.index.source_facts import why_unverified
 from resolver.model import fact as model
 from resolver.model import text
 from resolver.model.fact import Fact, Need
