@@ -1,4 +1,4 @@
-"""Which certificates are trusted: the system's store, and the bundles of pip and the environment."""
+"""Trusted certificates: the system's store, and the bundles of pip and the environment."""
 
 from __future__ import annotations
 

@@ -14,8 +14,9 @@ from typing import Final, NamedTuple, TypeVar
 import httpx
 
 from resolver.errors import IndexFailure, Unreachable, shown_address
+from resolver.index.net.credentials import Credentials
 from resolver.index.net.no_answer import ERRORS, NoAnswerError, no_answer
-from resolver.index.net.pipconfig import Credentials, PipConfig
+from resolver.index.net.pipconfig import PipConfig
 from resolver.index.net.redirects import redirected, require_allowed, shown_route
 from resolver.index.net.slots import Slots
 from resolver.index.net.transport import Transport

@@ -66,8 +66,8 @@ def is_loopback(host: str) -> bool:
 def is_local(host: str) -> bool:
     """Return whether a host is this machine or link-local, in any spelling.
 
-    No other index may redirect or link to it. Examples: 0.0.0.0, 127.1, 0x7f000001, ::ffff:127.0.0.1, and 169.254.169.254, which serves
-    secrets of the machine.
+    No other index may redirect or link to it. Examples: 0.0.0.0, 127.1, 0x7f000001,
+    ::ffff:127.0.0.1, and 169.254.169.254, which serves secrets of the machine.
     """
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):

@@ -24,8 +24,8 @@ from resolver.index.parse.guarded import (
 )
 from resolver.model.linkage import Linkage, SharedObject, hashed, packed
 
-# A member with this ending is a library; its version may follow. A file without a suffix in a folder
-# of programs may be one.
+# A member with this ending is a library; its version may follow. A file without a suffix in a
+# folder of programs may be one.
 _LIBRARY: Final = re.compile(r"\.so(\.[A-Za-z0-9_]+)*$")  # libssl.so.1.1.1k
 _PROGRAM: Final = re.compile(r"(^|/)(bin|scripts)/[^/.]+$")
 _LONGEST_PATH: Final = 512

@@ -117,8 +117,8 @@ def plain_name(filename: str) -> str:
 def archive_version(filename: str, project: NormalizedName) -> str | None:
     """Return the version in the name of a source archive of `project`, as written.
 
-    None if it belongs to another project. The file name alone is ambiguous: `a-b-1.tar.gz` is version `1` of `a-b` and version `b-1`
-    (invalid) of `a`.
+    None if it belongs to another project. The file name alone is ambiguous: `a-b-1.tar.gz` is
+    version `1` of `a-b` and version `b-1` (invalid) of `a`.
     """
     for ending in ARCHIVE_ENDINGS:
         if filename.endswith(ending):
@@ -202,7 +202,7 @@ _MOST_TAGS = 1000  # in a compressed tag set; pip would expand all of them
 
 
 def expand_tags(python: str, abi: str, platform: str) -> Iterator[str]:
-    """Yield the tags in a compressed tag set (PEP 425), in lower case; none if they are too many."""
+    """Yield the tags in a compressed tag set (PEP 425) in lower case; none if they are too many."""
     pythons = python.lower().split(".")
     abis = abi.lower().split(".")
     platforms = platform.lower().split(".")

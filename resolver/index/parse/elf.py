@@ -1,8 +1,8 @@
 """What one ELF object needs and offers.
 
-That is its dynamic section, the versions it asks for, and its dynamic symbols. pyelftools takes the headers apart. It believes what it reads, so it gets the bytes through
-`_Metered`, which ends any walk that takes more reads than an honest object requires. Symbols are
-read here, all at once.
+That is its dynamic section, the versions it asks for, and its dynamic symbols. pyelftools takes the
+headers apart. It believes what it reads, so it gets the bytes through `_Metered`, which ends any
+walk that takes more reads than an honest object requires. Symbols are read here, all at once.
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ class _Project(msgspec.Struct, rename="kebab"):
 
 
 def read_pyproject(content: bytes, release: FileRelease) -> Archive:
-    """Return what a pyproject.toml says of its source tree. Raises UnusableFile if it is invalid."""
+    """Return what a pyproject.toml says of its source tree. Raises UnusableFile."""
     try:
         document = toml.loads(content.decode("utf-8-sig"), toml.SOURCE_TREE)
     # Besides tomli's own: bytes that are not text, `int` of 5,000 digits.

@@ -238,10 +238,10 @@ def _sorted_out(
 
 
 def _releases(files: FilesBySpelling, rejections: list[Rejection]) -> dict[str, tuple[File, ...]]:
-    """Return the files by version, newest first. What has no valid version is added to `rejections`.
+    """Return the files by version, newest first.
 
-    Of several spellings of a version, the key is the one that sorts first, whatever the order of
-    the page.
+    Files without a valid version are added to `rejections`. Of several spellings of a version, the
+    key is the one that sorts first, whatever the order of the page.
     """
     spellings: dict[Version, list[str]] = {}
     for spelling, spelled_files in files.items():

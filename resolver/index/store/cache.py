@@ -52,7 +52,10 @@ _SCHEMA: Final = (
 _SELECT: Final = "SELECT content, digest, used FROM entries JOIN contents USING (id) WHERE id = ?"
 _EVICT: Final = """
 DELETE FROM entries WHERE id IN (
-    SELECT id FROM (SELECT id, sum(size) OVER (ORDER BY used DESC, id) AS total FROM entries) WHERE total > ?)
+    SELECT id FROM (
+        SELECT id, sum(size) OVER (ORDER BY used DESC, id) AS total FROM entries
+    ) WHERE total > ?
+)
 """
 
 # The exceptions of msgspec's decoders.

@@ -1,8 +1,8 @@
 """Readings: the metadata of source archives and wheels that ships with the facts.
 
-Each project has a file `PROJECT.json`. An archive is downloaded only if no reading has its sha256: those of vllm have 20 to 60 MB, of which
-a lock needs a page of text. Readings of wheels of paired releases are for `ascend-lock pairs`; no
-lock uses them.
+Each project has a file `PROJECT.json`. An archive is downloaded only if no reading has its sha256:
+the archives of vllm have 20 to 60 MB, of which a lock needs a page of text. Readings of wheels of
+paired releases are for `ascend-lock pairs`; no lock uses them.
 """
 
 from __future__ import annotations
