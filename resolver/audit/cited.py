@@ -16,9 +16,10 @@ from packaging.version import Version
 from resolver import address
 from resolver.audit.passages import Text
 from resolver.errors import IndexFailure, InputError
-from resolver.index.git import NoSuchCommit, Repositories, RepositoryUnreadable, run_git
+from resolver.index.git import RepositoryUnreadable, run_git
 from resolver.index.parse.distribution import ARCHIVE_ENDINGS, wheel_parts
 from resolver.index.protocol import Lookup, UnusableFile
+from resolver.index.repositories import NoSuchCommit, Repositories
 from resolver.model import text as texts
 from resolver.model.message import Message, message
 from resolver.model.release import File

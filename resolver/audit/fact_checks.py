@@ -16,11 +16,11 @@ from packaging.version import Version
 
 from resolver.audit.offers import Offers, some
 from resolver.errors import IndexFailure, ResolverError
-from resolver.index.git import Repositories
 from resolver.index.parse.distribution import wheel_parts
-from resolver.index.parse.metadata import informal_requirements
+from resolver.index.parse.informal import informal_requirements
 from resolver.index.protocol import UnusableFile
-from resolver.index.sources import why_unverified
+from resolver.index.repositories import Repositories
+from resolver.index.source_facts import why_unverified
 from resolver.model import fact as model
 from resolver.model import text
 from resolver.model.fact import Fact, Need

@@ -20,7 +20,7 @@ from packaging.version import Version
 from resolver.audit.pairs import read_pins
 from resolver.errors import InputError
 from resolver.index.parse.distribution import Compatibility
-from resolver.index.parse.metadata import informal_requirements
+from resolver.index.parse.informal import informal_requirements
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.index.store.readings import ArchiveReading, WheelReading, archive_reading
 from resolver.model import text

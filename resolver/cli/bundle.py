@@ -23,8 +23,8 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import load, stack_names
 from resolver.errors import IndexFailure, InputError, ResolverError, StaleLock, escaped
 from resolver.i18n import translate
-from resolver.index.git import NoSuchCommit, Repositories
 from resolver.index.locked_files import offered, save_sources
+from resolver.index.repositories import NoSuchCommit, Repositories
 from resolver.index.store.cache import default_folder
 from resolver.lock import bundle
 from resolver.lock import file as lock_file

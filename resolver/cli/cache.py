@@ -10,7 +10,7 @@ import click
 from resolver.cli.commands import list_commands
 from resolver.cli.console import print_line
 from resolver.cli.options import Settings, settings
-from resolver.index.git import Repositories
+from resolver.index.repositories import Repositories
 from resolver.index.store.cache import Cache, default_folder
 
 

@@ -25,7 +25,8 @@ from resolver.explain.explain import reason_of
 from resolver.explain.trial import Clock
 from resolver.index import snapshot
 from resolver.index.protocol import Catalog
-from resolver.index.snapshot import Recording, RecordingCatalog, SnapshotCatalog
+from resolver.index.recording import Recording, RecordingCatalog
+from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.unhashed import UnhashedCatalog
 from resolver.lock.previous import Preferences
 from resolver.model.constraint import BuildLine, ComponentValue, Line, StackLine

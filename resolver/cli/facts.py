@@ -42,9 +42,9 @@ from resolver.config.load import (
 )
 from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, did_you_mean
 from resolver.i18n import translate
-from resolver.index.git import Repositories
 from resolver.index.parse.distribution import release_of
 from resolver.index.protocol import UnusableFile
+from resolver.index.repositories import Repositories
 from resolver.index.store.cache import default_folder
 from resolver.index.store.readings import read_archives, read_wheels, write_archives, write_wheels
 from resolver.lock import file as lock_file

@@ -25,7 +25,7 @@ from resolver.errors import CHANGED_UPSTREAM, InputError
 from resolver.files import digest
 from resolver.i18n import translate
 from resolver.index import snapshot
-from resolver.index.snapshot import Recording
+from resolver.index.recording import Recording
 from resolver.model import text
 from resolver.model.matrix import Answer, Cell, Matrix
 from resolver.model.message import message

@@ -16,7 +16,7 @@ from resolver.cli.session import Session
 from resolver.config.load import find_stack, load
 from resolver.errors import InputError
 from resolver.index import snapshot
-from resolver.index.snapshot import Recording, RecordingCatalog
+from resolver.index.recording import Recording, RecordingCatalog
 from resolver.lock.previous import KEEP_ALL, Preferences
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe

@@ -25,7 +25,7 @@ from resolver.explain.changes import Changes, proposed
 from resolver.explain.costs import ADD, BUILD, LINE, NOTE, PRACTICE, RENAME
 from resolver.explain.stack_text import StackText
 from resolver.explain.trial import ChangedStack, Trials
-from resolver.index.parse.metadata import InformalRequirements, informal_requirements
+from resolver.index.parse.informal import InformalRequirements, informal_requirements
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
 from resolver.model.constraint import (

@@ -43,17 +43,12 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import Document, Inputs, read_text
 from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.index import snapshot as snapshot_file
+from resolver.index.live import CatalogPool, LiveCatalog
 from resolver.index.net.client import RetryPolicy
-from resolver.index.net.pipconfig import read_pip_config
+from resolver.index.net.pipconfig import PipConfig, read_pip_config
 from resolver.index.parse import metadata, simple
 from resolver.index.parse.address import NOWHERE, origin_of, read_root
-from resolver.index.parse.archive import (
-    MissingSpanError,
-    RangeFile,
-    read_archive,
-    read_member,
-    wheel_metadata,
-)
+from resolver.index.parse.archive import read_archive, read_member
 from resolver.index.parse.distribution import (
     Compatibility,
     FileRelease,
@@ -62,12 +57,15 @@ from resolver.index.parse.distribution import (
     wheel_parts,
 )
 from resolver.index.parse.elf import read_elf
-from resolver.index.parse.metadata import check_texts, informal_requirements, read_pyproject
+from resolver.index.parse.guarded import MissingSpanError, RangeFile
+from resolver.index.parse.informal import informal_requirements
+from resolver.index.parse.metadata import check_texts, read_pyproject
+from resolver.index.parse.wheel import wheel_metadata
 from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache
-from resolver.index.store.page_cache import PageCache, StoredPage, cache_key
+from resolver.index.store.page_cache import StoredPage, cache_key
 from resolver.linkage.judgement import missing_libraries, newer_glibc
 from resolver.lock import bundle, folder
 from resolver.lock import file as lock_file
@@ -454,15 +452,16 @@ def cache_entry(content: bytes) -> None:
         assert isinstance(stored.member(FILE, "requirements.txt"), str | None)
     stored.hashed(FILE)
     root = read_root("https://index.example/simple/", "pypi")
-    pages = PageCache(_INDEXES, "linux-aarch64", store, lambda: root.url)
+    pip = PipConfig(index_url=root.url)
     place = cache_key(root, DEMO)
     for form in (
         content,
         msgspec.msgpack.encode((root.page(DEMO), "", "", "key", msgspec.Raw(content or b"\xc0"))),
     ):
         store.save("page", place, msgspec.Raw(form))
+        catalog = LiveCatalog(_INDEXES, "linux-aarch64", CatalogPool(store, offline=True, pip=pip))
         with contextlib.suppress(IndexFailure):
-            for found_page in pages.lookup(DEMO).pages:
+            for found_page in catalog.lookup(DEMO).pages:
                 for files in found_page.releases.values():
                     assert all(isinstance(file, File) for file in files)
     store.close()

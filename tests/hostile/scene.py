@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from resolver.index.net import network
+from resolver.index.net import online
 from resolver.index.net.client import QUICK_RETRY, Client, RetryPolicy
 from tests.cached import require_sound_cache
 from tests.functional.workspace import Run, Workspace, tree
@@ -40,7 +40,7 @@ class Scene:
             mock.patch.object(
                 Client.__init__, "__kwdefaults__", {"patience": self.patience, "transport": None}
             ),
-            mock.patch.object(network, "QUICK_RETRY", QUICK_RETRY._replace(pause=0.01)),
+            mock.patch.object(online, "QUICK_RETRY", QUICK_RETRY._replace(pause=0.01)),
         ):
             run = self.workspace.run(*arguments, **{**self.variables, **environment})
         return Run(run.status, self.plain(run.stdout), self.plain(run.stderr))
