@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -58,11 +59,12 @@ def lock_or_refutation(
     if verify is not None:
         answer = verify(answer)
     # A lock needs the metadata of all files of a release.
-    universe.catalog.prefetch_metadata(other for pin in answer.pins for other in pin.release.others)
-    outdated = []
-    for pin in outdated_pins(universe, answer):
-        why = statements_text(pin.because) if pin.because else pin.why
-        outdated.append(replace(pin, why=why))
+    others = chain.from_iterable(pin.release.others for pin in answer.pins)
+    universe.catalog.prefetch_metadata(others)
+    outdated = [
+        replace(pin, why=statements_text(pin.because)) if pin.because else pin
+        for pin in outdated_pins(universe, answer)
+    ]
     answer = replace(
         answer,
         skipped_releases=skipped_releases(universe, answer, preferences.skipped),
@@ -71,16 +73,14 @@ def lock_or_refutation(
         as_of=replace(answer.as_of, undated=undated_pins(universe, answer)),
         outdated_pins=tuple(outdated),
     )
-    builds: list[tuple[Sequence[str], Resolution | Message]] = []
-    for environment in solve_builds(
-        answer, universe.catalog, preferred=preferences.builds, tick=tick
-    ):
-        solved = environment.answer
-        if isinstance(solved, Refutation):
-            builds.append((environment.archives, statements_text(solved.statements)))
-        else:
-            builds.append((environment.archives, solved))
+    environments = solve_builds(answer, universe.catalog, preferred=preferences.builds, tick=tick)
+    builds = [(archives, _resolution_or_text(solved)) for archives, solved in environments]
     return build(answer, builds, universe.catalog)
+
+
+def _resolution_or_text(answer: Resolution | Refutation) -> Resolution | Message:
+    """Return a resolution, or why there is none."""
+    return statements_text(answer.statements) if isinstance(answer, Refutation) else answer
 
 
 def statements_text(statements: Sequence[Statement]) -> Message:

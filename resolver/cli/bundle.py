@@ -43,7 +43,10 @@ from resolver.report.script import bundle_script
 @click.command("bundle", short_help="Download every file of locks into one folder.")
 @options.stacks("names", "[STACK...] DIR")
 @click.option(
-    "--check", "only_check", is_flag=True, help="Only compare DIR with its manifest; no network."
+    "--check",
+    "only_check",
+    is_flag=True,
+    help="Only compare DIR with its manifest; no network.",
 )
 @click.option(
     "--prune",
@@ -130,7 +133,12 @@ class _Part(msgspec.Struct, frozen=True):
         """Return the row of a file of a pin, whose size is not known yet."""
         pins = (f"{pin.name}=={pin.version}",)
         return BundledFile(
-            path=path, sha256=sha256, size=0, index=pin.index, pins=pins, locks=(self.row.folder,)
+            path=path,
+            sha256=sha256,
+            size=0,
+            index=pin.index,
+            pins=pins,
+            locks=(self.row.folder,),
         )
 
 
@@ -183,7 +191,7 @@ def _parts(stacks: Sequence[str], run: Settings) -> list[_Part]:
 
 def _part(name: str, problem: Problem, run: Settings) -> _Part:
     """Return a target with its lock. Raise StaleLock if it has none."""
-    lock = lock_file.read_own(run.locks / problem.stack.name / problem.target.name)
+    lock = lock_file.read_own(run.lock_folder(problem))
     if lock is None:
         hint = f"{run.command('lock', name)}; or name the targets to bundle with --target"
         raise StaleLock(f"{name} has no lock for {problem.target.name}", hint=hint)
@@ -192,7 +200,12 @@ def _part(name: str, problem: Problem, run: Settings) -> _Part:
 
 
 def _gather(
-    parts: Sequence[_Part], old: Manifest | None, folder: OwnedFolder, run: Settings, *, prune: bool
+    parts: Sequence[_Part],
+    old: Manifest | None,
+    folder: OwnedFolder,
+    run: Settings,
+    *,
+    prune: bool,
 ) -> _Content:
     """Download what the folder lacks of these locks, and return the content of the bundle.
 
@@ -245,7 +258,9 @@ def _gather(
 
 def _digests(parts: Sequence[_Part], old: Manifest | None, folder: OwnedFolder) -> dict[str, str]:
     """Return the sha256 of each file in the folder that a lock or the old manifest names."""
-    names = {pin.file[0].name for part in parts for pin in part.pins}
+    names: set[str] = set()
+    for part in parts:
+        names.update(pin.file[0].name for pin in part.pins)
     if old is not None:
         names.update(row.path for row in bundle.rows_of(old))
     with ThreadPoolExecutor(os.cpu_count()) as threads:
@@ -254,7 +269,10 @@ def _digests(parts: Sequence[_Part], old: Manifest | None, folder: OwnedFolder) 
 
 
 def _missing_files(
-    part: _Part, digests: Mapping[str, str], to_fetch: Container[str], catalogs: Catalogs
+    part: _Part,
+    digests: Mapping[str, str],
+    to_fetch: Container[str],
+    catalogs: Catalogs,
 ) -> dict[str, File]:
     """Return the files of a lock to download, by name, without those of `to_fetch`.
 

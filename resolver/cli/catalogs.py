@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -84,7 +85,10 @@ class Catalogs:
         """
         path = self._settings.snapshot_path(problem.stack.name)
         if path.exists() and not problem.indexes.has_own:
-            with suppress(IndexFailure), closing(self._of_snapshot(path, problem)) as catalog:
+            with (
+                suppress(IndexFailure),
+                closing(self._of_snapshot(path, problem)) as catalog,
+            ):
                 return question(catalog)
         return self.ask(problem, question)
 
@@ -103,7 +107,8 @@ class Catalogs:
 
         Only such lines ask git.
         """
-        needs = [root.need for problem in problems for root in problem.stack.requirements]
+        roots = chain.from_iterable(problem.stack.requirements for problem in problems)
+        needs = [root.need for root in roots]
         if not any(isinstance(need, Requirement) and need.url for need in needs):
             return tuple(problems)
         from resolver.index.sources import with_resolved_sources

@@ -337,7 +337,8 @@ class CellSolver:
 
     def _catalog(self, problem: Problem) -> Catalog:
         """Return the snapshot or the indexes, whose answers are recorded on request."""
-        platform, shipped = problem.target.platform, self._catalogs.pool.files.shipped_linkage
+        platform = problem.target.platform
+        shipped = self._catalogs.pool.files.shipped_linkage
         if self._snapshot is not None:
             return SnapshotCatalog(self._snapshot, platform, shipped)
         live = self._catalogs.open(problem)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +22,13 @@ from resolver.cli.options import ALL, Settings, settings, today
 from resolver.cli.selection import chosen_targets, locked_stacks, unknown_locks
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, load
-from resolver.errors import CHANGED_UPSTREAM, IndexFailure, InputError, StaleLock, escaped
+from resolver.errors import (
+    CHANGED_UPSTREAM,
+    IndexFailure,
+    InputError,
+    StaleLock,
+    escaped,
+)
 from resolver.i18n import translate
 from resolver.index.live import LiveCatalog
 from resolver.lock import file as lock_file
@@ -48,7 +54,9 @@ _STATUS = {
 @click.command("check", short_help="Check whether locks still match their inputs.")
 @options.stacks("stacks", "[STACK...]", required=False)
 @click.option(
-    "--upstream", is_flag=True, help="Also ask the indexes what has happened to each file since."
+    "--upstream",
+    is_flag=True,
+    help="Also ask the indexes what has happened to each file since.",
 )
 @click.option(
     "--files",
@@ -94,7 +102,12 @@ def command(
     results: list[_Result] = []
     with closing(Catalogs(run)) as catalogs:
         checker = _Checker(
-            run, catalogs, upstream=upstream, binaries=binaries, anew=anew, days=facts_days
+            run,
+            catalogs,
+            upstream=upstream,
+            binaries=binaries,
+            anew=anew,
+            days=facts_days,
         )
         for name in names:
             try:
@@ -210,7 +223,7 @@ class _Checker:
     def _check(self, argument: str, inputs: Inputs, problem: Problem) -> _Result:
         """Return the result for a target."""
         stack, target = problem.stack.name, problem.target.name
-        folder = self.run.locks / stack / target
+        folder = self.run.lock_folder(problem)
         try:
             lock = lock_file.read_own(folder)
         except InputError as error:
@@ -224,7 +237,9 @@ class _Checker:
         problem = _with_options_of(lock_folder.lock_inputs(lock), inputs, problem)
         files = _unexpected_files(lock, folder)
         result = _result(argument, problem, _code_of_lock(lock, problem, files))
-        _add_files(result, files)
+        for kind, names in files.items():
+            result.lines.append(message(f"check.{kind}", count=len(names), names=names))
+            result.more.setdefault("files", {})[kind.replace("-", "_")] = names
         if self.days is not None:
             self._add_facts(result, lock, problem, self.days)
         if self.anew and result.state.code == "state.current":
@@ -323,15 +338,6 @@ def _unexpected_files(lock: Lock, folder: Path) -> dict[str, tuple[str, ...]]:
         "foreign": lock_folder.foreign(texts, folder),
     }
     return {kind: names for kind, names in files.items() if names}
-
-
-def _add_files(result: _Result, files: Mapping[str, Sequence[str]]) -> None:
-    """Add the files that `_unexpected_files` found."""
-    for kind, names in files.items():
-        result.lines.append(message(f"check.{kind}", count=len(names), names=names))
-    if files:
-        in_json = {kind.replace("-", "_"): list(names) for kind, names in files.items()}
-        result.more["files"] = in_json
 
 
 def _code_of_lock(lock: Lock, problem: Problem, files: Iterable[str]) -> str:

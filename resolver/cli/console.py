@@ -24,7 +24,14 @@ from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
 from resolver.report.document import Document, rewritten, translated
-from resolver.report.terminal import COLUMNS, WIDTH, fitted, for_terminal, styled, terminal_text
+from resolver.report.terminal import (
+    COLUMNS,
+    WIDTH,
+    fitted,
+    for_terminal,
+    styled,
+    terminal_text,
+)
 
 # Imported only with a terminal, a download or a conflict.
 if TYPE_CHECKING:
@@ -184,7 +191,10 @@ class Progress:
 
     def solving(self, rounds: int, packages: int) -> None:
         """Show how far the solver is. It calls this in each round and before each release."""
-        counts = [message("cli.packages", count=packages), message("cli.steps", count=rounds)]
+        counts = [
+            message("cli.packages", count=packages),
+            message("cli.steps", count=rounds),
+        ]
         self._counters = joined("conflict.clause", counts)
         self._begin()
 

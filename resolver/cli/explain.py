@@ -50,7 +50,9 @@ _Answer = Explanation | Why | None
 @click.command("explain")
 @options.stack
 @click.option(
-    "--package", metavar="NAME[==V]", help="Why NAME is pinned as it is, or what V would break."
+    "--package",
+    metavar="NAME[==V]",
+    help="Why NAME is pinned as it is, or what V would break.",
 )
 @click.option(
     "--apply",
@@ -98,9 +100,7 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
         for folder in conflicts:
             print_to_stderr(translate("conflict.report-in", run.language, folder=folder))
         for path in written:
-            old = answers[0][0].inputs.stack.text
-            _print_difference(old, original, path)
-            _print_next_step(path, run, used_snapshot=catalogs.used_snapshot)
+            _print_written(path, original, run, used_snapshot=catalogs.used_snapshot)
     if letter is not None:
         return 0
     statuses = [
@@ -132,19 +132,13 @@ def _lock_solvable(stack: str, targets: Sequence[str], run: Settings) -> str:
     return f"\n{text}\n"
 
 
-def _print_difference(old: str, original: Path, path: Path) -> None:
-    """Print how a written stack differs from the original, whose text is `old`."""
-    old_lines = old.splitlines(keepends=True)
-    new_lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    difference = difflib.unified_diff(old_lines, new_lines, str(original), str(path))
+def _print_written(path: Path, original: Path, run: Settings, *, used_snapshot: bool) -> None:
+    """Print how a written stack differs from the original, and how to lock it."""
+    old = files.read_text(original).splitlines(keepends=True)
+    new = files.read_text(path).splitlines(keepends=True)
+    difference = difflib.unified_diff(old, new, str(original), str(path))
     print_data("\n" + "".join(difference) + "\n")
-
-
-def _print_next_step(path: Path, run: Settings, *, used_snapshot: bool) -> None:
-    """Print how to lock a written stack.
-
-    A snapshot suffices to find a way out, but not to lock it.
-    """
+    # A snapshot suffices to find a way out, but not to lock it.
     code, options_of_lock = "conflict.written", run.repeated_options
     if used_snapshot:
         code, options_of_lock = "conflict.written-online", run.folder_options
@@ -181,7 +175,12 @@ def _answer(job: Job, requirement: Requirement | None, session: Session) -> _Ans
             return explanation_of_refutation(answer, job.inputs, session)
         if requirement is None:
             return None
-        return why(answer, universe, requirement, Clock(session.settings.seconds, progress.solving))
+        return why(
+            answer,
+            universe,
+            requirement,
+            Clock(session.settings.seconds, progress.solving),
+        )
 
     progress.label("cli.solving", stack=problem.stack.name, target=problem.target.name)
     answer = session.catalogs.ask(problem, solve)
@@ -240,7 +239,11 @@ def _write_fix(fix: Fix, stack: Path) -> list[Path]:
 def _json(problem: Problem, answer: _Answer, run: Settings) -> dict[str, Any]:
     """Return the object of a target in --json."""
     if answer is None:
-        return {"status": "solvable", "stack": problem.stack.name, "target": problem.target.name}
+        return {
+            "status": "solvable",
+            "stack": problem.stack.name,
+            "target": problem.target.name,
+        }
     if isinstance(answer, Why):
         return why_json(answer, way_to_matrices(run.locks, run.matrices), run.language)
     return explanation_json(answer, run.language)

@@ -34,7 +34,11 @@ Format = Literal["pylock", "sbom", "containerfile"]
 @click.command("export")
 @options.stack
 @click.option(
-    "--format", "form", type=click.Choice(get_args(Format)), required=True, help="Format to write."
+    "--format",
+    "form",
+    type=click.Choice(get_args(Format)),
+    required=True,
+    help="Format to write.",
 )
 @options.output("stdout")
 @click.option(
@@ -67,8 +71,12 @@ def command(
             where=option,
             hint="it is for --format containerfile",
         )
-    problem = _problem(stack, run)
-    folder = run.locks / problem.stack.name / problem.target.name
+    problems = chosen_targets(compile_problems(load(stack, run.matrices)), run.targets)
+    if len(problems) > 1:
+        names = ", ".join(problem.target.name for problem in problems)
+        raise InputError(f"{stack} has several targets", hint=f"choose one with --target: {names}")
+    problem = problems[0]
+    folder = run.lock_folder(problem)
     lock = lock_file.read_own(folder)
     if lock is None:
         what = f"{stack} has no lock for {problem.target.name}"
@@ -92,15 +100,6 @@ def command(
     else:
         _write(text, form, output, run)
     return 0
-
-
-def _problem(stack: str, run: Settings) -> Problem:
-    """Return the only or the chosen target of a stack. Raise InputError if there are several."""
-    problems = chosen_targets(compile_problems(load(stack, run.matrices)), run.targets)
-    if len(problems) > 1:
-        names = ", ".join(problem.target.name for problem in problems)
-        raise InputError(f"{stack} has several targets", hint=f"choose one with --target: {names}")
-    return problems[0]
 
 
 def _folder_in_context(folder: Path) -> str:

@@ -62,7 +62,7 @@ def selected_facts(names: Sequence[str], run: Settings) -> Iterator[tuple[Proble
         if names:
             projects = named
             if stack in names:
-                projects = named | _projects(targets, run.locks)
+                projects = named | _projects(targets, run)
             facts = [fact for fact in facts if fact.id in others or fact.package in projects]
         seen.update(fact.id for fact in facts)
         if facts:
@@ -85,21 +85,20 @@ def _require_known(
             raise InputError(what, hint=hint)
 
 
-def _projects(targets: Sequence[Problem], locks: Path) -> set[NormalizedName]:
+def _projects(targets: Sequence[Problem], run: Settings) -> set[NormalizedName]:
     """Return the projects in the locks of a stack.
 
     Without a lock, return those that its lines require, and those that facts about these require.
     """
-    stack = targets[0].stack
     projects: set[NormalizedName] = set()
     for problem in targets:
-        lock = lock_file.read(locks / stack.name / problem.target.name)
+        lock = lock_file.read(run.lock_folder(problem))
         if lock is not None:
             projects.update(text.name(pin.name) for pin in (*lock.pin, *lock.build_pin))
     if projects:
         return projects
     facts = facts_of(targets[0])
-    needs = [root.need for root in stack.requirements]
+    needs = [root.need for root in targets[0].stack.requirements]
     while needs:
         found = {need.name for need in needs if isinstance(need, Requirement)} - projects
         projects |= found

@@ -11,7 +11,13 @@ from packaging.specifiers import SpecifierSet
 
 from resolver.audit.cited import Library, Unread
 from resolver.audit.compare import DAYS
-from resolver.audit.fact_checks import FAILED, CheckedFact, Verdict, check_fact, projects_of
+from resolver.audit.fact_checks import (
+    FAILED,
+    CheckedFact,
+    Verdict,
+    check_fact,
+    projects_of,
+)
 from resolver.audit.offers import Offers
 from resolver.audit.source_checks import CheckedSource, Said, check_source
 from resolver.cli import import_facts, options, read_archives, read_linkage, scan
@@ -28,7 +34,11 @@ from resolver.report.source_checks import source_line, sources_json, sources_sum
 from resolver.report.upstream import fact_json, fact_line, facts_summary
 
 # The `status` in --json, by exit status.
-_STATUS = {0: "held", IndexFailure.exit_status: "out-of-reach", CHANGED_UPSTREAM: "contradicted"}
+_STATUS = {
+    0: "held",
+    IndexFailure.exit_status: "out-of-reach",
+    CHANGED_UPSTREAM: "contradicted",
+}
 _STATUS_OF_SOURCES = {0: "true", 1: "false", IndexFailure.exit_status: "out-of-reach"}
 
 

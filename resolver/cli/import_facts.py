@@ -31,7 +31,9 @@ from resolver.model.release import File
 
 @click.command("import")
 @click.option(
-    "--diff", is_flag=True, help="Only say what changed upstream, with status 5; write nothing."
+    "--diff",
+    is_flag=True,
+    help="Only say what changed upstream, with status 5; write nothing.",
 )
 @click.option(
     "--at",
@@ -40,7 +42,9 @@ from resolver.model.release import File
     help="Read a repository of upstream.toml as it was at this commit; may be repeated.",
 )
 @click.option(
-    "--anew", is_flag=True, help="Give rows that say the same as before their newest source, too."
+    "--anew",
+    is_flag=True,
+    help="Give rows that say the same as before their newest source, too.",
 )
 @settings("own_matrices", "language", "as_json")
 def command(run: Settings, diff: bool, at: tuple[str, ...], anew: bool) -> int:
@@ -164,7 +168,10 @@ class _Archives(ExitStack):
         release = archive_version(archive.file, archive.project) or ""
         for version in self._offers.matching(archive.project, SpecifierSet(f"=={release}")):
             for file in self._offers.files(archive.project, version):
-                if file.filename == archive.file and file.sha256 in ("", archive.sha256):
+                if file.filename == archive.file and file.sha256 in (
+                    "",
+                    archive.sha256,
+                ):
                     return self._offers.catalog.sha256(file)
         what = f"no index has {archive.file} with the stated sha256"
         hint = "correct the row of [[archive]] in matrices/upstream.toml"

@@ -127,14 +127,20 @@ def command(
 
 
 def _fields(machine: Machine, given: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the values of the fields that are given, or else known of this machine."""
+    """Return the values of the fields that are given, or else known of this machine.
+
+    Raise InputError if a component cannot have its value.
+    """
     fields: dict[str, str] = {}
     # Without CANN and NPU, this is a machine to lock on, not one to install on.
     if machine.cann or machine.soc:
         fields = {key: value for key, value in machine._asdict().items() if key in _FIELDS}
     for key, value in given.items():
-        if value:
-            fields[key] = _normalized(key, value)
+        # The matrix has CANN 8.3.RC2 for `8.3.rc2`, and SoCs in capitals.
+        if value and key in ("cann", "soc"):
+            fields[key] = str(options.component(key, value))
+        elif value:
+            fields[key] = value
     return {key: value for key, value in fields.items() if value}
 
 
@@ -201,16 +207,6 @@ def _plain(name: str) -> str:
     """Return a system's name in one spelling for openEuler-22.03 and openeuler 22.03 LTS."""
     lower = name.lower().removesuffix("lts")
     return "".join(character for character in lower if character.isalnum())
-
-
-def _normalized(key: str, value: str) -> str:
-    """Return a value as the matrix spells it: CANN `8.3.rc2` as 8.3.RC2, a SoC in capitals.
-
-    Raise InputError if the component cannot have it.
-    """
-    if key in ("cann", "soc"):
-        return str(options.component(key, value))
-    return value
 
 
 def _chosen(key: str, matrix: Matrix, fields: Mapping[str, str], run: Settings) -> str:

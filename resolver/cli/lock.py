@@ -94,22 +94,17 @@ def command(
     if is_stale:
         status = max(status, StaleLock.exit_status)
     if run.as_json:
-        _print_json(results, status, run)
+        has_failed = any(isinstance(result.answer, ResolverError) for result in results)
+        if has_failed and len(results) == 1:
+            print_failures(results, run.language)
+        targets = [result_json(result, run.language) for result in results]
+        print_targets("error" if has_failed else STATUS_BY_EXIT[status], targets)
         return status
     print_results(results, run.language, together=len(names) > 1)
     if is_stale:
         arguments = [word for word in sys.argv[1:] if word not in ("--check", "--dry-run")]
         run.print_message("cli.hint", command=shlex.join(("ascend-lock", *arguments)))
     return status
-
-
-def _print_json(results: Sequence[TargetResult], status: int, run: Settings) -> None:
-    """Print the results as JSON. The error of a single result is printed on stderr as well."""
-    has_failed = any(isinstance(result.answer, ResolverError) for result in results)
-    if has_failed and len(results) == 1:
-        print_failures(results, run.language)
-    targets = [result_json(result, run.language) for result in results]
-    print_targets("error" if has_failed else STATUS_BY_EXIT[status], targets)
 
 
 def _lock_all(names: Sequence[str], session: Session) -> list[TargetResult]:

@@ -84,7 +84,9 @@ _path = click.Path(path_type=Path, dir_okay=False)
     help="Solve on the dask cluster at tcp://HOST:PORT instead.",
 )
 @click.option(
-    "--record", is_flag=True, help="Also record what is asked of the indexes, for use offline."
+    "--record",
+    is_flag=True,
+    help="Also record what is asked of the indexes, for use offline.",
 )
 @settings("offline", "cutoff", "as_of", "language", "own_matrices")
 def command(

@@ -20,7 +20,7 @@ from resolver.config.load import stack_names
 from resolver.errors import InputError
 from resolver.i18n import LANGUAGES, translate
 from resolver.model.message import message
-from resolver.model.problem import PolicyOptions
+from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.requirement import Value, parse_value
 from resolver.model.text import Language
 
@@ -110,6 +110,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         if is_named or _LOCAL_MATRICES.is_dir():
             folder = output_folder(self.matrices)
         return folder / "snapshots" / f"{stack}.snapshot"
+
+    def lock_folder(self, problem: Problem) -> Path:
+        """Return the folder of a target's lock."""
+        return self.locks / problem.stack.name / problem.target.name
 
     def command(self, *words: str) -> str:
         """Return a command that uses the same folders, quoted for a shell."""
@@ -251,7 +255,11 @@ def _read_as_of(_context: click.Context, _parameter: click.Parameter, value: str
 def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Command], Command]:
     """Return an argument for any number of stacks."""
     return click.argument(
-        name, metavar=metavar, nargs=-1, required=required, shell_complete=_complete_stack
+        name,
+        metavar=metavar,
+        nargs=-1,
+        required=required,
+        shell_complete=_complete_stack,
     )
 
 
@@ -310,7 +318,10 @@ _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
         help="Folder of locks (default: ./locks).",
     ),
     "as_json": click.option(
-        "--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else."
+        "--json",
+        "as_json",
+        is_flag=True,
+        help="Print one JSON object on stdout and nothing else.",
     ),
     "offline": click.option(
         "--offline",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,7 +177,11 @@ def print_results(results: Sequence[TargetResult], language: Language, *, togeth
 
 
 def _print_summary(
-    lock: Lock, job: Job, result: TargetResult, language: Language, printed: set[Message]
+    lock: Lock,
+    job: Job,
+    result: TargetResult,
+    language: Language,
+    printed: set[Message],
 ) -> None:
     """Print the summary of a lock with its warnings that are not in `printed`, and add them."""
     warnings = _warnings_to_show(lock, job, result.written)
@@ -223,17 +228,13 @@ def print_failures(results: Sequence[TargetResult], language: Language) -> None:
     """Print on stderr what failed, and where the reports of conflicts are."""
     for result in results:
         if isinstance(result.answer, ResolverError):
-            name = "" if len(results) == 1 else f"{_name(result, language)}: "
-            print_to_stderr(f"{name}error: {result.answer}")
+            name = result.stack
+            if result.target:
+                name = translate("cli.for", language, stack=result.stack, target=result.target)
+            prefix = f"{name}: " if len(results) > 1 else ""
+            print_to_stderr(f"{prefix}error: {result.answer}")
         elif result.written and not isinstance(result.answer, Lock):
             print_to_stderr(translate("conflict.report-in", language, folder=result.folder))
-
-
-def _name(result: TargetResult, language: Language) -> str:
-    """Return the name of a result's stack, and of its target if there is one."""
-    if not result.target:
-        return result.stack
-    return translate("cli.for", language, stack=result.stack, target=result.target)
 
 
 def _row(result: TargetResult, language: Language) -> SummaryRow:
@@ -247,15 +248,21 @@ def _row(result: TargetResult, language: Language) -> SummaryRow:
             state, kind = message("cli.row-failed", message=error.message), "failed"
         case explanation if explanation.awaited:
             indexes = dict.fromkeys(
-                index for awaited in explanation.awaited for index in awaited.indexes
+                chain.from_iterable(awaited.indexes for awaited in explanation.awaited)
             )
-            state, kind = message("cli.row-undecided", names=joined("comma", indexes)), "undecided"
+            state = message("cli.row-undecided", names=joined("comma", indexes))
+            kind = "undecided"
         case _:
             is_known = result.is_known_conflict
             state = message("cli.row-conflict-before" if is_known else "cli.row-conflict")
             kind = "without-a-solution"
     return SummaryRow(
-        result.stack, result.target, result.seconds, changes, translate(state, language), kind
+        result.stack,
+        result.target,
+        result.seconds,
+        changes,
+        translate(state, language),
+        kind,
     )
 
 

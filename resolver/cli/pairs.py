@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import chain
 
 import click
 from packaging.utils import NormalizedName, canonicalize_name
 
-from resolver.audit.pairs import pairings, projects_paired_with, projects_with_pairs, read_declared
+from resolver.audit.pairs import (
+    pairings,
+    projects_paired_with,
+    projects_with_pairs,
+    read_declared,
+)
 from resolver.cli import options
 from resolver.cli.console import columns, print_json, print_text
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import known_values
 from resolver.config.decode import require_known_soc
 from resolver.config.fact_rules import compile_facts
-from resolver.config.load import load_facts, load_systems, readings_folder, wheels_folder
+from resolver.config.load import (
+    load_facts,
+    load_systems,
+    readings_folder,
+    wheels_folder,
+)
 from resolver.errors import InputError, did_you_mean
 from resolver.model.fact import Fact
 from resolver.model.requirement import Value
@@ -33,10 +44,14 @@ from resolver.report.terminal import WIDTH
 )
 @click.option("--cann", metavar="VERSION", help="Only releases that go with this CANN.")
 @click.option(
-    "--soc", metavar="FAMILY", help="Only releases that run on this SoC family, such as A3."
+    "--soc",
+    metavar="FAMILY",
+    help="Only releases that run on this SoC family, such as A3.",
 )
 @click.option(
-    "--sources", is_flag=True, help="Name the facts behind each line, with their sources."
+    "--sources",
+    is_flag=True,
+    help="Name the facts behind each line, with their sources.",
 )
 @settings("own_matrices", "language", "as_json")
 def command(run: Settings, package: str, cann: str | None, soc: str | None, sources: bool) -> int:
@@ -79,7 +94,7 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
         )
         print_text(text)
     else:
-        canns = sorted({release for pairing in usable for release in pairing.canns}, reverse=True)
+        canns = sorted(set(chain.from_iterable(pairing.canns for pairing in usable)), reverse=True)
         asked = ", ".join(f"{component_name(name)} {value}" for name, value in components.items())
         run.print_message("pairs.none", project=project, asked=asked, canns=tuple(canns) or "-")
     return 0

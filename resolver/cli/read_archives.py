@@ -18,8 +18,18 @@ from resolver.cli.fact_selection import selected_facts
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import known_values
 from resolver.config.fact_rules import compile_facts
-from resolver.config.load import load_facts, load_systems, readings_folder, wheels_folder
-from resolver.index.store.readings import read_archives, read_wheels, write_archives, write_wheels
+from resolver.config.load import (
+    load_facts,
+    load_systems,
+    readings_folder,
+    wheels_folder,
+)
+from resolver.index.store.readings import (
+    read_archives,
+    read_wheels,
+    write_archives,
+    write_wheels,
+)
 from resolver.model import text
 from resolver.model.fact import Fact, Sources
 

@@ -23,7 +23,11 @@ from resolver.errors import ResolverError
 from resolver.index.live import LiveCatalog
 from resolver.index.locked_files import files_by_name, page_of
 from resolver.index.protocol import UnusableFile
-from resolver.index.store.linkage_readings import LinkageReading, read_linkages, write_linkages
+from resolver.index.store.linkage_readings import (
+    LinkageReading,
+    read_linkages,
+    write_linkages,
+)
 from resolver.index.store.readings import read_wheels
 from resolver.lock import file as lock_file
 from resolver.model import fact as facts
@@ -143,7 +147,7 @@ def _wheels_to_record(run: Settings, catalogs: Catalogs) -> Iterator[_Wheel]:
 
 def _wheels_of_problem(problem: Problem, catalog: LiveCatalog, run: Settings) -> Iterator[_Wheel]:
     """Yield the files of a target's lock, then those of projects that are linked with others."""
-    lock = lock_file.read(run.locks / problem.stack.name / problem.target.name)
+    lock = lock_file.read(run.lock_folder(problem))
     if lock is not None:
         for pin in (*lock.pin, *lock.build_pin):
             file = _offered_wheel(pin, catalog)

@@ -36,7 +36,10 @@ _LARGEST: Final = 512 << 20
 @click.command("scan")
 @click.argument("requirement", metavar="NAME[==VERSION]")
 @click.option(
-    "--all", "every_check", is_flag=True, help="Also list checks that only decide between two ways."
+    "--all",
+    "every_check",
+    is_flag=True,
+    help="Also list checks that only decide between two ways.",
 )
 @settings("own_matrices", "language", "as_json")
 def command(run: Settings, requirement: str, every_check: bool) -> int:

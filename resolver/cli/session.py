@@ -119,7 +119,7 @@ class Session:
         self._warn_without_facts(problems)
         jobs = []
         for problem in self.catalogs.with_sources(problems):
-            folder = run.locks / problem.stack.name / problem.target.name
+            folder = run.lock_folder(problem)
             if not self.dry_run:
                 lock_folder.recover(folder)
             previous = self._previous(folder)
@@ -131,8 +131,10 @@ class Session:
     def _warn_without_facts(self, problems: Sequence[Problem]) -> None:
         """Warn if the stack names a project that cannot be locked well without its facts."""
         facts = self.settings.matrices / "facts"
-        needs = [root.need for problem in problems for root in problem.stack.requirements]
-        projects = {need.name for need in needs if isinstance(need, Requirement)}
+        projects: set[str] = set()
+        for problem in problems:
+            needs = [root.need for root in problem.stack.requirements]
+            projects |= {need.name for need in needs if isinstance(need, Requirement)}
         for name in _NEEDS_FACTS:
             if name in projects and not (facts / f"{name}.toml").is_file():
                 self.settings.progress.warn(message("cli.no-facts", name=name, folder=facts))
@@ -238,7 +240,10 @@ class Session:
             folder, answer = result.folder, result.answer
             if isinstance(answer, Lock):
                 texts = rendered(answer, self.catalogs.pool.cache, render)
-                names = (*lock_folder.outdated(texts, folder), *lock_folder.reports(folder))
+                names = (
+                    *lock_folder.outdated(texts, folder),
+                    *lock_folder.reports(folder),
+                )
                 if names:
                     changed[folder], written[folder] = texts, names
             elif not isinstance(answer, ResolverError) and not self.dry_run:

@@ -25,7 +25,9 @@ _formats = click.Choice(["text", "mermaid"])
     help="Only below this project; may be repeated.",
 )
 @click.option(
-    "--invert", is_flag=True, help="Who requires the projects, up to the lines of the stack."
+    "--invert",
+    is_flag=True,
+    help="Who requires the projects, up to the lines of the stack.",
 )
 @click.option(
     "--depth",
@@ -36,7 +38,12 @@ _formats = click.Choice(["text", "mermaid"])
 @click.option("--format", "form", type=_formats, default="text", help="Format (default: text).")
 @settings("targets", "language", "own_matrices", "locks", "as_json")
 def command(
-    run: Settings, stack: str, packages: tuple[str, ...], invert: bool, depth: int | None, form: str
+    run: Settings,
+    stack: str,
+    packages: tuple[str, ...],
+    invert: bool,
+    depth: int | None,
+    form: str,
 ) -> int:
     """Show who requires what in STACK's lock.
 

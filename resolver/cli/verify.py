@@ -26,7 +26,9 @@ from resolver.report.verify import FILE
     help="The environment's Python (default: the active environment's, else python3).",
 )
 @click.option(
-    "--full", is_flag=True, help="Compare the contents of every file, not just of a sample."
+    "--full",
+    is_flag=True,
+    help="Compare the contents of every file, not just of a sample.",
 )
 @click.option("--quick", is_flag=True, help="Import only the modules that the stack lists.")
 @click.option(
@@ -47,7 +49,10 @@ from resolver.report.verify import FILE
 )
 @settings("targets", "language", "own_matrices", "locks", "as_json")
 def command(
-    run: Settings, stack: str, python: str | None, **options_of_verify: str | bool | float | None
+    run: Settings,
+    stack: str,
+    python: str | None,
+    **options_of_verify: str | bool | float | None,
 ) -> int:
     """Check whether this machine and environment match STACK's lock.
 
@@ -55,7 +60,12 @@ def command(
     """
     program = _program(stack, run)
     python = python or _environment_python()
-    values = {**options_of_verify, "python": python, "lang": run.language, "json": run.as_json}
+    values = {
+        **options_of_verify,
+        "python": python,
+        "lang": run.language,
+        "json": run.as_json,
+    }
     arguments: list[str] = []
     for name, value in values.items():
         if value is True:
