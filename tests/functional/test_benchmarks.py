@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.functional.workspace import INTERPRETER, REPOSITORY
 
 
-def test_a_cell_of_the_scaling_bench_locks_the_same_releases_as_uv(tmp_path: Path) -> None:
+def test_scaling_bench_locks_the_same_releases_as_uv(tmp_path: Path) -> None:
     command = [
         sys.executable,
         str(REPOSITORY / "benchmarks" / "scaling.py"),

@@ -342,7 +342,7 @@ def tell(workspace: Workspace, cpu: str, sha256: str, *, platform: str = "linux-
     )
 
 
-def test_what_is_recorded_stands_in_for_an_index_that_does_not_answer(workspace: Workspace) -> None:
+def test_recorded_rows_stand_in_for_an_unreachable_index(workspace: Workspace) -> None:
     tell(workspace, UNREACHABLE, "a" * 64)
     run = workspace.locked()
     assert run.stderr.startswith(
@@ -368,7 +368,7 @@ def test_what_is_recorded_stands_in_for_an_index_that_does_not_answer(workspace:
     assert tree(workspace.locks) == before
 
 
-def test_what_is_recorded_counts_for_nothing_where_the_index_answers_or_on_another_platform(
+def test_recorded_rows_do_not_count_if_the_index_answers(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
     tell(workspace, UNREACHABLE, "a" * 64)
@@ -468,7 +468,7 @@ def test_a_release_with_a_hash_is_preferred_to_one_without(workspace: Workspace)
     assert workspace.pins() == {"torch-npu": "2.7.1"}
 
 
-def test_rows_without_a_hash_count_for_nothing_where_the_index_answers(
+def test_unhashed_rows_do_not_count_if_the_index_answers(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
     workspace.serve("torch-npu 2.7.1")
@@ -487,7 +487,7 @@ def test_an_archive_cannot_be_recorded(workspace: Workspace) -> None:
     assert "\n  at matrices/stacks/demo.toml:1" in run.stderr
 
 
-def test_who_relies_on_extra_indexes_of_pip_is_told_that_they_are_not_asked(
+def test_lock_warns_that_extra_indexes_of_pip_are_not_asked(
     workspace: Workspace,
 ) -> None:
     """Install guides configure them, and pip finds there what is found nowhere here."""

@@ -143,7 +143,7 @@ def test_a_bundle_is_whole_and_says_so(
         ("folder", "locks/other/here", "locks/other/here"),
     ],
 )
-def test_a_manifest_that_no_bundle_has_is_refused_before_a_script_is_made_of_it(
+def test_bundle_refuses_a_forged_manifest_before_writing_scripts(
     workspace: Workspace, base: Built, field: str, value: str, why: str
 ) -> None:
     bundle(workspace)
@@ -178,7 +178,7 @@ def test_files_that_are_gone_are_all_named(workspace: Workspace) -> None:
 # --- several locks, later locks
 
 
-def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(
+def test_bundle_shares_files_of_locks_and_names_leftovers(
     workspace: Workspace, base: Built
 ) -> None:
     workspace.locked_stack("base", name="other", target=HERE)
@@ -216,7 +216,7 @@ def test_several_locks_share_files_and_what_an_earlier_lock_left_is_told(
     assert workspace.run("bundle", "--check", "out").status == 0
 
 
-def test_a_lock_whose_files_cannot_be_had_leaves_the_others_alone(
+def test_bundle_leaves_out_only_the_lock_whose_files_are_gone(
     workspace: Workspace, base: Built
 ) -> None:
     workspace.serve("lost 1.0")

@@ -198,7 +198,7 @@ def test_hints_repeat_the_folders_of_the_command_line(three: Workspace) -> None:
     )
 
 
-def test_all_is_understood_everywhere_and_nothing_to_look_at_is_no_success(
+def test_check_all_works_anywhere_and_fails_without_locks(
     workspace: Workspace,
 ) -> None:
     workspace.refused("there are no stacks", "check")

@@ -121,7 +121,7 @@ def test_a_conflict_is_explained_and_nothing_changed(workspace: Workspace, stack
     assert everything(workspace) == before
 
 
-def test_one_target_without_a_solution_keeps_all_locks_as_they_were(
+def test_edit_keeps_all_locks_if_one_target_has_no_solution(
     workspace: Workspace, stack: Path
 ) -> None:
     before = everything(workspace)
@@ -238,7 +238,7 @@ def test_of_two_edits_at_once_one_that_fails_leaves_the_other(
     assert workspace.run("check", "demo").status == 0
 
 
-def test_a_stack_that_somebody_changes_meanwhile_is_not_overwritten(
+def test_edit_does_not_overwrite_a_stack_changed_meanwhile(
     workspace: Workspace, stack: Path
 ) -> None:
     locks = tree(workspace.locks)

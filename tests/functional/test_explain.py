@@ -140,7 +140,7 @@ def test_a_limit_of_time_that_is_reached_is_told(clash: Workspace, index: Loopba
 # --- --apply
 
 
-def test_apply_writes_the_changed_stack_beside_the_old_one_and_shows_what_differs(
+def test_apply_writes_the_stack_and_shows_the_difference(
     clash: Workspace,
 ) -> None:
     run = explain(clash, "--apply", "A")
@@ -181,7 +181,7 @@ def test_apply_of_a_split_writes_both_stacks_or_none(clash: Workspace) -> None:
         assert (stacks / f"{name}.toml").read_text() == way_out("C", name, CLASH.replace(line, ""))
 
 
-def test_apply_again_is_the_same_and_never_overwrites_what_differs(clash: Workspace) -> None:
+def test_apply_twice_writes_once_and_overwrites_nothing_else(clash: Workspace) -> None:
     for _ in range(2):
         assert explain(clash, "--apply", "A").status == 0
     written = clash.matrices / "stacks" / "demo-a.toml"
@@ -197,7 +197,7 @@ def test_apply_again_is_the_same_and_never_overwrites_what_differs(clash: Worksp
     assert (run.status, run.error) == (2, "there is no way out `Z`")
 
 
-def test_ways_out_under_a_cut_off_of_the_command_line_are_found_again_and_have_it(
+def test_ways_out_repeat_the_cut_off_of_the_command_line(
     workspace: Workspace,
 ) -> None:
     """The hint has the option, the stack that it writes the cut-off, so that what is locked is what was solved."""
@@ -458,7 +458,7 @@ def test_what_a_stack_cannot_say_of_facts(clash: Workspace, old: str, new: str, 
     assert "\n  at matrices/stacks/demo.toml:" in run.stderr
 
 
-def test_a_stack_given_by_path_is_applied_beside_it_and_can_be_locked_as_told(
+def test_apply_writes_beside_a_stack_named_by_its_path(
     clash: Workspace,
 ) -> None:
     (clash.matrices / "stacks" / "demo.toml").rename(clash.root / "my stack.toml")
@@ -473,7 +473,7 @@ def test_a_stack_given_by_path_is_applied_beside_it_and_can_be_locked_as_told(
     assert clash.run(*told.split()).status == 0
 
 
-def test_where_nothing_locks_for_all_targets_what_was_tried_is_told(
+def test_explain_tells_what_was_tried_if_nothing_locks(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
     workspace.serve("a 1.0: b", "a 2.0: b>=2")

@@ -132,7 +132,7 @@ def test_what_releases_say(workspace: Workspace) -> None:
     ]
 
 
-def test_all_facts_and_those_of_a_stack_are_told_where_somebody_should_look(
+def test_facts_check_prints_facts_that_need_a_look(
     workspace: Workspace,
 ) -> None:
     app(workspace)
@@ -147,7 +147,7 @@ def test_all_facts_and_those_of_a_stack_are_told_where_somebody_should_look(
     )
 
 
-def test_facts_of_a_stack_are_about_its_lock_or_what_its_lines_and_facts_require(
+def test_facts_check_of_a_stack_is_about_its_lock_or_its_lines(
     workspace: Workspace,
 ) -> None:
     workspace.serve("app 1.0: lib", "lib 1.0", "base 1.0", "other 1.0")
@@ -256,7 +256,7 @@ def test_an_index_that_may_be_passed_over(workspace: Workspace) -> None:
     assert run.status == 0
 
 
-def test_a_project_in_any_spelling_and_a_fact_by_an_id_that_is_no_name_of_a_project(
+def test_facts_check_takes_a_project_or_the_id_of_a_fact(
     workspace: Workspace,
 ) -> None:
     workspace.serve("big-app 1.0")

@@ -197,7 +197,7 @@ def test_an_interrupt_while_the_lock_is_written(demo: Workspace) -> None:
 @pytest.mark.parametrize(
     ("left", "asks"), [(".there.new", "1.0"), (".gone.new", "2.0"), (".there.old", "1.0")]
 )
-def test_what_a_killed_run_left_goes_with_the_next_or_is_moved_back(
+def test_next_run_cleans_up_after_a_killed_run(
     demo: Workspace, left: str, asks: str
 ) -> None:
     """After the exchange; of another target; between two renames: the lock that is found again keeps its pins."""
@@ -285,7 +285,7 @@ def test_what_memory_is_not_there_for_is_no_mistake_of_ours(work: str, why: str)
 # --- kills and full disks
 
 
-def test_a_lock_killed_at_any_change_to_the_disk_is_the_old_one_or_the_new_one(
+def test_killed_lock_leaves_the_old_lock_or_the_new_one(
     tmp_path: Path,
 ) -> None:
     assert (
@@ -293,14 +293,14 @@ def test_a_lock_killed_at_any_change_to_the_disk_is_the_old_one_or_the_new_one(
     )  # no two runs write as often: one may end before
 
 
-def test_a_bundle_killed_at_any_change_to_the_disk_is_whole_after_the_next_run(
+def test_killed_bundle_is_whole_after_the_next_run(
     tmp_path: Path,
 ) -> None:
     assert kill_bundles(tmp_path / "work", 2, seed=2).killed >= 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
-def test_an_install_killed_at_any_change_to_the_disk_is_whole_after_the_next_run(
+def test_killed_install_is_whole_after_the_next_run(
     tmp_path: Path,
 ) -> None:
     assert kill_installs(tmp_path / "work", 1, seed=2).killed == 1
@@ -330,7 +330,7 @@ def waiting(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
-def test_an_install_waits_for_no_other_and_for_no_pip_that_a_killed_one_left(
+def test_install_does_not_wait_for_another_or_for_its_pip(
     workspace: Workspace, waiting: tuple[Path, subprocess.Popen[str]]
 ) -> None:
     python, process = waiting
@@ -372,7 +372,7 @@ def test_a_disk_that_is_full_at_any_write_costs_no_lock(tmp_path: Path) -> None:
     assert fill_disks(tmp_path / "work", 2, seed=3).killed > 0
 
 
-def test_a_bundle_for_which_there_is_no_room_is_told_and_made_by_the_next_run(
+def test_bundle_on_a_full_disk_fails_and_the_next_run_makes_it(
     demo: Workspace,
 ) -> None:
     """verify.py is longer than what may be written, and comes after the files and some of the texts."""
@@ -394,7 +394,7 @@ def test_a_pipe_in_the_place_of_a_bundled_file_is_not_waited_for(demo: Workspace
 # --- several at once
 
 
-def test_an_upgrade_is_not_undone_by_locks_that_run_at_the_same_time(workspace: Workspace) -> None:
+def test_lock_does_not_undo_an_upgrade_that_runs_meanwhile(workspace: Workspace) -> None:
     """One after the other, in whatever order, they would all end at the upgrade's lock."""
     workspace.serve("demo 1.0: base", "base 1.0")
     workspace.stack("demo")
@@ -513,7 +513,7 @@ def test_a_clock_that_was_put_back_changes_nothing(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
-def test_locks_in_a_row_leave_no_file_open_no_thread_and_nothing_on_the_disk(
+def test_locks_in_a_row_leave_no_file_thread_or_temporary_file(
     tmp_path: Path,
 ) -> None:
     """`make faults` does a thousand."""

@@ -177,7 +177,7 @@ def test_a_killed_process_and_an_interrupted_run_lose_nothing(gridded: Workspace
     assert not (gridded.root / "matrix.json.part").exists()
 
 
-def test_of_two_runs_at_once_one_solves_and_no_cell_is_there_twice(gridded: Workspace) -> None:
+def test_matrix_is_solved_by_one_of_two_runs_at_once(gridded: Workspace) -> None:
     journal = gridded.root / "matrix.json.part"
     first = gridded.start("matrix", "--jobs", "1")
     wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > 1, first)

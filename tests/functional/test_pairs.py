@@ -166,7 +166,7 @@ def test_mistakes(workspace: Workspace, options: list[str], error: str, hint: st
     assert hint in run.stderr
 
 
-def test_recorded_wheels_are_read_again_only_where_there_are_others(
+def test_facts_read_reads_wheels_again_only_if_they_changed(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
     path = workspace.matrices / "wheels" / "vllm-ascend.json"

@@ -65,7 +65,7 @@ def session(
     }
 
 
-def test_a_run_in_this_process_says_and_does_what_a_new_process_does(
+def test_run_in_this_process_equals_a_run_in_a_new_one(
     tmp_path: Path, index: LoopbackIndex
 ) -> None:
     assert {"verify", *(line.split()[0] for line, _ in SESSION)} >= set(COMMANDS), (

@@ -51,7 +51,7 @@ def test_the_end_of_a_run(workspace: Workspace) -> None:
 LONG = "It is slow and it takes much of the memory that the others want and more of it where there are many of them"
 
 
-def test_new_and_grave_warnings_are_told_in_two_lines_each_and_the_others_counted(
+def test_lock_prints_new_and_grave_warnings_in_two_lines(
     workspace: Workspace,
 ) -> None:
     """One that only moved to another line is not new."""
@@ -198,7 +198,7 @@ def passed(workspace: Workspace, index: LoopbackIndex) -> Workspace:
     return workspace
 
 
-def test_it_is_told_wherever_the_lock_is_and_first_of_what_the_stack_names(
+def test_warnings_of_projects_in_the_stack_come_first(
     passed: Workspace,
 ) -> None:
     (warning,) = passed.warnings()
@@ -233,7 +233,7 @@ def test_locking_again_reads_nothing_of_newer_releases(passed: Workspace) -> Non
     ]
 
 
-def test_a_pin_that_is_kept_keeps_the_warning_no_longer_than_it_is_true(passed: Workspace) -> None:
+def test_warning_of_a_kept_pin_ends_once_it_is_not_true(passed: Workspace) -> None:
     """There is a fact now; or the release is for another target; or another line does not admit it."""
     for project, facts in (("broken", FACT), ("demo", ELSEWHERE)):
         passed.facts(project, facts)
@@ -331,7 +331,7 @@ def builds(workspace: Workspace, index: LoopbackIndex) -> Workspace:
         (["torch-npu<2.9"], "8.5.0", {"torch": "2.8.0", "torch-npu": "2.8.0"}),
     ],
 )
-def test_torch_npu_is_the_one_for_the_cann_and_not_of_a_cuda_build(
+def test_torch_npu_is_for_the_cann_and_not_for_a_cuda_build(
     builds: Workspace, lines: list[str], cann: str, pins: dict[str, str]
 ) -> None:
     """Nor is what is made for the CANN far behind."""
