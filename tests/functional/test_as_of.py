@@ -26,7 +26,10 @@ def dated(workspace: Workspace) -> Workspace:
 def test_the_day_of_a_stack_is_told_and_locked(dated: Workspace) -> None:
     run = dated.locked_stack("a", "b==2.0")
     assert dated.pins() == {"a": "2.0", "b": "2.0"}
-    told = "As of 2026-03-06: two weeks after b 2.0 appeared (2026-02-20), the last of what the stack names."
+    told = (
+        "As of 2026-03-06: two weeks after b 2.0 appeared (2026-02-20), the last of what the "
+        "stack names."
+    )
     assert told in " ".join(run.stderr.split()) + " ".join(run.stdout.split())
     assert told in dated.read("report.md")
     latest = {"project": "b", "version": "2.0", "day": "2026-02-20"}

@@ -137,12 +137,18 @@ def test_a_password_in_a_file_is_warned_of(
 ) -> None:
     index.add_wheel("demo", "1.0", index="vendor")
     address = index.url_of("vendor").replace("http://", "http://reader:hunter2%21@")
-    rows = f'[[index]]\nname = "vendor"\nurl = "{address}"\n[[binding]]\npackages = ["demo"]\nindexes = ["vendor"]\n'
+    rows = (
+        f'[[index]]\nname = "vendor"\nurl = "{address}"\n[[binding]]\npackages = ["demo"]\n'
+        'indexes = ["vendor"]\n'
+    )
     workspace.stack("demo", more=rows if own else "")
     if not own:
         workspace.indexes(rows)
     told = "matrices/stacks/demo.toml" if own else "indexes.toml"
-    warning = f"warning: The address of index `vendor` has a password, which everybody has who has {told}.\nhint: "
+    warning = (
+        "warning: The address of index `vendor` has a password, which everybody has who has "
+        f"{told}.\nhint: "
+    )
     assert workspace.locked().stderr.startswith(warning)
     assert (
         workspace.plain(workspace.read("install.sh")).count("--index-url <server>/simple/vendor/")
@@ -202,7 +208,10 @@ def test_a_binding_of_a_stack_goes_before_one_that_ships(
     workspace.stack("torch-npu", "ours", more=of_company(workspace, more=binding))
     workspace.locked()
     assert asked(index) == {"company/torch-npu", "company/ours"}
-    told = "the stack's own indexes take precedence over matrices/indexes.toml, which would have looked up "
+    told = (
+        "the stack's own indexes take precedence over matrices/indexes.toml, which would have "
+        "looked up "
+    )
     assert workspace.warnings() == [f"{told}torch-npu on vendor and pypi (it is from company now)"]
     workspace.edit(
         "stacks/demo.toml", '["torch-npu"]\nindexes = ["company"]', '["*"]\nindexes = ["company"]'
@@ -302,8 +311,14 @@ def test_a_fact_may_be_about_the_version_of_a_commit(
 ) -> None:
     """A stack that takes the project from an index is not told that there is no such release."""
     index.add_wheel("demo", "1.0")
-    commit = f'commit = "{"c0ffee" * 6}cafe"\nversion = "1.1.dev19+g0123"\nrequires = []\nbuild-requires = []\n'
-    known = f'[[sources]]\ngit = "https://git.test/demo"\n{commit}reason = "The branch for CANN 9.0.0."\n'
+    commit = (
+        f'commit = "{"c0ffee" * 6}cafe"\nversion = "1.1.dev19+g0123"\nrequires = []\n'
+        "build-requires = []\n"
+    )
+    known = (
+        f'[[sources]]\ngit = "https://git.test/demo"\n{commit}reason = "The branch for CANN '
+        '9.0.0."\n'
+    )
     about = row("requires", versions="==1.1.dev19+g0123", needs=["cann in 9.0.0"])
     workspace.facts("demo", known + about)
     workspace.stack("demo")
@@ -395,7 +410,10 @@ def test_an_explanation_sees_what_is_recorded(workspace: Workspace) -> None:
     """The look-ahead reads the page first, and what it sees stays in the universe."""
     workspace.serve("torch-npu 2.7.1", "numpy 2.1.0 1.26.4")
     bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE)
-    row = f'[[recorded]]\nindex = "vendor"\nfile = "torch_npu-2.8.0-py3-none-any.whl"\nsha256 = "{"a" * 64}"\n'
+    row = (
+        '[[recorded]]\nindex = "vendor"\nfile = "torch_npu-2.8.0-py3-none-any.whl"\n'
+        f'sha256 = "{"a" * 64}"\n'
+    )
     row += 'requires = ["numpy<2"]\nsource = "vendor/public#1"\nchecked = 2026-11-22\n'
     workspace.stack("torch-npu==2.8.0", "numpy>=2", more=row)
     run = workspace.run("explain", "demo", "--json")
@@ -411,7 +429,8 @@ def test_an_explanation_sees_what_is_recorded(workspace: Workspace) -> None:
 def recorded_row(version: str, sha256: str, requires: str) -> str:
     hashed = f'sha256 = "{sha256}"\n' if sha256 else ""
     return (
-        f'[[recorded]]\nfile = "torch_npu-{version}-py3-none-any.whl"\n{hashed}requires = [{requires}]\n'
+        f'[[recorded]]\nfile = "torch_npu-{version}-py3-none-any.whl"\n'
+        f"{hashed}requires = [{requires}]\n"
         'source = "vendor/public#1"\nchecked = 2026-11-22\n'
     )
 
@@ -494,7 +513,10 @@ def test_lock_warns_that_extra_indexes_of_pip_are_not_asked(
     workspace.serve("demo 1.0")
     workspace.stack("demo", "our-own")
     elsewhere = {"PIP_EXTRA_INDEX_URL": "https://user:secret@index.example/simple"}
-    told = "warning: pip's extra-index-url setting is ignored, so nothing was looked up there for `our-own`; "
+    told = (
+        "warning: pip's extra-index-url setting is ignored, so nothing was looked up there for "
+        "`our-own`; "
+    )
     run = workspace.run("explain", "demo", **elsewhere)
     assert (told in run.stderr, "secret" in run.stdout + run.stderr) == (True, False)
     assert "extra-index-url" not in workspace.run("explain", "demo").stderr

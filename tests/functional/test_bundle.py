@@ -291,8 +291,8 @@ def test_it_installs_with_the_network_cut(
     mend = run.stdout.partition("   fix: ")[2].partition("\n")[0]
     again = "bash '<root>/a usb stick/locks/demo/here/install.sh' --python <root>/env/bin/python"
     assert (
-        mend
-        == f"<root>/env/bin/python -m pip uninstall -y base && {again} --wheelhouse '<root>/a usb stick'"
+        mend == f"<root>/env/bin/python -m pip uninstall -y base && {again} --wheelhouse '<root>/a "
+        "usb stick'"
     )
 
 

@@ -383,7 +383,10 @@ def test_all_that_can_change_upstream(eleven: Workspace, index: LoopbackIndex) -
         "  12 files were compared with their index pages",
     )
     assert newer == "  1 project has a newer release by now: pulled 1.0 → 2.0"
-    changes = "two hashes, gone, different hash, yanked since, quarantined, gone, gone, deprecated, archived, gone"
+    changes = (
+        "two hashes, gone, different hash, yanked since, quarantined, gone, gone, deprecated, "
+        "archived, gone"
+    )
     assert [line.partition(": ")[0].strip() for line in told] == changes.split(", ")
     assert "  yanked since: taken-back 1.0 on `pypi`, reason: it ate \\x1b[2J data\n" in run.stdout
     assert f"has sha256 {'0' * 64}, the lock has {locked['swapped']}\n" in run.stdout

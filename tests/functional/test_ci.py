@@ -37,9 +37,7 @@ def test_a_commit_of_a_stack_or_a_lock_runs_the_hook() -> None:
 @pytest.mark.parametrize(
     "step", sorted({*STEP.findall(HOOK), *STEP.findall("".join(shown(PAGES[0])))})
 )
-def test_ci_step_fails_once_a_stack_differs_from_its_lock(
-    workspace: Workspace, step: str
-) -> None:
+def test_ci_step_fails_once_a_stack_differs_from_its_lock(workspace: Workspace, step: str) -> None:
     workspace.serve("a 1.0 2.0")
     stack = workspace.stack("a<2", target=ANYWHERE).rename(Path(workspace.root, "demo.toml"))
     workspace.locked(stack="demo.toml")

@@ -423,7 +423,10 @@ def test_a_package_that_cannot_be_explained(solvable: Workspace) -> None:
 
 # --- [[relax]] and [fact] in a stack
 
-RELAX = '\n[[relax]]\nfact = "vllm-ascend-0.13-needs-vllm"\nneeds = ["vllm==0.13.0"]\nreason = "We tried it."\n'
+RELAX = (
+    '\n[[relax]]\nfact = "vllm-ascend-0.13-needs-vllm"\nneeds = ["vllm==0.13.0"]\n'
+    'reason = "We tried it."\n'
+)
 AT = len(CLASH.splitlines()) + 2
 
 
@@ -431,7 +434,8 @@ def test_a_fact_that_a_stack_sets_aside_is_warned_of(clash: Workspace) -> None:
     stack(clash, CLASH + RELAX)
     run = clash.locked()
     warning = (
-        "the stack sets aside the vendor fact `vllm-ascend-0.13-needs-vllm` (vllm==0.13.0): We tried it. "
+        "the stack sets aside the vendor fact `vllm-ascend-0.13-needs-vllm` (vllm==0.13.0): We "
+        "tried it. "
         f"(matrices/stacks/demo.toml:{AT})"
     )
     assert clash.pins()["vllm"] == "0.12.0"

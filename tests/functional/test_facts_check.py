@@ -76,12 +76,18 @@ APP: dict[Row, str] = {
         'scripts = ["s"]\nneeds = ["nowhere"]',
     ): "gone no-project starts",
 }
-COUNTS = "20 facts for linux-aarch64, Python 3.11: 6 hold, 4 contradicted, 5 gone, 1 unmet, 4 not checked"
+COUNTS = (
+    "20 facts for linux-aarch64, Python 3.11: 6 hold, 4 contradicted, 5 gone, 1 unmet, 4 not "
+    "checked"
+)
 # One of them in full: of what is asked, and why it cannot be.
 CLASHES = (
-    "contradicted: clashes (matrices/facts/app.toml:24): app-3.0-py3-none-any.whl: METADATA asks for lib>=1, but no "
-    "release that matches `lib==0.5` satisfies it; app-3.0-py3-none-any.whl: METADATA asks for Python >=3.10, but no "
-    "release that matches `python < 3.9` satisfies it; app-1.0-py3-none-any.whl: METADATA does not mention `lib==0.5`; "
+    "contradicted: clashes (matrices/facts/app.toml:24): app-3.0-py3-none-any.whl: METADATA asks "
+    "for lib>=1, but no "
+    "release that matches `lib==0.5` satisfies it; app-3.0-py3-none-any.whl: METADATA asks for "
+    "Python >=3.10, but no "
+    "release that matches `python < 3.9` satisfies it; app-1.0-py3-none-any.whl: METADATA does "
+    "not mention `lib==0.5`; "
     "app-1.0-py3-none-any.whl: METADATA does not mention `python < 3.9`"
 )
 
@@ -168,7 +174,8 @@ def test_facts_check_of_a_stack_is_about_its_lock_or_its_lines(
 
 FROM = 'requires-from = "requirements/{}.txt"'
 COMMIT = (
-    'git = "file:///nowhere/at/all.git"\ncommit = "0123456789012345678901234567890123456789"\nversion = "1.0"\n'
+    'git = "file:///nowhere/at/all.git"\ncommit = "0123456789012345678901234567890123456789"\n'
+    'version = "1.0"\n'
     'requires = ["lib"]\nrequires-from = ["requirements.txt"]\nbuild-requires = []'
 )
 OTHERS: dict[str, dict[Row, str]] = {
@@ -250,7 +257,8 @@ def test_an_index_that_may_be_passed_over(workspace: Workspace) -> None:
     )
     run = workspace.run("facts", "check", "demo", "--facts-days", "30")
     assert run.stdout.splitlines()[0] == (
-        "holds: a (matrices/facts/app.toml:6): the index has 1.0; `far`, which may have app ==7, could not be reached; "
+        "holds: a (matrices/facts/app.toml:6): the index has 1.0; `far`, which may have app ==7, "
+        "could not be reached; "
         "checked 2020-01-31, more than 30 days ago"
     )
     assert run.status == 0

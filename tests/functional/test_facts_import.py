@@ -333,7 +333,10 @@ def test_import_of_archives(
         "app", "3.0", members={"docs/table.md": f"{HEAD}| v3.0 | 9.2.0 | >= 3.11 |\n"}
     )
     workspace.stack("app")
-    archive = f'[[archive]]\nproject = "app"\nfile = "{page.filename}"\nsha256 = "{{}}"\nchecked = 2026-02-02\n\n'
+    archive = (
+        f'[[archive]]\nproject = "app"\nfile = "{page.filename}"\nsha256 = "{{}}"\n'
+        "checked = 2026-02-02\n\n"
+    )
     both = UPSTREAM.format(url=upstream.url).replace(
         'repository = "app"\n', 'repository = "app"\narchives = "app"\n'
     )

@@ -40,7 +40,10 @@ It was tested for a week.
 
 This release is for lib 1.0.
 """
-DOCKERFILE = "FROM quay.io/ascend/cann:8.5.1-910b-ubuntu22.04-py3.11\nARG APP_TAG=v2.0\nRUN pip install lib==1.1\n"
+DOCKERFILE = (
+    "FROM quay.io/ascend/cann:8.5.1-910b-ubuntu22.04-py3.11\nARG APP_TAG=v2.0\n"
+    "RUN pip install lib==1.1\n"
+)
 SERIES = "| App | Series |\n|-----|--------|\n| 2.0 | 26.0.0 |\n| 1.0 | 25.0.0 |\n"
 LIST = """\
 .. list-table::

@@ -92,7 +92,8 @@ def test_an_interrupt_of_which_nothing_can_be_told(demo: Workspace) -> None:
 LISTEN = "import signal\nfrom resolver.cli.commands import listen\n"
 IGNORED = (
     LISTEN
-    + "signal.signal(signal.{0}, signal.SIG_IGN)\nlisten()\nsignal.raise_signal(signal.{0})\nprint('ended')"
+    + "signal.signal(signal.{0}, signal.SIG_IGN)\nlisten()\nsignal.raise_signal(signal.{0})\n"
+    "print('ended')"
 )
 TWICE = f"""{LISTEN}
 listen()
@@ -197,9 +198,7 @@ def test_an_interrupt_while_the_lock_is_written(demo: Workspace) -> None:
 @pytest.mark.parametrize(
     ("left", "asks"), [(".there.new", "1.0"), (".gone.new", "2.0"), (".there.old", "1.0")]
 )
-def test_next_run_cleans_up_after_a_killed_run(
-    demo: Workspace, left: str, asks: str
-) -> None:
+def test_next_run_cleans_up_after_a_killed_run(demo: Workspace, left: str, asks: str) -> None:
     """After the exchange; of another target; between two renames: the lock that is found again keeps its pins."""
     demo.stack("demo" if left == ".there.old" else f"demo=={asks}")
     before = tree(demo.locks)
@@ -243,7 +242,10 @@ def test_a_lock_that_cannot_be_written_is_named(demo: Workspace) -> None:
 def test_a_cache_that_cannot_be_written_is_a_warning(demo: Workspace) -> None:
     """/proc takes no files of anybody, root included."""
     demo.cache.write_text("not a folder")
-    told = "warning: The cache in <root>/cache is not writable (Not a directory); continuing without it.\nhint: "
+    told = (
+        "warning: The cache in <root>/cache is not writable (Not a directory); continuing "
+        "without it.\nhint: "
+    )
     assert demo.locked().stderr.startswith(told)
     run = demo.locked(HOME="/proc", ASCEND_LOCK_CACHE="")
     assert run.stderr.startswith("warning: The cache in /proc/.cache/ascend-lock is not writable (")

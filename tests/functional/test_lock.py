@@ -140,7 +140,8 @@ def test_a_target_is_locked_although_another_one_conflicts(
 
 CURRENT = "Locking would change nothing in locks/demo/there.\n"
 UPGRADED = (
-    "Locking would change in locks/demo/there: lock.toml, requirements.txt, verify.py, report.md, report.zh.md and "
+    "Locking would change in locks/demo/there: lock.toml, requirements.txt, verify.py, "
+    "report.md, report.zh.md and "
     "stages/1.txt 1 pin project before now a 1.0 2.0"
 )
 
@@ -177,7 +178,8 @@ def test_check_sees_changed_facts_missing_files_and_old_reports(
     run = locked.lock("--check")
     assert (run.status, run.stdout.partition("hint")[0]) == (
         4,
-        "Locking would change in locks/demo/there: install.sh\n\nAll that lock.toml says is the same.\n",
+        "Locking would change in locks/demo/there: install.sh\n\n"
+        "All that lock.toml says is the same.\n",
     )
     locked.facts("a", '[[warns]]\ntext = "it is slow"\nreason = "somebody measured it"\n')
     told = " ".join(locked.lock("--dry-run").stdout.split())

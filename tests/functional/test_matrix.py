@@ -231,7 +231,8 @@ def test_a_machine_is_in_one_row(gridded: Workspace) -> None:
     """Its cells have one name, by which they are told apart."""
     with (gridded.matrices / "grid.toml").open("a") as file:
         file.write(
-            '[[machine]]\nsoc = ["A2"]\nplatform = ["linux-aarch64"]\npython = ["3.12"]\nglibc = "2.28"\n'
+            '[[machine]]\nsoc = ["A2"]\nplatform = ["linux-aarch64"]\npython = ["3.12"]\n'
+            'glibc = "2.28"\n'
         )
     gridded.refused("two rows have the machine A2, linux-aarch64, 3.12", "matrix")
 

@@ -56,7 +56,8 @@ def session(
     workspace.stack("demo", "demo-data<1", name="conflict", target=HERE)
     workspace.facts(
         "demo",
-        '[[requires]]\nid = "demo-data"\nversions = "==1.0"\nneeds = ["demo-data==1.0"]\nreason = "it reads them"\n',
+        '[[requires]]\nid = "demo-data"\nversions = "==1.0"\nneeds = ["demo-data==1.0"]\n'
+        'reason = "it reads them"\n',
     )
     runs = [how(workspace)(*line.split()) for line, _ in SESSION]
     assert tree(workspace.temporary) == {}

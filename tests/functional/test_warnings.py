@@ -48,7 +48,10 @@ def test_the_end_of_a_run(workspace: Workspace) -> None:
     assert tree(workspace.locks) == before
 
 
-LONG = "It is slow and it takes much of the memory that the others want and more of it where there are many of them"
+LONG = (
+    "It is slow and it takes much of the memory that the others want and more of it where there "
+    "are many of them"
+)
 
 
 def test_lock_prints_new_and_grave_warnings_in_two_lines(
@@ -64,7 +67,8 @@ def test_lock_prints_new_and_grave_warnings_in_two_lines(
     assert (
         "3 warnings in locks/demo/there/report.md; these are new or grave:\n"
         "  - demo: it does not start (matrices/facts/demo.toml:12)\n"
-        "  - other: It is slow and it takes much of the memory that the others want and more of it where\n"
+        "  - other: It is slow and it takes much of the memory that the others want and more of "
+        "it where\n"
         "    there are many of them.\n"
         "Next:\n"
     ) in told
@@ -77,7 +81,10 @@ def test_lock_prints_new_and_grave_warnings_in_two_lines(
 
 def test_all_that_is_asked_of_the_driver_is_one_warning(workspace: Workspace) -> None:
     workspace.serve("a 1.0", "b 1.0")
-    row = '[[warns]]\nid = "{0}-driver"\ntext = "{0} wants it."\nunless = ["hdk >= {1}"]\nreason = "r"\n'
+    row = (
+        '[[warns]]\nid = "{0}-driver"\ntext = "{0} wants it."\nunless = ["hdk >= {1}"]\n'
+        'reason = "r"\n'
+    )
     workspace.facts("a", row.format("a", "25.5.0"))
     workspace.facts(
         "b",
@@ -87,10 +94,13 @@ def test_all_that_is_asked_of_the_driver_is_one_warning(workspace: Workspace) ->
     workspace.locked_stack("a", "b", "hdk >= 25.0.rc1")
     assert workspace.warnings() == [
         (
-            "the target does not promise hdk >= 25.0.rc1 (demo), hdk >= 25.5.0 (a 1.0), hdk < 27.0.0 (b 1.0) and "
-            "hdk >= 25.3.rc1 (b 1.0) (by `hdk` in [target.system]), so install.sh and verify.py check the machine's "
+            "the target does not promise hdk >= 25.0.rc1 (demo), hdk >= 25.5.0 (a 1.0), hdk < "
+            "27.0.0 (b 1.0) and "
+            "hdk >= 25.3.rc1 (b 1.0) (by `hdk` in [target.system]), so install.sh and verify.py "
+            "check the machine's "
             "driver. "
-            "the stack asks for hdk >= 25.0.rc1 (matrices/stacks/demo.toml:4) a wants it. (matrices/facts/a.toml:6) "
+            "the stack asks for hdk >= 25.0.rc1 (matrices/stacks/demo.toml:4) a wants it. "
+            "(matrices/facts/a.toml:6) "
             "It fails. (matrices/facts/b.toml:11) b wants it. (matrices/facts/b.toml:6)"
         )
     ]
@@ -147,7 +157,8 @@ def test_an_extra_that_another_release_has_is_warned_of_first(
     workspace.serve("low 2.0")
     workspace.stack("demo[gpu,tpu]", "low==1.0")
     warning = (
-        "demo 1.0 has no extra `gpu`, `tpu`, which the stack asks for; nothing was added for it. `demo==2.0` has it, "
+        "demo 1.0 has no extra `gpu`, `tpu`, which the stack asks for; nothing was added for it. "
+        "`demo==2.0` has it, "
         "and was not taken; explain --package with that says why"
     )
     before = False
@@ -182,9 +193,15 @@ def test_a_stack_of_which_nothing_applies_to_the_target(workspace: Workspace) ->
 # --- releases that were skipped for want of static metadata
 
 
-WARNING = "demo 2.0 was skipped in favour of 1.0: `broken-0.2.tar.gz` (index `pypi`) has no static metadata, "
+WARNING = (
+    "demo 2.0 was skipped in favour of 1.0: `broken-0.2.tar.gz` (index `pypi`) has no static "
+    "metadata, "
+)
 FACT = '[[metadata]]\nid = "broken"\nversions = "==0.2"\nrequires = []\nreason = "it says so"\n'
-ELSEWHERE = '[[requires]]\nid = "demo-2"\nversions = "==2.0"\nneeds = ["python < 3"]\nreason = "it is old"\n'
+ELSEWHERE = (
+    '[[requires]]\nid = "demo-2"\nversions = "==2.0"\nneeds = ["python < 3"]\n'
+    'reason = "it is old"\n'
+)
 
 
 @pytest.fixture

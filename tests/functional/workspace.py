@@ -145,8 +145,8 @@ class Workspace:
         path = self.matrices / "stacks" / f"{name}.toml"
         rows = ", ".join(json.dumps(line) for line in requires)
         path.write_text(
-            f'[stack]\nname = "{name}"\nsummary = "a stack of tests"\nrequires = [{rows}]\n\n{target}\n'
-            + textwrap.dedent(more)
+            f'[stack]\nname = "{name}"\nsummary = "a stack of tests"\nrequires = [{rows}]\n\n'
+            f"{target}\n" + textwrap.dedent(more)
         )
         return path
 
