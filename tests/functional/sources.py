@@ -1,4 +1,4 @@
-"""Source archives that can really be built, with a backend of forty lines served by the loopback index."""
+"""Source archives that can be built, with a backend of forty lines from the loopback index."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def add_backend(index: LoopbackIndex, version: str = "1.0") -> Built:
 
 
 def tree(name: str, version: str, files: Mapping[str, str] | None = None) -> dict[str, str]:
-    """A source tree including the backend, for a repository; its modules are the added `.py` files."""
+    """Return a source tree with the backend, for a repository. Its modules are its `.py` files."""
     pyproject = (
         '[build-system]\nrequires = []\nbuild-backend = "tinybuild"\nbackend-path = ["backend"]\n'
     )
@@ -89,7 +89,7 @@ def add_source(
     fetches: str = "",
     served_by: str = PYPI,
 ) -> Built:
-    """An archive that needs the backend, and perhaps one more tool; its `requirements/run.txt` is empty.
+    """Return an archive that needs the backend, and perhaps one more tool.
 
     `asks` is what its build requests only through the hook of PEP 517, `fetches` what its build
     downloads with pip.
@@ -106,7 +106,7 @@ def add_source(
 
 
 def built_here(*, isolation: bool = False, **variables: str) -> str:
-    """The fact of a source that is built in the environment itself, or apart, with such variables."""
+    """Return the fact of a source that is built in the environment or apart, with variables."""
     env = ", ".join(f'{name} = "{value}"' for name, value in variables.items())
     return f"""
 [[builds]]

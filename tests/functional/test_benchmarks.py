@@ -1,4 +1,4 @@
-"""The programs in `benchmarks/` still run: they reach into the product, and `make test` is all that would notice."""
+"""The programs in `benchmarks/` run. They use internals that only these tests look after."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_fail_is_status_3(workspace: Workspace) -> None:
 def test_next_does_not_go_on_where_an_index_answers_nonsense(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
-    """An index that is there and broken is no index that is not there: going on would hide what it has."""
+    """A broken index is not an absent one: to go on would hide what it has."""
     workspace.serve("torch-npu 2.9.0")
     index.add_wheel("torch-npu", "2.8.0", index="vendor")
     index.fault("/simple/vendor/*", status(403))
@@ -187,7 +187,7 @@ def test_an_index_of_a_stack_is_added_to_those_that_ship(
 def test_an_index_of_a_stack_replaces_that_of_its_name(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
-    """The bindings to it stay: who names a mirror of Huawei's index means it for what comes from there."""
+    """The bindings to it stay: a mirror of Huawei's index is meant for what comes from there."""
     index.add_wheel("torch-npu", "2.8.0", index="mirror")
     bind(workspace, vendor=UNREACHABLE)
     workspace.stack(
@@ -294,7 +294,7 @@ def test_a_conflict_tells_of_a_binding_that_a_stack_replaces(
 def test_a_fact_may_match_nothing_on_an_index_of_a_stack(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
-    """It is about what the shipped indexes have; of those that the stack leaves as they are, it is still checked."""
+    """It is about the shipped indexes, and still checked for those that the stack leaves as is."""
     index.add_wheel("torch-npu", "2.8.0", index="company")
     index.add_wheel("torch-npu", "2.8.0", index="vendor")
     bind(workspace)

@@ -1,4 +1,4 @@
-"""A bundle is whole or says what it lacks, goes on where it was broken off, and installs with the network cut."""
+"""A bundle is whole or says what it lacks, is resumed, and installs without a network."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def distributions(workspace: Workspace) -> set[str]:
 def test_its_script_follows_links_and_says_where_it_is_alone(
     workspace: Workspace, base: Built
 ) -> None:
-    """It runs from where nothing may be executed, too: a file system that is mounted so, or one without that bit."""
+    """It runs from a file system without executable files, too."""
     out = workspace.root / "out"
     out.mkdir()
     other = workspace.root / "other"
@@ -261,7 +261,7 @@ def test_what_cannot_be_bundled_is_said(workspace: Workspace, base: Built) -> No
 def test_it_installs_with_the_network_cut(
     workspace: Workspace, index: LoopbackIndex, base: Built
 ) -> None:
-    """In a network namespace without routes; where none can be made, every address leads to a closed port."""
+    """Run in a network namespace without routes, else with every address a closed port."""
     assert bundle(workspace).status == 0
     moved = workspace.root / "a usb stick"
     (workspace.root / "out").rename(moved)

@@ -1,4 +1,4 @@
-"""Editable checkouts: what verify.py tells of them, and what install.sh does with one that is in its way."""
+"""Editable checkouts: what verify.py says of them, and what install.sh does with one."""
 
 from __future__ import annotations
 

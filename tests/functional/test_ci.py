@@ -1,4 +1,4 @@
-"""What a repository with locks runs before a commit and in CI: the hook, and the commands that docs/ci.md shows."""
+"""What a repository with locks runs before a commit and in CI, as docs/ci.md shows."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ MOVED = "1 pin project before now a 1.0 2.0"
 
 @pytest.fixture
 def history(workspace: Workspace) -> Repository:
-    """A repository around the workspace: a 1.0 is locked and committed (`old`), then a 2.0, then b is asked for."""
+    """A repository: a 1.0 is locked and committed (`old`), then a 2.0, then b is asked for."""
     repository = Repository(workspace.root, new=False)
     repository.git("init", "--quiet", "--initial-branch=main")
 

@@ -1,4 +1,4 @@
-"""`ascend-lock add` and `remove`: lines of a stack's file, edited and locked, or everything as it was."""
+"""`ascend-lock add` and `remove`: a stack is edited and locked, or everything stays."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def test_edit_does_not_overwrite_a_stack_changed_meanwhile(
 def test_an_edit_that_was_killed_is_finished_by_the_next_lock(
     workspace: Workspace, stack: Path
 ) -> None:
-    """Killed when the first of two targets is in its place: locks and stack are as the edit has them."""
+    """Killed when the first of two targets is in place: locks and stack are as edited."""
     old = stack.read_bytes(), workspace.root / "old"
     shutil.copytree(workspace.locks, old[1])
     assert workspace.run("add", "demo", "d").status == 0

@@ -1,4 +1,4 @@
-"""`ascend-lock explain` as people use it: what clashes, what solves it, and why a pin is what it is."""
+"""`ascend-lock explain`: what clashes, what solves it, and why a pin is what it is."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_apply_twice_writes_once_and_overwrites_nothing_else(clash: Workspace) -
 def test_ways_out_repeat_the_cut_off_of_the_command_line(
     workspace: Workspace,
 ) -> None:
-    """The hint has the option, the stack that it writes the cut-off, so that what is locked is what was solved."""
+    """The hint has the option and the written stack the cut-off: what is locked was solved."""
     for version, day in (("1.0", "2026-01-01"), ("2.0", "2026-03-01"), ("3.0", "2026-06-01")):
         workspace.index.add_wheel("a", version, uploaded=f"{day}T00:00:00Z")
     workspace.stack("a>=3")
@@ -330,7 +330,7 @@ def test_each_target_is_told(two: Workspace) -> None:
 
 
 def test_json_has_one_shape(two: Workspace) -> None:
-    """That of docs/conflict-report.md, which is that of `lock --json`; of an only target all stands on top, too."""
+    """The JSON of docs/conflict-report.md and `lock --json`; a single target is on top, too."""
     for arguments, told_status, each in (
         ([], "conflict", ["conflict", "solvable"]),
         (["--target", "old"], "conflict", ["conflict"]),

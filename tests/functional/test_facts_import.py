@@ -1,4 +1,4 @@
-"""`ascend-lock facts import`: facts and images from tables in repositories and archives that the tests make."""
+"""`ascend-lock facts import`: facts and images from tables that the tests make."""
 
 from __future__ import annotations
 

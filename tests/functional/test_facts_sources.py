@@ -1,4 +1,4 @@
-"""`ascend-lock facts check --sources`: sources that say what a fact states, and ones that do not."""
+"""`ascend-lock facts check --sources`: sources that say what a fact states, or do not."""
 
 from __future__ import annotations
 

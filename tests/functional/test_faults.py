@@ -1,4 +1,4 @@
-"""Whatever fails below the program or breaks a run off: the old lock or the new one is there; the next run mends it.
+"""Whatever fails or ends a run, the old or the new lock is there, and the next run repairs it.
 
 `make faults` does at length what the first tests here do in short.
 """
@@ -199,7 +199,7 @@ def test_an_interrupt_while_the_lock_is_written(demo: Workspace) -> None:
     ("left", "asks"), [(".there.new", "1.0"), (".gone.new", "2.0"), (".there.old", "1.0")]
 )
 def test_next_run_cleans_up_after_a_killed_run(demo: Workspace, left: str, asks: str) -> None:
-    """After the exchange; of another target; between two renames: the lock that is found again keeps its pins."""
+    """After the exchange, of another target, between two renames: the lock keeps its pins."""
     demo.stack("demo" if left == ".there.old" else f"demo=={asks}")
     before = tree(demo.locks)
     take = shutil.move if left == ".there.old" else shutil.copytree
@@ -226,7 +226,7 @@ def test_locks_of_two_targets_are_written_both_or_neither(workspace: Workspace) 
 
 
 def test_a_lock_that_cannot_be_written_is_named(demo: Workspace) -> None:
-    """A file stands where the folder would be, or a link to nothing: this also stops root, whom permissions do not."""
+    """A file or a broken link is where the folder would be. This stops even root."""
     for name, where in (
         ("blocked", "blocked/demo/there/lock.toml"),
         ("linked", "linked/demo/there"),
@@ -345,7 +345,8 @@ def test_install_does_not_wait_for_another_or_for_its_pip(
     alone = install(workspace, python, LANG="zh_CN.UTF-8")
     assert alone.status == 1
     told = re.fullmatch(
-        "错误：另一个 install.sh 或它留下的进程正在 <root>/env 中工作：进程 (.+)\n提示：请等它结束，然后重新运行\n",
+        "错误：另一个 install.sh 或它留下的进程正在 <root>/env 中工作：进程 (.+)\n"
+        "提示：请等它结束，然后重新运行\n",
         alone.stderr,
     )
     assert told
@@ -377,7 +378,7 @@ def test_a_disk_that_is_full_at_any_write_costs_no_lock(tmp_path: Path) -> None:
 def test_bundle_on_a_full_disk_fails_and_the_next_run_makes_it(
     demo: Workspace,
 ) -> None:
-    """verify.py is longer than what may be written, and comes after the files and some of the texts."""
+    """verify.py is longer than what may be written, and comes after the files."""
     run = limited(demo, 50_000, "bundle", "demo", "out")
     assert (run.status, run.stdout, run.error) == (2, "", "the bundle could not be written")
     assert not [name for name in tree(demo.root / "out") if "partial" in name]
@@ -426,7 +427,7 @@ def test_lock_does_not_undo_an_upgrade_that_runs_meanwhile(workspace: Workspace)
 
 
 def releases(workspace: Workspace) -> Callable[[], None]:
-    """A lock of wheels and an archive; call what comes back to hold it against the lock that is there."""
+    """Lock wheels and an archive. The result compares that lock with the one that is there."""
     for name in ("a", "b", "c"):
         for version in ("1.0", "2.0"):
             workspace.index.add_wheel(name, version, requires=["a"] if name != "a" else ())

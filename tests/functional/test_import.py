@@ -1,4 +1,4 @@
-"""`ascend-lock import`: what files of other tools ask for, as a stack that locks; what a stack cannot have is told."""
+"""`ascend-lock import`: stacks from files of other tools, and what a stack cannot have."""
 
 from __future__ import annotations
 
@@ -555,7 +555,7 @@ def test_import_shows_no_secret_of_an_address(
 
 
 def outside(workspace: Workspace) -> None:
-    """Write a file that has nothing to do with a project, and files of the project that lead to it."""
+    """Write a file outside of a project, and files of the project that lead to it."""
     write(
         workspace,
         home__secret="bob\nhunter2\n",
@@ -607,7 +607,7 @@ def test_import_reads_no_file_outside_of_its_folder(workspace: Workspace, line: 
     [("-r keep", "keep"), ("-r sub/keep", "sub"), ("-r sub/keep", "keep"), ("-c link", "keep")],
 )
 def test_import_reads_what_it_judged(workspace: Workspace, line: str, swapped: str) -> None:
-    """Somebody puts a link in the place of a file, or of its folder, at the moment when it is opened."""
+    """A link takes the place of a file or of its folder at the moment when it is opened."""
     write(
         workspace,
         home__keep="hunter2\n",

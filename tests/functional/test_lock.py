@@ -1,4 +1,4 @@
-"""`ascend-lock lock`: which pins stay and which move, what a run answers, and several stacks or targets at once."""
+"""`ascend-lock lock`: which pins stay, what a run answers, and several stacks or targets."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ def test_color_says_nothing_that_is_not_there_without_it(
 
 @pytest.fixture
 def four(workspace: Workspace) -> Workspace:
-    """Two stacks that lock and share a project, one that contradicts itself, one whose file is wrong."""
+    """Two stacks that lock and share a project, one with a conflict, one with a wrong file."""
     workspace.serve("shared 1.0 2.0", "first 1.0: shared", "second 1.0: shared<2")
     workspace.stack("first", name="first")
     workspace.stack("second", name="second")

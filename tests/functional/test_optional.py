@@ -1,4 +1,4 @@
-"""Facts about what may fail to start: which of them a lock has, and what its verify.py knows of them."""
+"""Facts about what may fail to start, in a lock and in its verify.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ascend-lock pairs`: the table, its filters, what is behind it, and what `facts read` records for it."""
+"""`ascend-lock pairs`: the table, its filters, its sources, and what `facts read` records."""
 
 from __future__ import annotations
 

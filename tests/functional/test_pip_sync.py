@@ -1,4 +1,4 @@
-"""pip-tools' pip-sync takes a lock's requirements for what pip-compile writes, and brings an environment to them."""
+"""pip-sync of pip-tools reads a lock's requirements like those that pip-compile writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command as a process of its own: as in the process of the tests; streams, terminals, its cache."""
+"""The command as a process: it does what it does in tests; streams, terminals, cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lock that is remembered is the one that solving would give; whatever could change it makes it be solved anew."""
+"""A remembered lock is what solving would give. Whatever could change it, solves anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `lock` warns of, the gravest first, in both languages; skipped releases, and what the CANN of a target means."""
+"""What `lock` warns of, the gravest first; skipped releases, and the CANN of a target."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ ELSEWHERE = (
 
 @pytest.fixture
 def passed(workspace: Workspace, index: LoopbackIndex) -> Workspace:
-    """demo 2.0 needs what is there only as archives without static metadata; demo 1.0 was locked."""
+    """demo 2.0 needs archives without static metadata; demo 1.0 was locked."""
     workspace.serve("demo 1.0", "demo 2.0: broken")
     for version in ("0.2", "0.1"):
         index.add_archive("broken", version, static=False)
@@ -251,7 +251,7 @@ def test_locking_again_reads_nothing_of_newer_releases(passed: Workspace) -> Non
 
 
 def test_warning_of_a_kept_pin_ends_once_it_is_not_true(passed: Workspace) -> None:
-    """There is a fact now; or the release is for another target; or another line does not admit it."""
+    """A fact appears, the release is for another target, or another line excludes it."""
     for project, facts in (("broken", FACT), ("demo", ELSEWHERE)):
         passed.facts(project, facts)
         passed.locked()
@@ -291,7 +291,7 @@ def target(cann: str = "8.5.0", soc: str = "A2") -> str:
 
 @pytest.fixture
 def builds(workspace: Workspace, index: LoopbackIndex) -> Workspace:
-    """torch-npu of three torches: the middle one is paired with CANN 8.5.0, the newest torch is a CUDA build."""
+    """torch-npu for three torches: the middle for CANN 8.5.0, the newest a CUDA build."""
     for at, (torch, cann) in enumerate(
         {"2.8.0": "8.3.RC1", "2.9.0": "8.5.0", "2.14.0": "9.2.0"}.items()
     ):

@@ -26,7 +26,7 @@ def call(*words: str | Path) -> None:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel, as pip, pipx and uv install it; its dependencies are those of the tests."""
+    """An environment with the wheel, as pip, pipx and uv install it."""
     root = tmp_path_factory.mktemp("wheel")
     source, environment = root / "source", root / "environment"
     source.mkdir()

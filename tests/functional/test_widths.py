@@ -1,4 +1,4 @@
-"""What is printed is no wider than the terminal, and no word is broken: 60, 80 and 120 columns, English and Chinese."""
+"""Output fits into 60, 80 and 120 columns in both languages, and breaks no word."""
 
 from __future__ import annotations
 
