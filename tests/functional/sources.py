@@ -35,17 +35,21 @@ def _pack(wheel_directory, editable=False):
     fetches = pathlib.Path("fetches.txt")
     if fetches.exists():  # as some builds do on their own
         for project in fetches.read_text().split():
-            command = [sys.executable, "-m", "pip", "download", "--no-deps", "--dest", "fetched", project]
+            download = [sys.executable, "-m", "pip", "download", "--no-deps", "--dest", "fetched"]
+            command = [*download, project]
             subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     note = {"tiny": TINY, "prefix": sys.prefix, "flavour": os.environ.get("TINY_FLAVOUR")}
     members = {f"{name}.py": f"built = {json.dumps(note)}\\n".replace("null", "None")}
     if editable:
         members = {f"{name}.pth": str(pathlib.Path.cwd()) + "\\n"}
     else:
-        members |= {path.name: path.read_text() for path in pathlib.Path.cwd().glob("*.py") if path.name != "setup.py"}
+        for path in pathlib.Path.cwd().glob("*.py"):
+            if path.name != "setup.py":
+                members[path.name] = path.read_text()
     info = f"{name}-{version}.dist-info"
     members[f"{info}/METADATA"] = head + "\\n\\n"
-    members[f"{info}/WHEEL"] = "Wheel-Version: 1.0\\nGenerator: tiny\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"
+    wheel = "Wheel-Version: 1.0\\nGenerator: tiny\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"
+    members[f"{info}/WHEEL"] = wheel
     rows = [f"{path},," for path in members]
     members[f"{info}/RECORD"] = "\\n".join([*rows, f"{info}/RECORD,,", ""])
     filename = f"{name}-{version}-py3-none-any.whl"

@@ -69,8 +69,11 @@ def everything(workspace: Workspace) -> tuple[Tree, Tree]:
                 "Replacing b by b[x]",
             ],
             '"b", # b\n\n    # about c\n    \'c<2 ; python_version < "3.11"\',\n    "c ;',
-            '"b[x]", # instead of b: b\n\n    # about c\n    \'c<2 ; python_version < "3.11"\',\n'
-            '    "c==1.0 ;',
+            (
+                '"b[x]", # instead of b: b\n\n    # about c\n'
+                "    'c<2 ; python_version < \"3.11\"',\n"
+                '    "c==1.0 ;'
+            ),
         ),
         (
             ("add", "c"),

@@ -99,8 +99,10 @@ not a requirement
         "requirements.txt:16: `git+https://github.com/huggingface/peft@main`",
         "requirements.txt:17: `branchless @ git+https://github.com/huggingface/peft`",
         f"requirements.txt:18: `token @ git+https://github.com/huggingface/peft@{COMMIT}`",
-        "requirements.txt:19: `torch @ "
-        "https://example.org/torch-2.9.0-cp311-cp311-linux_x86_64.whl`",
+        (
+            "requirements.txt:19: `torch @ "
+            "https://example.org/torch-2.9.0-cp311-cp311-linux_x86_64.whl`"
+        ),
         "requirements.txt:20",
         "requirements.txt:21: `-e`",
         "requirements.txt:24: `odd ; 'x' in extras`",
@@ -386,8 +388,10 @@ def test_a_file_that_cannot_be_imported(
         (("--cann", "new"), "`cann` cannot be used"),
         (
             ("--name", "a b"),
-            "`a b` is not a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with "
-            "a letter or digit",
+            (
+                "`a b` is not a name of at most 80 letters, digits, `.`, `_` and `-`, "
+                "beginning with a letter or digit"
+            ),
         ),
     ],
 )

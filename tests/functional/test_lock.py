@@ -178,8 +178,10 @@ def test_check_sees_changed_facts_missing_files_and_old_reports(
     run = locked.lock("--check")
     assert (run.status, run.stdout.partition("hint")[0]) == (
         4,
-        "Locking would change in locks/demo/there: install.sh\n\n"
-        "All that lock.toml says is the same.\n",
+        (
+            "Locking would change in locks/demo/there: install.sh\n\n"
+            "All that lock.toml says is the same.\n"
+        ),
     )
     locked.facts("a", '[[warns]]\ntext = "it is slow"\nreason = "somebody measured it"\n')
     told = " ".join(locked.lock("--dry-run").stdout.split())

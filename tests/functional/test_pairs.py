@@ -108,12 +108,18 @@ def test_the_sources_of_a_line(workspace: Workspace) -> None:
     told = workspace.run("pairs", "--cann", "9.1.0", "--sources").stdout.splitlines()
     wheel = "vllm_ascend-2.0-cp311-cp311-manylinux_2_28_x86_64.whl"
     assert told[2:-4] == [
-        "    two-matrix (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:13: "
-        "demo/tests#3",
-        "    wheels-are-a2 (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:21: "
-        "demo/tests#2",
-        "    from-source (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:28: "
-        "demo/tests#1",
+        (
+            "    two-matrix (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:13: "
+            "demo/tests#3"
+        ),
+        (
+            "    wheels-are-a2 (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:21: "
+            "demo/tests#2"
+        ),
+        (
+            "    from-source (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:28: "
+            "demo/tests#1"
+        ),
         f"    pins read in {wheel}",
         "",
     ]
