@@ -80,7 +80,9 @@ def lock_or_refutation(
 
 def _resolution_or_text(answer: Resolution | Refutation) -> Resolution | Message:
     """Return a resolution, or why there is none."""
-    return statements_text(answer.statements) if isinstance(answer, Refutation) else answer
+    if isinstance(answer, Refutation):
+        return statements_text(answer.statements)
+    return answer
 
 
 def statements_text(statements: Sequence[Statement]) -> Message:

@@ -165,11 +165,11 @@ def _parts(stacks: Sequence[str], run: Settings) -> list[_Part]:
     """
     names: list[str] = []
     if ALL in stacks:
-        every = locked_stacks((ALL,), run.matrices, run.locks)
+        every = locked_stacks((ALL,), run)
         names += [
             name for name in every if any(run.locks.glob(f"{Path(name).stem}/*/{lock_file.NAME}"))
         ]
-    names += named_stacks([stack for stack in stacks if stack != ALL], run.matrices)
+    names += named_stacks([stack for stack in stacks if stack != ALL], run)
     if not names:
         hint = run.command("lock", "STACK")
         raise InputError("there are no locks to bundle", where=str(run.locks), hint=hint)
@@ -193,8 +193,10 @@ def _part(name: str, problem: Problem, run: Settings) -> _Part:
     """Return a target with its lock. Raise StaleLock if it has none."""
     lock = lock_file.read_own(run.lock_folder(problem))
     if lock is None:
-        hint = f"{run.command('lock', name)}; or name the targets to bundle with --target"
-        raise StaleLock(f"{name} has no lock for {problem.target.name}", hint=hint)
+        raise StaleLock(
+            f"{name} has no lock for {problem.target.name}",
+            hint=f"{run.command('lock', name)}; or name the targets to bundle with --target",
+        )
     pins = [pin for pin in (*lock.pin, *lock.build_pin) if pin.git is None]
     return _Part(problem, lock, BundledLock.of(lock), pins)
 
@@ -304,9 +306,11 @@ def _kept_texts(
 def _require_unchanged(row: ManifestFile, digests: Mapping[str, str], folder: OwnedFolder) -> None:
     """Raise InputError if a file in the folder is not as its row has it."""
     if digests[row.path] != row.sha256:
-        what = f"`{row.path}` was changed after it was bundled"
-        hint = "name its stack as well, or drop it with --prune"
-        raise InputError(what, where=str(folder.path), hint=hint)
+        raise InputError(
+            f"`{row.path}` was changed after it was bundled",
+            where=str(folder.path),
+            hint="name its stack as well, or drop it with --prune",
+        )
 
 
 def _warn_of_binaries(

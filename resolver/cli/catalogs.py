@@ -149,7 +149,9 @@ class Catalogs:
             if len(tried) < _SEVERAL or any(_may_have(index, name, universe) for name in tried):
                 continue
             declared = problem.indexes.indexes.get(index)
-            url = (declared.url if declared is not None else "") or self.pool.pip.index_url
+            url = self.pool.pip.index_url
+            if declared is not None and declared.url:
+                url = declared.url
             pip_command = "pip config get global.index-url"
             raise IndexFailure(
                 f"Index `{index}` has nothing that the stack asks for.",

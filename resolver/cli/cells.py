@@ -84,8 +84,10 @@ class CellSolver:
         """
         self.grid = load_grid(sweep.grid, sweep.matrices)
         if self.grid.digest != sweep.digest:
-            what = "the grid or its facts are not those of the run"
-            raise InputError(what, where=str(sweep.matrices))
+            raise InputError(
+                "the grid or its facts are not those of the run",
+                where=str(sweep.matrices),
+            )
         self._settings = Settings(
             progress=Progress(enabled=False),
             language="en",
@@ -187,7 +189,9 @@ class CellSolver:
         answer = self._with_practices(_Case(cell, unhashed=True), decide)
         if isinstance(answer, Refutation):
             refuted = self._unsolvable(cell, "all", answer)
-            return None if refuted.outcome is CellOutcome.UNDECIDED else refuted
+            if refuted.outcome is CellOutcome.UNDECIDED:
+                return None
+            return refuted
         practices, resolution = answer
         expected = expected_pins(resolution)
         if not expected.unhashed:
@@ -219,7 +223,9 @@ class CellSolver:
         if isinstance(needed, Refutation):
             return needed
         answer = solve(self._universe(case, needed))
-        return answer if isinstance(answer, Refutation) else (needed, answer)
+        if isinstance(answer, Refutation):
+            return answer
+        return needed, answer
 
     def _known_practices(self, case: _Case) -> tuple[str, ...] | None:
         """Return no practices if a cell needs none, or those of another machine if it needs each.
@@ -286,7 +292,8 @@ class CellSolver:
         why, awaited = reason_of(refutation, Clock(_SECONDS))
         if not awaited:
             reason = statements_text(why.statements)
-            cause = why.branches[0].subject if why.closing is None else why.closing.subject
+            closing = why.closing or why.branches[0]
+            cause = closing.subject
             return self._as_answer(
                 cell, practices, CellOutcome.CONFLICT, reason=reason, cause=cause
             )

@@ -93,8 +93,8 @@ def command(
     else from the indexes, and compares. Changes nothing. A stack that cannot be read does not stop
     the others; the exit status is the highest of all.
     """
-    names = locked_stacks(stacks or (ALL,), run.matrices, run.locks)
-    unknown = unknown_locks(run.matrices, run.locks)
+    names = locked_stacks(stacks or (ALL,), run)
+    unknown = unknown_locks(run)
     if not names:
         raise _nothing_to_check(unknown, run)
     if facts_days is None and upstream:
@@ -344,7 +344,9 @@ def _code_of_lock(lock: Lock, problem: Problem, files: Iterable[str]) -> str:
     """Return the code of a lock's state; `files` are the keys of `_unexpected_files`."""
     if lock.inputs != problem.digest:
         return "state.stale"
-    return "state.altered" if set(files) - {"foreign"} else "state.current"
+    if set(files) - {"foreign"}:
+        return "state.altered"
+    return "state.current"
 
 
 def _code_without_lock(report_digest: str, problem: Problem) -> str:

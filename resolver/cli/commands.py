@@ -60,8 +60,10 @@ class _Group(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:  # noqa: ARG002
         if cmd_name not in COMMANDS:
-            hint = did_you_mean(cmd_name, COMMANDS, f"commands are {', '.join(COMMANDS)}")
-            raise InputError(f"there is no command `{cmd_name}`", hint=hint)
+            raise InputError(
+                f"there is no command `{cmd_name}`",
+                hint=did_you_mean(cmd_name, COMMANDS, f"commands are {', '.join(COMMANDS)}"),
+            )
         module_name, _, function = COMMANDS[cmd_name].partition(".")
         module = import_module(f"resolver.cli.{module_name}")
         command: click.Command = getattr(module, function)
@@ -152,9 +154,12 @@ def failure(error: Exception) -> ResolverError:
     if isinstance(error, click.ClickException):
         return _usage_error(error)
     if isinstance(error, OSError):
-        where = "" if is_limit(error.errno) else str(error.filename or "")
-        why = error.strerror or text
-        return InputError(_REFUSED, where=where, why=why, hint=advice(error.errno))
+        return InputError(
+            _REFUSED,
+            where="" if is_limit(error.errno) else str(error.filename or ""),
+            why=error.strerror or text,
+            hint=advice(error.errno),
+        )
     if isinstance(error, MemoryError):
         return InputError(_REFUSED, why=text or "out of memory", hint=_LIMIT_HINT)
     if isinstance(error, (ImportError, RuntimeError)) and _LIMIT_REACHED.search(text):

@@ -137,8 +137,9 @@ def for_stream(blocks: Document, language: Language, stream: TextIO, widest: int
 
     Paths of commands are put in before lines are broken, as they make lines longer.
     """
-    called = (rewritten(translated(block, language), as_called) for block in blocks)
-    return terminal_text(called, language, columns(stream, widest), color=has_color(stream))
+    called = [rewritten(translated(block, language), as_called) for block in blocks]
+    width = columns(stream, widest)
+    return terminal_text(called, language, width, color=has_color(stream))
 
 
 def columns(stream: TextIO, widest: int) -> int:
@@ -156,7 +157,9 @@ def _room(stream: TextIO) -> int | None:
         room = os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
         return None
-    return max(room, _NARROWEST) if room else None
+    if not room:
+        return None
+    return max(room, _NARROWEST)
 
 
 class Progress:

@@ -42,9 +42,11 @@ def command(run: Settings, before: str, after: str | None, form: str) -> int:
     new_locks = named_locks(after, run)
     comparisons = _comparisons(named_locks(before, run), new_locks)
     if run.as_json:
-        is_same = all(comparison.is_same for comparison in comparisons)
-        rows = [comparison.json() for comparison in comparisons]
-        print_targets("same" if is_same else "different", rows)
+        status = "same"
+        for comparison in comparisons:
+            if comparison.changes is None or comparison.changes:
+                status = "different"
+        print_targets(status, [comparison.json() for comparison in comparisons])
         return 0
     blocks: list[Block] = []
     for comparison in comparisons:
@@ -63,53 +65,49 @@ class _Comparison(msgspec.Struct, frozen=True):
     old: NamedLock | None
     # The lock after; None if there is none for this target.
     new: NamedLock | None
-
-    @property
-    def changes(self) -> Difference | None:
-        """Return what differs; None if there is only one lock."""
-        if self.old is None or self.new is None:
-            return None
-        return difference(self.old.lock, self.new.lock)
-
-    @property
-    def is_same(self) -> bool:
-        """Return whether there are two locks, and nothing differs."""
-        changes = self.changes
-        return changes is not None and not changes
+    # What differs; None if there is only one lock.
+    changes: Difference | None = None
 
     def json(self) -> dict[str, Any]:
         """Return the object in --json."""
-        changes = self.changes
+        changes = difference_json(self.changes) if self.changes is not None else {}
         return {
             "before": self.old and self.old.name,
             "after": self.new and self.new.name,
-            **({} if changes is None else difference_json(changes)),
+            **changes,
         }
 
     def blocks(self) -> Iterator[Block]:
         """Yield the heading and the differences."""
         names = [lock.name for lock in (self.old, self.new) if lock is not None]
         yield Heading(" -> ".join(names))
-        changes = self.changes
-        if changes is not None:
-            yield from difference_blocks(changes)
+        if self.changes is not None:
+            yield from difference_blocks(self.changes)
+        elif self.old is not None:
+            yield Paragraph((line(message("difference.no-target-after")),))
         else:
-            code = "difference.no-target-before"
-            if self.old is not None:
-                code = "difference.no-target-after"
-            yield Paragraph((line(message(code)),))
+            yield Paragraph((line(message("difference.no-target-before")),))
 
 
 def _comparisons(before: Sequence[NamedLock], after: Sequence[NamedLock]) -> list[_Comparison]:
-    """Return the locks to compare: one with one, else by the names of their targets, sorted.
+    """Compare one lock with one, else by the names of their targets, sorted.
 
     Raise InputError if there are several, and no target is in both.
     """
     if len(before) == len(after) == 1:
-        return [_Comparison(before[0], after[0])]
+        return [_compared(before[0], after[0])]
     old = {named.lock.target.name: named for named in before}
     new = {named.lock.target.name: named for named in after}
-    if not old.keys() & new.keys():
-        hint = f"compare one of each, such as {before[0].name} and {after[0].name}"
-        raise InputError("the two have no target in common", hint=hint)
-    return [_Comparison(old.get(name), new.get(name)) for name in sorted(old.keys() | new.keys())]
+    if old.keys().isdisjoint(new):
+        raise InputError(
+            "the two have no target in common",
+            hint=f"compare one of each, such as {before[0].name} and {after[0].name}",
+        )
+    return [_compared(old.get(name), new.get(name)) for name in sorted(old | new)]
+
+
+def _compared(old: NamedLock | None, new: NamedLock | None) -> _Comparison:
+    """Return two locks with what differs."""
+    if old is None or new is None:
+        return _Comparison(old, new)
+    return _Comparison(old, new, difference(old.lock, new.lock))

@@ -79,8 +79,10 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], frozen: bool) -> i
             if not removed:
                 subjects = sorted(set(map(subject, needs.values())))
                 known = f"its lines are about {', '.join(subjects)}"
-                hint = did_you_mean(project, subjects, known)
-                raise InputError(f"no line of {stack} is about `{name}`", hint=hint)
+                raise InputError(
+                    f"no line of {stack} is about `{name}`",
+                    hint=did_you_mean(project, subjects, known),
+                )
             lines = tuple(str(needs[number]) for number in removed)
             run.print_message("edit.removed", lines=lines)
             document = document.without_lines(removed)
@@ -114,9 +116,11 @@ def _edit_and_lock(
     """
     path = find_stack(stack, run.matrices)
     if ships(path):
-        what = f"`{path.stem}` ships with ascend-lock, so its file is not edited"
-        hint = f"copy it, rename the stack in it and edit that: cp {path} ."
-        raise InputError(what, where=str(path), hint=hint)
+        raise InputError(
+            f"`{path.stem}` ships with ascend-lock, so its file is not edited",
+            where=str(path),
+            hint=f"copy it, rename the stack in it and edit that: cp {path} .",
+        )
     # Edit the file that a link leads to.
     file = path.resolve()
     with OwnedFolder.open(file.parent) as folder:

@@ -139,10 +139,13 @@ def _print_written(path: Path, original: Path, run: Settings, *, used_snapshot: 
     difference = difflib.unified_diff(old, new, str(original), str(path))
     print_data("\n" + "".join(difference) + "\n")
     # A snapshot suffices to find a way out, but not to lock it.
-    code, options_of_lock = "conflict.written", run.repeated_options
     if used_snapshot:
         code, options_of_lock = "conflict.written-online", run.folder_options
-    name = path.stem if path.parent == run.matrices / "stacks" else str(path)
+    else:
+        code, options_of_lock = "conflict.written", run.repeated_options
+    name = str(path)
+    if path.parent == run.matrices / "stacks":
+        name = path.stem
     run.print_message(code, path=path, stack=shlex.join([name, *options_of_lock]))
 
 
@@ -229,8 +232,11 @@ def _write_fix(fix: Fix, stack: Path) -> list[Path]:
     for path, content in stacks.items():
         is_written = path.is_file() and path.read_bytes() == content
         if os.path.lexists(path) and not is_written:
-            what = f"`{path}` already exists and differs; nothing was written"
-            raise InputError(what, where=str(path), hint="move it out of the way first")
+            raise InputError(
+                f"`{path}` already exists and differs; nothing was written",
+                where=str(path),
+                hint="move it out of the way first",
+            )
     for path, content in stacks.items():
         files.write(path, content)
     return list(stacks)

@@ -79,8 +79,10 @@ def command(
     folder = run.lock_folder(problem)
     lock = lock_file.read_own(folder)
     if lock is None:
-        what = f"{stack} has no lock for {problem.target.name}"
-        raise StaleLock(what, hint=run.command("lock", stack))
+        raise StaleLock(
+            f"{stack} has no lock for {problem.target.name}",
+            hint=run.command("lock", stack),
+        )
     if lock.inputs != problem.digest and not lock.exclude_newer:
         run.progress.warn(message("cli.exported-old", stack=stack))
     match form:
@@ -156,6 +158,9 @@ def _sbom(lock: Lock) -> str:
     try:
         from resolver.report.sbom import sbom
     except ModuleNotFoundError as error:
-        hint = "pip install 'ascend-lock[sbom]'"
-        raise InputError("an SBOM needs cyclonedx-python-lib", why=str(error), hint=hint) from None
+        raise InputError(
+            "an SBOM needs cyclonedx-python-lib",
+            why=str(error),
+            hint="pip install 'ascend-lock[sbom]'",
+        ) from None
     return sbom(lock)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from packaging.utils import NormalizedName
 
@@ -18,12 +17,12 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 
 
-def first_problem(matrices: Path, hint: str) -> Problem:
+def first_problem(run: Settings, hint: str) -> Problem:
     """Return the first target of the first stack. Raise InputError if there is no stack."""
-    names = stack_names(matrices)
+    names = stack_names(run.matrices)
     if not names:
         raise InputError("there is no stack", hint=hint)
-    return compile_problems(load(names[0], matrices))[0]
+    return compile_problems(load(names[0], run.matrices))[0]
 
 
 def facts_of(problem: Problem) -> list[Fact]:
@@ -36,9 +35,9 @@ def facts_of(problem: Problem) -> list[Fact]:
     return [*facts, *set_aside.values(), *problem.available_practices]
 
 
-def names_of_no_stack(names: Sequence[str], matrices: Path) -> list[str]:
+def names_of_no_stack(names: Sequence[str], run: Settings) -> list[str]:
     """Return the names that are neither stacks nor files of stacks: projects and ids of facts."""
-    stacks = stack_names(matrices)
+    stacks = stack_names(run.matrices)
     return [name for name in names if not name.endswith(".toml") and name not in stacks]
 
 
@@ -48,13 +47,14 @@ def selected_facts(names: Sequence[str], run: Settings) -> Iterator[tuple[Proble
     A name is a stack, a project or the id of a fact. Without names, yield all facts of all stacks.
     Raise InputError for an unknown name.
     """
-    matrices = run.matrices
-    others = names_of_no_stack(names, matrices)
+    others = names_of_no_stack(names, run)
     stacks = [name for name in names if name not in others]
     if others or not names:
-        stacks += stack_names(matrices)
-    problems = {name: compile_problems(load(name, matrices)) for name in dict.fromkeys(stacks)}
-    _require_known(others, problems, matrices)
+        stacks += stack_names(run.matrices)
+    problems: dict[str, Sequence[Problem]] = {}
+    for stack in dict.fromkeys(stacks):
+        problems[stack] = compile_problems(load(stack, run.matrices))
+    _require_known(others, problems, run)
     named: set[NormalizedName] = {text.name(name) for name in others}
     seen: set[str] = set()
     for stack, targets in problems.items():
@@ -70,7 +70,7 @@ def selected_facts(names: Sequence[str], run: Settings) -> Iterator[tuple[Proble
 
 
 def _require_known(
-    names: Collection[str], problems: Mapping[str, Sequence[Problem]], matrices: Path
+    names: Collection[str], problems: Mapping[str, Sequence[Problem]], run: Settings
 ) -> None:
     """Raise InputError for a name that is neither a project with facts nor the id of a fact."""
     known: set[str] = set()
@@ -81,8 +81,10 @@ def _require_known(
         if name not in known and text.name(name) not in known:
             what = f"there is no stack, no project with facts and no fact `{name}`"
             otherwise = "facts are named by their `id`, see matrices/facts"
-            hint = did_you_mean(name, {*known, *stack_names(matrices)}, otherwise)
-            raise InputError(what, hint=hint)
+            raise InputError(
+                what,
+                hint=did_you_mean(name, {*known, *stack_names(run.matrices)}, otherwise),
+            )
 
 
 def _projects(targets: Sequence[Problem], run: Settings) -> set[NormalizedName]:

@@ -81,7 +81,7 @@ def check(
     """
     if ALL in names:
         names = ()
-    every_line = every_line or bool(names_of_no_stack(names, run.matrices))
+    every_line = every_line or bool(names_of_no_stack(names, run))
     if by_sources:
         return _check_sources(run, names, every_line=every_line)
     days = DAYS if facts_days is None else facts_days

@@ -91,9 +91,11 @@ def command(
     for warning in stack.messages:
         run.progress.warn(warning)
     if not stack.requires:
-        what = f"`{file}` has nothing that a stack could ask for"
-        hint = "in a pyproject.toml, only [project] and [dependency-groups] are read"
-        raise InputError(what, where=str(file), hint=hint)
+        raise InputError(
+            f"`{file}` has nothing that a stack could ask for",
+            where=str(file),
+            hint="in a pyproject.toml, only [project] and [dependency-groups] are read",
+        )
     stack_name = name or (output or file).stem
     target = {"python": source.python, "platform": platform, "glibc": glibc}
     text = stack.text(stack_name, file.name, target, {"cann": cann, "soc": soc})

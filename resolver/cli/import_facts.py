@@ -146,7 +146,7 @@ class _Archives(ExitStack):
         Raise InputError if there is no stack.
         """
         hint = "archives come from the indexes of the first stack"
-        problem = first_problem(self._run.matrices, hint)
+        problem = first_problem(self._run, hint)
         catalogs = self.enter_context(closing(Catalogs(self._run, readings=False)))
         return Offers(problem, self.enter_context(closing(catalogs.live(problem))))
 
@@ -173,6 +173,8 @@ class _Archives(ExitStack):
                     archive.sha256,
                 ):
                     return self._offers.catalog.sha256(file)
-        what = f"no index has {archive.file} with the stated sha256"
-        hint = "correct the row of [[archive]] in matrices/upstream.toml"
-        raise InputError(what, where=archive.sha256, hint=hint)
+        raise InputError(
+            f"no index has {archive.file} with the stated sha256",
+            where=archive.sha256,
+            hint="correct the row of [[archive]] in matrices/upstream.toml",
+        )

@@ -190,9 +190,10 @@ def _glibc_version(text: str, run: Settings) -> str:
     """
     if GLIBC.matches(text):
         return text
+    versions: Mapping[str, str] = {}
     systems = load_systems(run.matrices)
-    component = systems.content.component.get("glibc") if systems is not None else None
-    versions = component.names if component is not None else {}
+    if systems is not None and "glibc" in systems.content.component:
+        versions = systems.content.component["glibc"].names
     for name, version in versions.items():
         if _plain(name) == _plain(text):
             return version
@@ -224,8 +225,11 @@ def _chosen(key: str, matrix: Matrix, fields: Mapping[str, str], run: Settings) 
         answer = click.prompt(question, type=click.Choice(names), default=names[-1])  # noqa: TID251
         return shown[str(answer)]
     if fields[key] not in _values(key, matrix, {}):
-        what = f"the matrix has no cell for `{fields[key]}`"
-        raise InputError(what, where=_FIELDS[key], hint=f"it has {', '.join(choices)}")
+        raise InputError(
+            f"the matrix has no cell for `{fields[key]}`",
+            where=_FIELDS[key],
+            hint=f"it has {', '.join(choices)}",
+        )
     return fields[key]
 
 
@@ -261,8 +265,11 @@ def _refusal(matrix: Matrix, fields: Mapping[str, str], run: Settings) -> Nothin
     if nearest:
         hint = f"nearest: {', '.join(nearest)}"
     reason = translate(refused.reason, run.language)
-    why = f"{refused.cell.package} {refused.cell.release}: {reason}"
-    return NothingToLock(f"nothing locks for {asked}", why=why, hint=hint)
+    return NothingToLock(
+        f"nothing locks for {asked}",
+        why=f"{refused.cell.package} {refused.cell.release}: {reason}",
+        hint=hint,
+    )
 
 
 def this_machine(environ: Mapping[str, str] = os.environ, ascend: str = _ASCEND) -> Machine:

@@ -79,7 +79,7 @@ def command(
     `all`, a target that so far has a conflict report instead of a lock, and still has no solution,
     counts as done.
     """
-    names = named_stacks(stacks, run.matrices)
+    names = named_stacks(stacks, run)
     # For a single stack, conflicts are printed as they become known. For several there is a table.
     out = sys.stderr if len(names) == 1 and not run.as_json else None
     with closing(Catalogs(run)) as catalogs:

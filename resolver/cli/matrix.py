@@ -115,8 +115,11 @@ def command(
     cells = list(grid.cells(releases))
     if not cells:
         machines = "a CANN that one of its machines can have"
-        why = f"No fact pairs a release of {grid.package} with {machines}."
-        raise InputError("the grid has no cell", where=str(path), why=why)
+        raise InputError(
+            "the grid has no cell",
+            where=str(path),
+            why=f"No fact pairs a release of {grid.package} with {machines}.",
+        )
     part = data.with_name(f"{data.name}.part")
     with Journal(part, digest([sweep.digest, run.offline, repr(options)])) as journal:
         recording = Recording(()) if record else None

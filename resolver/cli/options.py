@@ -86,7 +86,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def repeated_options(self) -> tuple[str, ...]:
         """Return the options with which a similar command has the same result."""
-        return ("--offline", *self.folder_options) if self.offline else self.folder_options
+        if self.offline:
+            return ("--offline", *self.folder_options)
+        return self.folder_options
 
     def snapshot_path(self, stack: str) -> Path:
         """Return the path of the snapshot of a stack to read, whether it exists or not.
@@ -288,9 +290,11 @@ def output(default: str) -> Callable[[Command], Command]:
 def require_absent(path: Path) -> None:
     """Raise InputError if a path exists, even as a broken link."""
     if os.path.lexists(path):
-        what = f"`{path}` already exists; nothing was written"
-        hint = "move it out of the way, or name another file with --output"
-        raise InputError(what, where=str(path), hint=hint)
+        raise InputError(
+            f"`{path}` already exists; nothing was written",
+            where=str(path),
+            hint="move it out of the way, or name another file with --output",
+        )
 
 
 stack = click.argument("stack", shell_complete=_complete_stack)

@@ -90,20 +90,25 @@ class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def target(self) -> str:
         """Return the name of the target; empty for a whole stack."""
-        return self.job.problem.target.name if self.job is not None else ""
+        if self.job is None:
+            return ""
+        return self.job.problem.target.name
 
     @property
     def folder(self) -> Path:
         """Return the folder of the target's lock and report; the current one for a whole stack."""
-        return self.job.folder if self.job is not None else Path()
+        if self.job is None:
+            return Path()
+        return self.job.folder
 
     @property
     def pins_changed(self) -> bool:
         """Return whether there is a lock, and it decides otherwise than the previous one."""
         if not isinstance(self.answer, Lock):
             return False
-        previous = self.job.previous if self.job is not None else None
-        return previous is None or not same_decisions(previous, self.answer)
+        if self.job is None or self.job.previous is None:
+            return True
+        return not same_decisions(self.job.previous, self.answer)
 
     @property
     def exit_status(self) -> int:
@@ -165,7 +170,9 @@ def print_results(results: Sequence[TargetResult], language: Language, *, togeth
             _print_summary(result.answer, result.job, result, language, printed)
     if blocks:
         difference_text = for_stream(blocks, language, sys.stdout)
-        print_text(difference_text + "\n" if together else difference_text)
+        if together:
+            difference_text += "\n"
+        print_text(difference_text)
     print_failures(results, language)
     rows = [_row(result, language) for result in results]
     width = columns(sys.stdout, _TABLE_COLUMNS)
@@ -253,9 +260,9 @@ def _row(result: TargetResult, language: Language) -> SummaryRow:
             state = message("cli.row-undecided", names=joined("comma", indexes))
             kind = "undecided"
         case _:
-            is_known = result.is_known_conflict
-            state = message("cli.row-conflict-before" if is_known else "cli.row-conflict")
-            kind = "without-a-solution"
+            state, kind = message("cli.row-conflict"), "without-a-solution"
+            if result.is_known_conflict:
+                state = message("cli.row-conflict-before")
     return SummaryRow(
         result.stack,
         result.target,
@@ -272,10 +279,11 @@ def _state_of_lock(lock: Lock, result: TargetResult) -> tuple[Message, str]:
         return message("cli.row-stale"), "stale"
     if result.dry_run:
         return message("state.current"), "current"
-    code = "cli.row-warned" if lock.all_warnings else "cli.row-locked"
     pins = message("cli.pins", count=len(lock.pin))
+    if not lock.all_warnings:
+        return message("cli.row-locked", pins=pins), "locked"
     warnings = message("cli.warnings", count=len(lock.all_warnings))
-    return message(code, pins=pins, warnings=warnings), "locked"
+    return message("cli.row-warned", pins=pins, warnings=warnings), "locked"
 
 
 def _changes(lock: Lock, result: TargetResult, language: Language) -> str:

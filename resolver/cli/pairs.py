@@ -115,5 +115,8 @@ def _require_pairs(
         hint = did_you_mean(project, known, f"they pair those of {', '.join(known)}")
     else:
         hint = "see --matrices"
-    what = f"no fact pairs releases of `{package}`"
-    raise InputError(what, where=str(run.matrices / "facts"), hint=hint)
+    raise InputError(
+        f"no fact pairs releases of `{package}`",
+        where=str(run.matrices / "facts"),
+        hint=hint,
+    )

@@ -53,7 +53,7 @@ def command(run: Settings, requirement: str, every_check: bool) -> int:
     need = _requirement(requirement)
     catalogs = Catalogs(run, readings=False)
     with closing(catalogs), TemporaryDirectory(prefix=".ascend-lock-") as folder:
-        problem = first_problem(run.matrices, "name the folder of one with --matrices DIR")
+        problem = first_problem(run, "name the folder of one with --matrices DIR")
         with closing(catalogs.live(problem)) as catalog:
             offers = Offers(problem, catalog)
             run.progress.label("cli.looking-at", fact=need.name)
@@ -114,8 +114,10 @@ def _file_to_scan(need: Requirement, offers: Offers) -> tuple[Version, File]:
     """
     releases = offers.matching(need.name, need.specifier)
     if not releases:
-        hint = "the indexes of the first stack were asked; see ascend-lock stacks"
-        raise InputError(f"no index has a release of `{need}`", hint=hint)
+        raise InputError(
+            f"no index has a release of `{need}`",
+            hint="the indexes of the first stack were asked; see ascend-lock stacks",
+        )
     final = [version for version in releases if not version.is_prerelease]
     version = (final or releases)[0]
     file = offers.release(need.name, version).file
@@ -123,6 +125,8 @@ def _file_to_scan(need: Requirement, offers: Offers) -> tuple[Version, File]:
         wheels = [other for other in offers.files(need.name, version) if other.is_wheel]
         file = wheels[0] if wheels else file
     if file.size is not None and file.size > _LARGEST:
-        what = f"{file.filename} has more than {_LARGEST >> 20} MiB"
-        raise InputError(what, hint="scan a release with a smaller file")
+        raise InputError(
+            f"{file.filename} has more than {_LARGEST >> 20} MiB",
+            hint="scan a release with a smaller file",
+        )
     return version, file

@@ -23,48 +23,51 @@ if TYPE_CHECKING:
     from resolver.model.problem import Problem
 
 
-def named_stacks(stacks: Iterable[str], matrices: Path) -> list[str]:
-    """Return the named stacks, each once. `all` stands for every stack of `matrices`.
+def named_stacks(stacks: Iterable[str], run: Settings) -> list[str]:
+    """Return the named stacks, each once. `all` stands for every stack of the facts' folder.
 
     Those of `all` come first, sorted. Raise InputError for `all` if there are none.
     """
     names: list[str] = []
     if ALL in stacks:
-        names += stack_names(matrices)
+        names += stack_names(run.matrices)
         if not names:
-            hint = "give the path of a stack file, or the folder with stacks by --matrices DIR"
-            raise InputError("there are no stacks", where=str(matrices / "stacks"), hint=hint)
+            raise InputError(
+                "there are no stacks",
+                where=str(run.matrices / "stacks"),
+                hint="give the path of a stack file, or the folder with stacks by --matrices DIR",
+            )
     names += [stack for stack in stacks if stack != ALL]
     return list(dict.fromkeys(names))
 
 
-def locked_stacks(stacks: Sequence[str], matrices: Path, locks: Path) -> list[str]:
-    """Return the named stacks, each once. `all` stands for the stacks whose locks are in `locks`.
+def locked_stacks(stacks: Sequence[str], run: Settings) -> list[str]:
+    """Return the named stacks, each once. `all` stands for the stacks that may have locks.
 
-    If `matrices` and `locks` are in one folder, these are all stacks of `matrices`. Otherwise only
-    those with a lock or a conflict report in `locks`. A file beside `locks` that has the name of a
-    lock there is a stack, too.
+    If the folders of facts and locks are side by side, these are all stacks of the facts' folder.
+    Otherwise they are those with a lock or a conflict report. A file beside the folder of locks
+    that has the name of a lock is a stack, too.
     """
     if ALL not in stacks:
-        return named_stacks(stacks, matrices)
-    locked = _names_in(locks)
-    shared = set(stack_names(matrices))
-    own_files = [_file_next_to(locks, name) for name in sorted(locked - shared)]
+        return named_stacks(stacks, run)
+    locked = _locked_names(run)
+    shared = set(stack_names(run.matrices))
+    own_files = [_own_file(name, run) for name in sorted(locked - shared)]
     own = [str(path) for path in own_files if path.is_file()]
     names: list[str] = []
     if shared or not own:
-        names = named_stacks((ALL,), matrices)
-    if locks.resolve().parent != matrices.resolve().parent:
+        names = named_stacks((ALL,), run)
+    if run.locks.resolve().parent != run.matrices.resolve().parent:
         names = [name for name in names if name in locked]
     names += own
     names += [stack for stack in stacks if stack != ALL]
     return list(dict.fromkeys(names))
 
 
-def unknown_locks(matrices: Path, locks: Path) -> list[str]:
-    """Return the names in `locks` for which `locked_stacks` finds no stack, sorted."""
-    names = _names_in(locks) - set(stack_names(matrices))
-    return sorted(name for name in names if not _file_next_to(locks, name).is_file())
+def unknown_locks(run: Settings) -> list[str]:
+    """Return the names of locks for which `locked_stacks` finds no stack, sorted."""
+    names = _locked_names(run).difference(stack_names(run.matrices))
+    return sorted(name for name in names if not _own_file(name, run).is_file())
 
 
 def chosen_targets(problems: Sequence[Problem], targets: Collection[str]) -> Sequence[Problem]:
@@ -74,8 +77,10 @@ def chosen_targets(problems: Sequence[Problem], targets: Collection[str]) -> Seq
     """
     names = [problem.target.name for problem in problems]
     for unknown in sorted(set(targets).difference(names)):
-        hint = f"its targets are {', '.join(names)}"
-        raise InputError(f"{problems[0].stack.name} has no target `{unknown}`", hint=hint)
+        raise InputError(
+            f"{problems[0].stack.name} has no target `{unknown}`",
+            hint=f"its targets are {', '.join(names)}",
+        )
     return [problem for problem in problems if not targets or problem.target.name in targets]
 
 
@@ -106,9 +111,11 @@ def named_locks(name: str, run: Settings) -> list[NamedLock]:
     if run.targets:
         chosen = {path: lock for path, lock in locks.items() if lock.target.name in run.targets}
     if not chosen:
-        what = f"`{name}` has no lock for {', '.join(run.targets)}"
-        hint = f"there are {', '.join(lock.target.name for lock in locks.values())}"
-        raise InputError(what, where="--target", hint=hint)
+        raise InputError(
+            f"`{name}` has no lock for {', '.join(run.targets)}",
+            where="--target",
+            hint=f"there are {', '.join(lock.target.name for lock in locks.values())}",
+        )
     return [
         NamedLock(lock, path, f"{lock.stack}/{lock.target.name}{at}{revision}")
         for path, lock in chosen.items()
@@ -156,15 +163,17 @@ def _folder(location: str, run: Settings) -> Path:
     return in_locks
 
 
-def _names_in(locks: Path) -> set[str]:
-    """Return the names of the stacks with a lock or a conflict report in a folder of locks."""
-    paths = [*locks.glob(f"*/*/{lock_file.NAME}"), *locks.glob("*/*/conflict.json")]
-    return {path.parts[-3] for path in paths}
+def _locked_names(run: Settings) -> set[str]:
+    """Return the names of the stacks with a lock or a conflict report."""
+    names: set[str] = set()
+    for file in (lock_file.NAME, "conflict.json"):
+        names.update(path.parts[-3] for path in run.locks.glob(f"*/*/{file}"))
+    return names
 
 
-def _file_next_to(locks: Path, name: str) -> Path:
-    """Return the path that the file of a stack would have beside the folder of locks."""
-    return locks.parent / f"{name}.toml"
+def _own_file(name: str, run: Settings) -> Path:
+    """Return the path of the file of a stack beside the folder of locks, if there is one."""
+    return run.locks.parent / f"{name}.toml"
 
 
 @click.command("stacks")

@@ -32,7 +32,7 @@ def command(run: Settings, stacks: tuple[str, ...]) -> int:
     For a stack without a solution, record what explaining the conflict asks. With the snapshot, the
     same can be done without network access, with or without the present lock.
     """
-    for stack in named_stacks(stacks, run.matrices):
+    for stack in named_stacks(stacks, run):
         _record(stack, run)
     return 0
 

@@ -113,8 +113,11 @@ def cluster(address: str) -> Iterator[Executor]:
     try:
         from distributed import Client
     except ImportError:
-        hint = "pip install 'ascend-lock[cluster]', here and on the workers"
-        raise InputError("a cluster needs dask.distributed", where="--cluster", hint=hint) from None
+        raise InputError(
+            "a cluster needs dask.distributed",
+            where="--cluster",
+            hint="pip install 'ascend-lock[cluster]', here and on the workers",
+        ) from None
     try:
         client = Client(address, timeout=30)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:

@@ -60,8 +60,11 @@ def command(
         if roots or not projects:
             trees[named.name] = Tree(named.lock, roots, depth, inverted=invert)
     for unknown in sorted(set(projects) - locked):
-        hint = did_you_mean(unknown, locked, "see the tree without --package")
-        raise InputError(f"the lock has no project `{unknown}`", where="--package", hint=hint)
+        raise InputError(
+            f"the lock has no project `{unknown}`",
+            where="--package",
+            hint=did_you_mean(unknown, locked, "see the tree without --package"),
+        )
     if run.as_json:
         print_json({"targets": [tree.json() for tree in trees.values()]})
     elif form == "mermaid":

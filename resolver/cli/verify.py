@@ -95,7 +95,9 @@ def _program(stack: str, run: Settings) -> Path:
         this_platform = f"linux-{platform.machine()}"
         locks = [named for named in locks if named.lock.target.platform == this_platform]
         if len(locks) != 1:
-            what = f"{stack} is locked for several targets"
-            hint = f"choose this machine's target: {names}"
-            raise InputError(what, where="--target", hint=hint)
+            raise InputError(
+                f"{stack} is locked for several targets",
+                where="--target",
+                hint=f"choose this machine's target: {names}",
+            )
     return locks[0].folder / FILE
