@@ -30,7 +30,7 @@ class SolutionDifference:
 
     # Whether the inputs have no solution.
     is_refuted: bool = False
-    # The pins that change without the lock, in the environment and in those of builds.
+    # The pins that change without the lock, in the environment and where archives are built.
     pins: tuple[PinChange, ...] = ()
     # The keys of lock.toml that differ even if the pins of the lock are kept.
     parts: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ def _solution(
 def _changed_pins(lock: Lock, solved: Lock) -> Iterator[PinChange]:
     """Yield the pins in which two locks differ.
 
-    First those of the environment, then those of each environment in which archives are built.
+    First come the pins of the environment, then of each environment in which archives are built.
     """
     yield from changes(lock.pin, solved.pin)
     locked = {pins[0].builds: pins for pins in lock.build_environments()}

@@ -276,7 +276,7 @@ def _missing_files(
     to_fetch: Container[str],
     catalogs: Catalogs,
 ) -> dict[str, File]:
-    """Return the files of a lock to download, by name, without those of `to_fetch`.
+    """Return the files of a lock to download, by name, except for `to_fetch`.
 
     Raise IndexFailure if an index does not offer one any more.
     """

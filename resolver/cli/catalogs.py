@@ -129,6 +129,7 @@ class Catalogs:
         return verified(resolution, self._repositories())
 
     def _repositories(self) -> Repositories:
+        """Return the repositories of the cache, which are fetched unless the run is offline."""
         run = self._settings
         return Repositories(default_folder(), offline=run.offline, warn=run.progress.warn)
 

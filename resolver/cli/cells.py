@@ -228,9 +228,9 @@ class CellSolver:
         return needed, answer
 
     def _known_practices(self, case: _Case) -> tuple[str, ...] | None:
-        """Return no practices if a cell needs none, or those of another machine if it needs each.
+        """Return no practices if a cell needs none, or another machine's if it needs each of them.
 
-        None if neither holds. Whether the practices are enough is not looked at.
+        None if neither holds. The practices may not be enough.
         """
         if search(self._universe(case, ())) is not None:
             return ()
@@ -240,7 +240,7 @@ class CellSolver:
         return None
 
     def _needed_practices(self, case: _Case) -> tuple[str, ...] | Refutation:
-        """Return the practices that a resolution rests on, less those that it can do without.
+        """Return the practices that a cell needs, each of which it cannot do without.
 
         A refutation is the one with all practices.
         """
@@ -305,7 +305,7 @@ class CellSolver:
     def _as_answer(
         self, cell: Cell, practices: Practices, outcome: CellOutcome, **fields: Any
     ) -> Answer:
-        """Return an answer with these fields, and with those that follow from them."""
+        """Return an answer with these fields, and with the fields that follow from them."""
         if outcome not in LOCKED:
             fields["pairing"] = self.grid.pairing(cell)
         if "pins" in fields:

@@ -361,6 +361,7 @@ class ConflictPage:
         self._write(as_called(text))
 
     def _write(self, text: str) -> None:
+        """Write text to the page, if there is one."""
         if self.out is not None:
             self.progress.clear()
             print_text(text, self.out)

@@ -76,7 +76,7 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
 
     With --package, explain why a pin is what it is.
     """
-    # Who applies a way out has read the page already.
+    # Whoever applies a way out has read the page already.
     is_quiet = run.as_json or letter is not None
     page = ConflictPage(None if is_quiet else sys.stdout, run.progress, run.repeated_options)
     requirement = None if package is None else _requirement(package)

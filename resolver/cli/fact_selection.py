@@ -90,7 +90,7 @@ def _require_known(
 def _projects(targets: Sequence[Problem], run: Settings) -> set[NormalizedName]:
     """Return the projects in the locks of a stack.
 
-    Without a lock, return those that its lines require, and those that facts about these require.
+    Without a lock, return the projects that its lines require, and what facts about these require.
     """
     projects: set[NormalizedName] = set()
     for problem in targets:

@@ -37,7 +37,7 @@ _solver_of_process = lru_cache(1)(CellSolver)
 def _solve(sweep: Sweep, cell: Cell) -> Answer:
     """Return the answer for a cell. This runs in any process.
 
-    Raise InputError if the grid or the facts are not those of the sweep.
+    Raise InputError if the grid or the facts have changed since the sweep began.
     """
     return _solver_of_process(sweep).answer(cell)
 
