@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from resolver.i18n import translate
-from resolver.lock.previous import Difference, DifferenceRow
+from resolver.lock.difference import Difference, DifferenceRow
 from resolver.model.lock import Lock
 from resolver.model.message import Message, first_of, joined, message
 from resolver.model.problem import Problem

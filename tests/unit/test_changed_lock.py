@@ -11,7 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from resolver.files import json_text
-from resolver.lock.previous import difference, replaced_files, same_decisions, with_changes
+from resolver.lock.difference import difference
+from resolver.lock.previous import replaced_files, same_decisions, with_changes
 from resolver.model.lock import Lock, PinChange
 from resolver.report.summary import difference_json
 from tests.unit.report.two_locks import locks

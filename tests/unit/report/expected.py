@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from resolver.lock.previous import difference
+from resolver.lock.difference import difference
 from resolver.model.explanation import Explanation, Why
 from resolver.model.text import Language
 from resolver.report.explanation.conflict import (
