@@ -19,6 +19,7 @@ from resolver.i18n import LANGUAGES, templates, translate
 from resolver.model.matrix import LOCKED, Answer, CellOutcome, Matrix
 from resolver.model.message import TEXT, Message, message
 from resolver.model.text import Language
+from resolver.report.document import in_every_language
 from resolver.report.template import render_page
 from resolver.report.terminal import table_lines
 
@@ -64,7 +65,7 @@ def matrix_json(matrix: Matrix) -> str:
         **head,
         "frontier": [answer.cell.name for answer in matrix.frontier()],
         "pins": list(pin_positions),
-        "texts": [_in_every_language(text) for text in texts],
+        "texts": [in_every_language(text) for text in texts],
         "cells": [cell_json(answer) for answer in answers],
     }
     parts = [f'  "{key}": {_lines(value)}' for key, value in content.items()]
@@ -73,10 +74,6 @@ def matrix_json(matrix: Matrix) -> str:
 
 def _pins(answer: Answer) -> list[str]:
     return [f"{name}=={version}" for name, version in answer.pins.items()]
-
-
-def _in_every_language(text: Message) -> dict[str, str]:
-    return {language: translate(text, language) for language in LANGUAGES}
 
 
 def _lines(value: Any) -> str:
@@ -133,7 +130,7 @@ def matrix_page(matrix: Matrix) -> str:
     return render_page(
         "matrix.html.j2",
         title=translate("matrix.page-title", LANGUAGES[0], package=matrix.package),
-        scriptless=_in_every_language(message("matrix.page-scriptless")),
+        scriptless=in_every_language(message("matrix.page-scriptless")),
         matrix=_data(matrix_json(matrix)),
         texts=_data(json_text(texts, indent=None)),
     )
