@@ -135,8 +135,10 @@ def is_inside(path: str) -> bool:
     """Return whether a path, judged by its text, is below the bundle's folder."""
     if len(path) > _LONGEST_PATH or "\0" in path:
         return False
-    parts = path.split("/")
-    return not any(part in ("", ".", "..") or len(part.encode()) > _LONGEST_NAME for part in parts)
+    for part in path.split("/"):
+        if part in ("", ".", "..") or len(part.encode()) > _LONGEST_NAME:
+            return False
+    return True
 
 
 def merged(

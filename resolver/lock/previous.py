@@ -75,8 +75,8 @@ def replaced_files(before: Lock, after: Lock) -> tuple[tuple[LockedFile, LockedF
     No trustworthy index replaces a file.
     """
     old, new = _files_by_name(before), _files_by_name(after)
-    pairs = ((old[name], new[name]) for name in sorted(old.keys() & new.keys()))
-    return tuple((was, now) for was, now in pairs if was.sha256 != now.sha256)
+    names = sorted(old.keys() & new.keys())
+    return tuple((old[name], new[name]) for name in names if old[name] != new[name])
 
 
 def _files_by_name(lock: Lock) -> dict[str, LockedFile]:

@@ -29,6 +29,6 @@ def render(lock: Lock) -> dict[str, str]:
         script.ACTIVATION_FILE: script.activation(lock),
         verify.FILE: verify.verify(lock),
         **report.reports(lock),
-        **script.stage_files(lock),
+        **script.stage_texts(lock),
     }
     return {name: text for name, text in files.items() if text is not None}

@@ -207,7 +207,8 @@ def matrix_difference(old: Matrix, new: Matrix, language: Language) -> str:
     cells = list(changed_cells(old, new))
     if not cells:
         return translate("matrix.same", language, date=old.date) + "\n"
-    cells.sort(key=lambda cell: (not is_broken(cell[1], cell[2]), not is_broken(cell[2], cell[1])))
+    cells.sort(key=lambda cell: is_broken(cell[2], cell[1]), reverse=True)
+    cells.sort(key=lambda cell: is_broken(cell[1], cell[2]), reverse=True)
     lines = [translate("matrix.changed", language, len(cells), date=old.date)]
     for name, was, now in cells:
         old_outcome = _outcome(was.outcome if was is not None else None, language)

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from resolver.index.parse.distribution import plain_name
 from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, LockedVariant
@@ -20,6 +21,27 @@ STAGES = "stages"
 _NAMED = 3
 # A name of an index that can be part of a file name.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}\Z")
+
+
+class RequirementsFile(NamedTuple):
+    """A requirements file with pins of one index."""
+
+    # Relative to the folder of the lock.
+    path: str
+    # One or more, of the same index; a variant of a wheel is alone.
+    pins: list[LockedPin]
+    # Comments that tell it from files with pins of other indexes.
+    remarks: list[str]
+
+    @property
+    def index_name(self) -> str:
+        """Return the name of the index of the pins."""
+        return self.pins[0].index
+
+    @property
+    def is_of_variant(self) -> bool:
+        """Return whether the file is of a variant of a wheel."""
+        return self.pins[0].variant is not None
 
 
 def by_hash(lock: Lock) -> tuple[LockedPin, ...]:
@@ -170,30 +192,31 @@ def build_requirements(lock: Lock) -> dict[str, str]:
     """Return the requirements files of all build tools: relative path -> text."""
     files = {}
     built_apart = [pin.name for pin in lock.pin if pin.mode == "built-apart"]
-    for file, tools in environments(lock):
+    for path, tools in environments(lock):
         names = ", ".join(tools[0].builds or built_apart)
         title = f"# Build requirements of {names}, for a separate environment (install.sh)."
-        for path, pins, remarks in files_by_index(lock, file, tools):
-            files[path] = "\n".join([*_title(lock), title, *remarks, "", *pin_lines(pins), ""])
+        for file in files_by_index(lock, path, tools):
+            lines = [*_title(lock), title, *file.remarks, "", *pin_lines(file.pins), ""]
+            files[file.path] = "\n".join(lines)
     return files
 
 
 def files_by_index(
     lock: Lock, path: str, pins: Collection[LockedPin]
-) -> Iterator[tuple[str, list[LockedPin], list[str]]]:
-    """Yield the files into which a requirements file is divided, with their pins and comments.
+) -> Iterator[RequirementsFile]:
+    """Yield the files into which a requirements file is divided.
 
     Each has the pins of one index, so that pip asks no index for what it does not serve. The first
     has this `path`. The others are in the folder of the stages, named after it and their index.
     """
     urls = {index.name: index.url for index in lock.index}
-    # Each variant has a file of its own, as install.sh fetches the wheel.
-    single = [pin for pin in pins if pin.variant is not None]
     plain = [pin for pin in pins if pin.variant is None]
+    names = sorted({pin.index for pin in plain})
     # pip's own index, which has no address, comes first.
-    names = sorted({pin.index for pin in plain}, key=lambda name: (urls.get(name, "") != "", name))
+    names.sort(key=lambda name: bool(urls.get(name)))
     groups = [[pin for pin in plain if pin.index == name] for name in names]
-    groups += [[pin] for pin in single]
+    # Each variant has a file of its own, as install.sh fetches the wheel.
+    groups += [[pin] for pin in pins if pin.variant is not None]
     paths = [path]
     for number, group in enumerate(groups[1:], 2):
         paths.append(_further_path(path, group[0], number))
@@ -206,7 +229,7 @@ def files_by_index(
         for pin in group:
             if pin.variant is not None:
                 remarks += _of_variant(pin, pin.variant, file)
-        yield file, group, remarks
+        yield RequirementsFile(file, group, remarks)
 
 
 def _of_variant(pin: LockedPin, variant: LockedVariant, path: str) -> Iterator[str]:
@@ -267,10 +290,15 @@ def stage_file_by_pin(lock: Lock) -> dict[str, str]:
     """Return the requirements file of each pin among the files of the stages."""
     paths = {}
     for number, stage in enumerate(lock.stage, 1):
-        for path, group, _ in files_by_index(lock, f"{STAGES}/{number}.txt", lock.pins_of(stage)):
-            for pin in group:
-                paths[pin.name] = path
+        for file in stage_files(lock, number, stage):
+            for pin in file.pins:
+                paths[pin.name] = file.path
     return paths
+
+
+def stage_files(lock: Lock, number: int, stage: LockedStage) -> list[RequirementsFile]:
+    """Return the requirements files of the stage with this number, which begin at 1."""
+    return list(files_by_index(lock, f"{STAGES}/{number}.txt", lock.pins_of(stage)))
 
 
 def pin_lines(

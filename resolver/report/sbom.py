@@ -67,7 +67,8 @@ def sbom(lock: Lock) -> str:
     top = [pins[name] for name in pins if name not in needed_by_others]
     bom.register_dependency(root, [*top, *system])
     for pin in lock.pin:
-        bom.register_dependency(pins[pin.name], [pins[name] for name in pin.needs if name in pins])
+        needed = [pins[name] for name in pin.needs if name in pins]
+        bom.register_dependency(pins[pin.name], needed)
     for component in (*tools.values(), *system):
         bom.register_dependency(component)
     bom.metadata.tools.components.add(

@@ -28,11 +28,12 @@ from resolver.model.message import message
 from resolver.model.repository import container
 from resolver.report.document import one_line
 from resolver.report.requirements import (
-    STAGES,
+    RequirementsFile,
     environments,
     files_by_index,
     pin_lines,
     stage_file_by_pin,
+    stage_files,
     stage_title,
     variants,
 )
@@ -45,26 +46,19 @@ _WIDTH = 100
 _BUILD = re.compile(r"\.B\d+\Z", re.IGNORECASE)
 
 
-# A file that pip reads, its pins and the comments on it.
-_Files = list[tuple[str, list[LockedPin], list[str]]]
-
-
-def stage_files(lock: Lock) -> dict[str, str]:
-    """Return the requirements files of all stages, one for each index of a stage.
-
-    They are by relative path.
-    """
+def stage_texts(lock: Lock) -> dict[str, str]:
+    """Return the requirements files of all stages: relative path -> text."""
     texts = {}
     for number, stage in enumerate(lock.stage, 1):
         title = translate(stage_title(lock, stage), "en")
         header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {title}"
-        for path, pins, remarks in _files(lock, number, stage):
-            lines = [header, *remarks, ""]
+        for file in stage_files(lock, number, stage):
+            lines = [header, *file.remarks, ""]
             # install.sh compares an environment with these: the version, and the source and steps
             # that it was built from.
-            sources = [_source_lines(pin, pin.git) for pin in pins if pin.git is not None]
-            lines += sources or pin_lines(pins, labelled=True)
-            texts[path] = "\n".join([*lines, ""])
+            sources = [_source_lines(pin, pin.git) for pin in file.pins if pin.git is not None]
+            lines += sources or pin_lines(file.pins, labelled=True)
+            texts[file.path] = "\n".join([*lines, ""])
     return texts
 
 
@@ -72,10 +66,6 @@ def _source_lines(pin: LockedPin, git: LockedGit) -> str:
     editable = " editable" if git.editable else ""
     reference = f"# {pin.name} @ {git.reference}"
     return f"{reference}\n{pin.name}=={pin.version}  # source {source_key(pin)}{editable}"
-
-
-def _files(lock: Lock, number: int, stage: LockedStage) -> _Files:
-    return list(files_by_index(lock, f"{STAGES}/{number}.txt", lock.pins_of(stage)))
 
 
 def source_key(pin: LockedPin) -> str:
@@ -111,7 +101,7 @@ def script(lock: Lock) -> str:
         apart=any(pin.mode == "built-apart" for pin in lock.pin),
         archives=any(pin.mode == "built-apart" for pin in archives),
         rewriting=_rewriting(lock),
-        all_files=list(stage_files(lock)),
+        all_files=list(stage_texts(lock)),
         elsewhere=list(_elsewhere(lock)),
     )
 
@@ -126,15 +116,15 @@ def bundle_script(locks: Sequence[BundledLock]) -> dict[str, str]:
 
 def _elsewhere(lock: Lock) -> Iterator[Mapping[str, object]]:
     """Yield the indexes other than pip's own, with the files whose pins come from them."""
-    groups: _Files = []
+    files: list[RequirementsFile] = []
     for number, stage in enumerate(lock.stage, 1):
-        groups += _files(lock, number, stage)
-    for file, tools in environments(lock):
-        groups += files_by_index(lock, file, tools)
+        files += stage_files(lock, number, stage)
+    for path, tools in environments(lock):
+        files += files_by_index(lock, path, tools)
     for index in lock.index:
-        files = [path for path, pins, _ in groups if pins[0].index == index.name]
-        if index.url and files:
-            yield {"name": index.name, "url": index.url, "files": files}
+        paths = [file.path for file in files if file.index_name == index.name]
+        if index.url and paths:
+            yield {"name": index.name, "url": index.url, "files": paths}
 
 
 def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
@@ -196,12 +186,10 @@ def _submodules(project: str, git: LockedGit) -> Iterator[Mapping[str, str]]:
 
 def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
     """Return the values of a stage for the template; `pin` is its only one if it is from git."""
-    files = _files(lock, number, stage)
-    plain = [path for path, pins, _ in files if pins[0].variant is None]
-    singles = [(path, pins[0]) for path, pins, _ in files if pins[0].variant is not None]
+    files = stage_files(lock, number, stage)
     builds: list[tuple[str, LockedPin]] = []
-    for path, pins, _ in files:
-        builds += [(path, pin) for pin in pins]
+    for file in files:
+        builds += [(file.path, pin) for pin in file.pins]
     pin = lock.pins_of(stage)[0]
     return {
         "number": number,
@@ -210,9 +198,9 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
         "pin": pin,
         "git": _git(pin, pin.git) if pin.git is not None else None,
         "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],
-        "files": [path for path, _, _ in files],
-        "wheel_files": plain,
-        "variants": [_variant(lock, path, single) for path, single in singles],
+        "files": [file.path for file in files],
+        "wheel_files": [file.path for file in files if not file.is_of_variant],
+        "variants": [_variant(lock, file) for file in files if file.is_of_variant],
         "because": [translate(reason, "en") for reason in stage.because],
         "builds": builds,
     }
@@ -230,15 +218,16 @@ def _git(pin: LockedPin, git: LockedGit) -> Mapping[str, object]:
     }
 
 
-def _variant(lock: Lock, path: str, pin: LockedPin) -> Mapping[str, str]:
+def _variant(lock: Lock, file: RequirementsFile) -> Mapping[str, str]:
     """Return the values of a variant for the template.
 
     They say where its file is, and under which name pip installs it.
     """
     urls = {index.name: index.url for index in lock.index}
+    (pin,) = file.pins
     name = pin.file[0].name
     return {
-        "file": path,
+        "file": file.path,
         "project": pin.name,
         "url": urls.get(pin.index, ""),
         "name": name,
@@ -249,9 +238,9 @@ def _variant(lock: Lock, path: str, pin: LockedPin) -> Mapping[str, str]:
 
 def _build_files(lock: Lock, stage: LockedStage) -> list[str]:
     """Return the requirements files of the tools that build a stage's source archives."""
-    for file, tools in environments(lock):
+    for path, tools in environments(lock):
         if not tools[0].builds or set(stage.pins) <= set(tools[0].builds):
-            return [path for path, _, _ in files_by_index(lock, file, tools)]
+            return [file.path for file in files_by_index(lock, path, tools)]
     return []
 
 

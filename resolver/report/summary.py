@@ -153,7 +153,8 @@ def _warnings(
     else:
         code = "cli.warnings-read"
     warnings = message("cli.warnings", count=len(lock.all_warnings))
-    yield styled(translate(code, language, warnings=warnings, folder=folder), color, "yellow")
+    heading = message(code, warnings=warnings, folder=folder)
+    yield styled(translate(heading, language), color, "yellow")
     for warning in shown:
         yield from _shortened(_item(warning, language, columns), columns)
 

@@ -75,7 +75,7 @@ def _choose_language() -> Raw:
     cases = []
     for position, code in enumerate(LANGUAGES):
         if position > 0:
-            letters = f"[{code[0]}{code[0].upper()}][{code[1]}{code[1].upper()}]"
+            letters = "".join(f"[{letter}{letter.upper()}]" for letter in code[:2])
             cases.append(f" {letters}*[uU][tT][fF]*8*) at={position} ;;")
     locale = "${LC_ALL:-${LC_MESSAGES:-${LANG-}}}"
     return Raw(f"at=0; case {locale} in{''.join(cases)} esac")

@@ -78,18 +78,17 @@ class Tree:
         `packages` are sorted by name, each with the lines by which it requires others of them. The
         name of the stack is "".
         """
-        requires: dict[str, dict[str, list[str]]] = {node: {} for node in self._levels()}
-        for requiring, required, lines in self._edges():
-            requires[requiring][required] = lines
-        packages = []
-        for node, required_by_name in requires.items():
+        packages: dict[str, dict[str, Any]] = {}
+        for node in self._levels():
             version = self._pins[node].version if node != _STACK else ""
-            packages.append({"name": node, "version": version, "requires": required_by_name})
+            packages[node] = {"name": node, "version": version, "requires": {}}
+        for requiring, required, lines in self._edges():
+            packages[requiring]["requires"][required] = lines
         return {
             "stack": self._lock.stack,
             "target": self._lock.target.name,
             "roots": self._roots,
-            "packages": packages,
+            "packages": list(packages.values()),
         }
 
     def _below(

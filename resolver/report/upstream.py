@@ -135,7 +135,8 @@ def facts_summary(facts: Sequence[CheckedFact], target: str, language: Language)
     numbers = Counter(checked.verdict for checked in facts)
     by_verdict = {verdict.value: numbers[verdict] for verdict in Verdict}
     outcome = message("upstream.outcome", **by_verdict)
-    return translate("upstream.facts", language, count=len(facts), target=target, outcome=outcome)
+    line = message("upstream.facts", count=len(facts), target=target, outcome=outcome)
+    return translate(line, language)
 
 
 def fact_json(checked: CheckedFact, *, old: bool, language: Language) -> dict[str, Any]:
