@@ -1,4 +1,8 @@
-"""What is renamed into place is on the disk before, and the new name is before anything old goes: the power may go."""
+"""Locks and bundles survive a power cut.
+
+What is renamed into place is on the disk before, and the new name is there before anything old is
+removed.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ def _path_of(descriptor: int) -> Path:
 
 
 class Disk:
-    """Knows of each file and folder what a power cut would leave of it: what it was when it was last synced.
+    """A disk that knows what a power cut would leave: each file and folder as it was last synced.
 
     `unsafe` has every renaming and removal that came before what it rests on was synced.
     """
