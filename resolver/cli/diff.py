@@ -14,7 +14,7 @@ from resolver.cli.options import Settings, settings
 from resolver.cli.outcome import print_targets
 from resolver.cli.selection import NamedLock, named_locks
 from resolver.errors import InputError
-from resolver.lock.previous import Difference, difference
+from resolver.lock.difference import Difference, difference
 from resolver.model.message import message
 from resolver.report.document import Block, Heading, Paragraph, line
 from resolver.report.markup import markdown_text

@@ -21,7 +21,8 @@ from resolver.cli.console import (
 from resolver.config.load import Inputs
 from resolver.errors import ResolverError, StaleLock
 from resolver.i18n import translate
-from resolver.lock.previous import difference, new_warnings, same_decisions
+from resolver.lock.difference import difference, new_warnings
+from resolver.lock.previous import same_decisions
 from resolver.lock.warnings import is_grave
 from resolver.model.lock import Lock
 from resolver.model.message import Message, joined, message

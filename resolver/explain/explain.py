@@ -24,7 +24,7 @@ from resolver.explain.repairs import find_fixes
 from resolver.explain.stack_text import StackText, with_suffix
 from resolver.explain.trial import ChangedStack, Clock, Expired, Trials
 from resolver.index.protocol import Catalog, polling
-from resolver.lock.build import applied_facts
+from resolver.lock.applied_facts import applied_facts
 from resolver.model.constraint import (
     BuildLine,
     ComponentValue,

@@ -30,7 +30,7 @@ from resolver.explain.trial import (
     Undecided,
     attempt,
 )
-from resolver.lock.build import applied_facts
+from resolver.lock.applied_facts import applied_facts
 from resolver.model.constraint import ComponentValue, Constraint
 from resolver.model.explanation import Attempt, Change, ChangeKind
 from resolver.model.resolution import Resolution

@@ -1,4 +1,4 @@
-"""From resolution to lock. Pure except for hashes and metadata, which come from the catalog."""
+"""From a resolution to a lock; hashes and metadata come from the catalog."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from resolver.errors import InputError, WrongRelease
 from resolver.index.parse.address import read_root
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.lock import warnings as lock_warnings
+from resolver.lock.applied_facts import applied_facts
 from resolver.lock.order import stages
 from resolver.lock.warnings import drivers
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.constraint import BuildLine, Line, RequirementSource, Requires, StackLine
+from resolver.model.constraint import BuildLine, RequirementSource, Requires, StackLine
 from resolver.model.lock import (
     FORMAT,
     Lock,
@@ -32,10 +33,10 @@ from resolver.model.lock import (
     Override,
 )
 from resolver.model.message import Message
+from resolver.model.package import Package
 from resolver.model.problem import PYPI, Indexes
 from resolver.model.release import File, Release, Source
 from resolver.model.repository import Recipe
-from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.model.target import Target
 from resolver.model.variant import Variant
@@ -46,111 +47,111 @@ def build(
     builds: Sequence[tuple[Sequence[str], Resolution | Message]],
     catalog: Catalog,
 ) -> Lock:
-    """The lock of a resolution.
+    """Return the lock of a resolution.
 
-    `builds` are the isolated environments: the archives of each (none: all), and its pins.
-
-    An environment without a solution has a message instead, which says why. The lock then has it as
-    a warning, and install.sh builds with what is installed already and downloads nothing.
+    `builds` are the isolated build environments, each as the archives that are built in it (none:
+    all) and the resolution of its tools. An environment without a solution has a message instead,
+    which says why. The lock then has it as a warning, and install.sh builds with what is installed
+    already and downloads nothing.
     """
     problem = resolution.problem
-    solved = [(archives, tools) for archives, tools in builds if isinstance(tools, Resolution)]
-    tool_pins = [pin for _, tools in solved for pin in tools.pins]
-    catalog.prefetch_metadata(
-        other for pin in (*resolution.pins, *tool_pins) for other in pin.release.others
-    )
+    stack = problem.stack
+    environments: list[tuple[Sequence[str], Resolution]] = []
+    tool_pins: list[Pin] = []
+    for archives, tools in builds:
+        if isinstance(tools, Resolution):
+            environments.append((archives, tools))
+            tool_pins += tools.pins
+    similar_files: list[File] = []
+    for pin in (*resolution.pins, *tool_pins):
+        similar_files += pin.release.others
+    catalog.prefetch_metadata(similar_files)
     facts_in_use = list(applied_facts(resolution))
-    of_pins = [constraint for pin in resolution.pins for constraint in pin.because]
-    of_tools = [constraint for pin in tool_pins for constraint in pin.because]
-    of_builds = [constraint for constraint in of_tools if isinstance(constraint, BuildLine)]
-    requirements = _by_project((*of_pins, *of_builds))
-    pins = tuple(
-        _pin(
-            pin,
-            requirements,
-            catalog,
-            external=_external(pin, facts_in_use, resolution.pins, tool_pins),
-        )
-        for pin in resolution.pins
-    )
-    build_pins = tuple(
-        _pin(pin, tool_requirements, catalog, archives)
-        for archives, tools in solved
-        for tool_requirements in [
-            _by_project(constraint for pin in tools.pins for constraint in pin.because)
-        ]
-        for pin in tools.pins
-    )
+
+    requirements = _by_project(resolution.pins, tool_pins)
+    stack_lines: set[str] = set()
+    pins: list[LockedPin] = []
+    for pin in resolution.pins:
+        stack_lines.update(line.text for line in pin.because if isinstance(line, StackLine))
+        beside = resolution.pins if _mode(pin.release) == "built-here" else tool_pins
+        external = _external(pin, facts_in_use, beside)
+        pins.append(_pin(pin, requirements, catalog, external=external))
+    build_pins: list[LockedPin] = []
+    for archives, tools in environments:
+        of_tools = _by_project(tools.pins)
+        build_pins += [_pin(pin, of_tools, catalog, builds=archives) for pin in tools.pins]
+
+    warnings = list(lock_warnings.warnings(resolution, facts_in_use, catalog))
+    for pin in tool_pins:
+        warnings += lock_warnings.on_trust(pin, resolution, catalog)
+    warnings += lock_warnings.unbuilt(pins, builds)
+
+    cutoff = problem.policy.exclude_newer
     return Lock(
         format=FORMAT,
-        stack=problem.stack.name,
-        summary=problem.stack.summary,
-        summary_zh=problem.stack.summary_zh,
-        source=problem.stack.source,
+        stack=stack.name,
+        summary=stack.summary,
+        summary_zh=stack.summary_zh,
+        source=stack.source,
         inputs=problem.digest,
-        requires=_sorted(line.text for line in of_pins if isinstance(line, StackLine)),
+        requires=_sorted(stack_lines),
         target=_target(problem.target),
         index=tuple(_indexes((*pins, *build_pins), problem.indexes)),
         stage=stages(
             pins,
             [fact for fact in facts_in_use if isinstance(fact, facts.After)],
             [pin.release.source for pin in resolution.pins if pin.release.source is not None],
-            {
-                pin.name: number
-                for number, (archives, _) in enumerate(solved)
-                for pin in pins
-                if pin.mode == "built-apart" and pin.name in (archives or (pin.name,))
-            },
+            _environment_numbers(pins, [archives for archives, _ in environments]),
         ),
-        pin=pins,
-        build_pin=build_pins,
-        fact=tuple(map(_fact, facts_in_use)),
+        pin=tuple(pins),
+        build_pin=tuple(build_pins),
+        fact=tuple(_fact(fact) for fact in facts_in_use),
         driver=tuple(drivers(resolution, facts_in_use)),
         override=tuple(_overrides(resolution, catalog)),
         skipped=resolution.skipped_releases,
-        export=tuple(_exports(fact for fact in facts_in_use if isinstance(fact, facts.Exports))),
+        export=tuple(_exports(facts_in_use)),
         absent=tuple(_absent(resolution, facts_in_use)),
-        departs=problem.stack.departures,
-        warnings=(
-            *lock_warnings.warnings(resolution, facts_in_use, catalog),
-            *(
-                warning
-                for pin in tool_pins
-                for warning in lock_warnings.on_trust(pin, resolution, catalog)
-            ),
-            *lock_warnings.unbuilt(pins, builds),
-        ),
+        departs=stack.departures,
+        warnings=tuple(warnings),
         notes=(*lock_warnings.notes(problem), *lock_warnings.variants(pins)),
-        exclude_newer=problem.policy.exclude_newer.isoformat()
-        if problem.policy.exclude_newer
-        else "",
+        exclude_newer=cutoff.isoformat() if cutoff is not None else "",
         as_of=resolution.as_of,
         newer=resolution.newer_pins,
-        imports=problem.stack.checks.imports,
-        import_env=dict(problem.stack.checks.env),
+        imports=stack.checks.imports,
+        import_env=dict(stack.checks.env),
         optional=tuple(_optional(facts_in_use)),
     )
 
 
 def _target(target: Target) -> LockedTarget:
+    components = sorted(target.system.items())
     return LockedTarget(
         name=target.name,
         python=target.python,
         platform=target.platform,
         glibc=".".join(map(str, target.glibc)),
-        system={
-            key: str(value)
-            for key, value in sorted(target.system.items())
-            if key not in ("python", "glibc")
-        },
+        system={key: str(value) for key, value in components if key not in ("python", "glibc")},
     )
 
 
-def _indexes(pins: Sequence[LockedPin], indexes: Indexes) -> Iterator[LockedIndex]:
-    """The indexes that files come from, without the address of pip's own."""
+def _indexes(pins: Iterable[LockedPin], indexes: Indexes) -> Iterator[LockedIndex]:
+    """Yield the indexes that files come from; pip's own has no address in a lock."""
     for name in sorted({pin.index for pin in pins if pin.git is None}):
         url = "" if name == PYPI else read_root(indexes.indexes[name].url, name).url
         yield LockedIndex(name=name, url=url)
+
+
+def _environment_numbers(
+    pins: Iterable[LockedPin], environments: Sequence[Sequence[str]]
+) -> dict[str, int]:
+    """Return in which of the isolated environments each pin is built, by the archives of each."""
+    built_apart = [pin.name for pin in pins if pin.mode == "built-apart"]
+    numbers = {}
+    for number, archives in enumerate(environments):
+        for name in built_apart:
+            if not archives or name in archives:
+                numbers[name] = number
+    return numbers
 
 
 def _fact(fact: facts.Fact) -> LockedFact:
@@ -169,33 +170,40 @@ def _pin(
     pin: Pin,
     requirements: Mapping[str, Sequence[BuildLine | Requires]],
     catalog: Catalog,
+    *,
     builds: Sequence[str] = (),
     external: Iterable[facts.MachineNeed] = (),
 ) -> LockedPin:
+    """Return a pin with its files and with its requirements, given the requirements of each project.
+
+    A build tool is for these `builds`; a build needs what is `external`.
+    """
     release = pin.release
-    source = release.source
-    recipe = _recipe(release)
+    version = str(release.version)
     requires: list[str] = []
     build_requires: list[str] = []
     fact_requires: dict[str, list[str]] = {}
-    for row in requirements.get(pin.name, ()):
-        if isinstance(row, BuildLine) or row.source is RequirementSource.BUILD:
-            build_requires.append(row.text)
-        elif row.is_metadata:
-            requires.append(row.text)
-        elif row.source is RequirementSource.FACT and row.fact is not None:
-            fact_requires.setdefault(row.fact.id, []).append(row.text)
-    files = () if source is not None else (release.file, *_interchangeable(pin, catalog))
+    for constraint in requirements.get(pin.name, ()):
+        match constraint:
+            case BuildLine() | Requires(source=RequirementSource.BUILD):
+                build_requires.append(constraint.text)
+            case Requires() if constraint.is_metadata:
+                requires.append(constraint.text)
+            case Requires(source=RequirementSource.FACT, fact=fact) if fact is not None:
+                fact_requires.setdefault(fact.id, []).append(constraint.text)
+            case _:
+                pass  # what its binaries need follows from its files
+    recipe = _recipe(release)
+    variables = recipe.env if recipe is not None else ()
+    files = [] if release.source is not None else [release.file, *_interchangeable(pin, catalog)]
+    locked_files = [catalog.sha256(file) for file in files]
     return LockedPin(
         name=pin.name,
-        version=str(release.version),
+        version=version,
         index=release.index,
         mode=_mode(release),
         extras=pin.extras,
-        env={
-            key: value.replace("{version}", str(release.version))
-            for key, value in (recipe.env if recipe else ())
-        },
+        env={key: value.replace("{version}", version) for key, value in variables},
         label=release.builds.label if release.builds is not None else "",
         external=tuple(external),
         yanked=release.file.yanked,
@@ -203,11 +211,8 @@ def _pin(
         requires=_sorted(requires),
         build_requires=_sorted(build_requires),
         fact_requires={fact: _sorted(texts) for fact, texts in sorted(fact_requires.items())},
-        file=tuple(
-            LockedFile(name=file.filename, sha256=file.sha256)
-            for file in map(catalog.sha256, files)
-        ),
-        git=_git(source) if source is not None else None,
+        file=tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in locked_files),
+        git=_git(release.source) if release.source is not None else None,
         variant=_variant(release.variant) if release.variant is not None else None,
     )
 
@@ -217,18 +222,21 @@ def _variant(variant: Variant) -> LockedVariant:
 
 
 def _by_project(
-    constraints: Iterable[Line | Requires],
+    pins: Iterable[Pin], build_tools: Iterable[Pin] = ()
 ) -> dict[str, list[BuildLine | Requires]]:
-    """Return the requirements of metadata, builds and facts, by the project that has them."""
+    """Return the requirements on pins, and by builds on tools, by the project that has them."""
     requirements: dict[str, list[BuildLine | Requires]] = {}
-    for constraint in dict.fromkeys(constraints):
-        match constraint:
-            case Requires(package=package):
-                requirements.setdefault(package.name, []).append(constraint)
-            case BuildLine(package=name):
-                requirements.setdefault(name, []).append(constraint)
-            case StackLine():
-                pass
+    for pin in pins:
+        for constraint in pin.because:
+            match constraint:
+                case BuildLine(package=name) | Requires(package=Package(name=name)):
+                    requirements.setdefault(name, []).append(constraint)
+                case StackLine():
+                    pass
+    for pin in build_tools:
+        for constraint in pin.because:
+            if isinstance(constraint, BuildLine):
+                requirements.setdefault(constraint.package, []).append(constraint)
     return requirements
 
 
@@ -237,24 +245,19 @@ def _sorted(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _external(
-    pin: Pin, facts_in_use: Sequence[facts.Fact], pins: Sequence[Pin], tools: Sequence[Pin]
-) -> Iterator[facts.MachineNeed]:
-    """What the build of a pin needs of the machine according to the facts, without distributions installed for it."""
-    installed = {other.name for other in (pins if _mode(pin.release) == "built-here" else tools)}
-    external = (
-        fact
-        for fact in facts_in_use
-        if isinstance(fact, facts.External) and fact.package == pin.name
-    )
-    return (
-        need
-        for need in dict.fromkeys(need for fact in external for need in fact.needs)
-        if need not in installed
-    )
+    pin: Pin, facts_in_use: Iterable[facts.Fact], installed: Iterable[Pin]
+) -> dict[facts.MachineNeed, None]:
+    """Return what the build of a pin needs of the machine by facts, and no installed pin offers."""
+    names = {other.name for other in installed}
+    needs: dict[facts.MachineNeed, None] = {}
+    for fact in facts_in_use:
+        if isinstance(fact, facts.External) and fact.package == pin.name:
+            needs |= dict.fromkeys(need for need in fact.needs if need not in names)
+    return needs
 
 
 def _recipe(release: Release) -> Recipe | facts.Builds | None:
-    """How a release is built, if a fact says so."""
+    """Return how a release is built; None if no fact says so."""
     return release.source.recipe if release.source is not None else release.builds
 
 
@@ -266,121 +269,70 @@ def _mode(release: Release) -> Mode:
 
 
 def _git(source: Source) -> LockedGit:
+    recipe = source.recipe
     return LockedGit(
         url=source.url,
         commit=source.commit,
         ref=source.ref,
         subdirectory=source.subdirectory,
-        editable=source.recipe.editable,
-        steps=source.recipe.steps,
-        rewrites=source.recipe.rewrites,
+        editable=recipe.editable,
+        steps=recipe.steps,
+        rewrites=recipe.rewrites,
         submodules=tuple(
-            LockedSubmodule(path=row.path, url=row.git, commit=row.commit)
-            for row in source.recipe.submodules
+            LockedSubmodule(path=submodule.path, url=submodule.git, commit=submodule.commit)
+            for submodule in recipe.submodules
         ),
         trust=source.trust,
     )
 
 
 def _interchangeable(pin: Pin, catalog: Catalog) -> Iterator[File]:
-    """Further wheels that would do as well.
+    """Yield further wheels of a pin that would do as well.
 
     They must have the same requirements, since metadata is per file.
     """
-    if pin.release.others:
-        requires = sorted(catalog.metadata(pin.release.file).requires_dist)
-        for other in pin.release.others:
-            with suppress(UnusableFile, WrongRelease):
-                if sorted(catalog.metadata(other).requires_dist) == requires:
-                    yield other
+    if not pin.release.others:
+        return
+    requires = sorted(catalog.metadata(pin.release.file).requires_dist)
+    for other in pin.release.others:
+        with suppress(UnusableFile, WrongRelease):
+            if sorted(catalog.metadata(other).requires_dist) == requires:
+                yield other
 
 
-def applied_facts(resolution: Resolution) -> Iterator[facts.Fact]:
-    """The facts that count as used, in the order of the files: about a pinned release, with their conditions met."""
-    return (fact for fact in resolution.problem.facts if _is_used(fact, resolution))
-
-
-def _is_used(fact: facts.Fact, resolution: Resolution) -> bool:
-    pin = resolution.pin(fact.package)
-    if isinstance(fact, facts.Collides) and resolution.pin(fact.other) is not None:
-        return True
-    if pin is None:
-        return False
-    release = pin.release
-    if isinstance(fact, facts.Sources):
-        return release.source is not None and release.source.fact == fact
-    if isinstance(fact, (facts.Excludes, facts.Names)):
-        return True
-    if not fact.applies_to(pin.version):
-        return False
-    match fact:
-        case facts.After():
-            return any(map(resolution.pin, fact.others))
-        case facts.Warns():
-            concerns = fact.counts_for(release) and (not fact.extra or fact.extra in pin.extras)
-            so = concerns and all(_is_met(need, resolution) for need in fact.together_with)
-            return so and not any(_is_met(need, resolution) for need in fact.unless)
-        case facts.Requires():
-            return fact.counts_for(release)
-        case facts.Constrains():
-            return any(resolution.pin(bound.name) is not None for bound in fact.bounds)
-        case facts.Metadata() | facts.Builds():
-            return not release.file.is_wheel and release.source is None
-        case facts.External():
-            return _mode(release) != "wheels"
-        case facts.Optional():
-            return not fact.needs or not all(_is_met(need, resolution) for need in fact.needs)
-        case facts.Links():
-            return bool(fact.to) and release.file.is_wheel
-        case facts.Collides() | facts.Replaces() | facts.Absent() | facts.Exports():
-            return True
-        case facts.Pairs():
-            return False  # it decides nothing
-
-
-def _is_met(need: facts.Need, resolution: Resolution) -> bool:
-    match need:
-        case ComponentRequirement():
-            return need.is_promised_by(resolution.problem.target.system)
-        case Requirement():
-            pin = resolution.pin(need.name)
-            applies = need.marker is None or need.marker.evaluate(resolution.problem.target.markers)
-            return (
-                applies
-                and pin is not None
-                and need.specifier.contains(pin.version, prereleases=True)
-            )
-
-
-def _absent(resolution: Resolution, facts_in_use: Sequence[facts.Fact]) -> Iterator[LockedAbsent]:
-    """What must not be installed: the stack's rows, and the other one of two projects that facts keep apart."""
-    rows = {
-        row.package: (row.reason, row.reason_zh, row.where)
-        for row in resolution.problem.stack.absent
-    }
+def _absent(resolution: Resolution, facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedAbsent]:
+    """Yield what must not be installed, by name. What the stack says comes before facts."""
+    absent: dict[str, LockedAbsent] = {}
+    for row in resolution.problem.stack.absent:
+        absent[row.package] = LockedAbsent(
+            name=row.package, reason=row.reason, reason_zh=row.reason_zh, because=row.where
+        )
     for fact in facts_in_use:
-        if isinstance(fact, (facts.Collides, facts.Absent)):
-            pin, other = resolution.pin(fact.package), resolution.pin(fact.other)
-            if pin is not None and fact.applies_to(pin.version) and other is None:
-                rows.setdefault(fact.other, (fact.reason, fact.reason_zh, fact.id))
-            elif isinstance(fact, facts.Collides) and pin is None and other is not None:
-                rows.setdefault(fact.package, (fact.reason, fact.reason_zh, fact.id))
-    for name, (reason, reason_zh, because) in sorted(rows.items()):
-        yield LockedAbsent(name=name, reason=reason, reason_zh=reason_zh, because=because)
+        if not isinstance(fact, (facts.Collides, facts.Absent)):
+            continue
+        # Facts in use keep two projects apart of which at least one is pinned.
+        name = fact.package if resolution.pin(fact.package) is None else fact.other
+        if resolution.pin(name) is None and name not in absent:
+            absent[name] = LockedAbsent(
+                name=name, reason=fact.reason, reason_zh=fact.reason_zh, because=fact.id
+            )
+    for project in sorted(absent):
+        yield absent[project]
 
 
-def _exports(facts_in_use: Iterable[facts.Exports]) -> Iterator[LockedExport]:
-    """A row for each variable, by name. It is optional if all facts that name it say so.
+def _exports(facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedExport]:
+    """Yield the environment variables by name; one is optional if all facts that name it say so.
 
     Raises InputError if two facts give it different values.
     """
-    rows: dict[str, list[tuple[str, facts.Exports]]] = {}
+    stated: dict[str, list[tuple[str, facts.Exports]]] = {}
     for fact in facts_in_use:
-        for name, value in fact.env:
-            rows.setdefault(name, []).append((value, fact))
-    for name, stated in sorted(rows.items()):
-        value, first = stated[0]
-        for other_value, other in stated:
+        if isinstance(fact, facts.Exports):
+            for name, value in fact.env:
+                stated.setdefault(name, []).append((value, fact))
+    for name in sorted(stated):
+        value, first = stated[name][0]
+        for other_value, other in stated[name]:
             if other_value != value:
                 either = f'fact = "{first.id}" or "{other.id}"'
                 raise InputError(
@@ -389,9 +341,11 @@ def _exports(facts_in_use: Iterable[facts.Exports]) -> Iterator[LockedExport]:
                     why=f"{name} is `{value}` in the first and `{other_value}` in the second",
                     hint=f"set one of them aside in the stack: [[relax]] {either}, with a reason",
                 )
-        optional = all(fact.optional for _, fact in stated)
         yield LockedExport(
-            name=name, value=value, optional=optional, facts=tuple(fact.id for _, fact in stated)
+            name=name,
+            value=value,
+            optional=all(fact.optional for _, fact in stated[name]),
+            facts=tuple(fact.id for _, fact in stated[name]),
         )
 
 
@@ -409,27 +363,24 @@ def _optional(facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedOptional]:
 
 
 def _overrides(resolution: Resolution, catalog: Catalog) -> Iterator[Override]:
+    """Yield the ignored requirements, by what ignores them: facts, recipes, absent projects."""
     for fact in resolution.problem.facts:
         pin = resolution.pin(fact.package)
-        if isinstance(fact, facts.Replaces) and pin is not None and fact.applies_to(pin.version):
-            for line in lock_warnings.own_lines(pin, catalog, fact.drop):
-                name = text.requirement(line).name
-                if name in fact.drop:
-                    yield Override(
-                        package=pin.name,
-                        version=str(pin.version),
-                        name=name,
-                        dropped=line,
-                        fact=fact.id,
-                    )
+        if not isinstance(fact, facts.Replaces) or pin is None or not fact.applies_to(pin.version):
+            continue
+        for line in lock_warnings.own_lines(pin, catalog, fact.drop):
+            required = text.requirement(line).name
+            if required in fact.drop:
+                yield _override(pin, required, line, fact)
     for pin in resolution.pins:
-        if pin.release.source is not None and (source := pin.release.source.fact) is not None:
-            for name in source.recipe.drop:
-                yield Override(
-                    package=pin.name,
-                    version=str(pin.version),
-                    name=name,
-                    dropped=name,
-                    fact=source.id,
-                )
+        source = pin.release.source
+        if source is None or source.fact is None:
+            continue
+        for name in source.fact.recipe.drop:
+            yield _override(pin, name, name, source.fact)
     yield from resolution.overrides
+
+
+def _override(pin: Pin, name: str, line: str, fact: facts.Fact) -> Override:
+    version = str(pin.version)
+    return Override(package=pin.name, version=version, name=name, dropped=line, fact=fact.id)

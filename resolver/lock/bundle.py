@@ -1,8 +1,9 @@
-"""A bundle: the files of locks in one folder, for machines without network access, with a manifest of them.
+"""A bundle: the files of locks in one folder with a manifest, for machines without network access.
 
 <file>…                     what pip installs from, `install.sh --wheelhouse <folder>`
-locks/<stack>/<target>/…    the locks that it is for install.sh                  installs one of
-them from here bundle.json                 every file with sha256, size and the pins that need it
+locks/<stack>/<target>/…    the locks that it is for
+install.sh                  installs one of them from here
+bundle.json                 every file with sha256, size and the pins that need it
 SHA256SUMS                  the same for `sha256sum -c`, bundle.json included
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
 import msgspec
+from msgspec.structs import replace
 
 from resolver import files
 from resolver.errors import InputError
@@ -28,82 +30,86 @@ MANIFEST = "bundle.json"
 SUMS = "SHA256SUMS"
 FORMAT = 1
 
-_LONGEST_NAME = 255  # bytes, the limit of file systems
-_LONGEST_PATH = 1000  # characters
+# In bytes; the limit of file systems.
+_LONGEST_NAME = 255
+# In characters.
+_LONGEST_PATH = 1000
+# Downloads that did not end.
 _PART = re.compile(r"\.[0-9a-f]{16}\.part$|\.partial$")
 
 
 class BundledLock(msgspec.Struct, frozen=True, kw_only=True):
-    """A lock that the bundle is for, in `folder`; `platform` and `python` say for which machines."""
+    """A lock that the bundle is for."""
 
     stack: FolderName
     target: FolderName
+    # The machines that it is for, by platform and Python.
     platform: Platform
     python: PythonVersion
+    # The folder of the lock in the bundle.
     folder: str
 
     @classmethod
     def of(cls, lock: Lock) -> BundledLock:
-        """The row of a lock."""
-        name, platform, python = lock.target.name, lock.target.platform, lock.target.python_line
+        """Return what a manifest says of a lock."""
         return cls(
             stack=lock.stack,
-            target=name,
-            platform=platform,
-            python=python,
-            folder=f"locks/{lock.stack}/{name}",
+            target=lock.target.name,
+            platform=lock.target.platform,
+            python=lock.target.python_line,
+            folder=f"locks/{lock.stack}/{lock.target.name}",
         )
 
 
 class ManifestFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file by its path in the bundle.
+    """A file that the bundle's writer made: one of a lock's folder, or the bundle's install.sh."""
 
-    As such, a written one: of a lock's folder, or the bundle's install.sh.
-    """
-
+    # The path in the bundle.
     path: str
     sha256: str
+    # In bytes.
     size: int
 
 
 class BundledFile(ManifestFile, frozen=True, kw_only=True):
-    """A file that was fetched. `pins` need it ("numpy==1.26.4"), in the locks in these folders.
+    """A file that was fetched; a source from git is in a folder of its own."""
 
-    A file that is not from an index (a source from git) is in a folder of its own, but is a row
-    like any other.
-    """
-
+    # The name of the index that it is from; empty for a source from git.
     index: str = ""
+    # What needs it, such as "numpy==1.26.4".
     pins: tuple[str, ...]
+    # The folders of the locks that have these pins.
     locks: tuple[str, ...]
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of a bundle, sorted by path.
+    """The content of a bundle, sorted by path."""
 
-    `leftover` are the files that none of its locks needs any more.
-    """
-
+    # The version of the format.
     format: int
     locks: tuple[BundledLock, ...]
+    # Files that were fetched.
     files: tuple[BundledFile, ...]
+    # Files that the bundle's writer made.
     texts: tuple[ManifestFile, ...]
+    # The paths of files that none of its locks needs any more.
     leftover: tuple[str, ...] = msgspec.field(default=(), name="left")
+
+    @property
+    def paths(self) -> set[str]:
+        """Return the paths of all files that the manifest names."""
+        return {row.path for row in rows_of(self)}.union(self.leftover)
 
 
 def read(folder: OwnedFolder) -> Manifest | None:
-    """The manifest of a bundle; None if there is none. Raises InputError if it cannot be read."""
+    """Return the manifest of a bundle; None if there is none.
+
+    Raises InputError if it cannot be read.
+    """
     path = folder.path / MANIFEST
     try:
         manifest = msgspec.json.decode(folder.read(MANIFEST, files.LARGEST), type=Manifest)
-        if manifest.format != FORMAT:
-            raise ValueError(f"it has format {manifest.format}, but this program reads {FORMAT}")
-        for name in (*(row.path for row in rows_of(manifest)), *manifest.leftover):
-            if not is_inside(name):
-                raise ValueError(f"it names a file outside of the bundle: {name}")
-        for lock in manifest.locks:  # they go into install.sh
-            if lock.folder != f"locks/{lock.stack}/{lock.target}":
-                raise ValueError(f"`{lock.folder}` is not the folder of its lock")
+        _require_sound(manifest)
         return manifest
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -112,47 +118,69 @@ def read(folder: OwnedFolder) -> Manifest | None:
         raise files.input_error(error, "the bundle's manifest cannot be read", path, hint) from None
 
 
+def _require_sound(manifest: Manifest) -> None:
+    """Raise ValueError for a manifest that `write` would not have written."""
+    if manifest.format != FORMAT:
+        raise ValueError(f"it has format {manifest.format}, but this program reads {FORMAT}")
+    for path in sorted(manifest.paths):
+        if not is_inside(path):
+            raise ValueError(f"it names a file outside of the bundle: {path}")
+    # The bundle's install.sh contains these folders.
+    for lock in manifest.locks:
+        if lock.folder != f"locks/{lock.stack}/{lock.target}":
+            raise ValueError(f"`{lock.folder}` is not the folder of its lock")
+
+
 def is_inside(path: str) -> bool:
-    """Whether a path, judged by its text, is that of a file below the bundle's folder."""
-    parts = path.split("/")
-    return len(path) <= _LONGEST_PATH and all(
-        part not in ("", ".", "..") and "\0" not in part and len(part.encode()) <= _LONGEST_NAME
-        for part in parts
-    )
+    """Return whether a path, judged by its text, is below the bundle's folder."""
+    if len(path) > _LONGEST_PATH or "\0" in path:
+        return False
+    for part in path.split("/"):
+        if part in ("", ".", "..") or len(part.encode()) > _LONGEST_NAME:
+            return False
+    return True
 
 
 def merged(
     old: Manifest | None, locks: Iterable[BundledLock], files: Iterable[BundledFile]
 ) -> tuple[list[BundledLock], list[BundledFile]]:
-    """These locks with their files, and the other locks in the old manifest with theirs, sorted.
+    """Return these locks and files with the other locks of the old manifest and theirs, sorted.
 
     Raises InputError if two locks need different files with the same name.
     """
-    new_locks = {lock.folder: lock for lock in locks}
-    old_locks = {
-        lock.folder: lock for lock in (old.locks if old else ()) if lock.folder not in new_locks
-    }
-    old_files = (
-        msgspec.structs.replace(row, locks=tuple(sorted(old_locks.keys() & {*row.locks})))
-        for row in (old.files if old else ())
+    by_folder = {lock.folder: lock for lock in locks}
+    by_path: dict[str, BundledFile] = {}
+    for file in files:
+        _add(by_path, file)
+    if old is not None:
+        kept = {lock.folder: lock for lock in old.locks if lock.folder not in by_folder}
+        by_folder |= kept
+        for file in old.files:
+            users = [folder for folder in file.locks if folder in kept]
+            if users:
+                _add(by_path, replace(file, locks=tuple(sorted(users))))
+    return (
+        [by_folder[folder] for folder in sorted(by_folder)],
+        [by_path[path] for path in sorted(by_path)],
     )
-    rows: dict[str, BundledFile] = {}
-    for row in (*files, *(row for row in old_files if row.locks)):
-        other = rows.get(row.path, row)
-        if other.sha256 != row.sha256:
-            raise InputError(
-                f"two locks need different files named {row.path}",
-                why=f"{other.locks[0]} has sha256 {other.sha256}, {row.locks[0]} has {row.sha256}.",
-                hint="bundle them into separate folders",
-            )
-        pins, folders = sorted({*other.pins, *row.pins}), sorted({*other.locks, *row.locks})
-        rows[row.path] = msgspec.structs.replace(other, pins=tuple(pins), locks=tuple(folders))
-    every = new_locks | old_locks
-    return [every[folder] for folder in sorted(every)], [rows[path] for path in sorted(rows)]
+
+
+def _add(by_path: dict[str, BundledFile], file: BundledFile) -> None:
+    """Add a file, or the pins and locks that need it if it is there already."""
+    other = by_path.setdefault(file.path, file)
+    if other.sha256 != file.sha256:
+        raise InputError(
+            f"two locks need different files named {file.path}",
+            why=f"{other.locks[0]} has sha256 {other.sha256}, {file.locks[0]} has {file.sha256}.",
+            hint="bundle them into separate folders",
+        )
+    pins = sorted({*other.pins, *file.pins})
+    locks = sorted({*other.locks, *file.locks})
+    by_path[file.path] = replace(other, pins=tuple(pins), locks=tuple(locks))
 
 
 def rows_of(manifest: Manifest) -> tuple[ManifestFile, ...]:
-    """Everything that the manifest names."""
+    """Return the files that the locks of a bundle need."""
     return (*manifest.files, *manifest.texts)
 
 
@@ -163,34 +191,26 @@ def write(
     texts: Mapping[str, str],
     leftover: Iterable[str],
 ) -> Manifest:
-    """Write the texts, the manifest and the sums, each atomically, and the manifest after the files that it names.
+    """Write the texts, then the manifest and the sums, each atomically, and return the manifest.
 
     Raises InputError if the disk refuses.
     """
-    entries = tuple(entries)
-    written = [
-        ManifestFile(
-            path=path, sha256=hashlib.sha256(text.encode()).hexdigest(), size=len(text.encode())
-        )
-        for path, text in sorted(texts.items())
-    ]
     manifest = Manifest(
         format=FORMAT,
         locks=tuple(locks),
-        files=entries,
-        texts=tuple(written),
+        files=tuple(entries),
+        texts=tuple(_manifest_file(path, texts[path]) for path in sorted(texts)),
         leftover=tuple(leftover),
     )
     content = json_text(msgspec.to_builtins(manifest), sort_keys=False) + "\n"
     try:
         for path, text in texts.items():
             _write(folder, path, text)
-        for parent in sorted(
-            {str(PurePosixPath(path).parent) for path in (*texts, *(row.path for row in entries))}
-        ):
-            if parent != ".":
-                with folder.folder(parent) as inner:
-                    inner.sync()
+        # What the manifest names must be on the disk before it is.
+        parents = {str(PurePosixPath(row.path).parent) for row in rows_of(manifest)}
+        for parent in sorted(parents - {"."}):
+            with folder.folder(parent) as inner:
+                inner.sync()
         _write(folder, MANIFEST, content)
         _write(folder, SUMS, _sums(manifest, hashlib.sha256(content.encode()).hexdigest()))
         folder.sync()
@@ -199,39 +219,52 @@ def write(
     return manifest
 
 
+def _manifest_file(path: str, text: str) -> ManifestFile:
+    content = text.encode()
+    sha256 = hashlib.sha256(content).hexdigest()
+    return ManifestFile(path=path, sha256=sha256, size=len(content))
+
+
 def write_error(error: OSError, folder: OwnedFolder) -> InputError:
     """Return the error to raise if something cannot be written to a bundle."""
     hint = "choose another folder; files that are there already are not downloaded again"
-    return files.input_error(
-        error, "the bundle could not be written", error.filename or folder.path, hint
-    )
+    where = error.filename or folder.path
+    return files.input_error(error, "the bundle could not be written", where, hint)
 
 
 def _sums(manifest: Manifest, of_manifest: str) -> str:
-    """The content of SHA256SUMS; `of_manifest` is the sha256 of the manifest file."""
-    sums = {row.path: row.sha256 for row in rows_of(manifest)} | {MANIFEST: of_manifest}
-    return "".join(f"{sha256}  {path}\n" for path, sha256 in sorted(sums.items()))
+    """Return the content of SHA256SUMS; `of_manifest` is the sha256 of the manifest file."""
+    sums = {row.path: row.sha256 for row in rows_of(manifest)}
+    sums[MANIFEST] = of_manifest
+    return "".join(f"{sums[path]}  {path}\n" for path in sorted(sums))
 
 
 def left_over(folder: OwnedFolder, old: Manifest | None, needed: Iterable[str]) -> list[str]:
-    """The paths of leftovers of earlier locks: from the old manifest, partial downloads, everything below `locks`.
+    """Return the paths of leftovers of earlier locks.
 
-    Links are among them, and nothing that is behind one or below a mount point. Anything else in
-    the folder belongs to somebody else. The temporary files of `write` are removed by the next run.
+    They are from the old manifest, partial downloads, and everything below `locks`. Links are among
+    them, but nothing that is behind one or below a mount point. Anything else in the folder belongs
+    to somebody else. The next run removes the temporary files of `write`.
     """
-    paths = {*(row.path for row in rows_of(old)), *old.leftover} if old else set()
-    paths |= {name for name in folder.names() if _PART.search(name)}
-    paths |= {path for path, _ in folder.walk("locks")}
+    paths = old.paths if old is not None else set()
+    paths.update(name for name in folder.names() if _PART.search(name))
+    paths.update(path for path, _ in folder.walk("locks"))
     for needed_path in map(PurePosixPath, (*needed, MANIFEST, SUMS)):
-        paths -= {str(needed_path), str(needed_path.with_name(f".{needed_path.name}.partial"))}
+        temporary = needed_path.with_name(f".{needed_path.name}.partial")
+        paths -= {str(needed_path), str(temporary)}
     return sorted(path for path in paths if folder.kind(path) in (Kind.FILE, Kind.LINK))
 
 
 def require_prunable(folder: OwnedFolder, old: Manifest | None) -> None:
-    """Raise InputError if something is mounted where leftovers could be: what is in it is of somebody else."""
-    paths = {*(row.path for row in rows_of(old)), *old.leftover} if old else set()
+    """Raise InputError if something is mounted where leftovers could be.
+
+    What is in it belongs to somebody else.
+    """
+    names = {"locks"}
+    if old is not None:
+        names.update(path.split("/")[0] for path in old.paths)
     try:
-        for name in sorted({"locks", *(path.split("/")[0] for path in paths)}):
+        for name in sorted(names):
             folder.require_unmounted(name)
     except OSError as error:
         where = error.filename or folder.path
@@ -251,7 +284,7 @@ def remove(folder: OwnedFolder, paths: Iterable[str]) -> None:
 
 
 def mismatches(folder: OwnedFolder, manifest: Manifest) -> list[Message]:
-    """What differs from the manifest, and whether the manifest differs from the sums."""
+    """Return what differs from the manifest, and whether the manifest differs from the sums."""
     messages = []
     try:
         sums = folder.read(SUMS, files.LARGEST)
@@ -259,10 +292,10 @@ def mismatches(folder: OwnedFolder, manifest: Manifest) -> list[Message]:
         sums = b""
     if sums != _sums(manifest, sha256_of(folder, MANIFEST)).encode():
         messages.append(message("bundle.sums-differ", file=MANIFEST, other=SUMS))
-    wrong = [row for row in rows_of(manifest) if sha256_of(folder, row.path) != row.sha256]
-    messages += [
-        message(_fault(folder, row.path), file=row.path, wanted=row.sha256) for row in wrong
-    ]
+    for row in rows_of(manifest):
+        if sha256_of(folder, row.path) != row.sha256:
+            code = _fault(folder, row.path)
+            messages.append(message(code, file=row.path, wanted=row.sha256))
     return messages
 
 
@@ -274,7 +307,10 @@ def _fault(folder: OwnedFolder, path: str) -> str:
 
 
 def sha256_of(folder: OwnedFolder, path: str) -> str:
-    """The sha256 of a file; empty if there is none, or only behind a link, or a pipe, whose reading might not end."""
+    """Return the sha256 of a file; empty if there is none.
+
+    What is behind a link does not count, nor does a pipe, whose reading might not end.
+    """
     if folder.kind(path) is not Kind.FILE:
         return ""
     digest = hashlib.sha256()

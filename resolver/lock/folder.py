@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -29,7 +30,8 @@ from resolver.model.lock import FolderName, Lock
 from resolver.openat import Kind, LinkInTheWay
 from resolver.owned_folder import OwnedFolder
 
-_EDIT = ".edit.json"  # in the folder of a stack, while its file is edited together with its locks
+# In the folder of a stack, while its file is edited together with its locks.
+_EDIT = ".edit.json"
 _HINT = "choose another folder with --locks DIR"
 _EXECUTABLE = (".sh", ".py")
 # Files that not every lock has: those of an earlier lock are removed.
@@ -40,20 +42,22 @@ _REPORT = re.compile(r"conflict(\.[a-z]+)?\.(md|html|json)")
 class StackEdit(NamedTuple):
     """A change to a stack's file, which goes with locks of the changed stack."""
 
-    # where a link leads
+    # The file itself, not a link to it.
     file: Path
+    # Its content before; if it has another when it is written, nothing is.
     old: bytes
+    # Its content after.
     new: bytes
 
 
 class _EditRecord(msgspec.Struct, frozen=True):
     """An edit that is being written, so that the next run can finish it."""
 
-    # the sha256 of the stack's file before
+    # The sha256 of the stack's file before.
     old: str
-    # its content after
+    # Its content after.
     new: str
-    # the sha256 of each target's new lock.toml
+    # The sha256 of each target's new lock.toml.
     locks: dict[FolderName, str]
 
 
@@ -81,7 +85,7 @@ def replace(
             for folder, contents in folders.items():
                 parent = parents[folder.parent]
                 require(folder)
-                # it would go with the folder before
+                # What is mounted there would be moved away with the old folder.
                 parent.require_unmounted(folder.name)
                 stack.callback(_tidy, parent, _new(folder.name))
                 with parent.folder(_new(folder.name), make=True) as new:
@@ -101,7 +105,7 @@ def replace(
 
 
 def add(folder: Path, contents: Mapping[str, str]) -> None:
-    """Add texts to the folder, each atomically. Raises InputError."""
+    """Add texts to the folder, each atomically. Raises InputError if the disk refuses."""
     try:
         with _folder_of_stack(folder.parent, make=True) as parent, parent.exclusive():
             _recover_all(parent)
@@ -121,73 +125,82 @@ def recover(folder: Path) -> None:
 
 
 def outdated(contents: Mapping[str, str], folder: Path) -> tuple[str, ...]:
-    """The names of the files that do not have exactly these texts in `folder`, or cannot be run there and should."""
+    """Return the names of the files in `folder` that do not have exactly these texts.
 
-    def has(name: str, text: str) -> bool:
-        try:
-            return files.read(folder / name) == text.encode()
-        except OSError:
-            return False
-
+    Programs that cannot be run are among them.
+    """
     unstartable = not_executable(contents, folder)
-    return tuple(
-        name for name, text in contents.items() if name in unstartable or not has(name, text)
-    )
+    names = []
+    for name, text in contents.items():
+        if name in unstartable or _content(folder / name) != text.encode():
+            names.append(name)
+    return tuple(names)
+
+
+def _content(path: Path) -> bytes | None:
+    """Return the content of a file; None if it cannot be read."""
+    try:
+        return files.read(path)
+    except OSError:
+        return None
 
 
 def not_executable(contents: Iterable[str], folder: Path) -> tuple[str, ...]:
-    """Return the names of the programs among these files that are there, and that their owner may not run."""
-    programs = (name for name in contents if name.endswith(_EXECUTABLE))
-    return tuple(name for name in programs if _mode(folder / name) & 0o100 == 0)
+    """Return the names of the programs among these files that their owner may not run.
+
+    Missing files are not among them.
+    """
+    programs = [name for name in contents if name.endswith(_EXECUTABLE)]
+    return tuple(name for name in programs if not _may_be_executed(folder / name))
 
 
-def _mode(path: Path) -> int:
-    """Return the mode of a file; of one that is not there, that of one that may be run."""
+def _may_be_executed(path: Path) -> bool:
+    """Return whether the owner may execute a file; True if it is missing."""
     try:
-        return path.stat().st_mode
+        return bool(path.stat().st_mode & stat.S_IXUSR)
     except OSError:
-        return 0o100
+        return True
 
 
 def foreign(contents: Iterable[str], folder: Path) -> tuple[str, ...]:
-    """Return what is in `folder`, and in the folders of these files, and is none of them; folders end in `/`.
+    """Return what is in `folder`, and in the folders of these files, and is none of them.
 
-    Reports of a conflict are not foreign: the next lock removes them.
+    Names of folders end in `/`. Reports of a conflict are not foreign: the next lock removes them.
     """
     own = set(contents)
-    parents = {
-        f"{path}/" for name in own for path in map(str, PurePosixPath(name).parents) if path != "."
-    }
-    found = []
-    for parent in sorted({"", *parents}):
-        with contextlib.suppress(OSError):
-            found += [
-                f"{parent}{entry.name}{'/' * _is_folder(entry)}"
-                for entry in os.scandir(folder / parent)
-            ]
-    return tuple(
-        sorted(name for name in found if name not in own | parents and not _REPORT.fullmatch(name))
-    )
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    return entry.is_dir(follow_symlinks=False)
+    parents: set[str] = set()
+    for name in contents:
+        parents.update(f"{parent}/" for parent in PurePosixPath(name).parents)
+    parents.discard("./")
+    found: list[str] = []
+    for parent in ("", *parents):
+        with contextlib.suppress(OSError), os.scandir(folder / parent) as entries:
+            for entry in entries:
+                slash = "/" if entry.is_dir(follow_symlinks=False) else ""
+                found.append(f"{parent}{entry.name}{slash}")
+    strange = [name for name in found if name not in own and name not in parents]
+    return tuple(sorted(name for name in strange if not _REPORT.fullmatch(name)))
 
 
 def reports(folder: Path) -> tuple[str, ...]:
-    """The names of the files of a conflict report beside the lock; the next successful lock removes them."""
-    names = (path.name for path in folder.iterdir()) if folder.is_dir() else ()
-    return tuple(sorted(filter(_REPORT.fullmatch, names)))
+    """Return the names of the files of a conflict report beside the lock.
+
+    The next successful lock removes them.
+    """
+    if not folder.is_dir():
+        return ()
+    names = (path.name for path in folder.iterdir())
+    return tuple(sorted(name for name in names if _REPORT.fullmatch(name)))
 
 
 class MadeFrom(NamedTuple):
     """What a lock or a conflict report was made from."""
 
-    # of the input files and the policy; empty if there is neither
+    # The digest of the input files and the policy; empty if there is neither.
     digest: str = ""
-    # the cut-off in ISO 8601, or empty
+    # The cut-off in ISO 8601; empty if there is none.
     exclude_newer: str = ""
-    # `auto`, `newest` or a day
+    # `auto`, `newest` or a day.
     as_of: str = AUTO
 
 
@@ -197,22 +210,27 @@ def lock_inputs(lock: Lock) -> MadeFrom:
 
 
 def report_inputs(folder: Path) -> MadeFrom:
-    """Return what the conflict report in a folder was made from; nothing if it is missing or unreadable."""
+    """Return what the conflict report in a folder was made from.
+
+    It is nothing if the report is missing or unreadable.
+    """
     try:
         report = json.loads(files.read(folder / "conflict.json"))
-        if report["exclude_newer"]:
-            parse_cutoff(report["exclude_newer"])
+        exclude_newer = report["exclude_newer"]
+        if exclude_newer:
+            parse_cutoff(exclude_newer)
         as_of = read_as_of(report.get("as_of", NEWEST))
-        return MadeFrom(str(report["inputs"]), str(report["exclude_newer"]), as_of)
+        return MadeFrom(str(report["inputs"]), str(exclude_newer), as_of)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return MadeFrom()
 
 
 def finish_edit(folder: Path, file: Path) -> bool:
-    """Finish an edit that a killed run had begun to write: of locks in a stack's folder, and of the stack's file.
+    """Finish an edit that a killed run had begun to write.
 
-    Returns whether there was one. A file that was changed since stays as it is. Raises InputError
-    if the disk refuses.
+    The edit is of locks in a stack's `folder`, and of the stack's `file`. A file that was changed
+    since stays as it is. Returns whether the edit is finished. Raises InputError if the disk
+    refuses.
     """
     try:
         with _folder_of_stack(folder) as parent:
@@ -223,16 +241,17 @@ def finish_edit(folder: Path, file: Path) -> bool:
                 if record is None:
                     return False
                 content = file.read_bytes()
-                if _sha256(content) == record.old:
-                    files.write(file, record.new.encode())
+                new = record.new.encode()
+                is_old = _sha256(content) == record.old
+                if is_old:
+                    files.write(file, new)
                 parent.remove(_EDIT)
-                return content == record.new.encode() or _sha256(content) == record.old
+                return is_old or content == new
     except (FileNotFoundError, NotADirectoryError, LinkInTheWay):
         return False
     except OSError as error:
-        raise files.input_error(
-            error, "an edit that was interrupted cannot be finished", file, _HINT
-        ) from None
+        what = "an edit that was interrupted cannot be finished"
+        raise files.input_error(error, what, file, _HINT) from None
 
 
 @contextlib.contextmanager
@@ -241,10 +260,8 @@ def _edited(
 ) -> Iterator[None]:
     """Write the edit when the context ends.
 
-    Before it begins, everything is on the disk, with a record of it.
-
-    The folders are those of one stack's targets; without any, no lock changes, and no record is
-    needed.
+    Before it begins, everything is on the disk, with a record of it. The folders are of one stack's
+    targets; without any, no lock changes, and no record is needed.
     """
     locks = {folder.name: _sha256(contents[NAME].encode()) for folder, contents in folders.items()}
     record = _EditRecord(_sha256(edit.old), edit.new.decode(), locks)
@@ -266,7 +283,10 @@ def _edited(
 
 
 def _roll_forward(parent: OwnedFolder) -> _EditRecord | None:
-    """Put the locks of an unfinished edit in place, and return its record; None if there is none."""
+    """Put the locks of an unfinished edit in place, and return its record.
+
+    Returns None if there is no record, or an unreadable one.
+    """
     try:
         record = msgspec.json.decode(parent.read(_EDIT, files.LARGEST), type=_EditRecord)
     except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
@@ -295,7 +315,10 @@ def _swap_all(folders: Iterable[Path], parents: Mapping[Path, OwnedFolder]) -> N
 
 
 def _folder_of_stack(path: Path, *, make: bool = False) -> OwnedFolder:
-    """Open the folder of a stack's locks in the folder of all locks, which alone may be behind a link."""
+    """Open the folder of a stack's locks.
+
+    The folder of all locks around it may be behind a link; the folder itself may not.
+    """
     with OwnedFolder.open(path.parent, make=make) as locks:
         return locks.folder(path.name, make=make)
 
@@ -304,17 +327,17 @@ def _recover_all(parent: OwnedFolder) -> None:
     """Do the work of `_recover` for every target, also for those that no longer exist."""
     _roll_forward(parent)
     parent.remove(f".{_EDIT}.partial")
-    left = {
-        name[1:-4]
-        for name in parent.names()
-        if name.startswith(".") and name.endswith((".new", ".old"))
-    }
-    for name in sorted(left):
+    hidden = [name for name in parent.names() if name.startswith(".")]
+    interrupted = {name[1:-4] for name in hidden if name.endswith((".new", ".old"))}
+    for name in sorted(interrupted):
         _recover(parent, name)
 
 
 def _recover(parent: OwnedFolder, name: str) -> None:
-    """Move an old folder back, remove an unfinished new one. Only for the one writer."""
+    """Move an old folder back and remove an unfinished new one.
+
+    The caller must be the one writer of the stack's folder.
+    """
     old = _old(name)
     if parent.kind(old) and not parent.kind(name):
         parent.replace(old, name)
@@ -332,7 +355,8 @@ def _old(name: str) -> str:
 
 def _fill(new: OwnedFolder, contents: Mapping[str, str]) -> None:
     for name, text in contents.items():
-        new.create(name, text.encode(), 0o755 if name.endswith(_EXECUTABLE) else 0o644)
+        mode = 0o755 if name.endswith(_EXECUTABLE) else 0o644
+        new.create(name, text.encode(), mode)
 
 
 def _copy_others(
@@ -341,19 +365,20 @@ def _copy_others(
     """Copy what somebody else put beside the lock, but not what earlier locks wrote."""
     if parent.kind(name) is not Kind.FOLDER:
         return
-    of_lock = {path.split("/")[0] for path in contents} | {"stages"}
+    of_lock = {"stages"}
+    of_lock.update(path.split("/")[0] for path in contents)
     with parent.folder(name) as before:
         for entry in before.names():
-            final = entry.removeprefix(".").removesuffix(".partial")
-            if (
-                entry not in of_lock
-                and not _SOMETIMES.match(entry)
-                and not _REPORT.fullmatch(final)
-            ):
+            if entry in of_lock or _SOMETIMES.match(entry):
+                continue
+            # A report that was being written may have left a temporary file.
+            report = entry.removeprefix(".").removesuffix(".partial")
+            if not _REPORT.fullmatch(report):
                 new.copy_from(before, entry)
 
 
 def _swap(parent: OwnedFolder, name: str) -> None:
+    """Put the new folder of a target in the place of the old one."""
     new = _new(name)
     if parent.kind(name) is None:
         parent.replace(new, name)
@@ -363,10 +388,8 @@ def _swap(parent: OwnedFolder, name: str) -> None:
 
 
 def _settle(parent: OwnedFolder) -> None:
-    """Sync the exchange before the old folders are removed.
-
-    All are exchanged, so an error of the disk is ignored.
-    """
+    """Remove the old folders, after the disk has the exchange."""
+    # The new folders are in place already: an error of the disk no longer matters.
     with contextlib.suppress(OSError):
         parent.sync()
     for name in parent.names():

@@ -1,11 +1,11 @@
-"""Locks made earlier from the same inputs: a hit replaces solving, checking and building.
+"""Locks made earlier from the same inputs: one of them replaces solving, checking and building.
 
-The key covers the input files, the preferences and the program itself. The entry holds the
-fingerprint of each look-up. It is used only if all are the same today, for which the indexes (or
-offline, the cache) are asked each time. Metadata and archives of files with a hash need none. A
-lock that rests on anything else is not remembered.
+The key of a lock in the cache covers the input files, the preferences and the program itself. Its
+entry holds the fingerprint of each look-up. It is used only if all fingerprints are the same today,
+for which the indexes (or offline, the cache) are asked each time. Metadata and archives of files
+with a hash need no fingerprint. A lock that rests on anything else is not remembered.
 
-The files of a lock follow from it and the program alone, and are remembered by these.
+The texts of a lock's files follow from the lock and the program alone, which are their key.
 """
 
 from __future__ import annotations
@@ -33,13 +33,16 @@ _TEXTS: Final = "rendered"
 
 
 class _Entry(msgspec.Struct, array_like=True, gc=False):
-    """A lock without its changes since the one before, and the fingerprints that it rests on."""
+    """A lock in the cache."""
 
+    # What the look-ups that the lock rests on returned, by project.
     fingerprints: dict[NormalizedName, str]
+    # The lock without its changes since the one before.
     lock: Lock
 
 
 _ENTRY: Final = msgspec.msgpack.Decoder(_Entry)
+_TEXTS_BY_NAME: Final = msgspec.msgpack.Decoder(dict[str, str])
 
 
 class RememberedLock(msgspec.Struct, frozen=True):
@@ -49,18 +52,19 @@ class RememberedLock(msgspec.Struct, frozen=True):
     problem: Problem
 
     def get(self, catalog: Catalog, preferences: Preferences) -> Lock | None:
-        """The lock that solving would give; None where that is not certain."""
+        """Return the lock that solving would give; None if that is not certain."""
         entry = self.cache.load(_KIND, self._key(preferences), _ENTRY)
         if entry is None:
             return None
         try:
             fingerprints = catalog.fingerprints(list(entry.fingerprints))
         except IndexFailure:
-            return None  # solving raises it again, if it matters
+            # Solving raises it again, if it matters.
+            return None
         return entry.lock if fingerprints == entry.fingerprints else None
 
     def keep(self, catalog: Catalog, lock: Lock, preferences: Preferences) -> None:
-        """Remember the lock that was solved."""
+        """Keep a lock that was solved, unless it rests on what has no fingerprint."""
         if fingerprints := catalog.used_fingerprints():
             self.cache.save(_KIND, self._key(preferences), _Entry(dict(fingerprints), lock))
 
@@ -79,31 +83,33 @@ class RememberedLock(msgspec.Struct, frozen=True):
             sorted(problem.sources.items()),
             preferences,
         )
-        return blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
+        return _digest(repr(parts).encode("utf-8", "surrogatepass"))
 
 
 def rendered(lock: Lock, cache: Cache, render: Callable[[Lock], dict[str, str]]) -> dict[str, str]:
-    """The texts of a lock by `render`, a part of this program, from now or from an earlier run."""
-    program = _program().encode("utf-8", "surrogatepass")
-    key = blake2b(program + msgspec.msgpack.encode(lock), digest_size=20).hexdigest()
-    texts = cache.load(_TEXTS, key, msgspec.msgpack.Decoder(dict[str, str]))
+    """Return the texts of a lock from the cache, or else by `render`, a part of this program."""
+    key = _digest(_program().encode("utf-8", "surrogatepass") + msgspec.msgpack.encode(lock))
+    texts = cache.load(_TEXTS, key, _TEXTS_BY_NAME)
     if texts is None:
         texts = render(lock)
         cache.save(_TEXTS, key, texts)
     return texts
 
 
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=20).hexdigest()
+
+
 @functools.cache
 def _program() -> str:
-    """The state of this program, which developers change without changing its version.
+    """Return a text that changes with this program, also between two releases of it.
 
-    That is name, size and time of change of each module, template and text, and the versions of
+    It has the name, size and time of change of each module, template and text, and the versions of
     Python and of packaging, by which versions and markers are read.
     """
-    paths = [
-        path
-        for path in Path(__file__).parents[1].rglob("*")
-        if path.suffix in (".py", ".po", ".j2")
-    ]
-    states = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(paths)]
-    return "\n".join([f"{sys.version} {packaging.__version__}", *states])
+    lines = [f"{sys.version} {packaging.__version__}"]
+    for path in sorted(Path(__file__).parents[1].rglob("*")):
+        if path.suffix in (".py", ".po", ".j2"):
+            status = path.stat()
+            lines.append(f"{path} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(lines)

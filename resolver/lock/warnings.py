@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from msgspec.structs import replace
 
@@ -18,13 +18,27 @@ from resolver.model.resolution import OutdatedPin, Pin, Resolution
 
 _HDK = "hdk"
 
+# Warnings after which a lock may be of no use, apart from grave facts.
+_GRAVE = frozenset(
+    (
+        "lock.unknown",
+        "lock.unmet-bound",
+        "lock.unloadable",
+        "lock.fell-back",
+        "lock.fell-back-for",
+        "lock.quarantined",
+        "lock.quarantined-because",
+        "lock.unbuilt",
+    )
+)
 
-def drivers(resolution: Resolution, facts_in_use: Sequence[facts.Fact]) -> Iterator[LockedDriver]:
-    """What the lines of the stack, then the facts that the lock rests on, require of the driver, in their order.
 
-    A warning requires one if its `unless` names the driver, and the target states all other
-    components that it names. If the target does not state one of those, such as the CANN, it is
-    unknown whether the warning applies.
+def drivers(resolution: Resolution, facts_in_use: Iterable[facts.Fact]) -> Iterator[LockedDriver]:
+    """Yield what the stack's lines, then the facts in use require of the driver, in their order.
+
+    A warning requires a driver if its `unless` names it, and the target states all other components
+    that it names. If the target does not state one of those, such as the CANN, it is unknown
+    whether the warning applies.
     """
     problem = resolution.problem
     for root in problem.stack.requirements:
@@ -49,11 +63,10 @@ def drivers(resolution: Resolution, facts_in_use: Sequence[facts.Fact]) -> Itera
                     binding=fact.strength is not facts.Strength.OBSERVED,
                 )
         if isinstance(fact, facts.Warns) and _is_about_the_driver(fact, problem):
-            components = (need for need in fact.unless if isinstance(need, ComponentRequirement))
-            needs = tuple(str(need) for need in components if need.component == _HDK)
+            components = facts.component_requirements(fact.unless)
             yield LockedDriver(
                 by=_by(fact, resolution),
-                needs=needs,
+                needs=tuple(str(need) for need in components if need.component == _HDK),
                 text=fact.text,
                 text_zh=fact.text_zh,
                 fact=fact.id,
@@ -61,65 +74,56 @@ def drivers(resolution: Resolution, facts_in_use: Sequence[facts.Fact]) -> Itera
 
 
 def is_left_open(need: facts.Need, resolution: Resolution) -> bool:
-    """Whether this is about the driver and is left to the machine: the target has no driver, or only the oldest."""
-    system = resolution.problem.target.system
-    return (
-        isinstance(need, ComponentRequirement)
-        and need.component == _HDK
-        and not need.is_promised_by(system)
-    )
+    """Return whether a requirement on the driver is left to the machine.
+
+    It is if the target states no driver, or only the oldest that the machine may have.
+    """
+    if not isinstance(need, ComponentRequirement) or need.component != _HDK:
+        return False
+    return not need.is_promised_by(resolution.problem.target.system)
 
 
 def _is_about_the_driver(warning: facts.Warns, problem: Problem) -> bool:
-    """Whether a warning depends on the driver, and on no component that the target leaves open."""
-    return (
-        _HDK in warning.components and warning.components - {_HDK} <= problem.target.system.keys()
-    )
+    """Return whether a warning depends on the driver, and on no component that is left open."""
+    others = warning.components - {_HDK}
+    return _HDK in warning.components and others <= problem.target.system.keys()
 
 
 def _by(fact: facts.Fact, resolution: Resolution) -> str:
-    """Who requires it: the CANN if the fact is about certain ones, otherwise the project."""
+    """Return who requires a driver: the CANN if the fact names one, otherwise the project."""
     cann = resolution.problem.target.system.get("cann")
     if isinstance(fact, facts.Warns) and "cann" in fact.components and cann is not None:
         return f"CANN {cann}"
     pin = resolution.pin(fact.package)
-    return f"{fact.package} {pin.version}" if pin is not None else str(fact.package)
+    return _release(pin) if pin is not None else fact.package
 
 
-# Warnings after which a lock may be of no use, apart from grave facts.
-_GRAVE = frozenset(
-    f"lock.{code}"
-    for code in (
-        "unknown",
-        "unmet-bound",
-        "unloadable",
-        "fell-back",
-        "fell-back-for",
-        "quarantined",
-        "quarantined-because",
-        "unbuilt",
-    )
-)
+def _release(pin: Pin | LockedPin) -> str:
+    return f"{pin.name} {pin.version}"
 
 
 def is_grave(warning: Message, problem: Problem) -> bool:
-    """Whether a warning of a lock for this problem should be seen whenever the lock is made."""
-    stated = (fact for fact in problem.facts if fact.where == warning.values.get("where"))
-    return warning.code in _GRAVE or any(
-        isinstance(fact, facts.Warns) and fact.grave for fact in stated
-    )
+    """Return whether a warning should be seen whenever the lock of this problem is made."""
+    if warning.code in _GRAVE:
+        return True
+    where = warning.values.get("where")
+    grave = [fact for fact in problem.facts if isinstance(fact, facts.Warns) and fact.grave]
+    return any(fact.where == where for fact in grave)
 
 
 def warnings(
     resolution: Resolution, facts_in_use: Sequence[facts.Fact], catalog: Catalog
 ) -> Iterator[Message]:
-    """The warnings of a resolution that rests on these facts.
+    """Yield the warnings of a resolution that rests on these facts, in the order of a lock.
 
-    A lock has them in this order, the gravest first.
+    The gravest come first.
     """
-    requirements = [root.need for root in resolution.problem.stack.requirements]
-    direct = {need.name for need in requirements if isinstance(need, Requirement)}
-    yield from (_warning(fact) for fact in _facts_that_warn(resolution, facts_in_use) if fact.grave)
+    problem = resolution.problem
+    lines = [root.need for root in problem.stack.requirements]
+    direct = {line.name for line in lines if isinstance(line, Requirement)}
+    for fact in _facts_that_warn(facts_in_use, problem):
+        if fact.grave:
+            yield _warning(fact)
     yield from _unexpected(resolution, direct)
     yield from _of_facts(resolution, facts_in_use, direct)
     yield from _without_effect(resolution)
@@ -128,12 +132,22 @@ def warnings(
     yield from _of_indexes(resolution, catalog)
 
 
+def _facts_that_warn(facts_in_use: Iterable[facts.Fact], problem: Problem) -> list[facts.Warns]:
+    """Return the warnings among the facts; those about the driver are one warning by themselves."""
+    warns = [fact for fact in facts_in_use if isinstance(fact, facts.Warns)]
+    return [fact for fact in warns if not _is_about_the_driver(fact, problem)]
+
+
 def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
-    """Yield an unknown CANN, bounds of extras, old releases, practices; then missing extras and skipped releases."""
-    if near := resolution.problem.near_canns:
-        yield message(
-            "lock.unknown", value=resolution.problem.target.system["cann"], near=" / ".join(near)
-        )
+    """Yield warnings about a resolution that is not what its stack leads people to expect.
+
+    They are about an unknown CANN, unmet bounds of extras, pins that cannot be loaded, old
+    releases and practices; then about missing extras and skipped releases.
+    """
+    problem = resolution.problem
+    if problem.near_canns:
+        cann = problem.target.system["cann"]
+        yield message("lock.unknown", value=cann, near=" / ".join(problem.near_canns))
     for row in resolution.unmet_bounds:
         yield message(
             "lock.unmet-bound",
@@ -142,11 +156,8 @@ def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
             other=f"{row.other} {row.other_version}",
         )
     for unloadable in resolution.unloadable_pins:
-        yield message(
-            "lock.unloadable",
-            package=f"{unloadable.project} {unloadable.version}",
-            why=unloadable.why,
-        )
+        package = f"{unloadable.project} {unloadable.version}"
+        yield message("lock.unloadable", package=package, why=unloadable.why)
     yield from map(_fell_back, resolution.outdated_pins)
     yield from map(_of_practice, resolution.used_practices)
     yield from _missing_extras(resolution)
@@ -155,22 +166,18 @@ def _unexpected(resolution: Resolution, direct: Set[str]) -> Iterator[Message]:
             yield from _skipped(pin, resolution)
 
 
-def _facts_that_warn(
-    resolution: Resolution, facts_in_use: Sequence[facts.Fact]
-) -> list[facts.Warns]:
-    """Return the warnings among the facts, without those about the driver, which are one warning."""
-    warns = (fact for fact in facts_in_use if isinstance(fact, facts.Warns))
-    return [fact for fact in warns if not _is_about_the_driver(fact, resolution.problem)]
-
-
 def _of_facts(
     resolution: Resolution, facts_in_use: Sequence[facts.Fact], direct: Set[str]
 ) -> Iterator[Message]:
-    """The driver, facts set aside, then facts that are not grave, of which those about `direct` projects come first."""
+    """Yield warnings about the driver, facts set aside, then facts that are not grave.
+
+    Of the last, those about `direct` projects come first.
+    """
     problem = resolution.problem
-    warns = _facts_that_warn(resolution, facts_in_use)
-    if rows := list(drivers(resolution, facts_in_use)):
-        yield _of_driver(rows, facts_in_use)
+    warns = _facts_that_warn(facts_in_use, problem)
+    required = list(drivers(resolution, facts_in_use))
+    if required:
+        yield _of_driver(required, facts_in_use)
     for row in problem.stack.relaxed:
         values = {
             "strength": message(f"strength.{row.fact.strength}"),
@@ -192,33 +199,33 @@ def _of_facts(
 
 
 def _without_effect(resolution: Resolution) -> Iterator[Message]:
-    """Lines of the stack that cannot be checked, and practices without effect."""
-    for root in resolution.problem.stack.requirements:
+    """Yield warnings about lines that cannot be checked, and practices without effect."""
+    stack = resolution.problem.stack
+    for root in stack.requirements:
         if _is_unchecked(root.need, resolution):
             yield message("lock.unchecked-line", line=root.origin.text)
     used = {practice.id for practice in resolution.used_practices}
-    for name in resolution.problem.stack.enabled_practices:
+    for name in stack.enabled_practices:
         if name not in used:
             yield message("lock.practice-needless", practice=name)
 
 
 def _of_pins(resolution: Resolution, direct: Set[str], catalog: Catalog) -> Iterator[Message]:
-    """What is wrong with a pin, pin by pin."""
+    """Yield what is wrong with the pins, pin by pin."""
     missing = {(row.project, row.extra) for row in resolution.missing_extras}
     for pin in resolution.pins:
         for extra in pin.unknown_extras:
             if (pin.name, extra) not in missing:
                 yield _no_extra(pin, extra)
         if pin.release.yanked:
-            code = "lock.yanked-because" if pin.release.file.yanked else "lock.yanked"
-            yield message(
-                code, package=f"{pin.name} {pin.version}", reason=pin.release.file.yanked or ""
-            )
+            reason = pin.release.file.yanked or ""
+            code = "lock.yanked-because" if reason else "lock.yanked"
+            yield message(code, package=_release(pin), reason=reason)
         for line in own_lines(pin, catalog, ()):
-            if text.depends_on_kernel(
-                line.partition(";")[2]
-            ):  # PEP 508: platform_release, platform_version
-                yield message("lock.kernel", package=f"{pin.name} {pin.version}", line=line)
+            marker = line.partition(";")[2]
+            # PEP 508: platform_release, platform_version
+            if text.depends_on_kernel(marker):
+                yield message("lock.kernel", package=_release(pin), line=line)
         yield from _quarantined(pin, catalog)
         yield from on_trust(pin, resolution, catalog)
         if pin.name not in direct:
@@ -226,81 +233,82 @@ def _of_pins(resolution: Resolution, direct: Set[str], catalog: Catalog) -> Iter
 
 
 def _of_binaries(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
-    """Yield a warning of pins that are linked with others, and of which nobody knows whether they load."""
-    linked = [
-        fact for fact in resolution.problem.facts if isinstance(fact, facts.Links) and fact.to
-    ]
-    unread = [
-        f"{pin.name} {pin.version}" for pin in resolution.pins if pin.name in resolution.unread_pins
-    ]
-    judged_by_name = []
+    """Yield warnings about linked binaries of which nobody knows whether they can be loaded."""
+    unread: list[str] = []
+    judged_by_name: list[str] = []
     torch = resolution.pin("torch")
     is_torch_read = torch is None or catalog.known_linkage(torch.release.file) is not None
     for pin in resolution.pins:
-        release = pin.release
-        is_linked = any(fact.is_about(pin.name, pin.version) for fact in linked)
-        if (
-            not is_linked
-            or release.source is not None
-            or release.builds is not None
-            or not release.file.is_wheel
-        ):
+        if pin.name in resolution.unread_pins:
+            unread.append(_release(pin))
+        if not _is_linked_wheel(pin, resolution):
             continue
-        linkage = catalog.linkage(release.file)
+        linkage = catalog.linkage(pin.release.file)
         if linkage is None:
-            unread.append(f"{pin.name} {pin.version}")
+            unread.append(_release(pin))
         elif linkage.takes and not is_torch_read:
-            judged_by_name.append(f"{pin.name} {pin.version}")
+            judged_by_name.append(_release(pin))
     if unread:
         yield message("lock.unread", packages=sorted(unread))
     if judged_by_name and torch is not None:
-        yield message("lock.unread-torch", packages=judged_by_name, torch=f"torch {torch.version}")
+        yield message("lock.unread-torch", packages=judged_by_name, torch=_release(torch))
+
+
+def _is_linked_wheel(pin: Pin, resolution: Resolution) -> bool:
+    """Return whether a pin is a wheel that by a fact is linked with other projects."""
+    release = pin.release
+    if release.source is not None or release.builds is not None or not release.file.is_wheel:
+        return False
+    links = [fact for fact in resolution.problem.facts if isinstance(fact, facts.Links)]
+    return any(fact.to and fact.is_about(pin.name, pin.version) for fact in links)
 
 
 def _of_indexes(resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
-    """Projects that come from other indexes than usual: as the stack has them, or as an index did not answer."""
-    if projects := list(_from_other_indexes(resolution)):
-        yield message("lock.elsewhere", projects=projects)
+    """Yield warnings about projects that come from other indexes than usual.
+
+    The stack may say so, or an index did not answer.
+    """
+    elsewhere = list(_from_other_indexes(resolution))
+    if elsewhere:
+        yield message("lock.elsewhere", projects=elsewhere)
     unreachable: dict[str, list[Message]] = {}
     for pin in resolution.pins:
-        index = pin.release.index
-        for name in catalog.lookup(pin.name).unreachable if pin.release.source is None else ():
-            if name != index:
-                unreachable.setdefault(name, []).append(
-                    message("lock.project-from", project=pin.name, index=index)
-                )
-    for name, projects in sorted(unreachable.items()):
-        yield message("lock.unreachable", index=name, projects=projects)
+        if pin.release.source is not None:
+            continue
+        used = pin.release.index
+        for index in catalog.lookup(pin.name).unreachable:
+            if index != used:
+                project = message("lock.project-from", project=pin.name, index=used)
+                unreachable.setdefault(index, []).append(project)
+    for index in sorted(unreachable):
+        yield message("lock.unreachable", index=index, projects=unreachable[index])
 
 
 def notes(problem: Problem) -> Iterator[Message]:
-    """Notes on lines of the stack that do not apply to this target."""
+    """Yield notes on lines of the stack that do not apply to this target."""
     for root in problem.stack.requirements:
         marker = root.need.marker if isinstance(root.need, Requirement) else None
         if marker is not None and not marker.evaluate(problem.target.markers):
             yield message("lock.not-here", line=root.origin.text, where=root.origin.where)
 
 
-def variants(pins: Sequence[LockedPin]) -> Iterator[Message]:
+def variants(pins: Iterable[LockedPin]) -> Iterator[Message]:
     """Yield notes on pins whose wheel is a variant, which only install.sh can install."""
     for pin in pins:
         if pin.variant is not None:
-            properties = pin.variant.properties or (pin.variant.label,)
             yield message(
                 "lock.variant",
-                package=f"{pin.name} {pin.version}",
+                package=_release(pin),
                 file=pin.file[0].name,
-                properties=properties,
+                properties=pin.variant.properties or (pin.variant.label,),
                 index=pin.index,
             )
 
 
 def _of_practice(practice: facts.Practice) -> Message:
     warning = facts.as_warning(practice)
-    english, chinese = (
-        f"{warning.text} Source: {practice.source}",
-        f"{warning.text_zh}来源：{practice.source}",
-    )
+    english = f"{warning.text} Source: {practice.source}"
+    chinese = f"{warning.text_zh}来源：{practice.source}"
     return _warning(replace(warning, text=english, text_zh=chinese))
 
 
@@ -312,67 +320,66 @@ def _fell_back(row: OutdatedPin) -> Message:
 
 
 def _warning(fact: facts.Warns) -> Message:
-    return message(
-        "lock.fact-warns",
-        package=fact.package,
-        text=verbatim(fact.text, fact.text_zh),
-        where=fact.where,
-    )
+    warning = verbatim(fact.text, fact.text_zh)
+    return message("lock.fact-warns", package=fact.package, text=warning, where=fact.where)
 
 
-def _of_driver(rows: Sequence[LockedDriver], facts_in_use: Sequence[facts.Fact]) -> Message:
-    """One warning of all requirements on the driver, since a machine has one driver."""
+def _of_driver(required: Iterable[LockedDriver], facts_in_use: Iterable[facts.Fact]) -> Message:
+    """Return one warning with all requirements on the driver, since a machine has one driver."""
     places = {fact.id: fact.where for fact in facts_in_use}
-    texts = [
-        message(
-            "lock.driver-told",
-            text=verbatim(row.text, row.text_zh),
-            where=places.get(row.fact, row.fact),
-        )
-        for row in rows
-    ]
-    needs = [message("lock.driver-asks", by=row.by, needs=" | ".join(row.needs)) for row in rows]
+    needs = []
+    texts = []
+    for driver in required:
+        alternatives = " | ".join(driver.needs)
+        needs.append(message("lock.driver-asks", by=driver.by, needs=alternatives))
+        description = verbatim(driver.text, driver.text_zh)
+        where = places.get(driver.fact, driver.fact)
+        texts.append(message("lock.driver-told", text=description, where=where))
     return message("lock.driver", asked=needs, told=joined("report.space", texts))
 
 
 def _is_unchecked(need: facts.Need, resolution: Resolution) -> bool:
-    """Whether this is about a component that the target does not state; the driver is left to the machine."""
+    """Return whether a requirement is on a component that the target does not state.
+
+    The driver is none of these: it is left to the machine.
+    """
     if not isinstance(need, ComponentRequirement) or is_left_open(need, resolution):
         return False
     return need.component not in resolution.problem.target.system
 
 
 def own_lines(pin: Pin, catalog: Catalog, default: Sequence[str]) -> Sequence[str]:
-    """What a pin's own metadata requires; `default` if that only shows in a build."""
-    if pin.release.source is not None:
-        return pin.release.source.recipe.requires
-    file = pin.release.file
-    metadata = catalog.metadata(file) if file.is_wheel else catalog.archive(file).metadata
+    """Return what a pin's own metadata requires; `default` if only a build would show that."""
+    release = pin.release
+    if release.source is not None:
+        return release.source.recipe.requires
+    if release.file.is_wheel:
+        return catalog.metadata(release.file).requires_dist
+    metadata = catalog.archive(release.file).metadata
     return metadata.requires_dist if metadata is not None else default
 
 
 def _missing_extras(resolution: Resolution) -> Iterator[Message]:
-    """The extras of the stack's lines that the pins lack."""
-    in_other_releases: dict[tuple[Pin, str], list[str]] = {}
+    """Yield the extras of the stack's lines that the pins lack.
+
+    Extras that another release has are told after the others, in one warning for each release.
+    """
+    lost: dict[tuple[Pin, str], list[str]] = {}
     for row in resolution.missing_extras:
         pin = resolution.pin(row.project)
-        assert pin is not None  # noqa: S101  it is one that lacks it
+        assert pin is not None  # noqa: S101  the pin is what lacks the extra
         if row.version is None:
             yield _no_extra(pin, row.extra)
         else:
-            in_other_releases.setdefault((pin, f"{row.project}=={row.version}"), []).append(
-                row.extra
-            )
-    for (pin, other), extras in in_other_releases.items():
-        yield message(
-            "lock.lost-extra",
-            package=f"{pin.name} {pin.version}",
-            extra="`, `".join(extras),
-            other=other,
-        )
+            other = f"{row.project}=={row.version}"
+            lost.setdefault((pin, other), []).append(row.extra)
+    for (pin, other), extras in lost.items():
+        extra = "`, `".join(extras)
+        yield message("lock.lost-extra", package=_release(pin), extra=extra, other=other)
 
 
 def _skipped(pin: Pin, resolution: Resolution) -> Iterator[Message]:
+    """Yield warnings about releases that were skipped for a pin."""
     for row in resolution.skipped_releases:
         if row.project == pin.name:
             yield message(
@@ -388,42 +395,47 @@ def _skipped(pin: Pin, resolution: Resolution) -> Iterator[Message]:
 
 
 def _no_extra(pin: Pin, extra: str) -> Message:
-    return message("lock.no-extra", package=f"{pin.name} {pin.version}", extra=extra)
+    return message("lock.no-extra", package=_release(pin), extra=extra)
 
 
 def _quarantined(pin: Pin, catalog: Catalog) -> Iterator[Message]:
-    """PEP 792: a quarantined project "should be treated as unsafe"; a mirror may still have its files."""
-    pages = catalog.lookup(pin.name).pages if pin.release.source is None else ()
-    for page in pages:
-        if page.index == pin.release.index and page.project_status.status == QUARANTINED:
+    """Yield a warning if a pin's index has quarantined the project.
+
+    PEP 792: such a project "should be treated as unsafe"; a mirror may still have its files.
+    """
+    release = pin.release
+    if release.source is not None:
+        return
+    for page in catalog.lookup(pin.name).pages:
+        if page.index == release.index and page.project_status.status == QUARANTINED:
             reason = page.project_status.reason
             code = "lock.quarantined-because" if reason else "lock.quarantined"
-            yield message(
-                code, package=f"{pin.name} {pin.version}", index=page.index, reason=reason
-            )
+            yield message(code, package=_release(pin), index=page.index, reason=reason)
 
 
 def _from_other_indexes(resolution: Resolution) -> Iterator[Message]:
-    """Yield the projects that would come from another index if the stack had no indexes and bindings of its own."""
-    indexes, platform = resolution.problem.indexes, resolution.problem.target.platform
+    """Yield the projects that only the stack's own indexes and bindings bring from this index."""
+    problem = resolution.problem
     for pin in resolution.pins:
-        names = indexes.shipped_for(pin.name, platform)
-        if names and pin.release.source is None and pin.release.index not in names:
-            yield message(
-                "lock.project-elsewhere", project=pin.name, indexes=names, index=pin.release.index
-            )
+        if pin.release.source is not None:
+            continue
+        index = pin.release.index
+        usual = problem.indexes.shipped_for(pin.name, problem.target.platform)
+        if usual and index not in usual:
+            yield message("lock.project-elsewhere", project=pin.name, indexes=usual, index=index)
 
 
 def on_trust(pin: Pin, resolution: Resolution, catalog: Catalog) -> Iterator[Message]:
-    """Yield that a pin rests on what is recorded about its file, as the file's index did not answer."""
+    """Yield a warning if a pin rests on what is recorded about its file.
+
+    It does if the file's index did not answer.
+    """
+    filename = pin.release.file.filename
     for row in resolution.problem.recorded:
-        if (
-            row.filename == pin.release.file.filename
-            and row.index in catalog.lookup(pin.name).unreachable
-        ):
+        if row.filename == filename and row.index in catalog.lookup(pin.name).unreachable:
             yield message(
                 "lock.on-trust",
-                package=f"{pin.name} {pin.version}",
+                package=_release(pin),
                 index=row.index,
                 where=row.where,
                 source=str(row.source),
@@ -432,11 +444,11 @@ def on_trust(pin: Pin, resolution: Resolution, catalog: Catalog) -> Iterator[Mes
 
 
 def unbuilt(
-    pins: Sequence[LockedPin], builds: Sequence[tuple[Sequence[str], Resolution | Message]]
+    pins: Iterable[LockedPin], builds: Iterable[tuple[Sequence[str], Resolution | Message]]
 ) -> Iterator[Message]:
-    """The builds whose tools cannot be resolved."""
+    """Yield warnings about builds whose tools cannot be resolved."""
+    built_apart = [pin.name for pin in pins if pin.mode == "built-apart"]
     for archives, tools in builds:
         if isinstance(tools, Message):
-            built_apart = [pin.name for pin in pins if pin.mode == "built-apart"]
             names = [name for name in built_apart if not archives or name in archives]
             yield message("lock.unbuilt", names=names, why=tools)

@@ -12,8 +12,12 @@ if TYPE_CHECKING:
 
 
 def render(lock: Lock) -> dict[str, str]:
-    """All files of a lock's folder: relative path -> text, in the order in which people read them."""
-    from resolver.lock import file  # only what writes a lock needs these
+    """Return all files of a lock's folder: relative path -> text.
+
+    They are in the order in which people read them.
+    """
+    # Only what writes a lock needs these.
+    from resolver.lock import file
     from resolver.report import report, requirements, script, verify
 
     files = {
@@ -25,6 +29,6 @@ def render(lock: Lock) -> dict[str, str]:
         script.ACTIVATION_FILE: script.activation(lock),
         verify.FILE: verify.verify(lock),
         **report.reports(lock),
-        **script.stage_files(lock),
+        **script.stage_texts(lock),
     }
     return {name: text for name, text in files.items() if text is not None}

@@ -8,11 +8,15 @@ from resolver.model.as_of import AUTO, NewerPin
 from resolver.model.lock import Lock
 from resolver.model.message import Message, first_of, joined, message
 
-_NAMED = 5  # pins without a day that are named
+# The most pins without a day that are named.
+_NAMED = 5
 
 
 def as_of_sentences(lock: Lock) -> Iterator[Message]:
-    """Yield what people are told of a lock's day: the day and why, pins that are newer, and pins without a day."""
+    """Yield sentences about the day of a lock.
+
+    They say which day it is and why, which pins have no day, and which are newer.
+    """
     as_of = lock.as_of
     if as_of.latest is not None:
         latest = f"{as_of.latest.project} {as_of.latest.version}"
@@ -26,18 +30,16 @@ def as_of_sentences(lock: Lock) -> Iterator[Message]:
     if as_of.day and as_of.undated:
         yield message("as-of.undated", names=first_of(as_of.undated, _NAMED))
     if lock.newer:
-        yield message(
-            "as-of.newer", day=as_of.day, pins=joined("comma", map(_newer_pin, lock.newer))
-        )
+        pins = joined("comma", map(_newer_pin, lock.newer))
+        yield message("as-of.newer", day=as_of.day, pins=pins)
 
 
 def _newer_pin(row: NewerPin) -> Message:
     pin = f"{row.project} {row.version}"
     if row.needed_by:
-        needed_by = joined(
-            "comma", [message("as-of.stack") if by == "stack" else by for by in row.needed_by]
-        )
-        return message("as-of.needed", pin=pin, by=needed_by)
+        stack = message("as-of.stack")
+        dependents = [stack if name == "stack" else name for name in row.needed_by]
+        return message("as-of.needed", pin=pin, by=joined("comma", dependents))
     if row.is_kept:
         return message("as-of.kept", pin=pin)
     return message("as-of.fits", pin=pin)

@@ -15,12 +15,14 @@ from resolver.audit.version_checks import VersionCheck
 from resolver.errors import escaped
 from resolver.model.message import Message, joined, message
 
-_SHOWN: Final = 100  # characters of the conditions around a check
-_FEW: Final = 5  # places that a draft names
+# The most characters of the conditions around a check that are shown.
+_SHOWN: Final = 100
+# The most places that a draft names.
+_FEW: Final = 5
 
 
 def bound_lines(found: Iterable[FoundBound]) -> Iterator[Message]:
-    """Yield two lines for each check: what it asks and where, and who else says so."""
+    """Yield lines for each check: what it asks and where, its code, and who else says so."""
     for bound in found:
         check = bound.check
         yield message(
@@ -53,21 +55,23 @@ def drafts(
 
     The reasons are for a person to write; what is there quotes the code.
     """
-    rows: dict[tuple[str, str], list[VersionCheck]] = {}
+    by_bound: dict[tuple[str, str], list[VersionCheck]] = {}
     for check in sorted((bound.check for bound in found if bound.is_news), key=_hidden):
-        rows.setdefault((check.project, check.accepts), []).append(check)
+        by_bound.setdefault((check.project, check.accepts), []).append(check)
     facts: list[dict[str, Any]] = []
-    counts: Counter[str] = Counter()
-    for (project, accepts), checks in rows.items():
-        places = list(dict.fromkeys(_cited_place(check) for check in checks))
-        counts[project] += 1
-        number = f"-{counts[project]}" if counts[project] > 1 else ""
+    numbers: Counter[str] = Counter()
+    for (project, accepts), checks in by_bound.items():
+        numbers[project] += 1
+        number = numbers[project]
+        name = f"{package}-{version}-{project}"
+        first = checks[0]
+        places = list(dict.fromkeys(map(_cited_place, checks)))
         facts.append(
             {
-                "id": f"{package}-{version}-{project}{number}",
+                "id": f"{name}-{number}" if number > 1 else name,
                 "versions": f"=={version}",
                 "bounds": [f"{project}{accepts}"],
-                "reason": f"{checks[0].effect.value}: {_reached(checks[0])}: {checks[0].source}",
+                "reason": f"{first.effect.value}: {_reached(first)}: {first.source}",
                 "strength": "enforced",
                 "source": [f"{file} {place}" for place in places[:_FEW]],
                 "checked": today,
@@ -84,20 +88,21 @@ def scan_json(
         "project": package,
         "version": version,
         "file": file,
-        "checks": [
-            {
-                **to_builtins(bound.check),
-                "effect": bound.check.effect.value,
-                "at_import": bound.check.at_import,
-                "metadata": list(bound.metadata),
-                "facts": list(bound.facts),
-                "is_project": bound.is_project,
-                "is_required": bound.is_required,
-                "is_news": bound.is_news,
-            }
-            for bound in found
-        ],
+        "checks": [_check_json(bound) for bound in found],
         "unread": to_builtins(scanned.unread),
+    }
+
+
+def _check_json(bound: FoundBound) -> dict[str, Any]:
+    return {
+        **to_builtins(bound.check),
+        "effect": bound.check.effect.value,
+        "at_import": bound.check.at_import,
+        "metadata": list(bound.metadata),
+        "facts": list(bound.facts),
+        "is_project": bound.is_project,
+        "is_required": bound.is_required,
+        "is_news": bound.is_news,
     }
 
 
@@ -114,16 +119,12 @@ def _said(bound: FoundBound) -> Iterator[Message]:
 
 
 def _hidden(check: VersionCheck) -> tuple[bool, bool]:
-    """Return a key that puts checks first that run with the import, then those in any call."""
+    """Return a key by which checks at import come first, then checks without a condition."""
     return not check.at_import, bool(check.under)
 
 
 def _where(check: VersionCheck) -> str:
     return f"{check.path}:{check.line}" if check.line else check.path
-
-
-def _place(check: VersionCheck) -> str:
-    return f"{check.path} L{check.line}" if check.line else check.path
 
 
 def _cited_place(check: VersionCheck) -> str:

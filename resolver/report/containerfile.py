@@ -19,7 +19,11 @@ _PLATFORMS = {"linux-aarch64": "linux/arm64", "linux-x86_64": "linux/amd64"}
 
 
 def containerfile(lock: Lock, *, folder: str, base: str, wheelhouse: str | None) -> str:
-    """The text of the Containerfile. `folder` and `wheelhouse` are paths in the build context."""
+    """Return the text of the Containerfile.
+
+    `folder` and `wheelhouse` are paths in the build context. Raises InputError for a path or a name
+    of an image that cannot be in the file, and for a lock that needs a wheelhouse without one.
+    """
     _plain("--base-image", base)
     _plain("the lock's folder", folder)
     if wheelhouse is not None:
@@ -31,11 +35,12 @@ def containerfile(lock: Lock, *, folder: str, base: str, wheelhouse: str | None)
                 why="an image is built only from files inside the build context",
                 hint="name a folder relative to where the build runs: --wheelhouse wheelhouse",
             )
-    by_path = [pin.name for pin in lock.pin if pin.label]
+    by_path = ", ".join(pin.name for pin in lock.pin if pin.label)
     if by_path and wheelhouse is None:
+        bundle = f"ascend-lock bundle {lock.stack} wheelhouse"
         raise InputError(
-            f"{', '.join(by_path)} must be installed from a local file, so the image needs a wheelhouse",
-            hint=f"ascend-lock bundle {lock.stack} wheelhouse, then export with --wheelhouse wheelhouse",
+            f"{by_path} must be installed from a local file, so the image needs a wheelhouse",
+            hint=f"{bundle}, then export with --wheelhouse wheelhouse",
         )
     return render(
         "Containerfile.j2",
@@ -50,7 +55,7 @@ def containerfile(lock: Lock, *, folder: str, base: str, wheelhouse: str | None)
 
 
 def base_image(lock: Lock, images: Iterable[Image]) -> str:
-    """The first image that fits the lock's target. Raises InputError if none is known."""
+    """Return the first image that fits the lock's target. Raises InputError if none is known."""
     system = lock.target.system
     if not {"cann", "soc"} <= set(system):
         raise InputError(
@@ -59,33 +64,30 @@ def base_image(lock: Lock, images: Iterable[Image]) -> str:
             hint="specify one: --base-image quay.io/ascend/cann:TAG",
         )
     cann = parse_value("cann", system["cann"])
-    # the lock's CANN may be a build of the image's
-    requirements = [
-        (image, ComponentRequirement.parse(f"cann in {image.cann}")) for image in images
-    ]
-    matching = [
-        image
-        for image, requirement in requirements
-        if requirement is not None and requirement.allows(cann)
-    ]
-    usable = [
-        image
-        for image in matching
-        if image.soc.upper() == system["soc"].upper()
-        and Version(image.glibc) >= Version(lock.target.glibc)
-    ]
+    matching = []
+    usable = []
+    for image in images:
+        # The lock's CANN may be a build of the image's.
+        requirement = ComponentRequirement.parse(f"cann in {image.cann}")
+        if requirement is None or not requirement.allows(cann):
+            continue
+        matching.append(image)
+        has_soc = image.soc.upper() == system["soc"].upper()
+        if has_soc and Version(image.glibc) >= Version(lock.target.glibc):
+            usable.append(image)
     line = lock.target.python_line
     for image in usable:
         if image.python == line:
             return image.name
-    why = (
-        f"with CANN {system['cann']} it has {', '.join(image.name for image in matching) or 'none'}"
-    )
-    hint = "specify one that has the target's CANN and Python: --base-image NAME"
     if usable:
-        nearest = usable[0]
-        why = f"the nearest is {nearest.name}, which matches the lock except that it has Python {nearest.python}"
-        hint = f"build an image on it that has python{line} with venv and headers, and specify it: --base-image NAME"
+        near = f"the nearest is {usable[0].name}"
+        why = f"{near}, which matches the lock except that it has Python {usable[0].python}"
+        build = f"build an image on it that has python{line} with venv and headers"
+        hint = f"{build}, and specify it: --base-image NAME"
+    else:
+        names = ", ".join(image.name for image in matching) or "none"
+        why = f"with CANN {system['cann']} it has {names}"
+        hint = "specify one that has the target's CANN and Python: --base-image NAME"
     message = f"no base image is known for {lock.target.name}"
     raise InputError(message, where="matrices/images.toml", why=why, hint=hint)
 

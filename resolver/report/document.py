@@ -1,7 +1,7 @@
-"""A text for people, before it is written for a terminal, as Markdown or as HTML: blocks in their order.
+"""A text for people, before it is written for a terminal, as Markdown or as HTML.
 
-Its writer translates the messages to the language of the reader and escapes the texts, which may be
-anybody's.
+It consists of blocks. Its writer translates the messages to the language of the reader and escapes
+the texts, which may be anybody's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from resolver.i18n import translate
+from resolver.i18n import LANGUAGES, translate
 from resolver.model.message import Message
 from resolver.model.text import Language
 
@@ -21,13 +21,11 @@ Text = str | Message
 
 
 class Span(msgspec.Struct, frozen=True):
-    """A piece of a line, and its address; empty if it has none.
-
-    One without a scheme is that of a file in the folder of facts and stacks (see
-    `resolver/report/links`).
-    """
+    """A piece of a line."""
 
     text: Text
+    # Its address; empty if it has none. An address without a scheme is of a file in the folder of
+    # facts and stacks (see `resolver/report/links`).
     href: str = ""
 
 
@@ -35,57 +33,66 @@ Line = tuple[Span, ...]
 
 
 class Heading(msgspec.Struct, frozen=True):
-    """A heading; 1 is that of the document. `anchor` is what links lead to."""
+    """A heading."""
 
     text: Text
+    # 1 is the heading of the document.
     level: int = 2
+    # What links lead to.
     anchor: str = ""
 
 
 class Paragraph(msgspec.Struct, frozen=True):
-    """Lines that belong together; those of a `result` follow from what is above."""
+    """Lines that belong together."""
 
     lines: tuple[Line, ...]
+    # Whether they follow from what is above.
     result: bool = False
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """An item of a list: its lines, and where they come from.
-
-    `label` is its number or letter, empty for a plain one; `sort` is the kind of its origin.
-    `source` cites what a fact rests on; `evidence` says the same in full, which a terminal has no
-    room for. `command` is what puts it into practice, for a page that can copy it.
-    """
+    """An item of a list."""
 
     lines: tuple[Line, ...]
+    # A number or letter; empty for a plain item.
     label: str = ""
+    # Where the lines come from.
     origin: Line = ()
+    # The kind of the origin.
     sort: str = ""
+    # What a fact rests on, in short.
     source: str = ""
+    # Further lines below.
     details: tuple[Line, ...] = ()
+    # What a fact rests on in full, for which a terminal has no room.
     evidence: tuple[Line, ...] = ()
     items: tuple[Item, ...] = ()
+    # What puts the item into practice, for a page that can copy it.
     command: str = ""
 
 
 class Items(msgspec.Struct, frozen=True):
-    """A list. A terminal shows at most `most` of it, and says how many there are `more`."""
+    """A list."""
 
     items: tuple[Item, ...]
+    # How many of them a terminal shows.
     most: int = 40
+    # What a terminal says if there are more.
     more: Text = ""
 
 
 class Code(msgspec.Struct, frozen=True):
-    """Lines as they are, in a `syntax` such as `diff`."""
+    """Lines as they are."""
 
     lines: tuple[str, ...]
+    # What they are written in, such as `diff`.
     syntax: str
 
 
 class Table(msgspec.Struct, frozen=True):
-    """Rows of cells below the names of the columns; a page of HTML does not show it."""
+    """A table; a page of HTML does not show it."""
 
+    # The names of the columns.
     head: tuple[Text, ...]
     rows: tuple[tuple[Text, ...], ...]
 
@@ -102,54 +109,52 @@ Document = Iterable[Block]
 
 
 def one_line(text: str) -> str:
-    """The text on one line, without control characters and bidirectional marks."""
-    if text.isprintable():
-        return " ".join(text.split())
-    return " ".join(
-        "".join(ch for ch in text if ch in "\r\n\t" or unicodedata.category(ch)[0] != "C").split()
-    )
+    """Return the text on one line, without control characters and bidirectional marks."""
+    if not text.isprintable():
+        text = "".join(char for char in text if char in "\r\n\t" or not _is_control(char))
+    return " ".join(text.split())
+
+
+def _is_control(char: str) -> bool:
+    return unicodedata.category(char).startswith("C")
 
 
 def line(text: Text) -> Line:
-    """A line without links."""
+    """Return a line without links."""
     return (Span(text),)
 
 
 def plain(spans: Line) -> str:
-    """The text of a translated line, without its links."""
+    """Return the text of a translated line, without its links."""
     return "".join(str(span.text) for span in spans)
 
 
+def in_every_language(text: Message) -> dict[str, str]:
+    """Return a message in each language, by the code of the language."""
+    return {language: translate(text, language) for language in LANGUAGES}
+
+
 def translated(part: Any, language: Language) -> Any:
-    """A block, or whatever is part of one, with its messages in a language."""
-    match part:
-        case Message():
-            return translate(part, language)
-        case tuple():
-            return tuple(translated(element, language) for element in part)
-        case msgspec.Struct():
-            return replace(
-                part,
-                **{
-                    name: translated(getattr(part, name), language)
-                    for name in part.__struct_fields__
-                },
-            )
-        case _:
-            return part
+    """Return a block, or whatever is part of one, with its messages in a language."""
+    if isinstance(part, Message):
+        return translate(part, language)
+    return with_parts(part, lambda inner: translated(inner, language))
 
 
 def rewritten(part: Any, change: Callable[[str], str]) -> Any:
     """Return a translated block, or whatever is part of one, with each of its texts changed."""
+    if isinstance(part, str):
+        return change(part)
+    return with_parts(part, lambda inner: rewritten(inner, change))
+
+
+def with_parts(part: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a tuple or struct with each of its elements or fields changed; others as they are."""
     match part:
-        case str():
-            return change(part)
         case tuple():
-            return tuple(rewritten(element, change) for element in part)
+            return tuple(change(element) for element in part)
         case msgspec.Struct():
-            return replace(
-                part,
-                **{name: rewritten(getattr(part, name), change) for name in part.__struct_fields__},
-            )
+            fields = {name: change(getattr(part, name)) for name in part.__struct_fields__}
+            return replace(part, **fields)
         case _:
             return part

@@ -1,7 +1,7 @@
-"""A document as Markdown, for review on a code forge, and as one page of HTML, without network access.
+"""A document as Markdown, for review on a code forge, and as one page of HTML.
 
-The page's only script copies commands. Its policy admits that one by its digest, so that no text
-can bring another.
+The page needs no network access. Its only script copies commands. Its policy admits that one by its
+digest, so that no text can bring another.
 """
 
 from __future__ import annotations
@@ -41,24 +41,26 @@ from resolver.report.template import render_page
 # word, `#`, `>`, `+` and `-` only at the start.
 _MARKDOWN = re.compile(r"([\\`*~\[\]<|&]|(?<!\w)_|_(?!\w)|^[#>+-])")
 _LANGUAGES = {"zh": "zh-Hans"}
-_NAMED = re.compile(r"`([^`]+)`")  # what splits a text by it has the names at its odd places
+# A text that is split by it has the names at its odd places.
+_NAMED = re.compile(r"`([^`]+)`")
 _SCRIPT = (Path(__file__).with_name("templates") / "copy.js").read_text(encoding="utf-8")
 
 
 def markdown(text: str) -> str:
-    """The text on one line, escaped so that Markdown shows it unchanged."""
+    """Return the text on one line, escaped so that Markdown shows it unchanged."""
     return _MARKDOWN.sub(r"\\\1", one_line(text))
 
 
 def markdown_text(document: Document, language: Language) -> str:
-    """The text, which ends with a line break."""
-    return (
-        "\n\n".join(text for block in document for text in _block(translated(block, language)))
-        + "\n"
-    )
+    """Return the document as Markdown, which ends with a line break."""
+    texts: list[str] = []
+    for block in document:
+        texts += _block(translated(block, language))
+    return "\n\n".join(texts) + "\n"
 
 
 def _block(block: Block) -> Iterator[str]:
+    """Yield the parts of a translated block, between which there are empty lines."""
     match block:
         case Heading():
             yield f"{'#' * block.level} {markdown(str(block.text))}"
@@ -66,13 +68,15 @@ def _block(block: Block) -> Iterator[str]:
             for spans in block.lines:
                 yield f"**{_line(spans)}**" if block.result else _line(spans)
         case Items():
-            yield "\n".join(line for item in block.items for line in _item(item, ""))
+            lines: list[str] = []
+            for item in block.items:
+                lines += _item(item, "")
+            yield "\n".join(lines)
         case Code():
             yield _fenced(block.lines, block.syntax)
         case Table():
-            yield "\n".join(
-                [_row(block.head), "|" + "---|" * len(block.head), *map(_row, block.rows)]
-            )
+            rule = "|" + "---|" * len(block.head)
+            yield "\n".join([_row(block.head), rule, *map(_row, block.rows)])
         case Details():
             yield f"<details><summary>{html.escape(one_line(str(block.summary)))}</summary>"
             for inner in block.blocks:
@@ -81,12 +85,18 @@ def _block(block: Block) -> Iterator[str]:
 
 
 def _item(item: Item, indent: str) -> Iterator[str]:
-    number = item.label.isdigit()
-    mark = f"{item.label}. " if number else f"- **{item.label}** " if item.label else "- "
+    """Yield the lines of an item; a number makes it an item of an ordered list."""
+    is_numbered = item.label.isdigit()
+    if is_numbered:
+        mark = f"{item.label}."
+    elif item.label:
+        mark = f"- **{item.label}**"
+    else:
+        mark = "-"
     text = "<br>".join(map(_line, item.lines))
     origin = _line(item.origin)
-    yield f"{indent}{mark}{text} — {origin}" if origin else f"{indent}{mark}{text}"
-    inner = indent + ("   " if number else "  ")
+    yield f"{indent}{mark} {text} — {origin}" if origin else f"{indent}{mark} {text}"
+    inner = indent + ("   " if is_numbered else "  ")
     for spans in (*item.details, *item.evidence):
         yield f"{inner}- {_line(spans)}"
     for nested in item.items:
@@ -94,41 +104,46 @@ def _item(item: Item, indent: str) -> Iterator[str]:
 
 
 def _row(cells: Sequence[Text]) -> str:
-    return "|" + "".join(f" {markdown(str(cell))} |" if cell else " |" for cell in cells)
+    texts = [markdown(str(cell)) for cell in cells]
+    return "|" + "".join(f" {text} |" if text else " |" for text in texts)
 
 
 def _line(spans: Line) -> str:
-    return (
-        markdown(plain(spans))
-        if len(spans) == 1 and not spans[0].href
-        else "".join(map(_span, spans))
-    )
+    if len(spans) == 1 and not spans[0].href:
+        return markdown(plain(spans))
+    return "".join(map(_span, spans))
 
 
 def _span(span: Span) -> str:
     text = str(span.text)
-    return (
-        f"[{markdown(text)}]({span.href})"
-        if span.href
-        else _piece(text).replace(one_line(text), markdown(text))
-    )
+    if span.href:
+        return f"[{markdown(text)}]({span.href})"
+    return _piece(text).replace(one_line(text), markdown(text))
 
 
 def _piece(text: str) -> str:
-    """The text of a span on one line: spaces at its ends are kept, as other spans are beside it."""
-    stripped = one_line(text)
-    return f"{' ' if text[:1].isspace() else ''}{stripped}{' ' if text[-1:].isspace() and stripped else ''}"
+    """Return the text of a span on one line, with the spaces at its ends.
+
+    Other spans are beside it, so these spaces matter.
+    """
+    piece = one_line(text)
+    if piece and text[-1:].isspace():
+        piece += " "
+    return " " + piece if text[:1].isspace() else piece
 
 
 def _fenced(lines: Sequence[str], syntax: str) -> str:
-    """A code block whose fence is longer than any run of backticks in it."""
-    longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
+    """Return a code block whose fence is longer than any run of backticks in it."""
+    runs: list[str] = []
+    for line in lines:
+        runs += re.findall(r"`+", line)
+    longest = max(map(len, runs), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join([f"{fence}{syntax}", *lines, fence])
 
 
 def html_text(document: Document, language: Language) -> str:
-    """The page; the first block is its heading."""
+    """Return the document as a page of HTML; the first block is its heading."""
     title, *blocks = (_view(translated(block, language)) for block in document)
     return render_page(
         "document.html.j2",
@@ -144,17 +159,21 @@ def html_text(document: Document, language: Language) -> str:
 
 
 def _without_marks(text: str) -> str:
-    """The text without these pairs, for a place that has no code: the title of a window."""
+    """Return the text without the marks of code, for a place that has none: a window's title."""
     return _NAMED.sub(r"\1", text)
 
 
 def _digest(script: str) -> str:
-    """The digest of a script as a Content-Security-Policy has it."""
+    """Return the digest of a script as a Content-Security-Policy has it."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
 
 
 def _view(value: Any) -> Any:
-    """A block, with its kind, for the template: all texts on one line each, without what a browser acts on."""
+    """Return a block, or whatever is part of one, for the template.
+
+    A struct becomes a dictionary with the name of its type as `kind`. Each text is on one line,
+    without what a browser acts on.
+    """
     match value:
         case Span():
             return {"text": _piece(str(value.text)), "href": value.href}

@@ -1,4 +1,7 @@
-"""A solved grid: matrix.json for programs and for a later comparison, its page, and what `matrix` prints of it."""
+"""A solved grid: matrix.json, its page, and what `matrix` prints of it.
+
+matrix.json is for programs and for a later comparison.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,9 @@ from resolver.errors import InputError
 from resolver.files import json_text
 from resolver.i18n import LANGUAGES, templates, translate
 from resolver.model.matrix import LOCKED, Answer, CellOutcome, Matrix
-from resolver.model.message import TEXT
+from resolver.model.message import TEXT, Message, message
 from resolver.model.text import Language
+from resolver.report.document import in_every_language
 from resolver.report.template import render_page
 from resolver.report.terminal import table_lines
 
@@ -24,76 +28,82 @@ _COLUMNS: Final = ("use", "cann", "soc", "platform", "python")
 
 
 def matrix_json(matrix: Matrix) -> str:
-    """The text of the file, the same for the same answers in any order.
+    """Return the text of matrix.json, which does not depend on the order of the answers.
 
     What cells share is in lists of its own, and in the cells by its position there: `pins`, which
     are `name==version`, and `texts` of warnings and reasons, by language. `frontier` and `ways` are
     names of cells.
     """
     answers = sorted(matrix.answers, key=lambda answer: answer.cell.name)
-    pins = sorted(
-        {f"{name}=={version}" for answer in answers for name, version in answer.pins.items()}
-    )
-    messages = {
-        text: None
-        for answer in answers
-        for text in (*answer.warnings, *filter(None, (answer.reason,)))
-    }
-    at_pin = {pin: at for at, pin in enumerate(pins)}
-    at_text = {text: at for at, text in enumerate(messages)}
+    pins: set[str] = set()
+    # In the order in which cells have them.
+    texts: dict[Message, None] = {}
+    for answer in answers:
+        pins.update(_pins(answer))
+        texts |= dict.fromkeys(answer.warnings)
+        if answer.reason is not None:
+            texts[answer.reason] = None
+    pin_positions = {pin: position for position, pin in enumerate(sorted(pins))}
+    text_positions = {text: position for position, text in enumerate(texts)}
+
+    def cell_json(answer: Answer) -> dict[str, Any]:
+        reason = answer.reason
+        ways = matrix.ways_out(answer) if reason is not None else []
+        return {
+            "name": answer.cell.name,
+            **msgspec.to_builtins(answer),
+            "pins": [pin_positions[pin] for pin in _pins(answer)],
+            "warnings": [text_positions[text] for text in answer.warnings],
+            "reason": text_positions[reason] if reason is not None else None,
+            "ways": [way.cell.name for way in ways],
+        }
+
     head: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(matrix, answers=()))
     del head["answers"]
-    lines = {
+    content = {
         "format": FORMAT,
         **head,
         "frontier": [answer.cell.name for answer in matrix.frontier()],
-        "pins": pins,
-        "texts": [
-            {language: translate(text, language) for language in LANGUAGES} for text in messages
-        ],
-        "cells": [
-            {
-                "name": answer.cell.name,
-                **msgspec.to_builtins(answer),
-                "pins": [at_pin[f"{name}=={version}"] for name, version in answer.pins.items()],
-                "warnings": [at_text[text] for text in answer.warnings],
-                "reason": None if answer.reason is None else at_text[answer.reason],
-                "ways": [way.cell.name for way in matrix.ways_out(answer)]
-                if answer.reason is not None
-                else [],
-            }
-            for answer in answers
-        ],
+        "pins": list(pin_positions),
+        "texts": [in_every_language(text) for text in texts],
+        "cells": [cell_json(answer) for answer in answers],
     }
-    parts = [f'  "{key}": {_lines(value)}' for key, value in lines.items()]
+    parts = [f'  "{key}": {_lines(value)}' for key, value in content.items()]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
+def _pins(answer: Answer) -> list[str]:
+    return [f"{name}=={version}" for name, version in answer.pins.items()]
+
+
 def _lines(value: Any) -> str:
-    """Each element of a list on a line, so that a difference of two files is about cells."""
+    """Return a value as JSON, each element of a list on a line of its own.
+
+    So a difference of two files is about cells.
+    """
     if not isinstance(value, (list, tuple)):
         return json_text(value, indent=None)
-    return (
-        "[\n" + ",\n".join(f"    {json_text(element, indent=None)}" for element in value) + "\n  ]"
-    )
+    lines = [f"    {json_text(element, indent=None)}" for element in value]
+    return "[\n" + ",\n".join(lines) + "\n  ]"
 
 
 def read_matrix(path: Path) -> Matrix:
-    """Read such a file. Raises InputError."""
+    """Read matrix.json. Raises InputError if it cannot be read or is another file."""
     try:
         raw = msgspec.json.decode(files.read(path), type=dict[str, Any])
         if raw.get("format") != FORMAT:
             raise ValueError(f"it has format {raw.get('format')}, but this program reads {FORMAT}")
         texts = [{"code": TEXT, "values": translations} for translations in raw["texts"]]
-        answers = [
-            {
-                **row,
-                "pins": dict(raw["pins"][at].split("==", 1) for at in row["pins"]),
-                "warnings": [texts[at] for at in row["warnings"]],
-                "reason": None if row["reason"] is None else texts[row["reason"]],
+        answers = []
+        for cell in raw["cells"]:
+            reason = cell["reason"]
+            answer = {
+                **cell,
+                "pins": dict(raw["pins"][position].split("==", 1) for position in cell["pins"]),
+                "warnings": [texts[position] for position in cell["warnings"]],
+                "reason": None if reason is None else texts[reason],
             }
-            for row in raw["cells"]
-        ]
+            answers.append(answer)
         return msgspec.convert({**raw, "answers": answers}, Matrix)
     except OSError as error:
         raise files.input_error(error, "the file cannot be read", path) from None
@@ -107,78 +117,75 @@ def read_matrix(path: Path) -> Matrix:
 
 
 def matrix_page(matrix: Matrix) -> str:
-    """matrix.html: one page that needs no network, with the grid and the page's own texts in every language."""
-    texts = {
-        language: {"language": translate("language", language)}
-        | templates("matrix.page-", language)
-        | {outcome.value: translate(f"matrix.{outcome.value}", language) for outcome in CellOutcome}
-        for language in LANGUAGES
-    }
+    """Return the text of matrix.html.
+
+    The page needs no network: it has the grid, and its own texts in every language.
+    """
+    texts = {}
+    for language in LANGUAGES:
+        texts[language] = {"language": translate("language", language)}
+        texts[language] |= templates("matrix.page-", language)
+        for outcome in CellOutcome:
+            texts[language][outcome.value] = _outcome(outcome, language)
     return render_page(
         "matrix.html.j2",
         title=translate("matrix.page-title", LANGUAGES[0], package=matrix.package),
-        scriptless={
-            language: translate("matrix.page-scriptless", language) for language in LANGUAGES
-        },
+        scriptless=in_every_language(message("matrix.page-scriptless")),
         matrix=_data(matrix_json(matrix)),
         texts=_data(json_text(texts, indent=None)),
     )
 
 
 def _data(written: str) -> str:
-    """JSON as the content of a script element, which nothing in it can end: `<` is only in its texts."""
+    """Return JSON as the content of a script element, which nothing in it can end.
+
+    A `<` is only in its texts.
+    """
     return written.replace("<", r"\u003c")
 
 
 def matrix_summary(matrix: Matrix, language: Language, columns: int) -> str:
-    """How many cells came to what, the newest release for each machine and use, and what conflicts are about.
+    """Return what `matrix` prints of a grid, with a table no wider than so many columns.
 
-    The table is no wider than so many columns.
+    It says how many cells came to what, the newest release for each machine and use, and what
+    conflicts are about.
     """
     counts = Counter(answer.outcome for answer in matrix.answers)
-    causes = Counter(
-        answer.cause for answer in matrix.answers if answer.outcome is CellOutcome.CONFLICT
-    )
-    age = matrix.canns.index
-    newest = sorted(
-        matrix.frontier(), key=lambda row: (row.cell.use, -age(row.cell.cann), row.cell.machine)
-    )
-    codes = (
-        *(f"matrix.page-{name}" for name in _COLUMNS),
-        "matrix.column-release",
-        "matrix.column-practices",
-    )
-    head = [translate(code, language) for code in codes]
-    rows = [
-        [
-            *(getattr(row.cell, name) for name in _COLUMNS),
-            row.cell.release,
-            ", ".join(row.practices),
-        ]
-        for row in newest
-    ]
     lines = [translate("matrix.count", language, len(matrix.answers))]
-    lines += [
-        f"  {translate(f'matrix.{outcome.value}', language)}: {counts[outcome]}"
-        for outcome in CellOutcome
-        if counts[outcome]
-    ]
-    lines += [
-        "",
-        translate("matrix.newest", language, package=matrix.package),
-        *table_lines([head, *rows], columns, "  "),
-    ]
+    outcomes = [outcome for outcome in CellOutcome if counts[outcome]]
+    lines += [f"  {_outcome(outcome, language)}: {counts[outcome]}" for outcome in outcomes]
+    lines += ["", translate("matrix.newest", language, package=matrix.package)]
+    lines += table_lines(_newest_rows(matrix, language), columns, "  ")
+    conflicts = [answer for answer in matrix.answers if answer.outcome is CellOutcome.CONFLICT]
+    causes = Counter(answer.cause for answer in conflicts)
     if causes:
         lines += ["", translate("matrix.causes", language)]
         lines += [f"  {count:>4}  {cause}" for cause, count in causes.most_common()]
     return "\n".join(lines) + "\n"
 
 
-def changed_cells(old: Matrix, new: Matrix) -> Iterator[tuple[str, Answer | None, Answer | None]]:
-    """The cells that differ, by name, as they were and are; None for one that a grid does not have."""
-    before, after = (
-        {answer.cell.name: answer for answer in matrix.answers} for matrix in (old, new)
+def _newest_rows(matrix: Matrix, language: Language) -> list[list[str]]:
+    """Return the table of the newest release for each use and machine, the newest CANN first."""
+    codes = [f"matrix.page-{name}" for name in _COLUMNS]
+    codes += ["matrix.column-release", "matrix.column-practices"]
+    rows = [[translate(code, language) for code in codes]]
+    age = matrix.canns.index
+    cells = sorted(
+        matrix.frontier(), key=lambda row: (row.cell.use, -age(row.cell.cann), row.cell.machine)
     )
+    for answer in cells:
+        row = [getattr(answer.cell, name) for name in _COLUMNS]
+        rows.append([*row, answer.cell.release, ", ".join(answer.practices)])
+    return rows
+
+
+def changed_cells(old: Matrix, new: Matrix) -> Iterator[tuple[str, Answer | None, Answer | None]]:
+    """Yield the cells that differ, by name, as they were and as they are.
+
+    A cell that a grid does not have is None.
+    """
+    before = {answer.cell.name: answer for answer in old.answers}
+    after = {answer.cell.name: answer for answer in new.answers}
     for name in sorted(before.keys() | after.keys()):
         was, now = before.get(name), after.get(name)
         if was is None or now is None or (was.outcome, was.pins) != (now.outcome, now.pins):
@@ -186,36 +193,49 @@ def changed_cells(old: Matrix, new: Matrix) -> Iterator[tuple[str, Answer | None
 
 
 def is_broken(was: Answer | None, now: Answer | None) -> bool:
-    """Whether a cell locked, and no longer does."""
-    return (
-        was is not None and was.outcome in LOCKED and now is not None and now.outcome not in LOCKED
-    )
+    """Return whether a cell locked, and no longer does."""
+    if was is None or now is None:
+        return False
+    return was.outcome in LOCKED and now.outcome not in LOCKED
 
 
 def matrix_difference(old: Matrix, new: Matrix, language: Language) -> str:
-    """What a later grid has otherwise: cells that no longer lock first, then those that do now, then other pins."""
-    rows = list(changed_cells(old, new))
-    if not rows:
+    """Return what differs in a later grid.
+
+    Cells that no longer lock come first, then cells that do now, then cells with other pins.
+    """
+    cells = list(changed_cells(old, new))
+    if not cells:
         return translate("matrix.same", language, date=old.date) + "\n"
-    lines = [translate("matrix.changed", language, len(rows), date=old.date)]
-    rows.sort(
-        key=lambda row: (not is_broken(row[1], row[2]), not is_broken(row[2], row[1]), row[0])
-    )
-    for name, was, now in rows:
-        outcomes = [
-            translate(f"matrix.{row.outcome.value}" if row else "matrix.absent", language)
-            for row in (was, now)
-        ]
-        what = " -> ".join(dict.fromkeys(outcomes))
-        moved = _moves(was, now) if was is not None and now is not None else []
-        why = translate(now.reason, language) if now is not None and now.reason is not None else ""
-        lines.append(f"  {name}: {what}{'; ' if moved or why else ''}{why or ', '.join(moved)}")
+    cells.sort(key=lambda cell: is_broken(cell[2], cell[1]), reverse=True)
+    cells.sort(key=lambda cell: is_broken(cell[1], cell[2]), reverse=True)
+    lines = [translate("matrix.changed", language, len(cells), date=old.date)]
+    for name, was, now in cells:
+        old_outcome = _outcome(was.outcome if was is not None else None, language)
+        new_outcome = _outcome(now.outcome if now is not None else None, language)
+        line = f"  {name}: {old_outcome}"
+        if new_outcome != old_outcome:
+            line += f" -> {new_outcome}"
+        if now is not None and now.reason is not None:
+            line += f"; {translate(now.reason, language)}"
+        elif was is not None and now is not None and (moves := _moves(was, now)):
+            line += f"; {', '.join(moves)}"
+        lines.append(line)
     return "\n".join(lines) + "\n"
 
 
+def _outcome(outcome: CellOutcome | None, language: Language) -> str:
+    """Return an outcome in a language; None is for a cell that a grid does not have."""
+    return translate(f"matrix.{outcome.value if outcome is not None else 'absent'}", language)
+
+
 def _moves(was: Answer, now: Answer) -> list[str]:
-    return [
-        f"{name} {was.pins.get(name, '-')} -> {now.pins.get(name, '-')}"
-        for name in sorted(was.pins.keys() | now.pins.keys())
-        if was.pins and now.pins and was.pins.get(name) != now.pins.get(name)
-    ]
+    """Return the pins that moved; none if a cell has no pins."""
+    if not was.pins or not now.pins:
+        return []
+    moves = []
+    for name in sorted(was.pins.keys() | now.pins.keys()):
+        old, new = was.pins.get(name, "-"), now.pins.get(name, "-")
+        if old != new:
+            moves.append(f"{name} {old} -> {new}")
+    return moves

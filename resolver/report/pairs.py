@@ -10,16 +10,17 @@ from packaging.utils import NormalizedName
 from resolver.audit.pairs import Pairing
 from resolver.errors import escaped
 from resolver.i18n import translate
+from resolver.model.fact import Fact
 from resolver.model.message import joined, message, verbatim
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.text import Language
 from resolver.report.terminal import COLUMNS, table_groups, wrapped
 
 _PARTNERS: Final = tuple(map(NormalizedName, ("vllm", "torch", "torch-npu", "triton-ascend")))
-_NOTHING: Final = "-"  # where no fact and no file says anything
-WIDEST: Final = (
-    1 << 16
-)  # columns of the table without a terminal: a release is a line, however long
+# The cell of what no fact and no file says.
+_NOTHING: Final = "-"
+# Columns of the table without a terminal: a release is a line, however long.
+WIDEST: Final = 1 << 16
 
 
 def pairs_table(
@@ -30,44 +31,54 @@ def pairs_table(
     columns: int = COLUMNS,
     table_columns: int = WIDEST,
 ) -> str:
-    """Return a line for each release, and what the columns mean; with `sources`, below each the facts and the file.
+    """Return a line for each release, and what the columns mean.
 
-    Prose is no wider than `columns`. Where a release does not fit into `table_columns`, it is a
-    list of its values.
+    With `sources`, the facts and the file that say so are below each line. Prose is no wider than
+    `columns`. Where a release does not fit into `table_columns`, it is a list of its values.
     """
+    table = _columns_in_use(_cells(rows, language))
+    if table_columns != WIDEST:
+        # Values may be below each other, which they cannot be without spaces.
+        table = [[cell.replace(",", ", ") for cell in cells] for cells in table]
+    head, *groups = table_groups(table, table_columns)
+    lines = head
+    for row, group in zip(rows, groups, strict=True):
+        lines += group
+        if sources:
+            lines += _sources(row, language, columns)
+    explained = [title.lower() for title in ("glibc", "SoC", "HDK") if title in table[0]]
+    codes = ["nothing", *explained, "locks"]
+    sentences = [message(f"pairs.legend-{code}") for code in codes]
+    legend = translate(joined("report.space", sentences), language)
+    lines += ["", *wrapped(legend, "", "", columns)]
+    return "\n".join(lines) + "\n"
+
+
+def _cells(rows: Sequence[Pairing], language: Language) -> list[list[str]]:
+    """Return a row of cells for each release, after a row with the names of the columns."""
     project = rows[0].project
-    partners = [
-        name for name in _PARTNERS if name != project and any(name in row.projects for row in rows)
-    ]
+    others = [name for name in _PARTNERS if name != project]
+    partners = [name for name in others if any(name in row.projects for row in rows)]
+    head: list[str] = [project, *partners, "CANN", "Python", "glibc", "SoC", "HDK"]
+    head += [translate("pairs.accepted", language), translate("pairs.beside", language)]
     is_paired = any(row.paired_with("cann") for row in rows)
-    cells = [[project, *partners, "CANN", "Python", "glibc", "SoC", "HDK"]]
-    cells[0] += [translate("pairs.accepted", language), translate("pairs.beside", language)]
+    table = [head]
     for row in rows:
-        pins = (_pin(row, name) for name in partners)
-        paired, needed = _values(row.paired_with("cann")), _values(row.needed("cann"))
-        cann, accepted = (paired, needed) if is_paired else (needed, _NOTHING)
-        cells.append([str(row.release), *pins, cann, *_machine(row), accepted, _beside(row)])
-    columns_in_use = [
-        column for column in zip(*cells, strict=True) if set(column[1:]) != {_NOTHING}
-    ]
-    rows_in_use = list(zip(*columns_in_use, strict=True))
-    if (
-        table_columns != WIDEST
-    ):  # values may be below each other, which they cannot be without spaces
-        rows_in_use = [tuple(cell.replace(",", ", ") for cell in cells) for cells in rows_in_use]
-    lines, *table = table_groups(rows_in_use, table_columns)
-    for release, row in zip(table, rows, strict=True):
-        lines += [*release, *(_sources(row, language, columns) if sources else ())]
-    heads = {column[0] for column in columns_in_use}
-    codes = [
-        "nothing",
-        *(title.lower() for title in ("glibc", "SoC", "HDK") if title in heads),
-        "locks",
-    ]
-    legend = translate(
-        joined("report.space", [message(f"pairs.legend-{code}") for code in codes]), language
-    )
-    return "\n".join([*lines, "", *wrapped(legend, "", "", columns)]) + "\n"
+        cells = [str(row.release)]
+        cells += [_pin(row, name) for name in partners]
+        needed = _values(row.needed("cann"))
+        cells.append(_values(row.paired_with("cann")) if is_paired else needed)
+        cells += [_python(row), _glibc(row), _soc(row), _driver(row)]
+        cells += [needed if is_paired else _NOTHING, _beside(row)]
+        table.append(cells)
+    return table
+
+
+def _columns_in_use(table: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the rows without the columns that say nothing of any release."""
+    columns = range(len(table[0]))
+    in_use = [column for column in columns if any(row[column] != _NOTHING for row in table[1:])]
+    return [[row[column] for column in in_use] for row in table]
 
 
 def _pin(row: Pairing, name: NormalizedName) -> str:
@@ -76,18 +87,28 @@ def _pin(row: Pairing, name: NormalizedName) -> str:
 
 
 def _beside(row: Pairing) -> str:
-    """Return the projects without a column of their own that a table or guide has a release with."""
+    """Return the other projects that a table or guide has a release with.
+
+    They have no column of their own.
+    """
     names = sorted(name for name in row.beside if name not in _PARTNERS)
     return ", ".join(f"{name} {_pin(row, name)}" for name in names) or _NOTHING
 
 
-def _machine(row: Pairing) -> Iterator[str]:
-    """Yield the values of the columns about the machine: Python, glibc, SoC and driver."""
-    yield _python(row)
-    yield "/".join(dict.fromkeys(row.glibc.values())) or _NOTHING
-    wheels = [] if () in row.built else [_values(row.paired_or_needed("soc"))]
-    yield ",".join([*wheels, *(["source"] if row.built else [])])
-    yield _driver(row)
+def _glibc(row: Pairing) -> str:
+    """Return the oldest glibc that the wheels need, by platform where they differ."""
+    return "/".join(dict.fromkeys(row.glibc.values())) or _NOTHING
+
+
+def _soc(row: Pairing) -> str:
+    """Return what the wheels are for, and whether it is built from source."""
+    values = []
+    # Without a condition it is always built from source.
+    if () not in row.built:
+        values.append(_values(row.paired_or_needed("soc")))
+    if row.built:
+        values.append("source")
+    return ",".join(values)
 
 
 def _python(row: Pairing) -> str:
@@ -100,22 +121,29 @@ def _python(row: Pairing) -> str:
 
 def _driver(row: Pairing) -> str:
     """Return the driver that a table has a release with, and the oldest that it needs."""
-    drivers = [_values(row.paired_with("hdk"))] if row.paired_with("hdk") else []
+    drivers = []
+    paired = row.paired_with("hdk")
+    if paired:
+        drivers.append(_values(paired))
     if row.driver is not None:
         drivers.append(f">={row.driver}")
     return ",".join(drivers) or _NOTHING
 
 
 def _values(needs: Iterable[ComponentRequirement]) -> str:
-    """The requirements on a component without its name: `8.5.0,8.5.1` for `cann in 8.5.0 | 8.5.1`."""
-    bodies = (need.text.removeprefix(need.component).strip().removeprefix("in ") for need in needs)
-    return (
-        ",".join("".join(body.replace("|", ",").split()) for body in dict.fromkeys(bodies))
-        or _NOTHING
-    )
+    """Return requirements on a component without its name.
+
+    `cann in 8.5.0 | 8.5.1` becomes `8.5.0,8.5.1`.
+    """
+    values: dict[str, None] = {}
+    for need in needs:
+        body = need.text.removeprefix(need.component).strip().removeprefix("in ")
+        values[body] = None
+    return ",".join("".join(body.replace("|", ",").split()) for body in values) or _NOTHING
 
 
 def _sources(row: Pairing, language: Language, columns: int) -> Iterator[str]:
+    """Yield lines about the facts, and the file, that say what goes with a release."""
     for fact in row.facts:
         source = message(
             "pairs.source",
@@ -131,32 +159,37 @@ def _sources(row: Pairing, language: Language, columns: int) -> Iterator[str]:
 
 
 def pairs_json(rows: Iterable[Pairing], language: Language) -> list[dict[str, Any]]:
-    """The releases for programs; a list of requirements is empty, and a value null, where nothing is known."""
-    return [
-        {
-            "release": str(row.release),
-            "projects": {name: str(pin) for name, pin in sorted(row.projects.items())},
-            "needs": list(map(str, row.needs)),
-            "wheel_needs": list(map(str, row.wheel_needs)),
-            "paired": list(map(str, row.paired)),
-            "built_if": [list(map(str, conditions)) for conditions in row.built],
-            "cann": list(map(str, row.canns)),
-            "hdk": None if row.driver is None else f">={row.driver}",
-            "glibc": row.glibc,
-            "python": list(row.pythons),
-            "wheels": list(row.wheels),
-            "file": row.file or None,
-            "facts": [
-                {
-                    "id": fact.id,
-                    "where": fact.where,
-                    "strength": str(fact.strength),
-                    "reason": translate(verbatim(fact.reason, fact.reason_zh), language),
-                    "source": str(fact.source),
-                    "checked": fact.checked.isoformat(),
-                }
-                for fact in row.facts
-            ],
-        }
-        for row in rows
-    ]
+    """Return the releases for programs.
+
+    Where nothing is known, a list of requirements is empty and a value is null.
+    """
+    return [_pairing_json(row, language) for row in rows]
+
+
+def _pairing_json(row: Pairing, language: Language) -> dict[str, Any]:
+    return {
+        "release": str(row.release),
+        "projects": {name: str(row.projects[name]) for name in sorted(row.projects)},
+        "needs": list(map(str, row.needs)),
+        "wheel_needs": list(map(str, row.wheel_needs)),
+        "paired": list(map(str, row.paired)),
+        "built_if": [list(map(str, conditions)) for conditions in row.built],
+        "cann": list(map(str, row.canns)),
+        "hdk": None if row.driver is None else f">={row.driver}",
+        "glibc": row.glibc,
+        "python": list(row.pythons),
+        "wheels": list(row.wheels),
+        "file": row.file or None,
+        "facts": [_fact_json(fact, language) for fact in row.facts],
+    }
+
+
+def _fact_json(fact: Fact, language: Language) -> dict[str, Any]:
+    return {
+        "id": fact.id,
+        "where": fact.where,
+        "strength": str(fact.strength),
+        "reason": translate(verbatim(fact.reason, fact.reason_zh), language),
+        "source": str(fact.source),
+        "checked": fact.checked.isoformat(),
+    }

@@ -9,7 +9,7 @@ released installer reads. `[tool.ascend-lock]` names all of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import tomli_w
@@ -27,12 +27,11 @@ _HEADER = """\
 # settings: keep the lock and make this file again when needed.
 #   pip install --no-deps -r pylock.toml     (pip 26.1 or newer)
 #   uv pip install -r pylock.toml
-{left_out}{variants}
 """
 
 
 def pylock(lock: Lock, files: Mapping[str, File]) -> str:
-    """The text of pylock.toml; `files` has the address of each file by its name.
+    """Return the text of pylock.toml; `files` has the address of each file by its name.
 
     Queries of addresses are left out: they may be secrets.
     """
@@ -42,10 +41,10 @@ def pylock(lock: Lock, files: Mapping[str, File]) -> str:
         f"sys_platform == 'linux' and platform_machine == '{machine}' "
         f"and implementation_name == 'cpython' and python_version == '{line}'"
     )
-    pins, left_out = by_hash(lock), by_script(lock)
+    pins = by_hash(lock)
     names = {pin.name for pin in pins}
     tool: dict[str, Any] = {"stack": lock.stack, "target": lock.target.name, "inputs": lock.inputs}
-    absent = (*left_out, *variants(lock))
+    absent = [*by_script(lock), *variants(lock)]
     if absent:
         tool["left-out"] = [f"{pin.name}=={pin.version}" for pin in absent]
     document = {
@@ -56,38 +55,48 @@ def pylock(lock: Lock, files: Mapping[str, File]) -> str:
         "packages": [_package(pin, files, names) for pin in pins],
         "tool": {"ascend-lock": tool},
     }
-    header = _HEADER.format(
-        title=one_line(lock.title),
-        left_out=f"# Not included, because the format cannot say how they are built (install.sh builds them): "
-        f"{', '.join(pin.name for pin in left_out)}\n" * bool(left_out),
-        variants="".join(
-            f"# Not included, because installers refuse the name of a wheel variant (install.sh installs it): "
-            f"{pin.name}, {pin.file[0].name}\n"
-            for pin in variants(lock)
-        ),
-    )
-    return header + tomli_w.dumps(Pylock.from_dict(document).to_dict())
+    return _header(lock) + tomli_w.dumps(Pylock.from_dict(document).to_dict())
+
+
+def _header(lock: Lock) -> str:
+    lines = [_HEADER.format(title=one_line(lock.title))]
+    built = ", ".join(pin.name for pin in by_script(lock))
+    if built:
+        why = "the format cannot say how they are built (install.sh builds them)"
+        lines.append(f"# Not included, because {why}: {built}\n")
+    for pin in variants(lock):
+        why = "installers refuse the name of a wheel variant (install.sh installs it)"
+        lines.append(f"# Not included, because {why}: {pin.name}, {pin.file[0].name}\n")
+    lines.append("\n")
+    return "".join(lines)
 
 
 def with_query(lock: Lock, files: Mapping[str, File]) -> tuple[str, ...]:
-    """Return the names of the files in pylock.toml whose addresses have a query, which is left out."""
+    """Return the names of the files whose addresses have a query, which pylock.toml leaves out."""
     names = [file.name for pin in by_hash(lock) for file in pin.file if file.name in files]
     return tuple(name for name in names if address.split(files[name].url).query)
 
 
-def _package(pin: LockedPin, files: Mapping[str, File], names: set[str]) -> dict[str, Any]:
-    rows = [(file, files[file.name]) for file in pin.file if file.name in files]
-    package = {
-        "name": pin.name,
-        "version": pin.version,
-        "dependencies": [{"name": name} for name in pin.needs if name in names],
-        "sdist": next((_file(*both) for both in rows if not both[0].name.endswith(".whl")), None),
-        "wheels": [_file(*both) for both in rows if both[0].name.endswith(".whl")],
-    }
-    return {key: value for key, value in package.items() if value}
+def _package(pin: LockedPin, files: Mapping[str, File], names: Collection[str]) -> dict[str, Any]:
+    """Return the table of a pin; of what it needs, it has the `names` that are in the file, too."""
+    package: dict[str, Any] = {"name": pin.name, "version": pin.version}
+    dependencies = [{"name": name} for name in pin.needs if name in names]
+    if dependencies:
+        package["dependencies"] = dependencies
+    for locked in pin.file:
+        if locked.name not in files:
+            continue
+        table = _file(locked, files[locked.name])
+        if locked.name.endswith(".whl"):
+            package.setdefault("wheels", []).append(table)
+        else:
+            package.setdefault("sdist", table)
+    return package
 
 
 def _file(locked: LockedFile, offered: File) -> dict[str, Any]:
-    size = {} if offered.size is None else {"size": offered.size}
     url = address.split(offered.url).without_query()
-    return {"name": locked.name, "url": url, **size, "hashes": {"sha256": locked.sha256}}
+    table: dict[str, Any] = {"name": locked.name, "url": url}
+    if offered.size is not None:
+        table["size"] = offered.size
+    return {**table, "hashes": {"sha256": locked.sha256}}

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from resolver.i18n import LANGUAGES, translate
-from resolver.model.lock import Lock, LockedAbsent, LockedFact, LockedGit, LockedPin
+from resolver.model.lock import (
+    Lock,
+    LockedAbsent,
+    LockedExport,
+    LockedFact,
+    LockedGit,
+    LockedPin,
+)
 from resolver.model.message import Message, joined, message, verbatim
+from resolver.model.problem import Departure
 from resolver.model.repository import Step
 from resolver.model.target import component_name
 from resolver.model.text import Language
@@ -15,11 +23,12 @@ from resolver.report.document import Block, Heading, Item, Items, Paragraph, Spa
 from resolver.report.markup import markdown_text
 from resolver.report.requirements import stage_title
 
-_WHY = 3  # reasons of a pin that are listed
+# The most reasons of a pin that are listed.
+_WHY = 3
 
 
 def reports(lock: Lock) -> dict[str, str]:
-    """File name -> text, in each language."""
+    """Return the report in each language: file name -> text."""
     return {_name(language): report(lock, language) for language in LANGUAGES}
 
 
@@ -28,21 +37,18 @@ def _name(language: Language) -> str:
 
 
 def report(lock: Lock, language: Language = "en") -> str:
-    """The text of the report in a language; texts without Chinese stay English."""
-    summary = verbatim(lock.summary, lock.summary_zh)
-    title = (
-        message("report.title", stack=lock.stack, summary=summary)
-        if lock.summary
-        else verbatim(lock.stack)
-    )
-    languages = tuple(
-        (Span(translate("language", other), _name(other)),)
-        for other in LANGUAGES
-        if other != language
-    )
-    head = [Paragraph(languages), *(Paragraph((line(sentence),)) for sentence in _head(lock))]
-    inputs = Paragraph((line(message("report.inputs", digest=lock.inputs)),))
-    return markdown_text([Heading(title, level=1), *head, *_sections(lock), inputs], language)
+    """Return the text of the report in a language; texts without Chinese stay English."""
+    title = verbatim(lock.stack)
+    if lock.summary:
+        summary = verbatim(lock.summary, lock.summary_zh)
+        title = message("report.title", stack=lock.stack, summary=summary)
+    others = [other for other in LANGUAGES if other != language]
+    links = [(Span(translate("language", other), _name(other)),) for other in others]
+    document: list[Block] = [Heading(title, level=1), Paragraph(tuple(links))]
+    document += [Paragraph((line(sentence),)) for sentence in _head(lock)]
+    document += _sections(lock)
+    document.append(Paragraph((line(message("report.inputs", digest=lock.inputs)),)))
+    return markdown_text(document, language)
 
 
 def _section(
@@ -52,56 +58,61 @@ def _section(
     columns: Sequence[str] = (),
     rows: Sequence[Sequence[Text]] = (),
 ) -> Iterator[Block]:
-    """A heading, paragraphs, and a list or a table, whose columns are named by the ends of codes; nothing if empty."""
-    if not items and not rows and (columns or not paragraphs):
+    """Yield a heading, paragraphs, a list and a table, whose columns are named by ends of codes.
+
+    Yields nothing if there is nothing below the heading, or no row for the columns.
+    """
+    has_content = items or rows or (paragraphs and not columns)
+    if not has_content:
         return
     yield Heading(title)
     yield from (Paragraph((line(sentence),)) for sentence in paragraphs)
     if items:
         yield Items(tuple(Item(lines=(line(item),)) for item in items))
     if rows:
-        yield Table(
-            tuple(message(f"report.column-{name}") for name in columns), tuple(map(tuple, rows))
-        )
+        head = tuple(message(f"report.column-{name}") for name in columns)
+        yield Table(head, tuple(map(tuple, rows)))
 
 
 def _head(lock: Lock) -> Iterator[Message]:
+    """Yield what the report says first: the target, the day and the size of the lock."""
     target = lock.target
-    system: list[Text] = [message("report.oldest", name="glibc", version=target.glibc)]
+    components: list[Text] = [message("report.oldest", name="glibc", version=target.glibc)]
     for key, value in target.system.items():
         name = component_name(key)
-        system.append(
-            message("report.oldest", name=name, version=value)
-            if key == "hdk"
-            else f"{name} {value}"
-        )
-    components = joined("conflict.clause", system)
+        if key == "hdk":
+            components.append(message("report.oldest", name=name, version=value))
+        else:
+            components.append(f"{name} {value}")
     yield message(
-        "report.target", platform=target.platform, python=target.python, system=components
+        "report.target",
+        platform=target.platform,
+        python=target.python,
+        system=joined("conflict.clause", components),
     )
     if lock.source:
         yield message("report.instead", source=lock.source)
     yield from as_of_sentences(lock)
     built = sum(pin.mode != "wheels" for pin in lock.pin)
+    has_sources = any(pin.git is not None for pin in lock.pin)
     yield message(
         "report.size",
         pins=message("stage.distributions", count=len(lock.pin)),
         stages=message("cli.stages", count=len(lock.stage)),
         wheels=message("report.wheels", count=len(lock.pin) - built),
         builds=message("report.builds", count=built),
-        git=message("report.by-commit") if any(pin.git for pin in lock.pin) else "",
+        git=message("report.by-commit") if has_sources else "",
     )
-    needs = [
-        message(
-            "report.external-for", what=message(f"machine.{need}"), names=joined("comma", names)
-        )
-        for need, names in lock.external().items()
-    ]
+    needs = []
+    for need, names in lock.external().items():
+        what = message(f"machine.{need}")
+        needs.append(message("report.external-for", what=what, names=joined("comma", names)))
     if needs:
         yield message("report.external", needs=joined("semicolon", needs))
 
 
 def _sections(lock: Lock) -> Iterator[Block]:
+    """Yield the sections of the report that have content."""
     yield from _section(message("report.warnings"), items=lock.all_warnings)
     yield from _section(message("report.notes"), items=lock.notes)
     yield from _section(
@@ -116,25 +127,11 @@ def _sections(lock: Lock) -> Iterator[Block]:
         columns=("project", "why", "according-to"),
         rows=[(row.name, _reason(row), row.because) for row in lock.absent],
     )
-    changes, added, removed = map(message, ("report.changes", "report.came", "report.gone"))
-    if lock.first or not lock.change:
-        yield from _section(
-            changes, [message("report.first" if lock.first else "report.no-change")]
-        )
-    else:
-        rows = [(row.name, row.old or added, row.new or removed) for row in lock.change]
-        yield from _section(changes, columns=("project", "before", "now"), rows=rows)
+    yield from _changes(lock)
     yield from _section(
         message("report.departs"),
         columns=("guide", "here", "why"),
-        rows=[
-            (
-                verbatim(row.guide, row.guide_zh),
-                verbatim(row.here, row.here_zh),
-                verbatim(row.reason, row.reason_zh),
-            )
-            for row in lock.departs
-        ],
+        rows=[_departure(row) for row in lock.departs],
     )
     yield from _section(
         message("report.overrides"),
@@ -144,60 +141,75 @@ def _sections(lock: Lock) -> Iterator[Block]:
     for number, stage in enumerate(lock.stage, 1):
         title = message("report.stage", number=number, title=stage_title(lock, stage))
         yield from _pins(lock, title, lock.pins_of(stage), lock.reasons(), items=stage.because)
-    for pins in lock.build_environments():
-        names = pins[0].builds
+    for tools in lock.build_environments():
+        names = tools[0].builds
         title = message("report.apart-for", names=names) if names else message("report.apart")
-        yield from _pins(
-            lock, title, pins, lock.reasons(pins), paragraphs=[message("report.apart-said")]
-        )
+        said = [message("report.apart-said")]
+        yield from _pins(lock, title, tools, lock.reasons(tools), paragraphs=said)
     yield from _section(
         message("report.exports"),
         [message("report.exports-said")],
         columns=("variable", "value", "how", "why"),
-        rows=[
-            (
-                row.name,
-                row.value,
-                message("report.optional" if row.optional else "report.set"),
-                joined("report.space", [_reason(fact) for fact in lock.facts_of(row)]),
-            )
-            for row in lock.export
-        ],
+        rows=[_export(lock, row) for row in lock.export],
     )
     yield from _section(
         message("report.facts"),
         columns=("fact", "strength", "reason", "source"),
-        rows=[
-            (
-                message("report.cited", what=row.id, where=row.where),
-                message(f"strength.{row.strength}"),
-                _reason(row),
-                message("report.checked", what=row.source, date=row.checked),
-            )
-            for row in lock.fact
-        ],
+        rows=[_fact(row) for row in lock.fact],
     )
 
 
+def _changes(lock: Lock) -> Iterator[Block]:
+    """Return the section of the changes since the previous lock."""
+    title = message("report.changes")
+    if lock.first:
+        return _section(title, [message("report.first")])
+    if not lock.change:
+        return _section(title, [message("report.no-change")])
+    added, removed = message("report.came"), message("report.gone")
+    rows = [(row.name, row.old or added, row.new or removed) for row in lock.change]
+    return _section(title, columns=("project", "before", "now"), rows=rows)
+
+
+def _departure(row: Departure) -> Sequence[Text]:
+    guide = verbatim(row.guide, row.guide_zh)
+    here = verbatim(row.here, row.here_zh)
+    return guide, here, verbatim(row.reason, row.reason_zh)
+
+
+def _export(lock: Lock, row: LockedExport) -> Sequence[Text]:
+    how = message("report.optional" if row.optional else "report.set")
+    reasons = [_reason(fact) for fact in lock.facts_of(row)]
+    return row.name, row.value, how, joined("report.space", reasons)
+
+
+def _fact(fact: LockedFact) -> Sequence[Text]:
+    name = message("report.cited", what=fact.id, where=fact.where)
+    strength = message(f"strength.{fact.strength}")
+    source = message("report.checked", what=fact.source, date=fact.checked)
+    return name, strength, _reason(fact), source
+
+
 def _source(pin: LockedPin, git: LockedGit) -> Sequence[Text]:
-    place = f"{git.url}, {git.commit}" + (f" ({git.ref})" if git.ref else "")
+    place = f"{git.url}, {git.commit}"
+    if git.ref:
+        place += f" ({git.ref})"
     trust = message("report.on-trust" if git.trust else "report.at-commit")
     return f"{pin.name} {pin.version}", place, joined("semicolon", treatment(git)), trust
 
 
 def treatment(git: LockedGit) -> list[Message]:
-    """What is done to and with a checkout, a phrase each."""
-    phrases = [
-        message("report.submodule", path=sub.path, place=f"{sub.url}, {sub.commit}")
-        for sub in git.submodules
-    ]
+    """Return what is done to and with a checkout, a phrase each."""
+    phrases = []
+    for submodule in git.submodules:
+        place = f"{submodule.url}, {submodule.commit}"
+        phrases.append(message("report.submodule", path=submodule.path, place=place))
     phrases += map(_step, git.steps)
-    phrases += [message("report.editable")] if git.editable else []
-    return (
-        [*phrases, message("report.rewrites", names=joined("comma", git.rewrites))]
-        if git.rewrites
-        else phrases
-    )
+    if git.editable:
+        phrases.append(message("report.editable"))
+    if git.rewrites:
+        phrases.append(message("report.rewrites", names=joined("comma", git.rewrites)))
+    return phrases
 
 
 def _step(step: Step) -> Message:
@@ -217,17 +229,23 @@ def _pins(
     paragraphs: Sequence[Message] = (),
     items: Sequence[Message] = (),
 ) -> Iterator[Block]:
-    several = len(lock.index) > 1
+    """Return a section about pins: how each is installed, and up to three reasons for it."""
+    columns = ["project", "version", "how", "why"]
+    has_several_indexes = len(lock.index) > 1
+    if has_several_indexes:
+        columns.insert(3, "index")
     rows: list[Sequence[Text]] = []
     for pin in pins:
         name = f"{pin.name}[{','.join(pin.extras)}]" if pin.extras else pin.name
-        how = message(f"report.{'git-' if pin.git is not None else ''}mode-{pin.mode}")
+        mode = f"git-mode-{pin.mode}" if pin.git is not None else f"mode-{pin.mode}"
+        row: list[Text] = [name, pin.version, message(f"report.{mode}")]
+        if has_several_indexes:
+            row.append(pin.index)
         why = reasons.get(pin.name, ())
         text = joined("semicolon", why[:_WHY])
         if len(why) > _WHY:
             text = message("report.why-more", why=text, count=len(why) - _WHY)
-        rows.append((name, pin.version, how, *([pin.index] if several else []), text))
-    columns = ("project", "version", "how", *(["index"] if several else []), "why")
+        rows.append([*row, text])
     return _section(title, paragraphs, items, columns, rows)
 
 

@@ -6,9 +6,10 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from resolver.index.parse.distribution import plain_name
-from resolver.model.lock import Lock, LockedGit, LockedIndex, LockedPin, LockedStage, LockedVariant
+from resolver.model.lock import Lock, LockedGit, LockedPin, LockedStage, LockedVariant
 from resolver.model.message import Message, joined, message
 from resolver.report.document import one_line
 
@@ -16,125 +17,153 @@ FILE = "requirements.txt"
 NO_DEPS_FILE = "requirements-no-deps.txt"
 BUILD_FILE = "build-requirements.txt"
 STAGES = "stages"
-_NAMED = 3  # projects that the title of a stage names
+# The most projects that the title of a stage names.
+_NAMED = 3
+# A name of an index that can be part of a file name.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}\Z")
 
 
+class RequirementsFile(NamedTuple):
+    """A requirements file with pins of one index."""
+
+    # Relative to the folder of the lock.
+    path: str
+    # One or more, of the same index; a variant of a wheel is alone.
+    pins: list[LockedPin]
+    # Comments that tell it from files with pins of other indexes.
+    remarks: list[str]
+
+    @property
+    def index_name(self) -> str:
+        """Return the name of the index of the pins."""
+        return self.pins[0].index
+
+    @property
+    def is_of_variant(self) -> bool:
+        """Return whether the file is of a variant of a wheel."""
+        return self.pins[0].variant is not None
+
+
 def by_hash(lock: Lock) -> tuple[LockedPin, ...]:
-    """The pins that an installer can take by name and hash."""
-    return tuple(
-        pin
-        for pin in lock.pin
-        if pin.mode != "built-here" and pin.git is None and pin.variant is None
-    )
+    """Return the pins that an installer can take by name and hash."""
+    from_index = [pin for pin in lock.pin if pin.git is None and pin.variant is None]
+    return tuple(pin for pin in from_index if pin.mode != "built-here")
 
 
 def by_script(lock: Lock) -> tuple[LockedPin, ...]:
-    """The other pins, which install.sh builds; without those that are variants of wheels."""
+    """Return the pins that only install.sh builds: from git, or in the environment itself."""
     return tuple(pin for pin in lock.pin if pin.mode == "built-here" or pin.git is not None)
 
 
 def variants(lock: Lock) -> tuple[LockedPin, ...]:
-    """Return the pins that are variants of wheels (PEP 825), whose names pip refuses: install.sh renames them."""
+    """Return the pins that are variants of wheels (PEP 825).
+
+    pip refuses their names, so install.sh renames them.
+    """
     return tuple(pin for pin in lock.pin if pin.variant is not None)
 
 
 def requirements(lock: Lock) -> str:
-    """The file of everything that pip can install by name and hash alone."""
-    pins, built = by_hash(lock), by_script(lock)
-    apart = [pin.name for pin in pins if pin.mode == "built-apart"]
+    """Return the file of everything that pip can install by name and hash alone."""
+    pins = by_hash(lock)
+    built = by_script(lock)
     lines = [*_title(lock), *_commands(lock, pins)]
     if lock.override:
-        lines.append(
-            "# (--no-deps, because requirements were removed that pip would insist on; see report.md)"
-        )
+        why = "requirements were removed that pip would insist on; see report.md"
     elif built or variants(lock):
-        lines.append("# (--no-deps, because pip would ask for what is left out here)")
+        why = "pip would ask for what is left out here"
     else:
-        lines.append(
-            "# (--no-deps, because nothing is left to choose, and some releases of pip choose nevertheless)"
-        )
+        why = "nothing is left to choose, and some releases of pip choose nevertheless"
+    lines.append(f"# (--no-deps, because {why})")
+    apart = [pin.name for pin in pins if pin.mode == "built-apart"]
     if apart:
+        archives = f"# {', '.join(apart)}: source archives."
         lines += [
-            f"# {', '.join(apart)}: source archives. pip would build them with whatever tools it finds that day;",
+            f"{archives} pip would build them with whatever tools it finds that day;",
             f"# install.sh builds them with the pinned tools of {BUILD_FILE}.",
         ]
     if built:
         lines.append(f"# {', '.join(pin.name for pin in built)}: see {NO_DEPS_FILE}.")
-    path_of = stage_file_by_pin(lock) if variants(lock) else {}
+    paths = stage_file_by_pin(lock) if variants(lock) else {}
     for pin in variants(lock):
-        lines.append(
-            f"# {pin.name}: a variant of a wheel, {pin.file[0].name}. pip refuses this name;"
-        )
-        lines.append(
-            f"# install.sh installs it, and {path_of[pin.name]} says how to do so by hand."
-        )
+        lines += [
+            f"# {pin.name}: a variant of a wheel, {pin.file[0].name}. pip refuses this name;",
+            f"# install.sh installs it, and {paths[pin.name]} says how to do so by hand.",
+        ]
     for row in lock.absent:
         lines.append(f"# {row.name} must not be installed: {one_line(row.reason)}")
     return "\n".join([*lines, "", *pin_lines(pins, via=_via(lock)), ""])
 
 
 def _via(lock: Lock) -> dict[str, list[str]]:
-    """What requires each pin, as pip-compile writes it: other projects, and the file of the stack."""
-    needed = lock.needed_by()
-    stack = f"-r {lock.stack}.toml"
-    return {
-        pin.name: [stack] * (pin.name in lock.requested_projects) + needed.get(pin.name, [])
-        for pin in lock.pin
-    }
+    """Return what requires each pin, as pip-compile writes it: the stack's file and projects."""
+    via = lock.needed_by()
+    for name in lock.requested_projects:
+        via[name] = [f"-r {lock.stack}.toml", *via.get(name, [])]
+    return via
 
 
 def no_deps(lock: Lock) -> str | None:
-    """Source builds that use the environment and must not install their own requirements; None if there are none.
+    """Return the file of source builds that use the environment; None if there are none.
 
-    Git sources are described in comments, as pip's hash mode does not support repositories.
+    They must not install their own requirements. Git sources are described in comments, as pip's
+    hash mode does not support repositories.
     """
     built = by_script(lock)
     if not built:
         return None
-    pins = [pin for pin in built if pin.git is None]
-    path_of = stage_file_by_pin(lock)
-    lines = [
-        *_title(lock),
-        f"# To be installed after everything in {FILE}, each with its environment variables:",
-    ]
-    for pin in pins:
-        variables = " ".join(
-            f"{key}={shlex.quote(value)}" for key, value in sorted(pin.env.items())
-        )
-        options = "--no-deps --no-build-isolation --no-cache-dir"
-        if pin.label:
-            version = f"{pin.version}+{pin.label}"
-            lines.append(
-                f"# {pin.name} calls itself {version}, so pip installs it only by path (and then does not"
-            )
-            lines.append("# check the hash; compare it first, as install.sh does):")
-        how = f"./{pin.file[0].name}"
-        if not pin.label:
-            file = NO_DEPS_FILE if len(pins) == 1 else path_of[pin.name]
-            how = (
-                f"{_index_option(lock, pin.index)}--no-binary {pin.name} --require-hashes -r {file}"
-            )
-        lines.append(f"#   {variables} pip install {options} {how}")
+    archives = [pin for pin in built if pin.git is None]
+    lines = _title(lock)
+    lines.append(
+        f"# To be installed after everything in {FILE}, each with its environment variables:"
+    )
+    for pin in archives:
+        file = NO_DEPS_FILE if len(archives) == 1 else stage_file_by_pin(lock)[pin.name]
+        lines += _from_archive(lock, pin, file)
     for pin in built:
-        lines += [] if pin.git is None else _from_git(pin, pin.git)
-    return "\n".join([*lines, "", *pin_lines(pins, via=_via(lock)), ""])
+        if pin.git is not None:
+            lines += _from_git(pin, pin.git)
+    return "\n".join([*lines, "", *pin_lines(archives, via=_via(lock)), ""])
+
+
+def _from_archive(lock: Lock, pin: LockedPin, file: str) -> Iterator[str]:
+    """Yield comments on how to build a source archive by hand; `file` has its hash."""
+    variables = " ".join(_assignments(pin))
+    install = f"#   {variables} pip install --no-deps --no-build-isolation --no-cache-dir"
+    if pin.label:
+        version = f"{pin.version}+{pin.label}"
+        yield (
+            f"# {pin.name} calls itself {version}, so pip installs it only by path "
+            "(and then does not"
+        )
+        yield "# check the hash; compare it first, as install.sh does):"
+        yield f"{install} ./{pin.file[0].name}"
+    else:
+        index = _index_option(lock, pin.index)
+        yield f"{install} {index}--no-binary {pin.name} --require-hashes -r {file}"
+
+
+def _assignments(pin: LockedPin) -> list[str]:
+    """Return the environment variables of a build as words of a shell."""
+    return [f"{key}={shlex.quote(pin.env[key])}" for key in sorted(pin.env)]
 
 
 def _from_git(pin: LockedPin, git: LockedGit) -> Iterator[str]:
+    """Yield comments on how to build a git source by hand."""
     ref = f" ({one_line(git.ref)})" if git.ref else ""
     yield f"# {pin.name} {pin.version} comes from git{ref}, which a file of hashes cannot contain;"
     yield "# install.sh checks the commit and builds it with the pinned tools. By hand:"
-    variables = "".join(f"{key}={shlex.quote(value)} " for key, value in sorted(pin.env.items()))
-    options = (
-        "--no-deps" + " --no-build-isolation" * (pin.mode == "built-here") + " -e" * git.editable
-    )
+    variables = "".join(f"{assignment} " for assignment in _assignments(pin))
+    install = f"#   {variables}pip install --no-deps"
+    if pin.mode == "built-here":
+        install += " --no-build-isolation"
+    if git.editable:
+        install += " -e"
     if not git.steps:
-        # not `name @ address`: the pip bundled with Python 3.10 and 3.11 does not accept that after
-        # -e
+        # The pip bundled with Python 3.10 and 3.11 does not accept `name @ address` after -e.
         place = f"&subdirectory={git.subdirectory}" if git.subdirectory else ""
         address = f"git+{git.url}@{git.commit}#egg={pin.name}{place}"
-        yield f"#   {variables}pip install {options} {shlex.quote(address)}"
+        yield f"{install} {shlex.quote(address)}"
         return
     yield f"#   {git.url} at {git.commit}, then in its folder"
     for submodule in git.submodules:
@@ -143,130 +172,133 @@ def _from_git(pin: LockedPin, git: LockedGit) -> Iterator[str]:
         if step.move:
             yield f"#   mv {shlex.quote(step.move)} {shlex.quote(step.to)}"
         elif step.comment:
-            yield f"#   comment out the lines of {one_line(step.in_)} that match {one_line(step.comment)}"
+            lines = f"lines of {one_line(step.in_)} that match {one_line(step.comment)}"
+            yield f"#   comment out the {lines}"
         else:
             yield f"#   {variables}{one_line(shlex.join(step.run))}"
             if step.wheels:
                 yield f"#   pip install --no-deps {one_line(step.wheels)}"
     if not any(step.wheels for step in git.steps):
-        yield f"#   {variables}pip install {options} ./{one_line(git.subdirectory)}"
+        yield f"{install} ./{one_line(git.subdirectory)}"
 
 
 def environments(lock: Lock) -> Iterator[tuple[str, tuple[LockedPin, ...]]]:
-    """The file of each isolated environment in which source archives are built, and its tools."""
+    """Yield the requirements file of each isolated build environment, and its tools."""
     for number, tools in enumerate(lock.build_environments(), 1):
         yield BUILD_FILE if number == 1 else BUILD_FILE.replace(".txt", f"-{number}.txt"), tools
 
 
 def build_requirements(lock: Lock) -> dict[str, str]:
-    """The requirements files of the tools of source archives, and the further files of each."""
+    """Return the requirements files of all build tools: relative path -> text."""
     files = {}
-    for file, tools in environments(lock):
-        names = tools[0].builds or [pin.name for pin in lock.pin if pin.mode == "built-apart"]
-        title = (
-            f"# Build requirements of {', '.join(names)}, for a separate environment (install.sh)."
-        )
-        for path, pins, remarks in files_by_index(lock, file, tools):
-            files[path] = "\n".join([*_title(lock), title, *remarks, "", *pin_lines(pins), ""])
+    built_apart = [pin.name for pin in lock.pin if pin.mode == "built-apart"]
+    for path, tools in environments(lock):
+        names = ", ".join(tools[0].builds or built_apart)
+        title = f"# Build requirements of {names}, for a separate environment (install.sh)."
+        for file in files_by_index(lock, path, tools):
+            lines = [*_title(lock), title, *file.remarks, "", *pin_lines(file.pins), ""]
+            files[file.path] = "\n".join(lines)
     return files
 
 
 def files_by_index(
     lock: Lock, path: str, pins: Collection[LockedPin]
-) -> Iterator[tuple[str, list[LockedPin], list[str]]]:
-    """The pins of a requirements file by index, so that pip asks no index for what it does not serve.
+) -> Iterator[RequirementsFile]:
+    """Yield the files into which a requirements file is divided.
 
-    Each with the path of its file and the comments that distinguish them. The first has `path`; the
-    others are in the folder of the stages, named after it and their index.
+    Each has the pins of one index, so that pip asks no index for what it does not serve. The first
+    has this `path`. The others are in the folder of the stages, named after it and their index.
     """
-    by_name = {index.name: index for index in lock.index}
+    urls = {index.name: index.url for index in lock.index}
     plain = [pin for pin in pins if pin.variant is None]
-    indexes = [
-        by_name.get(name, LockedIndex(name=name)) for name in sorted({pin.index for pin in plain})
-    ]
-    indexes.sort(key=lambda index: index.url != "")  # pip's own first
-    groups = [(index, [pin for pin in plain if pin.index == index.name]) for index in indexes]
-    # each variant by itself, as install.sh fetches the file
-    groups += [
-        (by_name.get(pin.index, LockedIndex(name=pin.index)), [pin])
-        for pin in pins
-        if pin.variant is not None
-    ]
-    paths = [
-        path,
-        *(_further_path(path, *group, number) for number, group in enumerate(groups[1:], 2)),
-    ]
-    for (index, group), file in zip(groups, paths, strict=False):
-        remarks = (
-            [f"# From the index `{one_line(index.name)}` only."]
-            if len(groups) > 1 or index.url
-            else []
-        )
-        remarks += [
-            f"# The rest is in {other}." for other in paths if len(groups) > 1 and other != file
-        ]
-        remarks += [
-            line
-            for pin in group
-            if pin.variant is not None
-            for line in _of_variant(pin, pin.variant, file)
-        ]
-        yield file, group, remarks
+    names = sorted({pin.index for pin in plain})
+    # pip's own index, which has no address, comes first.
+    names.sort(key=lambda name: bool(urls.get(name)))
+    groups = [[pin for pin in plain if pin.index == name] for name in names]
+    # Each variant has a file of its own, as install.sh fetches the wheel.
+    groups += [[pin] for pin in pins if pin.variant is not None]
+    paths = [path]
+    for number, group in enumerate(groups[1:], 2):
+        paths.append(_further_path(path, group[0], number))
+    for file, group in zip(paths, groups, strict=False):
+        index = group[0].index
+        remarks: list[str] = []
+        if len(groups) > 1 or urls.get(index):
+            remarks.append(f"# From the index `{one_line(index)}` only.")
+        remarks += [f"# The rest is in {other}." for other in paths if other != file]
+        for pin in group:
+            if pin.variant is not None:
+                remarks += _of_variant(pin, pin.variant, file)
+        yield RequirementsFile(file, group, remarks)
 
 
 def _of_variant(pin: LockedPin, variant: LockedVariant, path: str) -> Iterator[str]:
-    """Yield comments on a variant. install.sh reads the first, to compare what is installed."""
+    """Yield comments on a variant.
+
+    install.sh reads the first, to compare what is installed.
+    """
     name = pin.file[0].name
-    yield f"# {pin.name}=={pin.version} is the variant {variant.label}: {', '.join(variant.properties) or 'null'}"
+    properties = ", ".join(variant.properties) or "null"
+    install = "pip install --no-deps --force-reinstall --no-index --find-links plain"
+    yield f"# {pin.name}=={pin.version} is the variant {variant.label}: {properties}"
     yield f"# pip refuses its name, {name}. By hand, with the file in this folder:"
     yield f"#   mkdir plain && cp {name} plain/{plain_name(name)}"
-    yield f"#   pip install --no-deps --force-reinstall --no-index --find-links plain --require-hashes -r {path}"
+    yield f"#   {install} --require-hashes -r {path}"
 
 
-def _further_path(path: str, index: LockedIndex, pins: Sequence[LockedPin], number: int) -> str:
-    if pins[0].variant is not None:
-        return f"{STAGES}/{PurePosixPath(path).stem}.variant-{number}.txt"
-    name = f".{index.name}" if _PLAIN.match(index.name) else f"-{number}"
-    return f"{STAGES}/{PurePosixPath(path).stem}{name}.txt"
+def _further_path(path: str, pin: LockedPin, number: int) -> str:
+    """Return the path of the file with this number, which begins with this pin."""
+    stem = PurePosixPath(path).stem
+    if pin.variant is not None:
+        return f"{STAGES}/{stem}.variant-{number}.txt"
+    if _PLAIN.match(pin.index):
+        return f"{STAGES}/{stem}.{pin.index}.txt"
+    return f"{STAGES}/{stem}-{number}.txt"
 
 
-def _commands(lock: Lock, pins: Collection[LockedPin]) -> list[str]:
+def _commands(lock: Lock, pins: Iterable[LockedPin]) -> list[str]:
     """Return comments with the commands that install these pins, one for each index.
 
     With several indexes in one command, pip would ask each of them for every project. So the pins
     of an index are then taken from the files of the stages.
     """
-    names = sorted(
-        {pin.index for pin in pins}, key=lambda name: _index_option(lock, name) != ""
-    )  # pip's own first
-    if len(names) <= 1:
-        return [_command(lock, name, [FILE]) for name in names]
-    files: dict[str, dict[str, None]] = {name: {} for name in names}
-    path_of = stage_file_by_pin(lock)
+    paths = stage_file_by_pin(lock)
+    files: dict[str, set[str]] = {}
     for pin in pins:
-        files[pin.index][path_of[pin.name]] = None
-    return [_command(lock, name, sorted(files[name])) for name in names]
-
-
-def _command(lock: Lock, index: str, paths: Iterable[str]) -> str:
-    """Return the comment with the command that installs these requirements files from one index."""
-    files = " ".join(f"-r {path}" for path in paths)
-    return f"#   pip install --no-deps {_index_option(lock, index)}--require-hashes {files}"
+        files.setdefault(pin.index, set()).add(paths[pin.name])
+    if len(files) == 1:
+        files = {name: {FILE} for name in files}
+    options = {name: _index_option(lock, name) for name in sorted(files)}
+    commands = []
+    # pip's own index, which needs no option, comes first.
+    for name in sorted(options, key=lambda name: options[name] != ""):
+        requirements_files = " ".join(f"-r {path}" for path in sorted(files[name]))
+        install = f"pip install --no-deps {options[name]}--require-hashes"
+        commands.append(f"#   {install} {requirements_files}")
+    return commands
 
 
 def _index_option(lock: Lock, name: str) -> str:
     """Return the option with an index's address and a space after it; "" for pip's own index."""
-    urls = [index.url for index in lock.index if index.name == name and index.url]
-    return f"--index-url {shlex.quote(urls[0])} " if urls else ""
+    for index in lock.index:
+        if index.name == name and index.url:
+            return f"--index-url {shlex.quote(index.url)} "
+    return ""
 
 
 def stage_file_by_pin(lock: Lock) -> dict[str, str]:
-    """Return the requirements file of each pin among those of the stages."""
+    """Return the requirements file of each pin among the files of the stages."""
     paths = {}
     for number, stage in enumerate(lock.stage, 1):
-        for path, group, _ in files_by_index(lock, f"{STAGES}/{number}.txt", lock.pins_of(stage)):
-            paths.update({pin.name: path for pin in group})
+        for file in stage_files(lock, number, stage):
+            for pin in file.pins:
+                paths[pin.name] = file.path
     return paths
+
+
+def stage_files(lock: Lock, number: int, stage: LockedStage) -> list[RequirementsFile]:
+    """Return the requirements files of the stage with this number, which begin at 1."""
+    return list(files_by_index(lock, f"{STAGES}/{number}.txt", lock.pins_of(stage)))
 
 
 def pin_lines(
@@ -275,30 +307,32 @@ def pin_lines(
     labelled: bool = False,
     via: Mapping[str, Sequence[str]] | None = None,
 ) -> list[str]:
-    """Lines of a requirements file, sorted by name like the lock, as pip-compile writes them.
+    """Return lines of a requirements file as pip-compile writes them, in the order of the pins.
 
-    `labelled`: versions as builds name themselves. `via`: what asks for each pin, for a comment.
+    Versions are `labelled` if they are as builds name themselves. `via` is what requires each pin,
+    for a comment.
     """
     lines = []
     for pin in pins:
-        hashes = [
-            f"--hash=sha256:{sha256}" for sha256 in sorted({file.sha256 for file in pin.file})
-        ]
         version = f"{pin.version}+{pin.label}" if labelled and pin.label else pin.version
+        digests = sorted({file.sha256 for file in pin.file})
+        hashes = [f"--hash=sha256:{digest}" for digest in digests]
         lines.append(" \\\n    ".join([f"{pin.name}=={version}", *hashes]))
-        names = (via or {}).get(pin.name, ())
+        names = via.get(pin.name, ()) if via is not None else ()
         if len(names) == 1:
             lines.append(f"    # via {names[0]}")
         elif names:
-            lines += ["    # via", *(f"    #   {name}" for name in names)]
+            lines.append("    # via")
+            lines += [f"    #   {name}" for name in names]
     return lines
 
 
 def stage_title(lock: Lock, stage: LockedStage) -> Message:
-    """What a stage installs, and how."""
-    what = message("stage.distributions", count=len(stage.pins))
+    """Return what a stage installs, and how."""
     if len(stage.pins) <= _NAMED:
         what = joined("comma", stage.pins, last="and")
+    else:
+        what = message("stage.distributions", count=len(stage.pins))
     if lock.pins_of(stage)[0].git is not None:
         return message("stage.git", names=what)
     return what if stage.mode == "wheels" else message(f"stage.{stage.mode}", names=what)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from uuid import UUID, uuid5
 
 from cyclonedx.model import (
@@ -33,8 +33,11 @@ from resolver.model.message import Message
 from resolver.model.problem import PYPI
 from resolver.report.report import treatment
 
-_NAMESPACE = UUID("0b7c1c52-5f0e-5f0c-9a53-6a3e7a8f4b10")  # for serial numbers derived from locks
+# For serial numbers that are derived from locks.
+_NAMESPACE = UUID("0b7c1c52-5f0e-5f0c-9a53-6a3e7a8f4b10")
+# Begins the names of our properties.
 _OWN = "ascend-lock:"
+# Components of a machine: type, name and supplier.
 _SYSTEM = {
     "cann": (ComponentType.PLATFORM, "CANN", "Huawei"),
     "hdk": (ComponentType.PLATFORM, "Ascend HDK", "Huawei"),
@@ -43,29 +46,29 @@ _SYSTEM = {
 
 
 def sbom(lock: Lock) -> str:
-    """The text of the SBOM, JSON."""
-    addresses = {index.name: index.url for index in lock.index}
+    """Return the text of the SBOM, which is JSON."""
     reasons = lock.reasons()
-    pins = {pin.name: _component(pin, addresses, reasons.get(pin.name, ())) for pin in lock.pin}
-    tools = {
-        f"{pin.name} {pin.version}": _component(
-            pin, addresses, lock.reasons(pins).get(pin.name, ()), tool=True
-        )
-        for pins in lock.build_environments()
-        for pin in pins
-    }
+    pins = {pin.name: _component(pin, lock, reasons.get(pin.name, ())) for pin in lock.pin}
+    # Several environments may have the same tool.
+    tools: dict[str, Component] = {}
+    for environment in lock.build_environments():
+        reasons = lock.reasons(environment)
+        for pin in environment:
+            component = _component(pin, lock, reasons.get(pin.name, ()), tool=True)
+            tools[f"{pin.name} {pin.version}"] = component
     system = list(_system(lock))
-    root = _root(lock)
     bom = Bom(
         serial_number=uuid5(_NAMESPACE, hashlib.sha256(lock_file.dump(lock).encode()).hexdigest()),
         components=[*pins.values(), *tools.values(), *system],
     )
+    root = _root(lock)
     bom.metadata.component = root
-    needed = lock.needed_by().keys() - lock.requested_projects
-    top = [pin.name for pin in lock.pin if pin.name not in needed]
-    bom.register_dependency(root, [*(pins[name] for name in top), *system])
+    needed_by_others = lock.needed_by().keys() - lock.requested_projects
+    top = [pins[name] for name in pins if name not in needed_by_others]
+    bom.register_dependency(root, [*top, *system])
     for pin in lock.pin:
-        bom.register_dependency(pins[pin.name], [pins[name] for name in pin.needs if name in pins])
+        needed = [pins[name] for name in pin.needs if name in pins]
+        bom.register_dependency(pins[pin.name], needed)
     for component in (*tools.values(), *system):
         bom.register_dependency(component)
     bom.metadata.tools.components.add(
@@ -77,37 +80,32 @@ def sbom(lock: Lock) -> str:
         )
     )
     document = json.loads(JsonV1Dot6(bom).output_as_string())
-    del document["metadata"]["timestamp"]  # the library's clock
+    # It comes from the library's clock.
+    del document["metadata"]["timestamp"]
     return json_text(document) + "\n"
 
 
 def _root(lock: Lock) -> Component:
+    """Return the component that stands for the stack."""
     properties = [
         ("target", lock.target.name),
         ("platform", lock.target.platform),
         ("inputs", lock.inputs),
     ]
-    properties += [("instead-of", lock.source)] if lock.source else []
+    if lock.source:
+        properties.append(("instead-of", lock.source))
     properties += [("warning", translate(warning, "en")) for warning in lock.all_warnings]
     properties += [(f"absent:{row.name}", f"{row.reason} ({row.because})") for row in lock.absent]
-    properties += [
-        (
-            f"fact:{row.id}",
-            f"{row.reason} ({row.strength}; {row.source}; checked {row.checked}; {row.where})",
-        )
-        for row in lock.fact
-    ]
-    properties += [
-        (
-            f"override:{row.package}",
-            f"{row.dropped} taken out of {row.package} {row.version} by {row.fact}",
-        )
-        for row in lock.override
-    ]
-    properties += [
-        (f"{'optional-' if row.optional else ''}environment:{row.name}", row.value)
-        for row in lock.export
-    ]
+    for fact in lock.fact:
+        evidence = f"{fact.strength}; {fact.source}; checked {fact.checked}; {fact.where}"
+        properties.append((f"fact:{fact.id}", f"{fact.reason} ({evidence})"))
+    for row in lock.override:
+        release = f"{row.package} {row.version}"
+        what = f"{row.dropped} taken out of {release} by {row.fact}"
+        properties.append((f"override:{row.package}", what))
+    for export in lock.export:
+        kind = "optional-environment" if export.optional else "environment"
+        properties.append((f"{kind}:{export.name}", export.value))
     return Component(
         name=lock.stack,
         version=lock.inputs[:12],
@@ -119,25 +117,15 @@ def _root(lock: Lock) -> Component:
 
 
 def _component(
-    pin: LockedPin, addresses: Mapping[str, str], reasons: Sequence[Message], *, tool: bool = False
+    pin: LockedPin, lock: Lock, reasons: Sequence[Message], *, tool: bool = False
 ) -> Component:
+    """Return the component of a pin, or of a build tool, with the reasons to install it."""
     version = f"{pin.version}+{pin.label}" if pin.label else pin.version
-    properties = [("index", pin.index)] if pin.index else []
-    properties += [("mode", pin.mode)]
-    properties += [("role", "builds source archives, not installed")] if tool else []
-    properties += [("file", f"{file.name} sha256:{file.sha256}") for file in pin.file]
-    properties += [("extra", extra) for extra in pin.extras]
-    properties += [(f"build-environment:{key}", value) for key, value in sorted(pin.env.items())]
-    properties += [("why", translate(why, "en")) for why in reasons]
-    properties += [("fact", str(why.values["fact"])) for why in reasons if "fact" in why.values]
-    properties += [("yanked", pin.yanked or "no reason given")] if pin.yanked is not None else []
-    properties += [("git-commit", pin.git.commit)] if pin.git else []
-    properties += (
-        [("git-treatment", translate(phrase, "en")) for phrase in treatment(pin.git)]
-        if pin.git
-        else []
-    )
-    purl = _purl(pin, version, addresses)
+    purl = _purl(pin, version, lock)
+    references = []
+    if pin.git is not None:
+        url = XsUri(pin.git.url)
+        references.append(ExternalReference(type=ExternalReferenceType.VCS, url=url))
     return Component(
         name=pin.name,
         version=version,
@@ -146,34 +134,52 @@ def _component(
         purl=purl,
         scope=ComponentScope.EXCLUDED if tool else ComponentScope.REQUIRED,
         hashes=[HashType(alg=HashAlgorithm.SHA_256, content=file.sha256) for file in pin.file[:1]],
-        external_references=[
-            ExternalReference(type=ExternalReferenceType.VCS, url=XsUri(pin.git.url))
-        ]
-        if pin.git
-        else [],
-        properties=_properties(properties),
+        external_references=references,
+        properties=_properties(_pin_properties(pin, reasons, tool=tool)),
     )
 
 
-def _purl(pin: LockedPin, version: str, addresses: Mapping[str, str]) -> PackageURL:
-    """Git sources are `generic`: an index may have a different project of that name."""
-    if pin.git:
-        source = {"vcs_url": f"git+{pin.git.url}@{pin.git.commit}"}
-        return PackageURL(
-            "generic",
-            name=pin.name,
-            version=version,
-            qualifiers=source,
-            subpath=pin.git.subdirectory or None,
-        )
-    qualifiers = (
-        {} if pin.index == PYPI else {"repository_url": addresses.get(pin.index) or pin.index}
-    )
-    return PackageURL("pypi", name=pin.name, version=version, qualifiers=qualifiers)
+def _pin_properties(
+    pin: LockedPin, reasons: Sequence[Message], *, tool: bool
+) -> Iterator[tuple[str, str]]:
+    if pin.index:
+        yield "index", pin.index
+    yield "mode", pin.mode
+    if tool:
+        yield "role", "builds source archives, not installed"
+    yield from (("file", f"{file.name} sha256:{file.sha256}") for file in pin.file)
+    yield from (("extra", extra) for extra in pin.extras)
+    yield from ((f"build-environment:{key}", pin.env[key]) for key in sorted(pin.env))
+    yield from (("why", translate(reason, "en")) for reason in reasons)
+    facts = [reason.values["fact"] for reason in reasons if "fact" in reason.values]
+    yield from (("fact", str(fact)) for fact in facts)
+    if pin.yanked is not None:
+        yield "yanked", pin.yanked or "no reason given"
+    if pin.git is not None:
+        yield "git-commit", pin.git.commit
+        for phrase in treatment(pin.git):
+            yield "git-treatment", translate(phrase, "en")
+
+
+def _purl(pin: LockedPin, version: str, lock: Lock) -> PackageURL:
+    """Return the package URL of a pin.
+
+    A git source is `generic`: an index may have a different project of that name.
+    """
+    git = pin.git
+    if git is not None:
+        source = {"vcs_url": f"git+{git.url}@{git.commit}"}
+        path = git.subdirectory or None
+        return PackageURL("generic", None, pin.name, version, qualifiers=source, subpath=path)
+    qualifiers = {}
+    if pin.index != PYPI:
+        urls = {index.name: index.url for index in lock.index}
+        qualifiers["repository_url"] = urls.get(pin.index) or pin.index
+    return PackageURL("pypi", None, pin.name, version, qualifiers=qualifiers)
 
 
 def _system(lock: Lock) -> Iterator[Component]:
-    """System components that the lock relies on and no index serves."""
+    """Yield the components of the machine that the lock relies on and no index serves."""
     for key, value in lock.target.system.items():
         kind, name, supplier = _SYSTEM.get(key, (ComponentType.PLATFORM, key, ""))
         yield Component(

@@ -1,4 +1,8 @@
-"""`install.sh`, the lock as a script that a cautious person can review, and `activate.sh`, for a shell after it."""
+"""`install.sh` and `activate.sh`.
+
+The first is the lock as a script that a cautious person can review, the second is for a shell after
+the installation.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,6 @@ from resolver.lock.bundle import BundledLock
 from resolver.model.lock import (
     Lock,
     LockedExport,
-    LockedFact,
     LockedGit,
     LockedPin,
     LockedStage,
@@ -25,11 +28,12 @@ from resolver.model.message import message
 from resolver.model.repository import container
 from resolver.report.document import one_line
 from resolver.report.requirements import (
-    STAGES,
+    RequirementsFile,
     environments,
     files_by_index,
     pin_lines,
     stage_file_by_pin,
+    stage_files,
     stage_title,
     variants,
 )
@@ -38,45 +42,47 @@ from resolver.report.template import Raw, render
 FILE = "install.sh"
 ACTIVATION_FILE = "activate.sh"
 _WIDTH = 100
+# What follows the release in the version of a CANN build.
 _BUILD = re.compile(r"\.B\d+\Z", re.IGNORECASE)
 
 
-def stage_files(lock: Lock) -> dict[str, str]:
-    """The requirements files of all stages, by relative path: one for each index of a stage."""
-    files = {}
+def stage_texts(lock: Lock) -> dict[str, str]:
+    """Return the requirements files of all stages: relative path -> text."""
+    texts = {}
     for number, stage in enumerate(lock.stage, 1):
-        header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {translate(stage_title(lock, stage), 'en')}"
-        for path, pins, remarks in _files(lock, number, stage):
+        title = translate(stage_title(lock, stage), "en")
+        header = f"# Stage {number} of {lock.stack} for {lock.target.name}: {title}"
+        for file in stage_files(lock, number, stage):
+            lines = [header, *file.remarks, ""]
             # install.sh compares an environment with these: the version, and the source and steps
-            # it was built from
-            sources = [
-                f"# {pin.name} @ {pin.git.reference}\n"
-                f"{pin.name}=={pin.version}  # source {source_key(pin)}{' editable' if pin.git.editable else ''}"
-                for pin in pins
-                if pin.git is not None
-            ]
-            files[path] = "\n".join(
-                [header, *remarks, "", *(sources or pin_lines(pins, labelled=True)), ""]
-            )
-    return files
+            # that it was built from.
+            sources = [_source_lines(pin, pin.git) for pin in file.pins if pin.git is not None]
+            lines += sources or pin_lines(file.pins, labelled=True)
+            texts[file.path] = "\n".join([*lines, ""])
+    return texts
 
 
-def _files(
-    lock: Lock, number: int, stage: LockedStage
-) -> list[tuple[str, list[LockedPin], list[str]]]:
-    return list(files_by_index(lock, f"{STAGES}/{number}.txt", lock.pins_of(stage)))
+def _source_lines(pin: LockedPin, git: LockedGit) -> str:
+    editable = " editable" if git.editable else ""
+    reference = f"# {pin.name} @ {git.reference}"
+    return f"{reference}\n{pin.name}=={pin.version}  # source {source_key(pin)}{editable}"
 
 
 def source_key(pin: LockedPin) -> str:
-    """A digest of everything that determines a git pin; install.sh leaves it beside what it installed."""
+    """Return a digest of everything that determines a git pin.
+
+    install.sh leaves it beside what it installed.
+    """
     assert pin.git is not None  # noqa: S101  only git pins have one
     git = msgspec.structs.replace(pin.git, trust=None, ref="")
     return digest([pin.name, pin.version, pin.mode, pin.env, msgspec.to_builtins(git)])[:32]
 
 
 def script(lock: Lock) -> str:
-    """The text of install.sh."""
+    """Return the text of install.sh."""
     stages = [_stage(lock, number, stage) for number, stage in enumerate(lock.stage, 1)]
+    sources = [pin.git for pin in lock.pin if pin.git is not None]
+    archives = [pin for pin in lock.pin if pin.git is None and pin.mode != "wheels"]
     return render(
         "install.sh.j2",
         lock=lock,
@@ -85,84 +91,90 @@ def script(lock: Lock) -> str:
         python_line=lock.target.python_line,
         cann="cann" in lock.target.system,
         by_path=[pin.name for pin in lock.pin if pin.label],
-        sources_built=any(
-            pin.git is None and not pin.label and pin.mode in ("built-apart", "built-here")
-            for pin in lock.pin
-        ),
+        sources_built=any(not pin.label for pin in archives),
         builds=any(stage.mode != "wheels" for stage in lock.stage),
-        git=any(pin.git is not None for pin in lock.pin),
-        editable=any(pin.git is not None and pin.git.editable for pin in lock.pin),
+        git=bool(sources),
+        editable=any(git.editable for git in sources),
         external=list(_external(lock)),
-        submodules=any(pin.git is not None and pin.git.submodules for pin in lock.pin),
+        submodules=any(git.submodules for git in sources),
         variants=bool(variants(lock)),
         apart=any(pin.mode == "built-apart" for pin in lock.pin),
-        archives=any(pin.mode == "built-apart" and pin.git is None for pin in lock.pin),
+        archives=any(pin.mode == "built-apart" for pin in archives),
         rewriting=_rewriting(lock),
-        all_files=list(stage_files(lock)),
+        all_files=list(stage_texts(lock)),
         elsewhere=list(_elsewhere(lock)),
     )
 
 
 def bundle_script(locks: Sequence[BundledLock]) -> dict[str, str]:
-    """The path and text of the install.sh at the top of a bundle, which installs one of its locks from the bundle."""
+    """Return the path and text of the install.sh at the top of a bundle.
+
+    It installs one of these locks from the bundle.
+    """
     return {FILE: render("bundle.sh.j2", locks=locks)}
 
 
 def _elsewhere(lock: Lock) -> Iterator[Mapping[str, object]]:
-    """The indexes other than pip's own, with the files whose pins come from them."""
-    groups = [
-        group for number, stage in enumerate(lock.stage, 1) for group in _files(lock, number, stage)
-    ]
-    for file, tools in environments(lock):
-        groups += files_by_index(lock, file, tools)
+    """Yield the indexes other than pip's own, with the files whose pins come from them."""
+    files: list[RequirementsFile] = []
+    for number, stage in enumerate(lock.stage, 1):
+        files += stage_files(lock, number, stage)
+    for path, tools in environments(lock):
+        files += files_by_index(lock, path, tools)
     for index in lock.index:
-        files = [path for path, pins, _ in groups if pins[0].index == index.name]
-        if index.url and files:
-            yield {"name": index.name, "url": index.url, "files": files}
+        paths = [file.path for file in files if file.index_name == index.name]
+        if index.url and paths:
+            yield {"name": index.name, "url": index.url, "files": paths}
 
 
 def _external(lock: Lock) -> Iterator[Mapping[str, object]]:
-    """What builds need of the machine, with the files of the stages that need it, and what to tell who lacks it."""
+    """Yield what builds need of the machine, and what to tell people whose machine lacks it.
+
+    Each has the files of the stages that need it.
+    """
     paths = stage_file_by_pin(lock)
     for need, names in lock.external().items():
         lacking = message("machine.lacking", names=names, what=message(f"machine.{need}"))
-        texts = (lacking, message(f"machine.{need}-hint", python=lock.target.python_line))
-        yield {
-            "need": need,
-            "files": list(dict.fromkeys(paths[name] for name in names)),
-            "texts": [translate(text, language) for language in LANGUAGES for text in texts],
-        }
+        hint = message(f"machine.{need}-hint", python=lock.target.python_line)
+        texts: list[str] = []
+        for language in LANGUAGES:
+            texts += (translate(lacking, language), translate(hint, language))
+        files = dict.fromkeys(paths[name] for name in names)
+        yield {"need": need, "files": list(files), "texts": texts}
 
 
 def _rewriting(lock: Lock) -> dict[str, list[str]]:
-    """The pins that modify installed files of other pins, and the names of these."""
+    """Return the pins that modify installed files of other pins, and the names of the others."""
     pinned = {pin.name for pin in lock.pin}
-    rows = {
-        pin.name: [name for name in pin.git.rewrites if name in pinned - {pin.name}]
-        for pin in lock.pin
-        if pin.git
-    }
-    return {name: names for name, names in rows.items() if names}
+    rewriting = {}
+    for pin in lock.pin:
+        if pin.git is None:
+            continue
+        names = [name for name in pin.git.rewrites if name in pinned and name != pin.name]
+        if names:
+            rewriting[pin.name] = names
+    return rewriting
 
 
 def _direct(git: LockedGit) -> str:
-    """The text of direct_url.json (PEP 610)."""
-    direct = {
-        "url": git.url,
-        "vcs_info": {
-            "vcs": "git",
-            "commit_id": git.commit,
-            **({"requested_revision": git.ref} if git.ref else {}),
-        },
-        **({"subdirectory": git.subdirectory} if git.subdirectory else {}),
-    }
+    """Return the text of direct_url.json (PEP 610)."""
+    source = {"vcs": "git", "commit_id": git.commit}
+    if git.ref:
+        source["requested_revision"] = git.ref
+    direct = {"url": git.url, "vcs_info": source}
+    if git.subdirectory:
+        direct["subdirectory"] = git.subdirectory
     return json_text(direct, indent=None)
 
 
 def _submodules(project: str, git: LockedGit) -> Iterator[Mapping[str, str]]:
-    """Each submodule: what it is in, `/a` or nothing for the checkout itself, its path in there, and its source."""
+    """Yield the values of each submodule for the template.
+
+    `around` is what it is in, such as `/a`, or nothing for the checkout itself; `path` is in there.
+    """
+    paths = [submodule.path for submodule in git.submodules]
     for submodule in git.submodules:
-        parent = container(submodule.path, [other.path for other in git.submodules])
+        parent = container(submodule.path, paths)
         yield {
             "around": f"/{parent}" if parent else "",
             "path": submodule.path[len(parent) :].lstrip("/"),
@@ -173,43 +185,51 @@ def _submodules(project: str, git: LockedGit) -> Iterator[Mapping[str, str]]:
 
 
 def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
-    """The values of a stage for the template; `pin` is its only one if it is from git."""
-    files = _files(lock, number, stage)
+    """Return the values of a stage for the template; `pin` is its only one if it is from git."""
+    files = stage_files(lock, number, stage)
+    builds: list[tuple[str, LockedPin]] = []
+    for file in files:
+        builds += [(file.path, pin) for pin in file.pins]
     pin = lock.pins_of(stage)[0]
-    git = pin.git and {
-        "bundle": bundle_name(pin.name, pin.git.commit),
-        "submodules": list(_submodules(pin.name, pin.git)),
-        "script": next((step.wheels for step in pin.git.steps if step.wheels), ""),
-        "key": source_key(pin),
-        "direct": _direct(pin.git),
-    }
     return {
         "number": number,
         "titles": [translate(stage_title(lock, stage), language) for language in LANGUAGES],
         "mode": stage.mode,
         "pin": pin,
-        "git": git,
+        "git": _git(pin, pin.git) if pin.git is not None else None,
         "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],
-        "files": [path for path, _, _ in files],
-        "wheel_files": [path for path, group, _ in files if group[0].variant is None],
-        "variants": [
-            _variant(lock, path, group[0])
-            for path, group, _ in files
-            if group[0].variant is not None
-        ],
+        "files": [file.path for file in files],
+        "wheel_files": [file.path for file in files if not file.is_of_variant],
+        "variants": [_variant(lock, file) for file in files if file.is_of_variant],
         "because": [translate(reason, "en") for reason in stage.because],
-        "builds": [(path, pin) for path, group, _ in files for pin in group],
+        "builds": builds,
     }
 
 
-def _variant(lock: Lock, path: str, pin: LockedPin) -> Mapping[str, str]:
-    """Return the values of a pin that is a variant: where its file is, and the name under which pip installs it."""
-    url = next((index.url for index in lock.index if index.name == pin.index), "")
+def _git(pin: LockedPin, git: LockedGit) -> Mapping[str, object]:
+    """Return the values of a git source for the template."""
+    scripts = [step.wheels for step in git.steps if step.wheels]
+    return {
+        "bundle": bundle_name(pin.name, git.commit),
+        "submodules": list(_submodules(pin.name, git)),
+        "script": scripts[0] if scripts else "",
+        "key": source_key(pin),
+        "direct": _direct(git),
+    }
+
+
+def _variant(lock: Lock, file: RequirementsFile) -> Mapping[str, str]:
+    """Return the values of a variant for the template.
+
+    They say where its file is, and under which name pip installs it.
+    """
+    urls = {index.name: index.url for index in lock.index}
+    (pin,) = file.pins
     name = pin.file[0].name
     return {
-        "file": path,
+        "file": file.path,
         "project": pin.name,
-        "url": url,
+        "url": urls.get(pin.index, ""),
         "name": name,
         "plain": plain_name(name),
         "sha256": pin.file[0].sha256,
@@ -217,35 +237,28 @@ def _variant(lock: Lock, path: str, pin: LockedPin) -> Mapping[str, str]:
 
 
 def _build_files(lock: Lock, stage: LockedStage) -> list[str]:
-    """The requirements files of the tools that build a stage's source archives."""
-    for file, tools in environments(lock):
+    """Return the requirements files of the tools that build a stage's source archives."""
+    for path, tools in environments(lock):
         if not tools[0].builds or set(stage.pins) <= set(tools[0].builds):
-            return [path for path, _, _ in files_by_index(lock, file, tools)]
+            return [file.path for file in files_by_index(lock, path, tools)]
     return []
 
 
 def activation(lock: Lock) -> str:
-    """The text of activate.sh."""
+    """Return the text of activate.sh."""
     cann = _BUILD.sub("", lock.target.system.get("cann", ""))
     exports = [_export(lock, row) for row in lock.export]
     return render("activate.sh.j2", lock=lock, cann=cann, exports=exports)
 
 
 def _export(lock: Lock, row: LockedExport) -> dict[str, object]:
-    return {
-        "name": row.name,
-        "value": row.value,
-        "optional": row.optional,
-        "why": [
-            line for fact in lock.facts_of(row) for line in _comment(fact, optional=row.optional)
-        ],
-    }
-
-
-def _comment(fact: LockedFact, *, optional: bool) -> list[Raw]:
-    """A fact's reason and source, in lines that can follow a `#`."""
-    text = one_line(f"{'optional: ' if optional else ''}{fact.reason} ({fact.id}: {fact.source})")
-    lines = textwrap.wrap(
-        text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
-    return list(map(Raw, lines))
+    """Return the values of a variable for the template; `why` are lines that can follow a `#`."""
+    why: list[Raw] = []
+    for fact in lock.facts_of(row):
+        reason = f"{fact.reason} ({fact.id}: {fact.source})"
+        text = one_line(f"optional: {reason}" if row.optional else reason)
+        lines = textwrap.wrap(
+            text, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        )
+        why += map(Raw, lines)
+    return {"name": row.name, "value": row.value, "optional": row.optional, "why": why}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from resolver.audit.cited import Unread
@@ -15,6 +15,7 @@ from resolver.model.message import Message, joined, message
 from resolver.model.source import brief_text, link_of
 from resolver.model.text import Language
 
+# A fact, and what its source says.
 Checked = tuple[Fact, CheckedSource]
 
 
@@ -22,34 +23,27 @@ def source_line(fact: Fact, checked: CheckedSource, language: Language) -> str:
     """Return a line about the source of a fact, with what is wrong or was not opened."""
     verdict = message(f"sources.verdict-{checked.said.value}")
     line = message("sources.fact", verdict=verdict, id=escaped(fact.id), where=fact.where)
-    remarks = [*map(_remark, filter(_needs_a_word, checked.references)), *checked.missing]
+    doubtful = [row for row in checked.references if row.said in (Said.FALSE, Said.UNREAD)]
+    remarks = [*map(_remark, doubtful), *checked.missing]
     if remarks:
-        line = message(
-            "sources.fact-with",
-            fact=line,
-            remarks=joined("semicolon", list(map(_harmless, remarks))),
-        )
+        shown = joined("semicolon", [_harmless(remark) for remark in remarks])
+        line = message("sources.fact-with", fact=line, remarks=shown)
     return translate(line, language)
-
-
-def _needs_a_word(reference: CheckedReference) -> bool:
-    return reference.said in (Said.FALSE, Said.UNREAD)
 
 
 def _remark(checked: CheckedReference) -> Message:
     """Return a reference and why it is false or was not opened."""
-    name = brief_text(checked.reference)
-    if checked.why is not None:
-        return message("sources.reference", reference=name, why=checked.why)
-    kind = "page" if checked.unread is None else checked.unread.value
-    return message("sources.reference", reference=name, why=message(f"sources.unread-{kind}"))
+    why = checked.why
+    if why is None:
+        kind = "page" if checked.unread is None else checked.unread.value
+        why = message(f"sources.unread-{kind}")
+    return message("sources.reference", reference=brief_text(checked.reference), why=why)
 
 
 def _harmless(remark: Message) -> Message:
     """Return a remark whose values, which quote files, can do nothing to a terminal."""
-    return message(
-        remark.code, **{key: _harmless_value(value) for key, value in remark.values.items()}
-    )
+    values = {key: _harmless_value(value) for key, value in remark.values.items()}
+    return message(remark.code, **values)
 
 
 def _harmless_value(value: object) -> object:
@@ -59,22 +53,23 @@ def _harmless_value(value: object) -> object:
 
 
 def sources_summary(every: Sequence[Checked], language: Language) -> str:
-    """Return how many facts and references say what is stated, and how many were not opened, by kind."""
+    """Return how many facts and references are confirmed, and how many were not opened."""
     if not every:
         return translate("upstream.no-facts", language)
     facts = Counter(checked.said for _, checked in every)
-    references = [reference for _, checked in every for reference in checked.references]
-    unread = Counter(reference.unread for reference in references if reference.unread is not None)
-    lines = [message("sources.facts", count=len(every), outcome=_outcome(facts))]
-    outcome = _outcome(Counter(reference.said for reference in references))
-    lines.append(message("sources.references", count=len(references), outcome=outcome))
-    if unread:
-        kinds = [
-            message(f"sources.count-{kind.value}", count=unread[kind])
-            for kind in Unread
-            if unread[kind]
-        ]
-        lines.append(message("sources.unread", kinds=joined("comma", kinds)))
+    references: list[CheckedReference] = []
+    for _, checked in every:
+        references += checked.references
+    said = Counter(reference.said for reference in references)
+    unread = Counter(reference.unread for reference in references)
+    lines = [
+        message("sources.facts", count=len(every), outcome=_outcome(facts)),
+        message("sources.references", count=len(references), outcome=_outcome(said)),
+    ]
+    kinds = [kind for kind in Unread if unread[kind]]
+    if kinds:
+        counts = [message(f"sources.count-{kind.value}", count=unread[kind]) for kind in kinds]
+        lines.append(message("sources.unread", kinds=joined("comma", counts)))
     return "\n".join(translate(line, language) for line in lines)
 
 
@@ -84,34 +79,34 @@ def _outcome(numbers: Counter[Said]) -> Message:
 
 def sources_json(every: Iterable[Checked], language: Language) -> list[dict[str, Any]]:
     """Return the findings about each fact for programs; `text` is in the language."""
-    return [
-        {
-            "id": fact.id,
-            "package": fact.package,
-            "where": fact.where,
-            "outcome": checked.said.value,
-            "missing": [_message_json(missing, language) for missing in checked.missing],
-            "references": list(_references_json(checked, language)),
-        }
-        for fact, checked in every
-    ]
+    return [_fact_json(fact, checked, language) for fact, checked in every]
 
 
-def _references_json(checked: CheckedSource, language: Language) -> Iterator[dict[str, Any]]:
-    for reference in checked.references:
-        yield {
-            "text": str(reference.reference),
-            "link": link_of(reference.reference) or None,
-            "outcome": reference.said.value,
-            "unread": reference.unread.value if reference.unread is not None else None,
-            "why": None if reference.why is None else _message_json(reference.why, language),
-        }
-
-
-def _message_json(told: Message, language: Language) -> dict[str, Any]:
-    shown = _harmless(told)
+def _fact_json(fact: Fact, checked: CheckedSource, language: Language) -> dict[str, Any]:
     return {
-        "code": told.code.removeprefix("sources."),
+        "id": fact.id,
+        "package": fact.package,
+        "where": fact.where,
+        "outcome": checked.said.value,
+        "missing": [_message_json(missing, language) for missing in checked.missing],
+        "references": [_reference_json(row, language) for row in checked.references],
+    }
+
+
+def _reference_json(checked: CheckedReference, language: Language) -> dict[str, Any]:
+    return {
+        "text": str(checked.reference),
+        "link": link_of(checked.reference) or None,
+        "outcome": checked.said.value,
+        "unread": None if checked.unread is None else checked.unread.value,
+        "why": None if checked.why is None else _message_json(checked.why, language),
+    }
+
+
+def _message_json(remark: Message, language: Language) -> dict[str, Any]:
+    shown = _harmless(remark)
+    return {
+        "code": remark.code.removeprefix("sources."),
         "values": dict(shown.values),
         "text": translate(shown, language),
     }

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from resolver.i18n import translate
-from resolver.lock.previous import Difference, DifferenceRow
+from resolver.lock.difference import Difference, DifferenceRow
 from resolver.model.lock import Lock
 from resolver.model.message import Message, first_of, joined, message
 from resolver.model.problem import Problem
+from resolver.model.requirement import Requirement
 from resolver.model.text import Language
 from resolver.report.as_of import as_of_sentences
 from resolver.report.document import (
@@ -30,18 +31,26 @@ from resolver.report.document import (
 )
 from resolver.report.terminal import COLUMNS, styled, table_lines, wrapped
 
+# The most changes that are listed.
 _CHANGES = 10
-_LINES = 2  # of a warning
+# The most lines of a warning.
+_LINES = 2
+_WHOLE_SENTENCES: Final = re.compile(r".*(?:\.(?= |$)|。)")
+# What a column of names is called, by the part of a difference.
 _NAME_COLUMNS: Final = {"pins": "project", "tools": "project", "files": "file", "facts": "fact"}
+# The parts of a difference that have rows.
+_PARTS: Final = Difference.__struct_fields__[:-1]
 KINDS: Final = ("locked", "current", "stale", "without-a-solution", "undecided", "failed")
 
 
 def lock_json(lock: Lock, folder: Path, *, moved: bool, written: Sequence[str]) -> dict[str, Any]:
-    """The result of a target for `--json`. `pins` is what scripts need; the rest is in lock.toml.
+    """Return the result of a target for `--json`.
 
-    `moved` tells whether a pin changed in this run; the lock itself keeps the changes of the last
-    run that had any. `written` are the files that this run changed.
+    `pins` is what scripts need; the rest is in lock.toml. `moved` tells whether a pin changed in
+    this run; the lock itself keeps the changes of the last run that had any. `written` are the
+    files that this run changed.
     """
+    changes = [{"name": row.name, "old": row.old, "new": row.new} for row in lock.change]
     return {
         "status": "locked",
         "stack": lock.stack,
@@ -49,9 +58,7 @@ def lock_json(lock: Lock, folder: Path, *, moved: bool, written: Sequence[str]) 
         "folder": str(folder),
         "pins": {pin.name: pin.version for pin in lock.pin},
         "warnings": [translate(warning, "en") for warning in lock.all_warnings],
-        "changes": [
-            {"name": row.name, "old": row.old, "new": row.new} for row in lock.change if moved
-        ],
+        "changes": changes if moved else [],
         "written": list(written),
     }
 
@@ -68,39 +75,41 @@ def summary(
     columns: int = COLUMNS,
     color: bool = False,
 ) -> str:
-    """The final summary on a terminal: what was locked, what changed, what to do next.
+    """Return the final summary on a terminal: what was locked, what changed, what to do next.
 
-    `moved` tells whether a pin changed in this run; of the warnings those of `shown` are; `columns`
-    is the longest line of prose.
+    `written` tells whether a file changed in this run, and `moved` whether a pin did. Of the
+    warnings, those in `shown` are shown; `columns` is the longest line of prose.
     """
-    built = [pin.name for pin in lock.pin if pin.mode != "wheels"]
-    stages = message("cli.stages", count=len(lock.stage))
-    size = message("cli.distributions", count=len(lock.pin), stages=stages)
-    sources = message("cli.built", count=len(built), names=", ".join(built)) if built else ""
-    locked = message(
-        "cli.locked", stack=lock.stack, target=problem.target, size=size, sources=sources
-    )
-    requested = [
-        root.need.name for root in problem.stack.requirements if hasattr(root.need, "name")
-    ]
-    pins = ", ".join(f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in requested)
-    lines = [
-        styled(translate(locked, language), color, "bold"),
-        *wrapped(pins, "  ", "  ", columns),
-    ]
+    lines = [styled(translate(_locked(lock, problem), language), color, "bold")]
+    stack_lines = [root.need for root in problem.stack.requirements]
+    requested = {need.name for need in stack_lines if isinstance(need, Requirement)}
+    pins = [f"{pin.name} {pin.version}" for pin in lock.pin if pin.name in requested]
+    lines += wrapped(", ".join(pins), "  ", "  ", columns)
     for sentence in as_of_sentences(lock):
-        if sentence.code == "as-of.open":
-            continue  # nothing is to be known of it here; the report says it
-        lines += wrapped(translate(sentence, language), "", "  ", columns)
+        # An open day says nothing here; the report has it.
+        if sentence.code != "as-of.open":
+            lines += wrapped(translate(sentence, language), "", "  ", columns)
     change = _changed(lock, folder, written=written, moved=moved)
     text = translate(change, language)
     lines += wrapped(text, "", "  ", columns) if change.code == "cli.moved" else [text]
     lines += _warnings(lock, folder, language, shown=shown, columns=columns, color=color)
-    lines += [translate("cli.notes", language)] if lock.notes else []
-    lines += [line for note in lock.notes for line in _item(note, language, columns)]
+    if lock.notes:
+        lines.append(translate("cli.notes", language))
+    for note in lock.notes:
+        lines += _item(note, language, columns)
     next_steps = ("cli.next", "cli.read", "cli.try", "cli.install", "cli.use")
     lines += [translate(code, language, folder=folder) for code in next_steps]
     return "\n".join(lines) + "\n"
+
+
+def _locked(lock: Lock, problem: Problem) -> Message:
+    stages = message("cli.stages", count=len(lock.stage))
+    size = message("cli.distributions", count=len(lock.pin), stages=stages)
+    built = [pin.name for pin in lock.pin if pin.mode != "wheels"]
+    sources = message("cli.built", count=len(built), names=", ".join(built)) if built else ""
+    return message(
+        "cli.locked", stack=lock.stack, target=problem.target, size=size, sources=sources
+    )
 
 
 def _changed(lock: Lock, folder: Path, *, written: bool, moved: bool) -> Message:
@@ -115,8 +124,13 @@ def _changed(lock: Lock, folder: Path, *, written: bool, moved: bool) -> Message
 
 
 def pin_change(name: str, old: str, new: str) -> Message:
-    """A pin that moved, came or went, by its versions, one of which may be empty."""
-    code = "cli.move" if old and new else "cli.came" if new else "cli.gone"
+    """Return that a pin moved, came or went, by its versions, one of which may be empty."""
+    if not old:
+        code = "cli.came"
+    elif not new:
+        code = "cli.gone"
+    else:
+        code = "cli.move"
     return message(code, name=name, old=old, new=new)
 
 
@@ -129,24 +143,31 @@ def _warnings(
     columns: int,
     color: bool,
 ) -> Iterator[str]:
-    """The warnings of `shown`, each in two lines at most, and where all of them are in full."""
+    """Yield where all warnings are in full, then the `shown` ones, each in at most two lines."""
     if not lock.all_warnings:
         return
+    if len(shown) == len(lock.all_warnings):
+        code = "cli.warnings-all"
+    elif shown:
+        code = "cli.warnings-some"
+    else:
+        code = "cli.warnings-read"
     warnings = message("cli.warnings", count=len(lock.all_warnings))
-    code = "all" if len(shown) == len(lock.all_warnings) else "some" if shown else "read"
-    heading = translate(message(f"cli.warnings-{code}", warnings=warnings, folder=folder), language)
-    yield styled(heading, color, "yellow")
+    heading = message(code, warnings=warnings, folder=folder)
+    yield styled(translate(heading, language), color, "yellow")
     for warning in shown:
         yield from _shortened(_item(warning, language, columns), columns)
 
 
 def _shortened(lines: Sequence[str], columns: int) -> Sequence[str]:
-    """At most two lines, cut after a sentence, or else after the last word that there is room for."""
+    """Return at most two lines, cut after a sentence, or else after the last word with room."""
     if len(lines) <= _LINES:
         return lines
     *first, last = lines[:_LINES]
-    sentence = re.match(r".*(?:\.(?= |$)|。)", last)
-    return [*first, sentence[0] if sentence else f"{wrapped(last, '', '', columns - 1)[0]}…"]
+    sentence = _WHOLE_SENTENCES.match(last)
+    if sentence is not None:
+        return [*first, sentence[0]]
+    return [*first, f"{wrapped(last, '', '', columns - 1)[0]}…"]
 
 
 def _item(text: Message, language: Language, columns: int) -> list[str]:
@@ -154,28 +175,33 @@ def _item(text: Message, language: Language, columns: int) -> list[str]:
 
 
 class SummaryRow(NamedTuple):
-    """The result of one target, a line in the table of several. `kind` is what it is counted as."""
+    """The result of one target, a line in the table of several."""
 
     stack: str
+    # Empty if a stack failed before its targets were known.
     target: str
     seconds: float
     changes: str
     outcome: str
+    # What it is counted as, one of `KINDS`.
     kind: str
 
 
 def table(rows: Sequence[SummaryRow], language: Language, columns: int, *, color: bool) -> str:
-    """A line for each target, no wider than `columns`; the outcome comes last because it may be long."""
-    cells = [[translate(f"cli.column-{name}", language) for name in SummaryRow._fields[:-1]]]
-    cells += [
-        [row.stack, row.target or "-", f"{row.seconds:.1f}", row.changes, row.outcome]
-        for row in rows
-    ]
+    """Return a line for each target, no wider than `columns`.
+
+    The outcome comes last because it may be long.
+    """
+    names = ("stack", "target", "seconds", "changes", "outcome")
+    cells = [[translate(f"cli.column-{name}", language) for name in names]]
+    for row in rows:
+        seconds = f"{row.seconds:.1f}"
+        cells.append([row.stack, row.target or "-", seconds, row.changes, row.outcome])
     return "".join(f"{line}\n" for line in table_lines(cells, columns, color=color))
 
 
 def closing_line(rows: Sequence[SummaryRow], language: Language) -> str:
-    """The number of each kind."""
+    """Return the number of stacks, of targets and of targets of each kind."""
     kinds = Counter(row.kind for row in rows)
     counts = [message(f"cli.kind-{kind}", count=kinds[kind]) for kind in KINDS if kinds[kind]]
     stacks = message("cli.stacks", count=len({row.stack for row in rows}))
@@ -188,38 +214,36 @@ def closing_line(rows: Sequence[SummaryRow], language: Language) -> str:
 
 
 def difference_blocks(difference: Difference) -> Iterator[Block]:
-    """A table or a list for each kind of thing that differs, below headings of the third level."""
+    """Yield a table or a list for each part that differs, below headings of the third level."""
     if not difference:
         yield Paragraph((line(message("difference.none")),))
-    added, removed = message("report.came"), message("report.gone")
-    for kind in difference.__struct_fields__[:-1]:
-        rows: Sequence[DifferenceRow] = getattr(difference, kind)
-        if not rows:
-            continue
-        yield Heading(message(f"difference.{kind}", count=len(rows)), level=3)
-        if rows[0].name:
-            head = tuple(
-                message(f"report.column-{name}")
-                for name in (_NAME_COLUMNS.get(kind, "what"), "was", "is")
-            )
-            yield Table(
-                head, tuple((row.name, row.old or added, row.new or removed) for row in rows)
-            )
-        else:
-            items = [
-                Item(lines=(line(row.new or row.old),), label="+" if row.new else "-")
-                for row in rows
-            ]
-            yield Items(tuple(items), most=len(items))
+    for part in _PARTS:
+        rows: Sequence[DifferenceRow] = getattr(difference, part)
+        if rows:
+            yield Heading(message(f"difference.{part}", count=len(rows)), level=3)
+            yield _table(rows, _NAME_COLUMNS.get(part, "what")) if rows[0].name else _list(rows)
     if difference.others:
-        yield Paragraph(
-            (line(message("difference.others", names=joined("comma", difference.others))),)
-        )
+        names = joined("comma", difference.others)
+        yield Paragraph((line(message("difference.others", names=names)),))
+
+
+def _table(rows: Iterable[DifferenceRow], name_column: str) -> Table:
+    head = tuple(message(f"report.column-{column}") for column in (name_column, "was", "is"))
+    added, removed = message("report.came"), message("report.gone")
+    return Table(head, tuple((row.name, row.old or added, row.new or removed) for row in rows))
+
+
+def _list(rows: Iterable[DifferenceRow]) -> Items:
+    items = []
+    for row in rows:
+        if row.new:
+            items.append(Item(lines=(line(row.new),), label="+"))
+        else:
+            items.append(Item(lines=(line(row.old),), label="-"))
+    return Items(tuple(items), most=len(items))
 
 
 def difference_json(difference: Difference) -> dict[str, Any]:
-    """The rows by kind; each has of `name`, `old` and `new` those that are not empty."""
-    return {
-        kind: msgspec.to_builtins(translated(getattr(difference, kind), "en"))
-        for kind in difference.__struct_fields__
-    }
+    """Return the rows by part; each has of `name`, `old` and `new` those that are not empty."""
+    parts = {part: getattr(difference, part) for part in (*_PARTS, "others")}
+    return {part: msgspec.to_builtins(translated(rows, "en")) for part, rows in parts.items()}

@@ -1,10 +1,9 @@
 """The templates of shell scripts and of the Containerfile.
 
-What they are given is one word unless a filter marks it.
+Each value that a template is given becomes one word of bash, unless a filter marks it. (Pages of
+HTML have their own way to be safe: see `render_page`.)
 
-(Pages of HTML have their own way to be safe: see `render_page`.)
-
-A word (`finalize`) does nothing between double quotes, in a comment or in a here-document either,
+A word (see `word`) does nothing between double quotes, in a comment or in a here-document either,
 so a template without a filter is safe, if not always beautiful. Only between single quotes no value
 may be; a test looks for that.
 """
@@ -27,14 +26,14 @@ _IN_QUOTES = re.compile(r"([\"$`\\])")
 
 
 class Raw(str):
-    """Text that goes into a script as it is: marked by a filter, or by who made it."""
+    """Text that goes into a script as it is, since a filter or its maker says so."""
 
     __slots__ = ()
 
 
 @lru_cache(1)
 def environment() -> Environment:
-    """Templates whose output is bash."""
+    """Return the environment of templates whose output is bash."""
     made = Environment(
         loader=PackageLoader("resolver.report"),
         undefined=StrictUndefined,
@@ -58,59 +57,69 @@ def environment() -> Environment:
 
 
 def render(name: str, **values: object) -> str:
-    """The text that a template makes of these values."""
+    """Return the text that a template of bash makes of these values."""
     return environment().get_template(name).render(values)
 
 
 def render_page(name: str, **values: object) -> str:
-    """The same of a page of HTML, in which values are text."""
-    return environment().overlay(autoescape=True, finalize=None).get_template(name).render(values)
+    """Return the text that a template of HTML makes of these values, which are text in it."""
+    html = environment().overlay(autoescape=True, finalize=None)
+    return html.get_template(name).render(values)
 
 
 def _choose_language() -> Raw:
-    """Commands that set `at` to where, among those of all languages, the texts of the locale's are."""
-    others = "".join(
-        f" [{code[0]}{code[0].upper()}][{code[1]}{code[1].upper()}]*[uU][tT][fF]*8*) at={at} ;;"
-        for at, code in enumerate(LANGUAGES)
-        if at
-    )
-    return Raw(f"at=0; case ${{LC_ALL:-${{LC_MESSAGES:-${{LANG-}}}}}} in{others} esac")
+    """Return commands that choose the texts of the locale's language.
+
+    They set `at` to the position of these texts among the texts of all languages.
+    """
+    cases = []
+    for position, code in enumerate(LANGUAGES):
+        if position > 0:
+            letters = "".join(f"[{letter}{letter.upper()}]" for letter in code[:2])
+            cases.append(f" {letters}*[uU][tT][fF]*8*) at={position} ;;")
+    locale = "${LC_ALL:-${LC_MESSAGES:-${LANG-}}}"
+    return Raw(f"at=0; case {locale} in{''.join(cases)} esac")
 
 
 def _message(code: str, **values: object) -> Raw:
-    """A text of a script in each language, as words between double quotes."""
+    """Return a text of a script in each language, as words between double quotes."""
     return Raw(" ".join(_quoted(code, language, values) for language in LANGUAGES))
 
 
 def _failure(code: str, hint_of: str = "", **values: object) -> Raw:
-    """The same, each with the text of its hint, or of another's, or an empty word; a line for each language."""
-    hint = f"{hint_of or code}-hint"
-    hinted = hint in templates("script.", LANGUAGES[0])
-    texts = (
-        _quoted(code, language, values)
-        + " "
-        + (_quoted(hint, language, values) if hinted else '""')
-        for language in LANGUAGES
-    )
-    return Raw(" \\\n        ".join(texts))
+    """Return a text and its hint in each language, as words between double quotes.
+
+    There is a line for each language. The hint may be that of another text; without one it is an
+    empty word.
+    """
+    hint_code = f"{hint_of or code}-hint"
+    has_hint = hint_code in templates("script.", LANGUAGES[0])
+    lines = []
+    for language in LANGUAGES:
+        hint = _quoted(hint_code, language, values) if has_hint else '""'
+        lines.append(f"{_quoted(code, language, values)} {hint}")
+    return Raw(" \\\n        ".join(lines))
 
 
 def _quoted(code: str, language: Language, values: Mapping[str, object]) -> str:
-    """A text between double quotes; of the values only what is marked as shell acts in it."""
-    form = _IN_QUOTES.sub(r"\\\1", templates("script.", language)[code])
-    texts = {
-        key: value if isinstance(value, Raw) else _text(str(value)) for key, value in values.items()
-    }
-    return f'"{form.format(**texts)}"'
+    """Return a text between double quotes, where only values that are marked as shell act."""
+    template = _IN_QUOTES.sub(r"\\\1", templates("script.", language)[code])
+    texts: dict[str, Raw] = {}
+    for key, value in values.items():
+        texts[key] = value if isinstance(value, Raw) else _text(str(value))
+    return f'"{template.format(**texts)}"'
 
 
 def _finalize(value: object) -> str:
-    # an `if` without `else` is undefined, and empty; what is not defined at all raises here
+    # An `if` without `else` is undefined, and empty; what is not defined at all raises here.
     return str(value) if isinstance(value, Raw | Undefined) else word(str(value))
 
 
 def word(text: str) -> Raw:
-    """The text as one word of bash that nothing in it ends or acts in, wherever it is except between single quotes."""
+    """Return the text as one word of bash, which nothing in it can end or act in.
+
+    That holds wherever the word is, except between single quotes.
+    """
     if text.isprintable() and _ACTIVE.isdisjoint(text):
         return _sh(text)
     return Raw("$'" + "".join(map(_escaped, text)) + "'")
@@ -123,32 +132,32 @@ def _escaped(char: str) -> str:
 
 
 def _sh(text: str) -> Raw:
-    """A word that stands by itself, as people quote it."""
+    """Return a word that stands by itself, as people quote it."""
     return Raw(shlex.quote(text))
 
 
 def _words(texts: Iterable[str], separator: str = " ") -> Raw:
-    """Such words with something between them."""
+    """Return words that stand by themselves, with something between them."""
     return Raw(separator.join(map(_sh, texts)))
 
 
 def _env(variables: Mapping[str, str]) -> Raw:
-    """Assignments before a command, each with a space after it."""
-    return Raw("".join(f"{key}={_sh(value)} " for key, value in sorted(variables.items())))
+    """Return assignments before a command, each with a space after it."""
+    return Raw("".join(f"{key}={_sh(variables[key])} " for key in sorted(variables)))
 
 
 def _here(paths: str | Iterable[str]) -> Raw:
-    """Files of the lock's folder, as words."""
-    return Raw(
-        " ".join(f'"$here/{word(path)}"' for path in ([paths] if isinstance(paths, str) else paths))
-    )
+    """Return files of the lock's folder, as words."""
+    if isinstance(paths, str):
+        paths = [paths]
+    return Raw(" ".join(f'"$here/{word(path)}"' for path in paths))
 
 
 def _line(text: str) -> Raw:
-    """The end of a comment's line."""
+    """Return the end of a comment's line."""
     return Raw(one_line(text))
 
 
 def _text(text: str) -> Raw:
-    """Part of a text between double quotes."""
+    """Return part of a text between double quotes."""
     return Raw(_IN_QUOTES.sub(r"\\\1", one_line(text)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Final, Literal
 
 from rich.cells import cell_len, set_cell_size
@@ -23,19 +23,26 @@ from resolver.report.document import (
     translated,
 )
 
-WIDTH: Final = 110  # of a document, if that of the terminal is unknown
-COLUMNS: Final = 100  # likewise of a line of prose
+# The columns of a document, and of a line of prose, if those of the terminal are unknown.
+WIDTH: Final = 110
+COLUMNS: Final = 100
+# Between two columns of a table.
 _GAP = 2
-_LEAST = 36  # of a column
-_STACKED = 80  # on a terminal narrower than this the origin is below the sentence
+# The least width of a column of statements.
+_LEAST = 36
+# On a terminal narrower than this the origin of a statement is below it.
+_STACKED = 80
 # Units without a line break inside: a Chinese character with attached punctuation, a run of others,
 # spaces.
 _WORDS = re.compile(
-    r"[（「]{0,9}(?:[\u3000-\u9fff\uff00-\uffef](?<![（「])|[^\s\u3000-\u9fff\uff00-\uffef]+)[，。；：、）」]*|[（「]|\s+"
+    r"[（「]{0,9}(?:[\u3000-\u9fff\uff00-\uffef](?<![（「])|[^\s\u3000-\u9fff\uff00-\uffef]+)"
+    r"[，。；：、）」]*|[（「]|\s+"
 )
-_NOTHING = ("", "-")  # cells that say nothing
+# Cells that say nothing.
+_NOTHING = ("", "-")
 _LEAD = re.compile(r"[ │├└─]*(?:- )?")
-_BRANCHES = str.maketrans("├└─-", "│   ")  # how the lines of a tree go on
+# How the lines of a tree go on.
+_BRANCHES = str.maketrans("├└─-", "│   ")
 
 Style = Literal["bold", "bold red", "bold yellow", "yellow"]
 _CODES: Final[Mapping[Style, str]] = {
@@ -49,71 +56,87 @@ _SEQUENCES: Final = re.compile(rf"(\x1b\[(?:0|{'|'.join(_CODES.values())})m)")
 
 
 def styled(text: str, color: bool, style: Style) -> str:
-    """The text in a style, if it is to be in `color`."""
+    """Return the text in a style, if it is to be in `color`."""
     return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if color and text else text
 
 
 def for_terminal(text: str, *, color: bool) -> str:
-    """Return a text of which a terminal acts on nothing but line breaks, tabs and, in `color`, the styles above."""
+    """Return a text that a terminal shows as it is.
+
+    The terminal acts on nothing but line breaks, tabs and, in `color`, the styles above.
+    """
     if not color:
         return harmless(text, "\n\t")
-    pieces = _SEQUENCES.split(text)  # every second one is a style
-    return "".join(piece if at % 2 else harmless(piece, "\n\t") for at, piece in enumerate(pieces))
+    pieces = _SEQUENCES.split(text)
+    # Every second piece is a style.
+    for position in range(0, len(pieces), 2):
+        pieces[position] = harmless(pieces[position], "\n\t")
+    return "".join(pieces)
 
 
 def terminal_text(
     document: Document, language: Language, columns: int = WIDTH, *, color: bool = False
 ) -> str:
-    """The text for a terminal of so many columns, which ends with a line break.
+    """Return the text for a terminal of so many columns, which ends with a line break.
 
     In `color`, headings and labels are bold; without it, the text is plain and says the same.
     """
     lines: list[str] = []
-    indent = "  "  # of a list, which may belong to the result above it
+    # A list is indented below a result that it belongs to.
+    indent = "  "
     for part in document:
-        match block := translated(part, language):
+        block = translated(part, language)
+        is_result = isinstance(block, Paragraph) and block.result
+        if lines and isinstance(block, (Heading, Paragraph)) and not is_result:
+            lines.append("")
+        match block:
             case Heading():
                 heading = paragraph(str(block.text), columns)
-                lines += [""] * bool(lines) + [styled(text, color, "bold") for text in heading]
+                lines += [styled(line, color, "bold") for line in heading]
             case Paragraph():
-                first, hanging = ("   => ", "      ") if block.result else ("", "")
-                lines += [""] * (bool(lines) and not block.result)
                 for spans in block.lines:
-                    lines += paragraph(plain(spans), columns, first, hanging)
+                    if is_result:
+                        lines += paragraph(plain(spans), columns, "   => ", "      ")
+                    else:
+                        lines += paragraph(plain(spans), columns)
             case Items():
                 lines += _items(block, columns, indent, color)
             case Table():
                 lines += table_lines([block.head, *block.rows], columns, "  ", color=color)
             case _:
-                pass  # code and details are left out
-        indent = "      " if isinstance(block, Paragraph) and block.result else "  "
+                # Code and details are left out.
+                pass
+        indent = "      " if is_result else "  "
     return "\n".join(lines) + "\n"
 
 
 def wrapped(text: str, first: str, hanging: str, columns: int = COLUMNS) -> list[str]:
-    """The text in lines, broken at spaces, or between Chinese characters if a line has no space."""
-    lines, line = [], first
+    """Return the text in lines, the first of which begins with `first`, the others with `hanging`.
+
+    Lines are broken at spaces, or between Chinese characters if a line has no space.
+    """
+    lines = []
+    line = first
     for word in _WORDS.findall(text):
-        if (
-            _shown_width(line + word.rstrip()) > columns
-            and line.strip()
-            and line not in (first, hanging)
-        ):
+        is_empty = line in (first, hanging) or not line.strip()
+        if is_empty or _shown_width(line + word.rstrip()) <= columns:
+            line += word
+        else:
             lines.append(line.rstrip())
             line = hanging + word.lstrip()
-        else:
-            line += word
-    return [*lines, line.rstrip()] if line.strip() else lines
+    if line.strip():
+        lines.append(line.rstrip())
+    return lines
 
 
 def paragraph(text: str, columns: int, indent: str = "", hanging: str | None = None) -> list[str]:
-    """The text on lines of at most so many columns; what cannot be broken overflows.
+    """Return the text on lines of at most so many columns; what cannot be broken overflows.
 
-    The first line is indented by `indent` and the others by `hanging` (None: the same).
+    The first line is indented by `indent` and the others by `hanging` (None: as the first).
     """
-    return wrapped(
-        escaped(one_line(text)), indent, indent if hanging is None else hanging, columns
-    ) or [indent]
+    if hanging is None:
+        hanging = indent
+    return wrapped(escaped(one_line(text)), indent, hanging, columns) or [indent]
 
 
 def fitted(text: str, columns: int) -> str:
@@ -129,15 +152,19 @@ def fitted(text: str, columns: int) -> str:
             continue
         lead = _LEAD.match(line)
         indent = lead[0] if lead is not None else ""
-        lines += wrapped(line[len(indent) :], indent, indent.translate(_BRANCHES) + "  ", columns)
+        hanging = indent.translate(_BRANCHES) + "  "
+        lines += wrapped(line.removeprefix(indent), indent, hanging, columns)
     return "\n".join(lines)
 
 
 def table_lines(
     rows: Sequence[Sequence[object]], columns: int, indent: str = "", *, color: bool = False
 ) -> list[str]:
-    """Return rows of cells below each other, the first of which has the names of the columns."""
-    return [line for group in table_groups(rows, columns, indent, color=color) for line in group]
+    """Return the lines of a table; its first row has the names of the columns."""
+    lines: list[str] = []
+    for group in table_groups(rows, columns, indent, color=color):
+        lines += group
+    return lines
 
 
 def table_groups(
@@ -149,64 +176,80 @@ def table_groups(
     words fit beside each other, a row is a list of its cells, each after the name of its column.
     """
     head, *body = [[escaped(one_line(str(cell))) for cell in row] for row in rows]
-    room = columns - len(indent)
-    for gap in range(_GAP, 0, -1):
-        if widths := _column_widths([head, *body], room - gap * (len(head) - 1)):
-            groups = [_row_lines(row, widths, indent, " " * gap) for row in body]
-            return [_row_lines(head, widths, indent, " " * gap, color=color), *groups]
+    for width_of_gap in range(_GAP, 0, -1):
+        room = columns - len(indent) - width_of_gap * (len(head) - 1)
+        widths = _column_widths([head, *body], room)
+        if widths:
+            gap = " " * width_of_gap
+            groups = [_row_lines(row, widths, indent, gap) for row in body]
+            return [_row_lines(head, widths, indent, gap, color=color), *groups]
     return [[], *(_record(head, row, columns, indent, color) for row in body)]
 
 
 def _column_widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Return the widths of the columns, together as many as there is room for; none if a word would be broken."""
+    """Return the widths of the columns, together at most as wide as the room.
+
+    Returns none if a word would be broken.
+    """
     columns = list(zip(*rows, strict=True))
-    widest = [max(map(cell_len, column)) for column in columns]
     least = [max(map(_longest_word, column)) for column in columns]
     if sum(least) > room:
         return []
-    limit = max(widest)
-    while sum(widths := list(map(max, least, (min(width, limit) for width in widest)))) > room:
+    widths = [max(map(cell_len, column)) for column in columns]
+    limit = max(widths)
+    while sum(widths) > room:
         limit -= 1
+        widths = [max(word, min(width, limit)) for word, width in zip(least, widths, strict=True)]
     return widths
 
 
 def _longest_word(text: str) -> int:
-    return max((cell_len(word) for word in _WORDS.findall(text)), default=0)
+    return max(map(cell_len, _WORDS.findall(text)), default=0)
 
 
 def _row_lines(
     row: Sequence[str], widths: Sequence[int], indent: str, gap: str, *, color: bool = False
 ) -> list[str]:
     """Return the lines of a row of cells; in `color`, they are bold."""
-    cells = [wrapped(cell, "", "", width) or [""] for cell, width in zip(row, widths, strict=True)]
+    cells = [wrapped(cell, "", "", width) for cell, width in zip(row, widths, strict=True)]
+    height = max(1, *map(len, cells))
     lines = []
-    for pieces in zip_longest(*cells, fillvalue=""):
-        padded = [
-            piece + " " * (width - cell_len(piece))
-            for piece, width in zip(pieces, widths, strict=True)
-        ]
-        lines.append(indent + styled(gap.join(padded).rstrip(), color, "bold"))
+    for number in range(height):
+        pieces = []
+        for cell, width in zip(cells, widths, strict=True):
+            piece = cell[number] if number < len(cell) else ""
+            pieces.append(_padded(piece, width))
+        lines.append(indent + styled(gap.join(pieces).rstrip(), color, "bold"))
     return lines
+
+
+def _padded(text: str, width: int) -> str:
+    """Return the text with spaces up to this width; a wider one as it is."""
+    return text + " " * (width - cell_len(text))
 
 
 def _record(
     head: Sequence[str], row: Sequence[str], columns: int, indent: str, color: bool
 ) -> list[str]:
-    """Return a row as a list: its first cell, and below it what else there is after the names of the columns."""
-    first, *names = head
+    """Return the lines of a row as a list: its first cell, and below it the others.
+
+    Each is after the name of its column; what says nothing is left out.
+    """
+    names = head[1:]
     width = max(map(cell_len, names), default=0) + _GAP
     inner = indent + "  "
-    lines = [
-        styled(line, color, "bold") for line in wrapped(f"{first} {row[0]}", indent, inner, columns)
-    ]
+    title = wrapped(f"{head[0]} {row[0]}", indent, inner, columns)
+    lines = [styled(line, color, "bold") for line in title]
     for name, cell in zip(names, row[1:], strict=True):
         if cell in _NOTHING:
             continue
-        named, below = inner + set_cell_size(name, width), inner + " " * width
-        if cell_len(named) + _longest_word(cell) > columns:  # it has more room below the name
+        first = inner + _padded(name, width)
+        if cell_len(first) + _longest_word(cell) <= columns:
+            lines += wrapped(cell, first, inner + " " * width, columns)
+        else:
+            # There is more room below the name.
             lines.append(inner + name)
-            named = below = inner + "  "
-        lines += wrapped(cell, named, below, columns)
+            lines += wrapped(cell, inner + "  ", inner + "  ", columns)
     return lines
 
 
@@ -227,60 +270,69 @@ def _items(block: Items, columns: int, indent: str, color: bool) -> Iterator[str
 
 
 def _item(item: Item, columns: int, indent: str, most: int, color: bool) -> Iterator[str]:
-    first, *further_lines = item.lines
+    """Yield the lines of an item, and of at most so many inner items."""
+    label = item.label or "-"
     hanging = indent + (" " * (cell_len(item.label) + 2) if item.label else "  ")
-    head = f"{indent}{item.label or '-'}"
-    line, *further = paragraph(
-        plain(first), columns, set_cell_size(head, cell_len(hanging)), hanging
-    )
-    yield indent + styled(item.label, color, "bold") + line[len(indent) + len(item.label) :]
+    head = set_cell_size(indent + label, cell_len(hanging))
+    text, *further = paragraph(plain(item.lines[0]), columns, head, hanging)
+    bold = styled(item.label, color, "bold")
+    yield indent + bold + text.removeprefix(indent + item.label)
     yield from further
-    for spans in (*further_lines, *item.details):
-        result = plain(spans).startswith("=> ")
-        yield from paragraph(plain(spans), columns, hanging, hanging + ("   " if result else "  "))
+    for spans in (*item.lines[1:], *item.details):
+        line = plain(spans)
+        below = hanging + ("   " if line.startswith("=> ") else "  ")
+        yield from paragraph(line, columns, hanging, below)
     for inner in item.items[:most]:
         yield from _item(inner, columns, hanging, most, color)
 
 
 def _statements(items: Sequence[Item], columns: int) -> Iterator[str]:
-    """Items with their origins in a right column, below the text where it is narrow; a source at its first mention."""
-    rows: list[tuple[Item, str, list[str]]] = []  # with the texts of both columns
-    sources: set[str] = {""}
+    """Yield the lines of items with their origins in a right column, or below where it is narrow.
+
+    A source is shown at its first mention.
+    """
+    origins: list[list[str]] = []
+    sources = {""}
     for item in items:
-        source = [item.source] if item.source not in sources else []
-        sources.add(item.source)
-        rows.append((item, plain(item.lines[0]), [plain(item.origin), *source]))
-    label = max(4, *(2 + cell_len(item.label) for item in items)) + _GAP
-    left, right = _widths(
-        [text for _, text, _ in rows], [text for row in rows for text in row[2]], columns - label
-    )
-    is_stacked = columns < _STACKED or label + left + _GAP + right > columns
-    for item, text, origins in rows:
-        head = set_cell_size(f"  {item.label:>2}", label)
+        origins.append([plain(item.origin)])
+        if item.source not in sources:
+            origins[-1].append(item.source)
+            sources.add(item.source)
+    texts = [plain(item.lines[0]) for item in items]
+    label_width = max(4, *(2 + cell_len(item.label) for item in items)) + _GAP
+    left, right = _widths(texts, list(chain.from_iterable(origins)), columns - label_width)
+    is_stacked = columns < _STACKED or label_width + left + _GAP + right > columns
+    for item, text, places in zip(items, texts, origins, strict=True):
+        label = set_cell_size(f"  {item.label:>2}", label_width)
+        hanging = " " * label_width
         if is_stacked:
-            yield from paragraph(text, columns, head, " " * label)
-            for origin in origins:
-                yield from paragraph(origin, columns, " " * label + "  ")
+            yield from paragraph(text, columns, label, hanging)
+            for place in places:
+                yield from paragraph(place, columns, hanging + "  ")
         else:
-            texts, places = (
-                paragraph(text, left),
-                [line for origin in origins for line in paragraph(origin, right)],
-            )
-            for start, line, place in zip_longest([head], texts, places, fillvalue=""):
-                yield f"{start or ' ' * label}{line}{' ' * (left + _GAP - cell_len(line))}{place}".rstrip()
+            right_lines: list[str] = []
+            for place in places:
+                right_lines += paragraph(place, right)
+            start = label
+            for line, place in zip_longest(paragraph(text, left), right_lines, fillvalue=""):
+                yield f"{start}{_padded(line, left + _GAP)}{place}".rstrip()
+                start = hanging
         for detail in item.details:
             yield from paragraph(plain(detail), columns, "        ", "          ")
 
 
 def _widths(lefts: Sequence[str], rights: Sequence[str], columns: int) -> tuple[int, int]:
-    """The widths of two columns.
+    """Return the widths of two columns.
 
-    The right one has what its texts need, up to half, and what the left one leaves.
-
-    They are wider than there is room for if a word of the right one is too wide.
+    The right one has what its texts need, up to half, and what the left one leaves. They are wider
+    than there is room for if a word of the right one is too wide.
     """
     room = columns - _GAP
-    words = [cell_len(word) for text in rights for word in text.split()]
-    right = max([min(max(map(cell_len, rights)), room // 2), _LEAST, *words])
+    words: list[str] = []
+    for text in rights:
+        words += text.split()
+    longest_word = max(map(cell_len, words), default=0)
+    needed = min(max(map(cell_len, rights)), room // 2)
+    right = max(needed, _LEAST, longest_word)
     left = min(max(map(cell_len, lefts)), max(room - right, _LEAST))
     return left, max(room - left, right)

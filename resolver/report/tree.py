@@ -1,4 +1,4 @@
-"""Who requires what in a lock: as a tree on a terminal, as a Mermaid flowchart, and for `--json`."""
+"""Who requires what in a lock: a tree on a terminal, a Mermaid flowchart, and JSON."""
 
 from __future__ import annotations
 
@@ -13,51 +13,59 @@ from resolver.model import text
 from resolver.model.lock import Lock
 from resolver.model.text import Language
 
-_STACK: Final = ""  # the node of the stack; the others have the names of their pins
-_AGAIN = " (*)"
-_MERMAID = str.maketrans({"<": "#lt;", ">": "#gt;", '"': "#quot;"})
+# The node of the stack; the other nodes are the names of pins.
+_STACK: Final = ""
+# Ends a row below which is what another row has already.
+_AGAIN: Final = " (*)"
+_MERMAID: Final = str.maketrans({"<": "#lt;", ">": "#gt;", '"': "#quot;"})
 
 
 class Tree:
-    """What each of the `names` requires in a lock, to a `depth`; or, `inverted`, who requires it, up to the stack.
-
-    Without names that is the stack, and pins that nothing requires; inverted, pins that require
-    nothing.
-    """
+    """What projects of a lock require, or who requires them."""
 
     def __init__(
         self, lock: Lock, names: Sequence[str], depth: int | None, *, inverted: bool
     ) -> None:
+        """Make the tree below these `names`, to a `depth` (None: to the end).
+
+        It leads from what requires to what is required, or if `inverted`, the other way, up to the
+        stack. Without names its roots are the stack and pins that nothing requires; if inverted,
+        pins that require nothing.
+        """
         self._lock = lock
         self._inverted = inverted
         self._depth = depth
         self._pins = {pin.name: pin for pin in lock.pin}
         graph = _requirement_graph(lock)
         self._graph = graph.reverse() if inverted else graph
-        self._roots = names or sorted(node for node, count in self._graph.in_degree() if not count)
+        self._roots = list(names)
+        if not names:
+            self._roots = sorted(node for node, count in self._graph.in_degree() if count == 0)
 
     def text(self, language: Language) -> str:
-        """A row for each requirement.
+        """Return the tree for a terminal, a row for each requirement.
 
-        What is below a row is shown once; where that comes again, it ends in `(*)`.
+        What is below a row is shown once; where that comes again, the row ends in `(*)`.
         """
-        above: dict[
-            str, int
-        ] = {}  # and at which level, since a depth cuts off more below a deeper one
+        # The levels of what is shown: a depth cuts off more below a deeper row.
+        levels: dict[str, int] = {}
         lines: list[str] = []
         for root in self._roots:
-            lines += [self._label(root), *self._below(root, "", 0, above, language)]
+            lines.append(self._label(root))
+            lines += self._below(root, "", 0, levels, language)
         if any(line.endswith(_AGAIN) for line in lines):
             lines.append(translate("tree.again", language))
         return "\n".join(map(escaped, lines)) + "\n"
 
     def mermaid(self) -> str:
-        """A flowchart, which code forges draw; arrows lead from what requires to what is required."""
-        numbers = {node: f"n{number}" for number, node in enumerate(self._within())}
-        lines = [
-            "flowchart LR",
-            *(f'    {number}["{self._label(node)}"]' for node, number in numbers.items()),
-        ]
+        """Return a flowchart, which code forges draw.
+
+        Arrows lead from what requires to what is required.
+        """
+        numbers = {node: f"n{number}" for number, node in enumerate(self._levels())}
+        lines = ["flowchart LR"]
+        for node, number in numbers.items():
+            lines.append(f'    {number}["{self._label(node)}"]')
         for requiring, required, requirements in self._edges():
             label = ", ".join(requirements).translate(_MERMAID)
             arrow = f'-->|"{label}"|' if label else "-->"
@@ -65,41 +73,42 @@ class Tree:
         return "\n".join(map(escaped, lines)) + "\n"
 
     def json(self) -> dict[str, Any]:
-        """`packages` by name, each with the `lines` by which others of them require it; the stack is `""`."""
-        requires: dict[str, dict[str, list[str]]] = {node: {} for node in self._within()}
+        """Return the tree for `--json`.
+
+        `packages` are sorted by name, each with the lines by which it requires others of them. The
+        name of the stack is "".
+        """
+        packages: dict[str, dict[str, Any]] = {}
+        for node in self._levels():
+            version = self._pins[node].version if node != _STACK else ""
+            packages[node] = {"name": node, "version": version, "requires": {}}
         for requiring, required, lines in self._edges():
-            requires[requiring][required] = lines
+            packages[requiring]["requires"][required] = lines
         return {
             "stack": self._lock.stack,
             "target": self._lock.target.name,
-            "roots": list(self._roots),
-            "packages": [
-                {
-                    "name": node,
-                    "version": self._pins[node].version if node else "",
-                    "requires": required,
-                }
-                for node, required in requires.items()
-            ],
+            "roots": self._roots,
+            "packages": list(packages.values()),
         }
 
     def _below(
-        self, node: str, indent: str, level: int, above: dict[str, int], language: Language
+        self, node: str, indent: str, level: int, levels: dict[str, int], language: Language
     ) -> Iterator[str]:
+        """Yield the rows below a node at a level; `levels` gets what they show."""
         if level == self._depth:
             return
-        above[node] = level
+        levels[node] = level
         children = sorted(self._graph[node])
         for child in children:
-            branch, further = ("└── ", "    ") if child == children[-1] else ("├── ", "│   ")
-            again = (
-                bool(self._graph[child])
-                and child in above
-                and (not self._depth or above[child] <= level + 1)
-            )
-            yield f"{indent}{branch}{self._label(child)}{self._lines(node, child, language)}{_AGAIN if again else ''}"
-            if not again:
-                yield from self._below(child, indent + further, level + 1, above, language)
+            is_last = child == children[-1]
+            is_shown = child in levels and (not self._depth or levels[child] <= level + 1)
+            is_again = is_shown and len(self._graph[child]) > 0
+            row = self._label(child) + self._lines(node, child, language)
+            branch = "└── " if is_last else "├── "
+            yield f"{indent}{branch}{row}{_AGAIN if is_again else ''}"
+            if not is_again:
+                below = indent + ("    " if is_last else "│   ")
+                yield from self._below(child, below, level + 1, levels, language)
 
     def _label(self, node: str) -> str:
         if node == _STACK:
@@ -109,47 +118,60 @@ class Tree:
         return f"{pin.name}{extras} {pin.version}"
 
     def _lines(self, node: str, child: str, language: Language) -> str:
+        """Return what a row says of its requirement, with a space before it."""
         lines = ", ".join(self._graph.edges[node, child]["lines"])
         if self._inverted:
             return " " + translate("tree.requires", language, lines=f"{node} {lines}".rstrip())
         return " " + translate("tree.required", language, lines=lines) if lines else ""
 
-    def _within(self) -> dict[str, int]:
-        """The nodes of the tree, each with how far it is from a root, sorted by name."""
+    def _levels(self) -> dict[str, int]:
+        """Return the nodes of the tree, sorted by name, each with its distance from a root."""
         levels = nx.multi_source_dijkstra_path_length(self._graph, set(self._roots), self._depth)
         return dict(sorted(levels.items()))
 
     def _edges(self) -> Iterator[tuple[str, str, list[str]]]:
-        levels = self._within()
+        """Yield what requires, what is required and the lines, for all requirements of the tree."""
+        levels = self._levels()
         for parent, child, lines in sorted(self._graph.subgraph(levels).edges(data="lines")):
-            if levels[parent] != self._depth:
-                yield (child, parent, lines) if self._inverted else (parent, child, lines)
+            if levels[parent] == self._depth:
+                continue
+            if self._inverted:
+                yield child, parent, lines
+            else:
+                yield parent, child, lines
 
 
 def _requirement_graph(lock: Lock) -> nx.DiGraph:
-    """From the stack, and from each pin, to each pin that it requires where it is installed.
+    """Return a graph from the stack and each pin to the pins that it requires to be installed.
 
     An edge has its `lines`: the requirements on that pin, such as `[http]>=2` or `==2 (fact
     verl-npu)`.
     """
     graph = nx.DiGraph()
-    graph.add_nodes_from([_STACK, *(pin.name for pin in lock.pin)])
-
-    def add(requiring: str, line: str, fact: str = "") -> None:
-        need = text.requirement(line)
-        if need.name in graph and need.name != requiring:
-            extras = f"[{','.join(sorted(need.extras))}]" if need.extras else ""
-            label = f"{extras}{need.specifier}{f' (fact {fact})' if fact else ''}".strip()
-            graph.add_edge(requiring, need.name)
-            lines = graph.edges[requiring, need.name].setdefault("lines", [])
-            lines += [label] if label and label not in lines else []
-
+    graph.add_node(_STACK)
+    graph.add_nodes_from(pin.name for pin in lock.pin)
     for line in lock.requires:
-        add(_STACK, line)
+        _add_requirement(graph, _STACK, line)
     for pin in lock.pin:
-        for line in (*pin.requires, *(pin.build_requires if pin.mode == "built-here" else ())):
-            add(pin.name, line)
+        for line in pin.requires:
+            _add_requirement(graph, pin.name, line)
+        if pin.mode == "built-here":
+            for line in pin.build_requires:
+                _add_requirement(graph, pin.name, line)
         for fact, lines in pin.fact_requires.items():
             for line in lines:
-                add(pin.name, line, fact)
+                _add_requirement(graph, pin.name, line, f" (fact {fact})")
     return graph
+
+
+def _add_requirement(graph: nx.DiGraph, requiring: str, line: str, origin: str = "") -> None:
+    need = text.requirement(line)
+    if need.name not in graph or need.name == requiring:
+        return
+    if not graph.has_edge(requiring, need.name):
+        graph.add_edge(requiring, need.name, lines=[])
+    lines = graph.edges[requiring, need.name]["lines"]
+    extras = f"[{','.join(sorted(need.extras))}]" if need.extras else ""
+    label = f"{extras}{need.specifier}{origin}".strip()
+    if label and label not in lines:
+        lines.append(label)

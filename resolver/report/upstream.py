@@ -27,30 +27,29 @@ from resolver.model.message import Message, first_of, joined, message
 from resolver.model.text import Language
 
 _MARKS: Final = ("archived", "deprecated", "quarantined")
-_SOME: Final = 8  # names on one line
+# The most names on one line.
+_SOME: Final = 8
 
 
 def change_lines(compared: Compared, old: Sequence[LockedFact], days: int) -> Iterator[Message]:
-    """A line for each change since a lock was made, grave ones first."""
-    yield from map(
-        change_sentence, sorted(compared.changes, key=lambda change: not is_grave(change))
-    )
+    """Yield a line for each change since a lock was made, grave ones first.
+
+    `old` are the facts that were checked more than so many `days` ago.
+    """
+    for change in sorted(compared.changes, key=lambda change: not is_grave(change)):
+        yield change_sentence(change)
     if not compared.changes and compared.files:
         yield message("upstream.no-change")
     for row in compared.out_of_reach:
+        projects = first_of(row.projects, _SOME)
         yield message(
-            "upstream.out-of-reach",
-            index=row.index,
-            projects=first_of(row.projects, _SOME),
-            why=escaped(row.why),
+            "upstream.out-of-reach", index=row.index, projects=projects, why=escaped(row.why)
         )
     if compared.newer:
         requested = [row for row in compared.newer if row.is_requested]
-        named = first_of(
-            [f"{row.project} {row.version} → {row.newest}" for row in requested], _SOME
-        )
+        moves = [f"{row.project} {row.version} → {row.newest}" for row in requested]
         code = "upstream.newer-named" if requested else "upstream.newer"
-        yield message(code, count=len(compared.newer), named=named)
+        yield message(code, count=len(compared.newer), named=first_of(moves, _SOME))
     if compared.sources:
         yield message("upstream.sources", projects=first_of(compared.sources, _SOME))
     if old:
@@ -62,21 +61,15 @@ def change_lines(compared: Compared, old: Sequence[LockedFact], days: int) -> It
 
 
 def old_facts_sentence(old: Sequence[LockedFact], days: int) -> Message:
-    """The facts of a lock that were checked long ago."""
-    return message(
-        "upstream.old-facts",
-        count=len(old),
-        days=days,
-        facts=first_of([escaped(fact.id) for fact in old], _SOME),
-    )
+    """Return a sentence about the facts of a lock that were checked more than so many days ago."""
+    facts = first_of([escaped(fact.id) for fact in old], _SOME)
+    return message("upstream.old-facts", count=len(old), days=days, facts=facts)
 
 
 def change_sentence(change: Change) -> Message:
-    """One change."""
-    release, values = (
-        f"{change.project} {change.version}",
-        {"project": change.project, "index": change.index},
-    )
+    """Return a change as a sentence."""
+    release = f"{change.project} {change.version}"
+    values = {"project": change.project, "index": change.index}
     match change:
         case Yanked(reason=reason):
             code = "upstream.yanked" if reason.strip() else "upstream.yanked-silently"
@@ -98,19 +91,16 @@ def change_sentence(change: Change) -> Message:
         case Marked(status=status, reason=reason):
             code = f"upstream.mark-{status}" if status in _MARKS else "upstream.mark-other"
             mark = message(code, status=escaped(status), **values)
-            return (
-                message("upstream.because", text=mark, reason=escaped(reason))
-                if reason.strip()
-                else mark
-            )
+            if reason.strip():
+                return message("upstream.because", text=mark, reason=escaped(reason))
+            return mark
 
 
 def compared_json(compared: Compared) -> dict[str, Any]:
-    """The changes for programs; texts are those of the index."""
+    """Return the changes for programs; texts are as the index has them."""
+    changes = compared.changes
     return {
-        "changes": [
-            {**to_builtins(change), "grave": is_grave(change)} for change in compared.changes
-        ],
+        "changes": [{**to_builtins(change), "grave": is_grave(change)} for change in changes],
         "files": compared.files,
         "files_without_hash": compared.unhashed,
         "from_git": list(compared.sources),
@@ -120,12 +110,18 @@ def compared_json(compared: Compared) -> dict[str, Any]:
 
 
 def fact_line(checked: CheckedFact, *, old_after: int | None, language: Language) -> str:
-    """One fact; `old_after` is a number of days if it was checked longer ago than that."""
-    verdict = message(f"upstream.verdict-{checked.verdict.value}")
-    remarks = joined("semicolon", [_remark(remark, language) for remark in checked.remarks])
+    """Return a line about a fact.
+
+    `old_after` is a number of days if the fact was checked longer ago than that.
+    """
     fact = checked.fact
+    remarks = [_remark(remark, language) for remark in checked.remarks]
     line = message(
-        "upstream.fact", verdict=verdict, id=escaped(fact.id), where=fact.where, remarks=remarks
+        "upstream.fact",
+        verdict=message(f"upstream.verdict-{checked.verdict.value}"),
+        id=escaped(fact.id),
+        where=fact.where,
+        remarks=joined("semicolon", remarks),
     )
     if old_after is not None:
         line = message("upstream.old", text=line, checked=fact.checked.isoformat(), days=old_after)
@@ -133,20 +129,21 @@ def fact_line(checked: CheckedFact, *, old_after: int | None, language: Language
 
 
 def facts_summary(facts: Sequence[CheckedFact], target: str, language: Language) -> str:
-    """The number of facts of each verdict."""
+    """Return the number of facts of each verdict, as a sentence."""
     if not facts:
         return translate("upstream.no-facts", language)
     numbers = Counter(checked.verdict for checked in facts)
-    outcome = message(
-        "upstream.outcome", **{verdict.value: numbers[verdict] for verdict in Verdict}
-    )
-    return translate(
-        message("upstream.facts", count=len(facts), target=target, outcome=outcome), language
-    )
+    by_verdict = {verdict.value: numbers[verdict] for verdict in Verdict}
+    outcome = message("upstream.outcome", **by_verdict)
+    line = message("upstream.facts", count=len(facts), target=target, outcome=outcome)
+    return translate(line, language)
 
 
 def fact_json(checked: CheckedFact, *, old: bool, language: Language) -> dict[str, Any]:
-    """The findings for programs; `values` are unchanged from the index, `text` is in the language."""
+    """Return the findings about a fact for programs.
+
+    `values` are unchanged from the index, `text` is in the language.
+    """
     fact = checked.fact
     return {
         "id": fact.id,
@@ -156,15 +153,16 @@ def fact_json(checked: CheckedFact, *, old: bool, language: Language) -> dict[st
         "verdict": checked.verdict.value,
         "checked": fact.checked.isoformat(),
         "old": old,
-        "remarks": [
-            {
-                "code": remark.message.code.removeprefix("upstream.remark-"),
-                "verdict": remark.verdict.value,
-                "values": _values(remark.message, "en"),
-                "text": _remark(remark, language),
-            }
-            for remark in checked.remarks
-        ],
+        "remarks": [_remark_json(remark, language) for remark in checked.remarks],
+    }
+
+
+def _remark_json(remark: Remark, language: Language) -> dict[str, Any]:
+    return {
+        "code": remark.message.code.removeprefix("upstream.remark-"),
+        "verdict": remark.verdict.value,
+        "values": _values(remark.message, "en"),
+        "text": _remark(remark, language),
     }
 
 
@@ -173,8 +171,9 @@ def _remark(remark: Remark, language: Language) -> str:
 
 
 def _values(remark: Message, language: Language) -> dict[str, str]:
-    """The values, harmless on a terminal."""
-    return {
-        key: escaped(translate(value, language) if isinstance(value, Message) else str(value))
-        for key, value in remark.values.items()
-    }
+    """Return the values of a remark, harmless on a terminal."""
+    values = {}
+    for key, value in remark.values.items():
+        text = translate(value, language) if isinstance(value, Message) else str(value)
+        values[key] = escaped(text)
+    return values

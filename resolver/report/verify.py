@@ -1,8 +1,9 @@
 """`verify.py`: a program that checks whether a machine and environment match the lock.
 
-It is a single file, so that it can be copied and read alone: the modules of `resolver/verify` one
-after the other, with `model/system.py` so that versions of CANN are compared by the same code; then
-the data it needs of the lock, as JSON, since Python 3.10 cannot read TOML.
+It is a single file, so that it can be copied and read alone. It has the modules of
+`resolver/verify` one after the other, with `model/system.py` so that versions of CANN are compared
+by the same code. Then it has the data that it needs of the lock, as JSON, since Python 3.10 cannot
+read TOML.
 """
 
 from __future__ import annotations
@@ -10,17 +11,18 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
 from resolver.files import json_text
-from resolver.i18n import LANGUAGES, templates, translate
+from resolver.i18n import LANGUAGES, templates
 from resolver.lock import file as lock_file
 from resolver.model.lock import Lock, LockedDriver, LockedOptional, LockedPin
-from resolver.model.message import message, verbatim
+from resolver.model.message import Message, message, verbatim
 from resolver.model.requirement import Comparison, ComponentRequirement
-from resolver.report.document import one_line
+from resolver.report.document import in_every_language, one_line
 from resolver.report.script import source_key
 
 FILE = "verify.py"
@@ -61,7 +63,8 @@ from __future__ import annotations
 {imports}
 
 if sys.version_info < (3, 8):
-    sys.stderr.write("error: this is Python %d.%d, but the lock is for {python}\\n" % sys.version_info[:2])
+    sys.stderr.write("error: this is Python %d.%d, but the lock is for \
+{python}\\n" % sys.version_info[:2])
     sys.stderr.write("hint: run verify.py with the Python of the environment, or pass its path\\n")
     sys.exit(1)
 '''
@@ -80,53 +83,58 @@ if __name__ == "__main__":
 
 
 def verify(lock: Lock) -> str:
-    """The text of verify.py."""
+    """Return the text of verify.py."""
     imports, body = _program()
-    head = _HEAD.format(
-        title=_in_docstring(lock.title), python=lock.target.python_line, imports=imports
-    )
+    title = _in_docstring(lock.title)
+    head = _HEAD.format(title=title, python=lock.target.python_line, imports=imports)
     return head + body + _FOOT.format(lock=_data(lock))
 
 
 @lru_cache(1)
 def _program() -> tuple[str, str]:
-    """The imports of all modules, and the rest of their code.
+    """Return the imports of all modules, and the rest of their code.
 
     The modules import only the standard library and each other, and no two of them define the same
     name, as they end up in one file; a test checks that.
     """
-    imports: dict[str, set[str]] = {}  # names by module; modules below an empty name
+    # The names that are imported from each module; modules themselves are below an empty name.
+    imports: dict[str, set[str]] = {}
     parts: list[str] = []
     for module in MODULES:
         source = files("resolver").joinpath(f"{module}.py").read_text(encoding="utf-8")
         tree = ast.parse(source)
-        nodes = [
-            node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))
-        ]  # below its docstring
-        for node in nodes:
-            imports.setdefault(getattr(node, "module", ""), set()).update(
-                alias.name for alias in node.names
-            )
-        code = "\n".join(source.split("\n")[nodes[-1].end_lineno :]).strip()
-        title = "".join(
-            f"# {line}".rstrip() + "\n" for line in (ast.get_docstring(tree) or "").splitlines()
-        )
-        parts.append(f"\n\n# --- {module.rpartition('/')[2]}\n#\n{title}\n{code}\n")
+        end = 0
+        for node in tree.body:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                imported = imports.setdefault(getattr(node, "module", ""), set())
+                imported.update(alias.name for alias in node.names)
+                end = node.end_lineno or 0
+        name = module.rpartition("/")[2]
+        docstring = (ast.get_docstring(tree) or "").splitlines()
+        title = "\n".join(f"# {line}".rstrip() for line in docstring)
+        code = "\n".join(source.split("\n")[end:]).strip()
+        parts.append(f"\n\n# --- {name}\n#\n{title}\n\n{code}\n")
     lines = [f"import {name}" for name in sorted(imports.pop(""))]
-    for module, names in sorted(imports.items()):
-        if module != "__future__" and not module.startswith("resolver."):
-            lines.append(f"from {module} import {', '.join(sorted(names))}")
+    for module in sorted(imports.keys() - {"__future__"}):
+        names = sorted(imports[module])
+        if not module.startswith("resolver."):
+            lines.append(f"from {module} import {', '.join(names)}")
     return "\n".join(lines), "".join(parts)
 
 
 def _data(lock: Lock) -> str:
-    """The lock's data, one pin a line.
+    """Return the lock's data as JSON, one pin a line.
 
     JSON never has three quotes in a row, so it cannot end the string early.
     """
-    stages = {name: number for number, stage in enumerate(lock.stage, 1) for name in stage.pins}
-    pins = [_pin(pin, stages[pin.name]) for pin in lock.pin]
-    rows = {
+    stages: dict[str, int] = {}
+    for number, stage in enumerate(lock.stage, 1):
+        stages |= dict.fromkeys(stage.pins, number)
+    rewritten: set[str] = set()
+    for pin in lock.pin:
+        if pin.git is not None:
+            rewritten.update(pin.git.rewrites)
+    values = {
         "stack": lock.stack,
         "target": lock.target.name,
         "platform": lock.target.platform,
@@ -136,9 +144,7 @@ def _data(lock: Lock) -> str:
         "overrides": [[row.package, row.version, row.name] for row in lock.override],
         "imports": list(lock.imports),
         "import_env": dict(sorted(lock.import_env.items())),
-        "rewritten": sorted(
-            {name for pin in lock.pin if pin.git is not None for name in pin.git.rewrites}
-        ),
+        "rewritten": sorted(rewritten),
         "absent": {row.name: row.reason for row in lock.absent},
         "driver": [_driver(row, lock) for row in lock.driver],
         "requested": sorted(lock.requested_projects),
@@ -146,15 +152,15 @@ def _data(lock: Lock) -> str:
         "digest": hashlib.sha256(lock_file.dump(lock).encode()).hexdigest(),
     }
     dumps = json.dumps  # noqa: TID251  ASCII alone, inside of Python's source
-    lines = [f'"{key}": {dumps(value)},' for key, value in rows.items()]
+    lines = [f'"{key}": {dumps(value)},' for key, value in values.items()]
+    pins = [dumps(_pin(pin, stages[pin.name])) for pin in lock.pin]
     messages = json_text(texts(), indent=0, sort_keys=False)
-    return "\n".join(
-        ["{", *lines, '"pins": [', ",\n".join(map(dumps, pins)), "],", f'"texts": {messages}', "}"]
-    )
+    lines += ['"pins": [', ",\n".join(pins), "],", f'"texts": {messages}']
+    return "\n".join(["{", *lines, "}"])
 
 
 def texts() -> dict[str, dict[str, str]]:
-    """The messages of the program, by language and code."""
+    """Return the messages of the program, by language and code."""
     return {language: templates("verify.", language) for language in LANGUAGES}
 
 
@@ -173,44 +179,51 @@ def _pin(pin: LockedPin, stage: int) -> dict[str, Any]:
     return row
 
 
-def _driver(row: LockedDriver, lock: Lock) -> dict[str, Any]:
-    needs = [need for need in map(ComponentRequirement.parse, row.needs) if need is not None]
-    fact = next((fact for fact in lock.fact if fact.id == row.fact), None)
-    evidence = fact and message(
-        "conflict.labelled", label=message(f"strength.{fact.strength}"), text=fact.source
-    )
-    reason = message(
-        "conflict.in-brackets", text=verbatim(row.text, row.text_zh), extra=evidence or row.fact
-    )
+def _driver(driver: LockedDriver, lock: Lock) -> dict[str, Any]:
+    needs = [need for need in map(ComponentRequirement.parse, driver.needs) if need is not None]
+    ranges: list[list[list[str]]] = []
+    for need in needs:
+        ranges += map(_clauses, need.alternatives)
+    # A line of the stack has no fact, but a place.
+    evidence: Message | str = driver.fact
+    for fact in lock.fact:
+        if fact.id == driver.fact:
+            strength = message(f"strength.{fact.strength}")
+            evidence = message("conflict.labelled", label=strength, text=fact.source)
+    text = verbatim(driver.text, driver.text_zh)
+    reason = message("conflict.in-brackets", text=text, extra=evidence)
     return {
-        "by": row.by,
+        "by": driver.by,
         "wanted": " | ".join(map(str, needs)),
-        "ranges": [
-            [[clause.operator, _value(clause)] for clause in clauses]
-            for need in needs
-            for clauses in need.alternatives
-        ],
-        "binding": row.binding,
-        "reason": {language: translate(reason, language) for language in LANGUAGES},
+        "ranges": ranges,
+        "binding": driver.binding,
+        "reason": in_every_language(reason),
     }
 
 
 def _excuse(row: LockedOptional, lock: Lock) -> dict[str, Any]:
-    fact = next(fact for fact in lock.fact if fact.id == row.fact)
-    reason = verbatim(fact.reason, fact.reason_zh)
+    facts = {fact.id: fact for fact in lock.fact}
+    fact = facts[row.fact]
     return {
         "project": row.package,
         "modules": list(row.modules),
         "scripts": list(row.scripts),
         "npu": row.npu,
-        "reason": {language: translate(reason, language) for language in LANGUAGES},
+        "reason": in_every_language(verbatim(fact.reason, fact.reason_zh)),
     }
 
 
-def _value(clause: Comparison) -> str:
-    return ".".join([*map(str, clause.line), "*"]) if clause.line else str(clause.value)
+def _clauses(comparisons: Iterable[Comparison]) -> list[list[str]]:
+    """Return comparisons that must hold together as pairs of operator and value."""
+    clauses = []
+    for comparison in comparisons:
+        value = str(comparison.value)
+        if comparison.line:
+            value = ".".join([*map(str, comparison.line), "*"])
+        clauses.append([comparison.operator, value])
+    return clauses
 
 
 def _in_docstring(text: str) -> str:
-    """The text, safe inside a docstring."""
+    """Return the text so that it is safe inside a docstring."""
     return one_line(text).replace("\\", "/").replace('"', "'").replace("{", "(").replace("}", ")")

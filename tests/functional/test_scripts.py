@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from resolver.lock import file as lock_file
 from resolver.lock.bundle import BundledLock
-from resolver.report.script import activation, bundle_script, script, stage_files
+from resolver.report.script import activation, bundle_script, script, stage_texts
 from tests.functional.machine import execute, install, installed, lines, make_environment
 from tests.functional.sources import add_backend, add_source
 from tests.functional.workspace import HERE, PYTHON_LINE, REPOSITORY, Workspace
@@ -211,7 +211,7 @@ def test_no_text_of_a_lock_runs_whether_or_not_something_else_would_refuse_it(
         "activate.sh": activation(lock),
         "bundle.sh": bundle_script(locks)["install.sh"],
     }
-    for path in ("verify.py", "locks/x", *stage_files(lock)):
+    for path in ("verify.py", "locks/x", *stage_texts(lock)):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text("a==1" if path.endswith(".txt") else "print('word=1\\0')")
     for name in ("install.sh", "activate.sh", "bundle.sh"):

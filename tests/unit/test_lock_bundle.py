@@ -20,7 +20,7 @@ from resolver.lock.bundle import (
 from resolver.owned_folder import OwnedFolder
 
 
-def served(stack: str) -> BundledLock:
+def bundled(stack: str) -> BundledLock:
     return BundledLock(
         stack=stack, target="t", platform="linux-aarch64", python="3.11", folder=f"locks/{stack}/t"
     )
@@ -37,24 +37,26 @@ def entry(content: bytes, *stacks: str) -> BundledFile:
     )
 
 
-def test_of_an_earlier_bundle_the_other_locks_stay() -> None:
+def test_merged_keeps_the_other_locks() -> None:
     old = Manifest(
-        format=1, locks=(served("one"), served("two")), files=(entry(b"1", "one", "two"),), texts=()
+        format=1,
+        locks=(bundled("one"), bundled("two")),
+        files=(entry(b"1", "one", "two"),),
+        texts=(),
     )
-    assert merged(old, [served("one")], []) == (
-        [served("one"), served("two")],
-        [entry(b"1", "two")],
-    )
+    locks, files = merged(old, [bundled("one")], [])
+    assert locks == [bundled("one"), bundled("two")]
+    assert files == [entry(b"1", "two")]
     other = entry(b"2", "one")
     with pytest.raises(InputError) as refused:
-        merged(old, [served("one")], [other])
+        merged(old, [bundled("one")], [other])
     assert refused.value.message == "two locks need different files named a-1.whl"
     assert (
         refused.value.why
         == f"locks/one/t has sha256 {other.sha256}, locks/two/t has {old.files[0].sha256}."
     )
-    alone = Manifest(format=1, locks=(served("one"),), files=(entry(b"1", "one"),), texts=())
-    assert merged(alone, [served("one")], [other]) == ([served("one")], [other])
+    alone = Manifest(format=1, locks=(bundled("one"),), files=(entry(b"1", "one"),), texts=())
+    assert merged(alone, [bundled("one")], [other]) == ([bundled("one")], [other])
 
 
 @pytest.mark.parametrize(
@@ -66,23 +68,20 @@ def test_of_an_earlier_bundle_the_other_locks_stay() -> None:
         (None, "bundle.file-gone"),
     ],
 )
-def test_a_file_is_there_whole_or_it_is_told(
+def test_mismatches_tells_a_file_that_is_not_whole(
     content: bytes | None, fault: str | None, tmp_path: Path
 ) -> None:
     with OwnedFolder.open(tmp_path) as owned:
-        manifest = write(owned, [served("one")], [entry(b"whole", "one")], {}, [])
+        manifest = write(owned, [bundled("one")], [entry(b"whole", "one")], {}, [])
         if content is not None:
             (tmp_path / "a-1.whl").write_bytes(content)
-        assert [one.code for one in mismatches(owned, manifest)] == (
-            [] if fault is None else [fault]
-        )
+        codes = [message.code for message in mismatches(owned, manifest)]
+    assert codes == ([] if fault is None else [fault])
 
 
-def test_a_path_is_inside_or_leads_elsewhere_or_is_too_long() -> None:
+def test_is_inside_by_the_text_of_a_path() -> None:
     long = "/".join(["abc"] * 250)
-    inside, outside = (
-        ["a", "a/b", "a..b/.c", "é" * 127, long + "d"],
-        ["", "/a", "a//b", "a/", "..", "a/../b", "./a"],
-    )
-    outside += ["a\0", "é" * 128, long + "de"]
-    assert [path for path in [*inside, *outside] if is_inside(path)] == inside
+    for path in ("a", "a/b", "a..b/.c", "é" * 127, long + "d"):
+        assert is_inside(path)
+    for path in ("", "/a", "a//b", "a/", "..", "a/../b", "./a", "a\0", "é" * 128, long + "de"):
+        assert not is_inside(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -39,7 +38,7 @@ sha256 = "062d34222ad13e0cc312a4c02d73f059e86a4acbfbdea8f8f76b28c99f306922"
 
 
 def table(name: str, before: str = "[[pin]]\n", **values: object) -> str:
-    """A table of an array, in front of another line."""
+    """Return a table of an array, in front of another line."""
     rows = "".join(
         f"{key.replace('_', '-')} = {json.dumps(value)}\n" for key, value in values.items()
     )
@@ -59,7 +58,9 @@ def step(comment: str, run: str, move: str) -> str:
 
 
 def submodule(path: str, url: str) -> str:
-    return f'{TRUSTED}submodules = [{{ path = "{path}", url = "{url}", commit = "{"0123456789" * 4}" }}]\n'
+    commit = "0123456789" * 4
+    row = f'{{ path = "{path}", url = "{url}", commit = "{commit}" }}'
+    return f"{TRUSTED}submodules = [{row}]\n"
 
 
 OVER = {
@@ -142,7 +143,7 @@ OVER = {
         (TRUSTED, step("a", "true", "../a"), "it is not a path inside the repository"),
     ],
 )
-def test_an_edited_lock_says_what_is_wrong(tmp_path: Path, old: str, new: str, why: str) -> None:
+def test_read_refuses_an_edited_lock(tmp_path: Path, old: str, new: str, why: str) -> None:
     text = COMMITTED.read_text(encoding="utf-8")
     assert old in text
     (tmp_path / file.NAME).write_text(text.replace(old, new, 1), encoding="utf-8")
@@ -152,7 +153,7 @@ def test_an_edited_lock_says_what_is_wrong(tmp_path: Path, old: str, new: str, w
     assert why in refused.value.why
 
 
-def test_a_stage_has_one_pin_from_git(tmp_path: Path) -> None:
+def test_read_refuses_a_second_pin_beside_one_from_git(tmp_path: Path) -> None:
     stage = '[[stage]]\nmode = "built-here"\npins = [\n    "vllm-ascend",\n'
     before, own, after = COMMITTED.read_text(encoding="utf-8").partition(stage)
     assert own
@@ -163,14 +164,15 @@ def test_a_stage_has_one_pin_from_git(tmp_path: Path) -> None:
     assert refused.value.why == "stage 3 has more than the one pin that comes from git"
 
 
-def test_a_lock_of_format_1_is_read_and_written_in_the_format_of_today(tmp_path: Path) -> None:
-    """It had sentences where there are messages and requirements now: those stay as they are, in English."""
-    shutil.copy(FORMAT_1, tmp_path / file.NAME)
+def test_read_converts_format_1(tmp_path: Path) -> None:
+    """It had English sentences where there are messages and requirements now."""
+    text = FORMAT_1.read_text(encoding="utf-8")
+    (tmp_path / file.NAME).write_text(text, encoding="utf-8")
     lock = file.read(tmp_path)
     assert lock is not None
-    (warning, *_), (stage, *_) = lock.warnings, (stage for stage in lock.stage if stage.because)
-    assert translate(warning, "zh") in FORMAT_1.read_text(encoding="utf-8")
-    assert translate(stage.because[0], "en") in FORMAT_1.read_text(encoding="utf-8")
+    assert translate(lock.warnings[0], "zh") in text
+    stage = next(stage for stage in lock.stage if stage.because)
+    assert translate(stage.because[0], "en") in text
     assert {"torch-npu", "vllm"} <= lock.requested_projects
     assert lock.needed_by()
     (tmp_path / file.NAME).write_text(file.dump(lock), encoding="utf-8")

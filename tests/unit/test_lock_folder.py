@@ -1,4 +1,4 @@
-"""Replacing a lock's folder: nothing of an earlier lock stays, and nothing that somebody else put there goes."""
+"""Replacing a lock's folder removes what earlier locks wrote, and keeps what others put there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOCKS = {
     )
     if (lock := file.read(SHIPPED / path)) is not None
 }
-# One without source archives, and in one stage, has fewer.
+# A lock without source archives, in one stage, has fewer.
 ONLY_SOMETIMES = ("build-requirements", "stages/2", "stages/3", "stages/4")
 LOCKS["small"] = {
     name: text for name, text in LOCKS["plain"].items() if not name.startswith(ONLY_SOMETIMES)
@@ -30,18 +30,18 @@ LOCKS["small"] = {
 
 
 def _files(path: Path) -> set[str]:
-    return {one.relative_to(path).as_posix() for one in path.rglob("*") if one.is_file()}
+    return {file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file()}
 
 
 @pytest.mark.parametrize(("before", "after"), list(permutations(LOCKS, 2)))
-def test_of_an_earlier_lock_no_file_stays(before: str, after: str, tmp_path: Path) -> None:
+def test_replace_removes_files_of_an_earlier_lock(before: str, after: str, tmp_path: Path) -> None:
     here = tmp_path / "here"
     folder.replace({here: LOCKS[before]})
     folder.replace({here: LOCKS[after]})
     assert _files(here) == set(LOCKS[after])
 
 
-def test_what_somebody_else_put_there_stays(tmp_path: Path) -> None:
+def test_replace_keeps_files_of_others(tmp_path: Path) -> None:
     here = tmp_path / "here"
     folder.replace({here: LOCKS["from git"]})
     (here / "notes.txt").write_text("kept")
@@ -54,7 +54,7 @@ def test_what_somebody_else_put_there_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["../other", "nowhere"])
-def test_a_link_in_place_of_the_folder_gives_way_to_it(target: str, tmp_path: Path) -> None:
+def test_replace_replaces_a_link_by_the_folder(target: str, tmp_path: Path) -> None:
     here, other = tmp_path / "locks" / "here", tmp_path / "other"
     other.mkdir()
     (other / "report.md").write_text("of somebody else")
@@ -68,7 +68,7 @@ def test_a_link_in_place_of_the_folder_gives_way_to_it(target: str, tmp_path: Pa
         assert (other / "report.md").read_text() == "of somebody else"
 
 
-def test_nothing_is_written_through_a_link_with_a_temporary_name(tmp_path: Path) -> None:
+def test_replace_and_add_follow_no_temporary_link(tmp_path: Path) -> None:
     here, other = tmp_path / "locks" / "here", tmp_path / "other"
     here.mkdir(parents=True)
     other.mkdir()
@@ -84,7 +84,7 @@ def test_nothing_is_written_through_a_link_with_a_temporary_name(tmp_path: Path)
     assert (other / "conflict.md").read_text() == "of somebody else"
 
 
-def test_nothing_is_written_through_a_linked_folder_of_a_stack(tmp_path: Path) -> None:
+def test_replace_and_add_follow_no_linked_stack(tmp_path: Path) -> None:
     locks, other = tmp_path / "locks", tmp_path / "other"
     locks.mkdir()
     (other / ".theirs.old").mkdir(parents=True)
@@ -100,7 +100,7 @@ def test_nothing_is_written_through_a_linked_folder_of_a_stack(tmp_path: Path) -
     assert [path.name for path in other.iterdir()] == [".theirs.old"]
 
 
-def test_a_report_is_not_written_through_a_linked_folder(tmp_path: Path) -> None:
+def test_add_follows_no_linked_folder(tmp_path: Path) -> None:
     here, other = tmp_path / "locks" / "here", tmp_path / "other"
     other.mkdir()
     here.parent.mkdir()

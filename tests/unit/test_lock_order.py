@@ -1,4 +1,4 @@
-"""The stages of an installation, and what a lock says of them."""
+"""The stages of an installation, and why they are in this order."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def pins(
     return [LockedPin(name=name, version="1", index="pypi", mode=mode, git=git) for name in names]
 
 
-def test_what_comes_after_something_is_a_later_stage_that_says_why() -> None:
-    """What no fact orders comes last."""
+def test_stages_follow_facts_and_say_why() -> None:
     why = message(
         "order.after",
         package="a",
@@ -28,13 +27,13 @@ def test_what_comes_after_something_is_a_later_stage_that_says_why() -> None:
         reason=verbatim("somebody read it"),
         where="facts/a.toml:7",
     )
-    told = [
-        (stage.pins, stage.because) for stage in stages(pins("abc"), [after("a", "b", "absent")])
-    ]
-    assert told == [(("b",), ()), (("a",), (why,)), (("c",), ())]
+    found = stages(pins("abc"), [after("a", "b", "absent")])
+    # What no fact orders comes last.
+    assert [stage.pins for stage in found] == [("b",), ("a",), ("c",)]
+    assert [stage.because for stage in found] == [(), (why,), ()]
 
 
-def test_a_cycle_is_told_with_the_facts_that_make_it() -> None:
+def test_stages_refuse_a_cycle_of_facts() -> None:
     facts = [after("a", "b"), after("b", "a"), after("c", "a")]
     with pytest.raises(InputError) as refused:
         stages(pins("abc"), facts)
@@ -45,7 +44,7 @@ def test_a_cycle_is_told_with_the_facts_that_make_it() -> None:
     assert refused.value.where == "facts/a.toml:7, facts/b.toml:7"
 
 
-def test_a_source_that_rewrites_others_comes_after_all_but_itself() -> None:
+def test_stages_put_a_rewriting_source_last() -> None:
     _, plugin = taken("plugin", "1.0", rewrites=("plugin", "target"))
     built = pins(["plugin"], "built-apart", LockedGit(url="https://h/x", commit="0" * 40))
     found = stages([*built, *pins(["target", "rest"])], (), [plugin])
@@ -56,20 +55,26 @@ def test_a_source_that_rewrites_others_comes_after_all_but_itself() -> None:
     assert found[-1].because == (why,)
 
 
-def test_pip_comes_first_then_what_is_built_in_an_environment_of_its_own() -> None:
+def test_stages_begin_with_pip_and_isolated_builds() -> None:
     locked = [
         *pins(["base", "pip", "setuptools", "target"]),
         *pins(["alone", "late", "with-the-environments-tools"], "built-apart"),
         *pins(["here"], "built-here"),
     ]
     found = stages(locked, [after("late", "target")], environments={"alone": 0, "late": 0})
-    told = "pip setuptools, alone, target, late, base, with-the-environments-tools, here"
-    assert [" ".join(stage.pins) for stage in found] == told.split(", ")
-    assert [stage.because[0].code for stage in found[:2]] == [
-        "order.pip-first",
-        "order.alone-first",
+    assert [stage.pins for stage in found] == [
+        ("pip", "setuptools"),
+        ("alone",),
+        ("target",),
+        ("late",),
+        ("base",),
+        ("with-the-environments-tools",),
+        ("here",),
     ]
-    # setuptools alone is no reason for a stage
-    assert [stage.pins for stage in stages(pins(["base", "setuptools"]), ())] == [
-        ("base", "setuptools")
-    ]
+    assert found[0].because == (message("order.pip-first"),)
+    assert found[1].because == (message("order.alone-first"),)
+
+
+def test_stages_without_pip_put_setuptools_beside_others() -> None:
+    found = stages(pins(["base", "setuptools"]), ())
+    assert [stage.pins for stage in found] == [("base", "setuptools")]

@@ -1,4 +1,4 @@
-"""What a lock warns of, where a neighbour of the case must not be warned of."""
+"""What a lock warns of, and similar cases of which it must not warn."""
 
 from __future__ import annotations
 
@@ -20,25 +20,28 @@ from tests.datacatalog import DataCatalog
 from tests.problems import problem, solved
 
 
-def fallen(
+def outdated(
     catalog: DataCatalog, *lines: str, policy: Policy | None = None
 ) -> list[tuple[str, str, list[str]]]:
-    asked = problem(*lines)
-    universe = Universe(asked if policy is None else replace(asked, policy=policy), catalog)
-    found = decide(universe)
-    assert isinstance(found, Resolution)
-    return [
-        (
-            f"{row.project} {row.version}",
-            row.newest,
-            [translate(sentence(one), "en") for one in row.because],
-        )
-        for row in outdated_pins(universe, found)
-    ]
+    """Return the outdated pins of a stack, the newest release, and what keeps that out."""
+    stack = problem(*lines)
+    if policy is not None:
+        stack = replace(stack, policy=policy)
+    universe = Universe(stack, catalog)
+    resolution = decide(universe)
+    assert isinstance(resolution, Resolution)
+    pins = []
+    for row in outdated_pins(universe, resolution):
+        reasons = [translate(sentence(statement), "en") for statement in row.because]
+        pins.append((f"{row.project} {row.version}", row.newest, reasons))
+    return pins
 
 
 def held_back(newest: int, uploaded: str = "") -> DataCatalog:
-    """`app` needs an old `base` from its second minor release on."""
+    """Return an index where `app` needs a new `base` from its second minor release on.
+
+    `low` needs the old one.
+    """
     catalog = DataCatalog({"base": {"1": [], "2": []}, "low": {"1": ["base==1"]}})
     for minor in range(1, newest + 1):
         catalog.add_wheel(
@@ -50,11 +53,9 @@ def held_back(newest: int, uploaded: str = "") -> DataCatalog:
     return catalog
 
 
-def test_a_wish_more_than_three_minor_releases_behind_is_told_with_what_keeps_newer_ones_out() -> (
-    None
-):
-    assert fallen(held_back(4), "app", "low") == []
-    assert fallen(held_back(5), "app", "low") == [
+def test_outdated_pins_four_minor_releases_behind() -> None:
+    assert outdated(held_back(4), "app", "low") == []
+    assert outdated(held_back(5), "app", "low") == [
         (
             "app 0.1",
             "0.5",
@@ -67,8 +68,8 @@ def test_a_wish_more_than_three_minor_releases_behind_is_told_with_what_keeps_ne
     ]
 
 
-def test_the_reasons_are_the_same_whatever_else_is_on_the_indexes_or_was_read() -> None:
-    """A lock tells them: of several that would do, the first by name of what people can change."""
+def test_outdated_pins_reasons_are_stable() -> None:
+    """A lock has the reasons, so other projects on the indexes must not change them."""
     for seed in range(20):
         catalog = held_back(6)
         for number in range(seed):
@@ -77,39 +78,37 @@ def test_the_reasons_are_the_same_whatever_else_is_on_the_indexes_or_was_read() 
             catalog.add_wheel("lower", f"1.{number}", ["base<2"])
         catalog.add_wheel("lower", "2", ["base<2"])
         others = [f"other{number}" for number in range(seed)]
-        (row,) = fallen(catalog, *others, "app", "lower", "low", "base<2")
+        (row,) = outdated(catalog, *others, "app", "lower", "low", "base<2")
         assert row[2] == ["the stack asks for base<2", "app 0.2 to 0.6 (5 releases) need base==2"]
 
 
-def test_so_is_one_half_a_year_behind() -> None:
-    assert fallen(held_back(2, "2026-06-01T00:00:00Z"), "app", "low") == []
-    assert [row[:2] for row in fallen(held_back(2, "2026-09-01T00:00:00Z"), "app", "low")] == [
+def test_outdated_pins_half_a_year_behind() -> None:
+    assert outdated(held_back(2, "2026-06-01T00:00:00Z"), "app", "low") == []
+    assert [row[:2] for row in outdated(held_back(2, "2026-09-01T00:00:00Z"), "app", "low")] == [
         ("app 0.1", "0.2")
     ]
 
 
-def test_what_has_an_upper_bound_or_comes_after_the_cut_off_is_as_it_was_wanted() -> None:
-    assert fallen(held_back(9), "app<0.2", "low") == []
+def test_outdated_pins_by_bound_or_cutoff_are_wanted() -> None:
+    assert outdated(held_back(9), "app<0.2", "low") == []
     policy = Policy(exclude_newer=dt.datetime(2026, 2, 1, tzinfo=dt.timezone.utc))
     catalog = held_back(9, "2026-09-01T00:00:00Z")
-    for name in ("base", "low"):
-        catalog.add_wheel(
-            name, "1.0.1", ["base==1"] if name == "low" else [], uploaded="2026-01-01T00:00:00Z"
-        )
-    assert fallen(catalog, "app", policy=policy) == []
+    catalog.add_wheel("base", "1.0.1", uploaded="2026-01-01T00:00:00Z")
+    catalog.add_wheel("low", "1.0.1", ["base==1"], uploaded="2026-01-01T00:00:00Z")
+    assert outdated(catalog, "app", policy=policy) == []
 
 
-def test_a_project_is_unsafe_where_its_own_index_says_so() -> None:
+def test_warnings_of_a_project_quarantined_on_its_index() -> None:
     catalog = DataCatalog()
     catalog.add_wheel("a", "2")
     catalog.add_wheel("a", "1", index="other")
     catalog.bind("a", PYPI, "other")
     catalog.add_project("a", index="other", project_status=ProjectStatus("quarantined"))
-    asked = problem("a", indexes=catalog.indexes())
-    assert list(warnings(solved(asked, catalog), (), catalog)) == []
+    stack = problem("a", indexes=catalog.indexes())
+    assert list(warnings(solved(stack, catalog), (), catalog)) == []
     catalog.add_project("a", project_status=ProjectStatus("archived"))
-    assert list(warnings(solved(asked, catalog), (), catalog)) == [], "which is no danger"
+    assert list(warnings(solved(stack, catalog), (), catalog)) == [], "which is no danger"
     catalog.add_project("a", project_status=ProjectStatus("quarantined", "it steals"))
-    assert list(warnings(solved(asked, catalog), (), catalog)) == [
+    assert list(warnings(solved(stack, catalog), (), catalog)) == [
         message("lock.quarantined-because", package="a 2", index="pypi", reason="it steals")
     ]

@@ -12,7 +12,7 @@ import pytest
 
 from resolver.config.load import read
 from resolver.config.schema import StackFile
-from resolver.lock.build import applied_facts
+from resolver.lock.applied_facts import applied_facts
 from resolver.model.fact import Fact, Requires, Warns
 from tests.datacatalog import DataCatalog
 from tests.problems import pins, problem, solved, target

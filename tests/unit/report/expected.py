@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from resolver.lock.previous import difference
+from resolver.lock.difference import difference
 from resolver.model.explanation import Explanation, Why
 from resolver.model.text import Language
 from resolver.report.explanation.conflict import (
@@ -30,9 +30,10 @@ FOLDER = Path(__file__).parent / "expected"
 def explanation_text(
     explanation: Explanation, language: Language = "en", width: int = WIDTH
 ) -> str:
-    """What has no solution and why, then the ways out."""
+    """Return what has no solution and why, then the ways out."""
     why = conflict_blocks(explanation.problem, explanation.contradictions, ())
-    return f"{terminal_text(why, language, width)}\n{terminal_text(ways_out_blocks(explanation), language, width)}"
+    ways_out = terminal_text(ways_out_blocks(explanation), language, width)
+    return f"{terminal_text(why, language, width)}\n{ways_out}"
 
 
 def explanation_markdown(explanation: Explanation, language: Language = "en") -> str:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
@@ -27,7 +28,7 @@ MAKES = [samples.trl, samples.branching, samples.several, samples.hostile]
 
 
 class Page(HTMLParser):
-    """Elements with their attributes; complains of what is not closed in its turn."""
+    """The elements of a page with their attributes; each must be closed in its turn."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -72,7 +73,7 @@ def page(request: Any) -> Page:
     return Page(explanation_html(make(), language))
 
 
-def test_ids_are_unique_and_references_lead_to_them(page: Page) -> None:
+def test_conflict_page_ids_are_unique(page: Page) -> None:
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     wanted = {href[1:] for a in page.all("a") if (href := a["href"]).startswith("#")}
@@ -81,7 +82,7 @@ def test_ids_are_unique_and_references_lead_to_them(page: Page) -> None:
     assert wanted <= set(ids)
 
 
-def test_nothing_is_asked_of_the_network_and_links_go_to_this_page_the_matrices_or_the_web(
+def test_conflict_page_loads_nothing_and_links_are_safe(
     page: Page,
 ) -> None:
     assert {tag for tag, _ in page.elements}.isdisjoint(
@@ -95,7 +96,7 @@ def test_nothing_is_asked_of_the_network_and_links_go_to_this_page_the_matrices_
         assert re.match(r"#|\.\./\.\./\.\./matrices/|https://", link["href"]), link
 
 
-def test_the_only_script_is_the_one_that_the_policy_names(page: Page) -> None:
+def test_conflict_page_has_only_the_script_of_its_policy(page: Page) -> None:
     (script,) = (data for tag, data in page.texts if tag == "script")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     (policy,) = (
@@ -105,24 +106,24 @@ def test_the_only_script_is_the_one_that_the_policy_names(page: Page) -> None:
     assert page.all("script") == [{}]
 
 
-def test_each_way_out_has_its_command(page: Page) -> None:
+def test_conflict_page_way_out_has_its_command(page: Page) -> None:
     commands = [data for tag, data in page.texts if tag == "code" and " explain " in data]
     letters = [re.split("[ =]", command)[-1] for command in commands]
     assert letters == [chr(ord("A") + number) for number in range(len(letters))]
     assert len(page.all("button")) == len(letters)
 
 
-def test_backticks_are_code_and_not_shown(page: Page) -> None:
+def test_conflict_page_shows_no_backticks(page: Page) -> None:
     texts = [data for tag, data in page.texts if tag not in ("style", "script")]
     assert [text for text in texts if re.search("`[^`]+`", text)] == []
 
 
-def test_no_attribute_acts(page: Page) -> None:
+def test_conflict_page_has_no_event_attributes(page: Page) -> None:
     for tag, attributes in page.elements:
         assert not [name for name in attributes if name.startswith("on")], (tag, attributes)
 
 
-def test_landmarks_and_headings(page: Page) -> None:
+def test_conflict_page_landmarks_and_headings(page: Page) -> None:
     tags = [tag for tag, _ in page.elements]
     for landmark in ("header", "main", "h1", "title"):
         assert tags.count(landmark) == 1
@@ -131,45 +132,51 @@ def test_landmarks_and_headings(page: Page) -> None:
     assert page.all("a")[0]["class"] == "skip"
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("make", [samples.trl, samples.branching, samples.several])
-def test_every_sentence_of_the_json_is_on_the_page(make: Any, language: Any) -> None:
-    shown = Page(explanation_html(make(), language)).shown()
+def sentences(value: Any) -> Iterator[str]:
+    """Yield the sentences in JSON, without texts of sources that the page shows as links."""
+    if isinstance(value, list):
+        for element in value:
+            yield from sentences(element)
+    if not isinstance(value, dict):
+        return
+    for key, inner in value.items():
+        # `data` is what the sentences were made of.
+        if key == "data" or (key == "source" and value["links"]):
+            continue
+        if key in ("text", "claim", "origin", "reason", "source") and isinstance(inner, str):
+            yield inner
+        else:
+            yield from sentences(inner)
 
-    def sentences(value: Any) -> Any:
-        if isinstance(value, dict):
-            for key, one in value.items():
-                if key == "data":  # what the sentences were made of
-                    continue
-                if key == "source" and value["links"]:  # whose texts are shorter
-                    continue
-                if key in ("text", "claim", "origin", "reason", "source") and isinstance(one, str):
-                    yield one
-                else:
-                    yield from sentences(one)
-        elif isinstance(value, list):
-            for one in value:
-                yield from sentences(one)
 
-    view = explanation_json(make(), language)
-    for warning in view["contradictions"][0]["notes"]:
-        del warning["fact"]["reason"]  # what it warns of is told
+def remove_what_is_told_elsewhere(view: Any) -> None:
+    for contradiction in view["contradictions"]:
+        # The closing of a single statement says nothing new.
+        if len(contradiction["statements"]) == 1:
+            contradiction["closing"] = None
+    warnings = [*view["contradictions"][0]["notes"]]
     for fix in view["fixes"]:
         for environment in fix["environments"]:
-            for warning in environment["warnings"]:
-                del warning["fact"]["reason"]
+            warnings += environment["warnings"]
+    for warning in warnings:
+        # The text of the warning says it.
+        del warning["fact"]["reason"]
     for attempt in view["attempts"]:
-        attempt["because"] = []  # told in the text of the attempt
-    for contradiction in view["contradictions"]:
-        if len(contradiction["statements"]) == 1:
-            contradiction["closing"] = None  # says nothing new
-    missing = [
-        one for one in sentences(view) if " ".join(one.replace("`", "").split()) not in shown
-    ]
-    assert missing == []
+        # The text of the attempt says it.
+        attempt["because"] = []
 
 
-def test_hostile_texts_stay_texts() -> None:
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("make", [samples.trl, samples.branching, samples.several])
+def test_conflict_page_has_every_sentence_of_the_json(make: Any, language: Any) -> None:
+    shown = Page(explanation_html(make(), language)).shown()
+    view = explanation_json(make(), language)
+    remove_what_is_told_elsewhere(view)
+    expected = [" ".join(text.replace("`", "").split()) for text in sentences(view)]
+    assert [text for text in expected if text not in shown] == []
+
+
+def test_conflict_page_keeps_hostile_texts_as_texts() -> None:
     text = explanation_html(samples.hostile())
     assert text.count("<script") == 1
     assert "javascript:" in Page(text).shown()
@@ -183,41 +190,36 @@ PAGE = matrix_page(solved_grid())
 TEXTS, DATA, SCRIPT = (data for tag, data in Page(PAGE).texts if tag == "script")
 
 
-def test_it_has_the_data_of_matrix_json_which_no_text_ends() -> None:
+def test_matrix_page_has_the_data_of_matrix_json() -> None:
     assert json.loads(DATA) == json.loads(matrix_json(solved_grid()))
     assert harmless(HOSTILE) in [texts["en"] for texts in json.loads(DATA)["texts"]]
     assert "<" not in DATA
 
 
-def test_a_name_in_the_title_is_text() -> None:
+def test_matrix_page_title_is_text() -> None:
     page = Page(matrix_page(replace(solved_grid(), package="</title><img src=x>")))
     assert ("title", "</title><img src=x>: which versions go together") in page.texts
     assert page.all("img") == []
 
 
-def test_every_text_is_there_in_each_language_and_shown() -> None:
+def test_matrix_page_shows_each_text_in_each_language() -> None:
     texts = json.loads(TEXTS)
     assert tuple(texts) == LANGUAGES
     for language in LANGUAGES:
         assert texts[language].keys() == texts["en"].keys()
         assert all(texts[language].values())
-    placed = {
-        attributes["data-text"]
-        for _, attributes in Page(PAGE).elements
-        if "data-text" in attributes
-    }
+    elements = [attributes for _, attributes in Page(PAGE).elements]
+    placed = {attributes["data-text"] for attributes in elements if "data-text" in attributes}
     assert placed <= texts["en"].keys()
-    shown = (
-        placed
-        | set(re.findall(r'"([a-z-]+)"|texts\[value\]\.(language)', SCRIPT))
-        | {("scriptless", "")}
-    )
-    used = {one if isinstance(one, str) else "".join(one) for one in shown}
-    used |= {code for outcome in CellOutcome for code in (outcome.value, f"{outcome.value}-about")}
+    used = placed | {"scriptless"}
+    for literal, key in re.findall(r'"([a-z-]+)"|texts\[value\]\.(language)', SCRIPT):
+        used.add(literal or key)
+    for outcome in CellOutcome:
+        used |= {outcome.value, f"{outcome.value}-about"}
     assert texts["en"].keys() - used == set()
 
 
-def test_nothing_is_asked_of_the_network() -> None:
+def test_matrix_page_loads_nothing() -> None:
     page = Page(PAGE)
     assert page.all("link") == [{"rel": "icon", "href": "data:,"}]
     assert [

@@ -27,7 +27,7 @@ COMMIT = "c0ffee" * 6 + "cafe"
         ("", ""),
     ],
 )
-def test_lines_of_the_matrices(where: str, href: str) -> None:
+def test_source_line_links_to_the_matrices(where: str, href: str) -> None:
     assert source_line(where) == href
 
 
@@ -76,12 +76,12 @@ def test_lines_of_the_matrices(where: str, href: str) -> None:
         ('"a guide" (2026-11-28)', '"a guide" (2026-11-28)', ""),
     ],
 )
-def test_reference_has_a_short_text_and_its_address(source: str, text: str, href: str) -> None:
+def test_cited_has_a_short_text_and_an_address(source: str, text: str, href: str) -> None:
     assert cited(read_source(source)) == (Span(text, href),)
     assert str(read_source(source)) == source
 
 
-def test_references_are_separate_pieces() -> None:
+def test_cited_references_are_separate_pieces() -> None:
     pieces = cited(read_source("a/b#1", "a/b#2"))
     assert [piece.text for piece in pieces] == ["a/b#1", "; ", "a/b#2"]
 
@@ -104,14 +104,14 @@ def test_way_to_matrices_stays_in_the_project(
     assert way_to_matrices(tmp_path / locks, tmp_path / matrices) == way
 
 
-def test_way_to_matrices_is_that_of_the_real_folder(tmp_path: Path) -> None:
+def test_way_to_matrices_follows_links(tmp_path: Path) -> None:
     (tmp_path / "installation" / "matrices").mkdir(parents=True)
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "matrices").symlink_to(tmp_path / "installation" / "matrices")
     assert way_to_matrices(tmp_path / "project" / "locks", tmp_path / "project" / "matrices") == ""
 
 
-def test_linked_without_a_way_leaves_only_addresses() -> None:
+def test_linked_without_a_path_leaves_only_addresses() -> None:
     fact, page = (
         Span("matrices/facts/a.toml:1", "facts/a.toml#L1"),
         Span("page", "https://example.test/"),

@@ -1,4 +1,4 @@
-"""report.md and report.zh.md of the shipped locks: one report in two languages; and what their scripts tell."""
+"""report.md and report.zh.md of the shipped locks, and what their scripts print."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOCKS = locks()
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_both_have_the_same_lines_headings_and_cells(name: str) -> None:
+def test_report_has_one_shape_in_both_languages(name: str) -> None:
     english, chinese = report(LOCKS[name]).splitlines(), report(LOCKS[name], "zh").splitlines()
     assert [shape(line) for line in chinese] == [shape(line) for line in english]
 
@@ -44,7 +44,7 @@ def shape(line: str) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_warnings_and_reasons_are_chinese(name: str) -> None:
+def test_report_has_chinese_warnings_and_reasons(name: str) -> None:
     lock, head, reasons = LOCKS[name], None, 0
     for line in report(lock, "zh").splitlines():
         cells = [cell.strip() for cell in CELL.split(line)[1:-1]]
@@ -65,33 +65,31 @@ def test_warnings_and_reasons_are_chinese(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_the_title_has_the_summary_in_the_language_of_the_report(name: str) -> None:
+def test_report_title_has_the_summary_in_its_language(name: str) -> None:
     lock = LOCKS[name]
     assert lock.summary_zh
     english, chinese = markdown(lock.summary), markdown(lock.summary_zh)
     without = report(replace(lock, summary_zh=""), "zh")
-    for told, has in (
+    for text, expected in (
         (report(lock), (True, False)),
         (report(lock, "zh"), (False, True)),
         (without, (True, False)),
     ):
-        title = told.splitlines()[0]
-        assert (english in title, chinese in title) == has
+        title = text.splitlines()[0]
+        assert (english in title, chinese in title) == expected
 
 
-def test_no_name_of_a_variable_in_a_script_is_followed_by_chinese() -> None:
-    """A bash in a locale of single bytes would take it for a part of the name."""
-    served = BundledLock(
+def test_script_variable_is_not_followed_by_chinese() -> None:
+    """A bash in a locale of single bytes would take the Chinese for a part of the name."""
+    bundled = BundledLock(
         stack="demo",
         target="here",
         platform="linux-aarch64",
         python="3.11",
         folder="locks/demo/here",
     )
-    texts = [make(lock) for lock in LOCKS.values() for make in (script, activation)]
-    texts += bundle_script([served, replace(served, platform="linux-x86_64")]).values()
-    assert not [
-        found
-        for text in texts
-        for found in re.findall(r"\$[A-Za-z_]\w*(?=[^\x00-\x7f])", text, re.ASCII)
-    ]
+    texts = [script(lock) for lock in LOCKS.values()]
+    texts += [activation(lock) for lock in LOCKS.values()]
+    texts += bundle_script([bundled, replace(bundled, platform="linux-x86_64")]).values()
+    for text in texts:
+        assert re.findall(r"\$[A-Za-z_]\w*(?=[^\x00-\x7f])", text, re.ASCII) == []

@@ -1,4 +1,4 @@
-"""What a template is given is one word that does nothing, wherever the template puts it, unless a filter marks it."""
+"""A value of a template is one word of bash that does nothing, unless a filter marks it."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ TEXTS = st.lists(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(texts=st.lists(TEXTS.map("".join), min_size=20, max_size=20))
-def test_a_word_is_the_text_by_itself_and_does_nothing_elsewhere(
-    texts: list[str], tmp_path: Path
-) -> None:
+def test_word_is_the_text_and_does_nothing(texts: list[str], tmp_path: Path) -> None:
     source = "".join(
         f"printf '%s\\0' {{{{ texts[{at}] }}}}\n"
         f': "a {{{{ texts[{at}] }}}}{{{{ texts[{at}] }}}} b" # {{{{ texts[{at}] }}}}\n'
@@ -52,7 +50,7 @@ def test_a_word_is_the_text_by_itself_and_does_nothing_elsewhere(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_common_word_is_as_people_write_it() -> None:
+def test_word_of_plain_characters_is_as_people_write_it() -> None:
     words = {
         "a-1.0+b": "a-1.0+b",
         "a b": "'a b'",
@@ -75,10 +73,10 @@ def test_a_common_word_is_as_people_write_it() -> None:
         ("{{ 1 }}{{ [a] | join }}", "1$'it\\x27s \\x24x'"),
     ],
 )
-def test_what_is_marked_is_written_as_its_place_needs_it(source: str, expected: str) -> None:
+def test_filters_write_what_their_place_needs(source: str, expected: str) -> None:
     assert environment().from_string(source).render(a="it's $x") == expected
 
 
-def test_what_a_template_is_not_given_is_a_mistake() -> None:
+def test_template_without_a_value_fails() -> None:
     with pytest.raises(UndefinedError):
         environment().from_string("{{ a }}").render()

@@ -1,4 +1,4 @@
-"""What a terminal shows is no wider than it, and no word of it is broken."""
+"""Text for a terminal is no wider than the terminal, and no word of it is broken."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from rich.cells import cell_len
 
 from resolver.report.terminal import fitted, styled, table_lines
 
-SENTENCE = "3 distributions are built here from their source archives: torch-npu, triton-ascend and vllm-ascend."
-CHINESE = "在这里从源码构建 3 个发行包：torch-npu、triton-ascend 和 vllm-ascend（其余的都使用预编译的 wheel）。"
+SENTENCE = (
+    "3 distributions are built here from their source archives: torch-npu, triton-ascend and "
+    "vllm-ascend."
+)
+CHINESE = (
+    "在这里从源码构建 3 个发行包：torch-npu、triton-ascend 和 vllm-ascend"
+    "（其余的都使用预编译的 wheel）。"
+)
 ROWS = [
     ["stack", "target", "seconds", "result"],
     [

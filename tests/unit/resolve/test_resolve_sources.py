@@ -7,7 +7,7 @@ import datetime as dt
 from msgspec.structs import replace
 from packaging.version import Version
 
-from resolver.lock.build import applied_facts
+from resolver.lock.applied_facts import applied_facts
 from resolver.model.release import File, Release
 from resolver.model.resolution import Resolution
 from resolver.resolve.independent_check import check
