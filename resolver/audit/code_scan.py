@@ -22,7 +22,7 @@ from resolver.audit.version_checks import (
 from resolver.index.parse.code_members import CodeMember, read_code
 from resolver.index.parse.distribution import FileRelease
 from resolver.model import text
-from resolver.model.fact import Fact, projects_named_by
+from resolver.model.fact import Fact
 from resolver.model.requirement import Requirement
 
 # Folders whose code no user runs, or that have another project's code.
@@ -120,7 +120,7 @@ def compare(
         yield FoundBound(
             check=check,
             metadata=tuple(line for line, _ in on_project),
-            facts=tuple(fact.id for fact in facts if check.project in projects_named_by(fact)),
+            facts=tuple(fact.id for fact in facts if check.project in fact.named_projects),
             is_project=bool(offers.versions(check.project)),
             is_required=_is_required(check, [need for _, need in on_project], offers),
         )

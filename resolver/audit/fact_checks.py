@@ -101,7 +101,7 @@ def projects_of(fact: Fact) -> tuple[NormalizedName, ...]:
     """Return the projects that are looked up to check a fact."""
     if isinstance(fact, model.Sources) or _is_about_no_version(fact):
         return ()
-    return (fact.package, *model.projects_named_by(fact))
+    return (fact.package, *fact.named_projects)
 
 
 def _is_about_no_version(fact: Fact) -> bool:
@@ -220,8 +220,9 @@ class _Checker:
                 | model.Pairs()
             ):
                 yield from self._check_projects_alone(fact)
-            case model.Sources():
-                raise AssertionError("a commit is on no index")
+            case _:
+                yield from self._check_projects(fact)
+                yield from self._check_needs((*fact.added_needs, *fact.added_bounds))
 
     def _check_projects_alone(
         self,
@@ -252,7 +253,7 @@ class _Checker:
 
     def _check_projects(self, fact: Fact) -> Iterator[Remark]:
         """Yield a remark for each other project of a fact that no index has."""
-        for name in model.projects_named_by(fact):
+        for name in fact.named_projects:
             if not self._offers.catalog.lookup(name).pages:
                 remark = _missing_project(name, self._offers, name)
                 if remark is not None:

@@ -153,7 +153,7 @@ class Offers:
         replaced: list[Requirement] = []
         for fact in self._facts[practice.package]:
             if isinstance(fact, Requires) and fact.applies_to(version):
-                kept = needs_kept(fact, [practice])
+                kept = needs_kept(fact, fact.needs, [practice])
                 requirements = [need for need in fact.needs if isinstance(need, Requirement)]
                 replaced += [need for need in requirements if need not in kept]
         return replaced

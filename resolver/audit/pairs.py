@@ -209,7 +209,7 @@ def pairings(
 
 
 def _applies_on(fact: Fact, system: Mapping[str, Value]) -> bool:
-    return not isinstance(fact, Requires | Replaces) or fact.applies_on(system)
+    return not isinstance(fact, Requires | Replaces) or fact.applies_on(system, ())
 
 
 def _age(release: Version | str) -> tuple[bool, list[tuple[int, str]] | Version]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -23,9 +23,6 @@ _ALIASES: Final = {
     "python": ("py",),
     "glibc": ("manylinux", "libc"),
 }
-# No file of upstream sets these variables: one keeps a build from asking git for its version, the
-# other keeps `import torch` from loading plugins.
-_OWN_VARIABLES: Final = ("SETUPTOOLS_SCM_PRETEND_VERSION", "TORCH_DEVICE_BACKEND_AUTOLOAD")
 # The tools that build a wheel when an archive names none (PEP 517).
 _DEFAULT_TOOLS: Final = ("setuptools", "wheel")
 
@@ -96,11 +93,11 @@ def claims_of(fact: Fact) -> tuple[Claim, ...]:
 
 
 def _claims(fact: Fact) -> Iterator[Claim]:
-    for need in _needs(fact):
+    for need in fact.cited_needs:
         yield from _claims_of_need(need)
-    for name in _mentioned(fact):
+    for name in fact.mentions:
         yield _mention(name)
-    for tool in _build_tools(fact):
+    for tool in fact.build_tools:
         if tool.name not in _DEFAULT_TOOLS:
             yield _mention(tool.name)
     if isinstance(fact, model.Replaces):
@@ -110,70 +107,6 @@ def _claims(fact: Fact) -> Iterator[Claim]:
         for name in fact.to:
             library = f"lib{name}"
             yield Claim((Value((library, *_names(name))),))
-
-
-def _needs(fact: Fact) -> Sequence[Need]:
-    """Return the needs of a fact whose versions its sources must have."""
-    match fact:
-        case model.Requires(needs=needs) | model.Pairs(others=needs):
-            return needs
-        case model.Constrains():
-            return fact.bounds
-        case model.Metadata():
-            return fact.requires
-        case model.Builds():
-            return fact.when
-        case model.Warns():
-            return (*fact.unless, *fact.together_with)
-        case model.Sources():
-            return [texts.requirement(line) for line in fact.recipe.requires]
-        case (
-            model.Absent()
-            | model.After()
-            | model.Collides()
-            | model.Excludes()
-            | model.Exports()
-            | model.External()
-            | model.Links()
-            | model.Names()
-            | model.Optional()
-            | model.Replaces()
-        ):
-            return ()
-
-
-def _mentioned(fact: Fact) -> Sequence[str]:
-    """Return the names that a fact states without a version."""
-    match fact:
-        case model.Replaces(drop=names) | model.After(others=names):
-            return names
-        case model.Builds():
-            variables = [name for name, _ in fact.env if name not in _OWN_VARIABLES]
-            return [*variables, *fact.build_drop]
-        case model.Collides() | model.Absent():
-            return (fact.other,)
-        case model.Warns():
-            return (fact.extra,) if fact.extra else ()
-        case model.Exports():
-            return [name for name, _ in fact.env]
-        case model.Optional():
-            needed = [need.name for need in fact.needs]
-            return needed or (*fact.modules, *fact.scripts)
-        case model.Links():
-            return fact.provides
-        case model.Sources():
-            return [submodule.path for submodule in fact.recipe.submodules]
-        case _:
-            return ()
-
-
-def _build_tools(fact: Fact) -> Sequence[Requirement]:
-    """Return the tools that a fact says a build needs."""
-    if isinstance(fact, model.Builds):
-        return fact.build_add
-    if isinstance(fact, model.Metadata) and fact.build_requires is not None:
-        return fact.build_requires
-    return ()
 
 
 def _mention(name: str) -> Claim:

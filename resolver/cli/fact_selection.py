@@ -12,7 +12,7 @@ from resolver.config.load import load, stack_names
 from resolver.errors import InputError, did_you_mean
 from resolver.lock import file as lock_file
 from resolver.model import text
-from resolver.model.fact import Fact, needs_of
+from resolver.model.fact import Fact
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 
@@ -107,5 +107,5 @@ def _projects(targets: Sequence[Problem], run: Settings) -> set[NormalizedName]:
         needs = []
         for fact in facts:
             if fact.package in found:
-                needs += needs_of(fact)
+                needs += fact.added_needs
     return projects

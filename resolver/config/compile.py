@@ -20,20 +20,12 @@ from resolver.files import digest
 from resolver.model import text
 from resolver.model.constraint import StackLine
 from resolver.model.fact import (
-    Builds,
     Constrains,
     Fact,
-    Names,
     Need,
     Practice,
-    Replaces,
     Requires,
-    Sources,
     Strength,
-    bounds_of,
-    conditions_of,
-    needs_of,
-    relaxable_needs,
 )
 from resolver.model.problem import (
     NO_OPTIONS,
@@ -79,11 +71,11 @@ def compile_problems(
     needs = [root.need for root in stack.requirements]
     problems = []
     for target in targets:
-        available_practices = [fact for fact in practices if fact.applies_on(target.system)]
+        available_practices = [fact for fact in practices if fact.applies_on(target.system, needs)]
         problem = Problem(
             stack=stack,
             target=target,
-            facts=tuple(fact for fact in facts if _applies(fact, target, needs)),
+            facts=tuple(fact for fact in facts if fact.applies_on(target.system, needs)),
             policy=policy,
             indexes=indexes,
             digest=inputs_digest,
@@ -192,7 +184,7 @@ def _check_relaxed(
             where=document.place(*path, "fact"),
             why=f"it is enforced: an installer or the package itself checks it; see {fact.where}",
         )
-    needs = [str(need) for need in relaxable_needs(fact)]
+    needs = [str(need) for need in fact.relaxable_needs]
     hint = f"its needs are {', '.join(needs)}" if needs else "it has no needs: leave `needs` out"
     for position, need in enumerate(row.needs):
         if need not in needs:
@@ -222,7 +214,7 @@ def _check_markers(
     for root in requirements:
         _check_marker(root.need, targets, root.origin.where)
     for fact in facts:
-        for need in (*needs_of(fact), *bounds_of(fact), *conditions_of(fact)):
+        for need in (*fact.added_needs, *fact.added_bounds, *fact.conditions):
             _check_marker(need, targets, fact.where)
 
 
@@ -292,19 +284,6 @@ def _partition(
         else:
             in_force.append(fact)
     return tuple(in_force), tuple(practices)
-
-
-def _applies(fact: Fact, target: Target, needs: Iterable[Need]) -> bool:
-    """Return whether a fact is about a target of a stack with these needs."""
-    match fact:
-        case Builds() | Sources():
-            return all(need.is_promised_by(target.system) for need in fact.when)
-        case Requires() | Replaces():
-            return fact.applies_on(target.system)
-        case Names():
-            return fact.concerns(target.system, needs)
-        case _:
-            return True
 
 
 def _libraries(systems: Document[SystemsFile] | None) -> frozenset[str]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from pathlib import PurePosixPath
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from msgspec.structs import asdict, replace
-from packaging.specifiers import SpecifierSet
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
 from resolver.config.decode import ComponentValues, require_known_socs
@@ -17,17 +15,6 @@ from resolver.config.load import Document, is_generated
 from resolver.config.schema import FactFile, StackFile
 from resolver.errors import InputError, did_you_mean
 from resolver.model import fact as model
-from resolver.model.repository import Recipe
-from resolver.model.requirement import Requirement
-from resolver.model.text import is_exact
-
-# Variables that bash keeps read-only.
-_READ_ONLY: Final = frozenset(("BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"))
-# Variables that set_env.sh and activation extend; a fact would replace what they added.
-_EXTENDED: Final = frozenset(("LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "VIRTUAL_ENV"))
-_KINDS: Final = tuple(name for name in FactFile.__struct_fields__ if name != "defaults")
-# The keys of each kind of step of a recipe.
-_STEPS: Final = ({"move", "to"}, {"comment", "in_"}, {"run"}, {"run", "wheels"})
 
 # Returns file:line: key of a value, given the keys that lead to it in a fact's row.
 Place = Callable[..., str]
@@ -94,7 +81,7 @@ def _rows(
 
 def _rows_of_table(table: FactFile, place: Place, project: str) -> Iterator[_Row]:
     prefix = "" if project else "stack-"
-    for kind in _KINDS:
+    for kind in model.KINDS:
         for number, fact in enumerate(getattr(table, kind)):
             fact_id = fact.id or f"{prefix}{fact.package}-{kind}-{number + 1}"
             yield _Row(replace(fact, id=fact_id), partial(place, kind, number), project)
@@ -128,26 +115,14 @@ def _check_over(row: _Row, generated_files: Collection[str], generated: Collecti
 
 def _check(fact: model.Fact, place: Place, known: ComponentValues) -> None:
     """Raise InputError for values, and combinations of keys, that a fact must not have."""
-    for key in ("needs", "add", "unless", "when"):
-        for position, need in enumerate(getattr(fact, key, ())):
+    for key in ("needs", "add", "unless", "when", "with"):
+        field = "others" if key == "with" else key
+        for position, need in enumerate(getattr(fact, field, ())):
             require_known_socs(need, known, place(key, position))
-    match fact:
-        case model.Constrains():
-            _check_bounds(fact, place)
-        case model.Warns():
-            _check_warning(fact, place)
-        case model.Exports():
-            _check_variables(fact, place)
-        case model.Optional():
-            _check_optional(fact, place)
-        case model.Links():
-            _check_links(fact, place)
-        case model.Sources():
-            _check_recipe(fact.recipe, place)
-        case model.Pairs():
-            _check_pairing(fact, known, place)
-        case _:
-            pass
+    for mistake in fact.mistakes():
+        raise InputError(
+            mistake.what, where=place(*mistake.path), why=mistake.why, hint=mistake.hint
+        )
     _check_practice(fact, place)
 
 
@@ -164,109 +139,3 @@ def _check_practice(fact: model.Fact, place: Place) -> None:
             where=place("risk"),
             hint='add risk = "…": what may fail because metadata is not followed, or leave it out',
         )
-
-
-def _check_bounds(fact: model.Constrains, place: Place) -> None:
-    """Raise InputError for a bound that bounds nothing, or more than another project."""
-    for position, bound in enumerate(fact.bounds):
-        where = place("bounds", position)
-        if bound.name == fact.package:
-            raise InputError(
-                f"`{bound}` bounds the project itself",
-                where=where,
-                hint="`constrains` is about other projects; an `excludes` fact takes releases out",
-            )
-        if bound.extras or not str(bound.specifier):
-            raise InputError(
-                f"`{bound}` is not a bound",
-                where=where,
-                why="a bound is a project with versions and without extras, "
-                "as in a constraints file",
-                hint='write for instance "numpy>=2"; what must be installed is a `requires` fact',
-            )
-
-
-def _check_warning(fact: model.Warns, place: Place) -> None:
-    """Raise InputError if the order of releases would depend on what else is in the lock."""
-    unless_projects = [need for need in fact.unless if isinstance(need, Requirement)]
-    depends_on_lock = fact.together_with or fact.extra or fact.wheels or unless_projects
-    if fact.last and depends_on_lock:
-        raise InputError(
-            "which releases come last cannot hang on what else is in the lock",
-            where=place("last"),
-            why="so there can be no `with`, `extra` and `wheels`, and only components in `unless`",
-        )
-
-
-def _check_variables(fact: model.Exports, place: Place) -> None:
-    """Raise InputError for a variable that a fact cannot or must not set."""
-    for name, _ in fact.env:
-        if name in _READ_ONLY or name in _EXTENDED:
-            why = "bash keeps it read-only, or CANN and the environment extend it"
-            raise InputError(f"a fact cannot set `{name}`", where=place("env", name), why=why)
-
-
-def _check_optional(fact: model.Optional, place: Place) -> None:
-    """Raise InputError unless a fact names what is optional, and one thing that this needs."""
-    if not fact.modules and not fact.scripts:
-        raise InputError(
-            "a fact about what is optional says what that is",
-            where=place("modules"),
-            hint='add modules = ["…"] or scripts = ["…"]',
-        )
-    if fact.npu and fact.needs:
-        raise InputError(
-            "what is optional needs either an NPU or other projects",
-            where=place("npu"),
-            hint="write a row for each of the two",
-        )
-
-
-def _check_links(fact: model.Links, place: Place) -> None:
-    """Raise InputError for a fact that says nothing, or a pattern with more than `*`."""
-    if not fact.to and not fact.provides and not fact.optional:
-        hint = "write `to`, `provides` or `optional`"
-        raise InputError("a fact about links says nothing", where=place("to"), hint=hint)
-    for position, pattern in enumerate(fact.optional):
-        if any(character in pattern for character in "?[]"):
-            raise InputError(
-                f"`{pattern}` is not a pattern of a library",
-                where=place("optional", position),
-                why="`*` stands for any text, and `?` and `[` for nothing",
-            )
-
-
-def _check_pairing(fact: model.Pairs, known: ComponentValues, place: Place) -> None:
-    """Raise InputError for a pairing that names no release, or a SoC that is not known."""
-    for position, need in enumerate(fact.others):
-        require_known_socs(need, known, place("with", position))
-    if not fact.release and not all(map(_is_one_release, fact.versions)):
-        raise InputError(
-            "a pairing is about releases by name",
-            where=place("versions"),
-            hint='write "==1.2.0", or release = "…" for a branch or tag',
-        )
-
-
-def _is_one_release(versions: SpecifierSet) -> bool:
-    return len(versions) == 1 and all(map(is_exact, versions))
-
-
-def _check_recipe(recipe: Recipe, place: Place) -> None:
-    """Raise InputError for a step of a build that is unknown, unreadable or out of place."""
-    last = len(recipe.steps) - 1
-    for position, step in enumerate(recipe.steps):
-        keys = {key for key, value in asdict(step).items() if value}
-        if keys not in _STEPS:
-            hint = "write { move, to }, { comment, in }, { run } or { run, wheels }"
-            where = place("steps", position)
-            raise InputError("this is not a known step", where=where, hint=hint)
-        try:
-            re.compile(step.comment)
-        except re.error as error:
-            what = f"`{step.comment}` is not a regular expression"
-            where = place("steps", position, "comment")
-            raise InputError(what, where=where, why=str(error)) from None
-        if step.wheels and (recipe.editable or position != last):
-            what = "the step that builds the wheel must be the last, and not of an editable install"
-            raise InputError(what, where=place("steps", position, "wheels"))

@@ -181,7 +181,7 @@ class Grid(msgspec.Struct, frozen=True):
         needs: list[Need] = []
         for fact in self.facts:
             is_about_release = not fact.wheels and fact.is_about(package, release)
-            if is_about_release and fact.applies_on(system):
+            if is_about_release and fact.applies_on(system, ()):
                 needs += fact.needs
         return needs
 

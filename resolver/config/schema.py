@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from datetime import date
 from functools import partial
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 from packaging.utils import NormalizedName
 
 from resolver.model import fact, patterns
+from resolver.model.fact import KINDS, FactKind
 from resolver.model.matrix import Machines, Use
 from resolver.model.problem import (
     Absence,
@@ -45,27 +46,32 @@ class Defaults(_Table, kw_only=True, frozen=True):
     checked: date | None = None
 
 
-class FactFile(_Table, kw_only=True, frozen=True):
-    """All facts about one project, by kind. A lock has them in the order of these fields."""
+class FactTables(_Table, kw_only=True, frozen=True):
+    """All facts about one project: a list of rows for each kind."""
 
     defaults: Defaults = Defaults()
-    requires: tuple[fact.Requires, ...] = ()
-    constrains: tuple[fact.Constrains, ...] = ()
-    excludes: tuple[fact.Excludes, ...] = ()
-    replaces: tuple[fact.Replaces, ...] = ()
-    metadata: tuple[fact.Metadata, ...] = ()
-    builds: tuple[fact.Builds, ...] = ()
-    collides: tuple[fact.Collides, ...] = ()
-    after: tuple[fact.After, ...] = ()
-    warns: tuple[fact.Warns, ...] = ()
-    names: tuple[fact.Names, ...] = ()
-    sources: tuple[fact.Sources, ...] = ()
-    absent: tuple[fact.Absent, ...] = ()
-    exports: tuple[fact.Exports, ...] = ()
-    external: tuple[fact.External, ...] = ()
-    optional: tuple[fact.Optional, ...] = ()
-    links: tuple[fact.Links, ...] = ()
-    pairs: tuple[fact.Pairs, ...] = ()
+
+    def of(self, kind: type[FactKind]) -> tuple[FactKind, ...]:
+        """Return the facts of a kind."""
+        rows: tuple[FactKind, ...] = getattr(self, _KEYS[kind])
+        return rows
+
+
+_KEYS: Final = {kind: key for key, kind in KINDS.items()}
+
+if TYPE_CHECKING:
+
+    class FactFile(FactTables, kw_only=True, frozen=True):
+        """The same, with a field for each kind: what is read."""
+
+else:
+    FactFile = msgspec.defstruct(
+        "FactFile",
+        [(key, tuple[kind, ...], ()) for key, kind in KINDS.items()],
+        bases=(FactTables,),
+        kw_only=True,
+        frozen=True,
+    )
 
 
 class IndexRow(Index, kw_only=True, frozen=True):

@@ -22,7 +22,7 @@ from resolver.config.requirement_files.file_requirements import (
     shown_requirement,
 )
 from resolver.errors import InputError, escaped
-from resolver.model.fact import Need
+from resolver.model.fact import Absent, Excludes, Names, Need
 from resolver.model.message import Message, message, verbatim
 from resolver.model.requirement import Requirement
 from resolver.model.target import Target
@@ -204,10 +204,10 @@ def _excluded_projects(matrices: Path) -> dict[NormalizedName, Message]:
     """
     reasons = {}
     for file in load_facts(matrices):
-        for fact in (*file.content.excludes, *file.content.names):
+        for fact in (*file.content.of(Excludes), *file.content.of(Names)):
             if _ALL in fact.versions:
                 reasons[fact.package] = verbatim(fact.reason, fact.reason_zh)
-        for absence in file.content.absent:
+        for absence in file.content.of(Absent):
             reasons[absence.other] = verbatim(absence.reason, absence.reason_zh)
     return reasons
 

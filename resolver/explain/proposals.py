@@ -39,7 +39,7 @@ from resolver.model.constraint import (
 )
 from resolver.model.dependency import Candidate
 from resolver.model.explanation import Change, ChangeKind
-from resolver.model.fact import Absent, Builds, Collides
+from resolver.model.fact import Absent, Builds, Collides, Metadata
 from resolver.model.package import Package, PackageKind
 from resolver.model.release import File, RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement, parse_value
@@ -230,7 +230,7 @@ class Proposals:
             constraint.package.name for constraint in core if _of_metadata(constraint)
         ):
             unused = self._unused_facts(name) if name not in self._built else None
-            if unused is not None and unused.content.builds:
+            if unused is not None and unused.content.of(Builds):
                 yield self._with_facts(unused)
 
     def facts_for_archives(self, core: Sequence[Constraint]) -> Iterator[ChangedStack]:
@@ -252,9 +252,11 @@ class Proposals:
                 if all(universe.is_admitted(parent, line) for line in lines)
             ]
             unused = self._unused_facts(constraint.project) if admitted else None
-            if unused is not None and (unused.content.metadata or unused.content.builds):
-                yield self._with_facts(unused)
-                continue
+            if unused is not None:
+                states_metadata = bool(unused.content.of(Metadata))
+                if states_metadata or unused.content.of(Builds):
+                    yield self._with_facts(unused)
+                    continue
             others = [other for other in core if other != constraint]
             possible = (
                 parent

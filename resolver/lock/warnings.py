@@ -52,7 +52,7 @@ def drivers(resolution: Resolution, facts_in_use: Iterable[facts.Fact]) -> Itera
                 binding=True,
             )
     for fact in facts_in_use:
-        for need in facts.needs_of(fact):
+        for need in fact.added_needs:
             if is_left_open(need, resolution):
                 yield LockedDriver(
                     by=_by(fact, resolution),
@@ -191,7 +191,7 @@ def _of_facts(
     for fact in sorted(facts_in_use, key=lambda fact: fact.package not in direct):
         if fact in warns and not fact.grave:
             yield _warning(fact)
-        for need in facts.needs_of(fact):
+        for need in fact.added_needs:
             if _is_unchecked(need, resolution):
                 yield message(
                     "lock.unchecked-fact", package=fact.package, need=need, where=fact.where

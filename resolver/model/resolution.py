@@ -8,12 +8,13 @@ from packaging.version import Version
 
 from resolver.model.as_of import NEWEST, AsOf, NewerPin
 from resolver.model.constraint import BuildLine, Requires, StackLine
-from resolver.model.fact import Practice
+from resolver.model.fact import Need, Practice
 from resolver.model.lock import Override, SkippedRelease
 from resolver.model.message import Message
 from resolver.model.problem import Problem
 from resolver.model.reason import Reason
 from resolver.model.release import Release
+from resolver.model.requirement import ComponentRequirement, Requirement
 
 
 class Pin(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,3 +113,15 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     def pin(self, name: str) -> Pin | None:
         """The pin of a project; None if it is not in the resolution."""
         return next((pin for pin in self.pins if pin.name == name), None)
+
+    def meets(self, need: Need) -> bool:
+        """Return whether the target or the pins meet a need."""
+        target = self.problem.target
+        match need:
+            case ComponentRequirement():
+                return need.is_promised_by(target.system)
+            case Requirement():
+                if need.marker is not None and not need.marker.evaluate(target.markers):
+                    return False
+                pin = self.pin(need.name)
+                return pin is not None and need.specifier.contains(pin.version, prereleases=True)

@@ -28,7 +28,7 @@ from resolver.model.problem import Problem
 from resolver.model.release import Release, Source
 from resolver.model.requirement import Requirement, Value
 from resolver.resolve.as_of import day_of, decisive_lines
-from resolver.resolve.project import OrderedReleases, Project, is_put_last, of_source
+from resolver.resolve.project import OrderedReleases, Project, of_source
 
 
 class Demand(NamedTuple):
@@ -108,7 +108,7 @@ class Candidates:
             self._facts.setdefault(fact.package, []).append(fact)
         # the projects that facts put bounds on without requiring them
         self.bounded_projects = frozenset(
-            bound.name for fact in problem.facts for bound in facts.bounds_of(fact)
+            bound.name for fact in problem.facts for bound in fact.added_bounds
         )
         self._collisions = [
             fact for fact in problem.facts if isinstance(fact, (facts.Collides, facts.Absent))
@@ -157,7 +157,7 @@ class Candidates:
     ) -> Project:
         """A project, which may be that of another variant: most projects are the same in all."""
         about = self._facts.get(name, [])
-        system = self.problem.target.system if any(map(is_put_last, about)) else {}
+        system = self.problem.target.system if any(map(facts.is_put_last, about)) else {}
         arguments = (ordered, self._compatibility, about, self.problem.wheels_only, source, system)
         for same_as, project in self._shared.get(name, ()):
             if same_as == arguments:

@@ -160,8 +160,8 @@ class _Check:
         if constraint.source is RequirementSource.LINKAGE:
             return text.requirement(constraint.text)
         fact = constraint.fact
-        if fact is not None and self._counts(fact, concerned, release):
-            for need in (*facts.needs_of(fact), *facts.bounds_of(fact)):
+        if fact is not None and self._counts(fact, concerned):
+            for need in (*fact.needs_for(release), *fact.added_bounds):
                 if str(need) == constraint.text and self._holds(need):
                     return need
         try:
@@ -172,11 +172,9 @@ class _Check:
             return None
         return None
 
-    def _counts(self, fact: facts.Fact, concerned: ConcernedRelease, release: Release) -> bool:
+    def _counts(self, fact: facts.Fact, concerned: ConcernedRelease) -> bool:
         """Return whether a fact is one of the problem's, and about a release."""
-        if not self._is_known(fact) or not fact.is_about(concerned.project, concerned.version):
-            return False
-        return not isinstance(fact, facts.Requires) or fact.counts_for(release)
+        return self._is_known(fact) and fact.is_about(concerned.project, concerned.version)
 
     def _holds(self, need: facts.Need) -> bool:
         return isinstance(need, ComponentRequirement) or self._reading.applies(need, "")

@@ -219,10 +219,7 @@ class CompleteEngine:
         """Whether a fact pins a project, or may do so because it reads requirements from an archive or repository."""
         all_facts = self._universe.problem.facts
         needs = (
-            need
-            for fact in all_facts
-            for need in facts.needs_of(fact)
-            if isinstance(need, Requirement)
+            need for fact in all_facts for need in fact.added_needs if isinstance(need, Requirement)
         )
         return (
             bool(self._universe.sources)

@@ -328,7 +328,7 @@ def _replaced_by(fact: facts.Replaces, pin: Pin, universe: Universe) -> Iterator
         needs = universe.requirements(pin.release.file.filename, lines, extra)
         yield from (need for need in needs if need.name in fact.drop)
     for other in project.facts_about(pin.release.position, facts.Requires):
-        remaining = facts.needs_kept(other, [fact])
+        remaining = facts.needs_kept(other, other.needs, [fact])
         yield from (
             need for need in other.needs if isinstance(need, Requirement) and need not in remaining
         )

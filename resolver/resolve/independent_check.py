@@ -207,14 +207,11 @@ class _Check:
                 continue
             practices = [fact for fact in replacing if fact.strength is facts.Strength.PRACTICE]
             by_practice = {name for fact in practices for name in fact.drop}
-            for fact in self._facts_of_kind(pin, facts.Requires):
+            for fact in self._facts_about[pin.name]:
                 firm = fact.strength in (facts.Strength.ENFORCED, facts.Strength.PRACTICE)
-                for need in fact.needs if self._reading.counts(fact, pin.name, pin.release) else ():
-                    if (
-                        firm
-                        or isinstance(need, ComponentRequirement)
-                        or need.name not in by_practice
-                    ):
+                for need in self._added_needs(fact, pin):
+                    is_dropped = isinstance(need, Requirement) and need.name in by_practice
+                    if firm or not is_dropped:
                         yield from self._need(requirer, need)
             for need in chain.from_iterable(fact.add for fact in replacing):
                 yield from self._need(requirer, need)
@@ -222,6 +219,16 @@ class _Check:
                 yield from self._project_need(
                     f"the binaries of {requirer}", text.requirement(name), by_user=False
                 )
+
+    def _added_needs(self, fact: facts.Fact, pin: Pin) -> tuple[facts.Need, ...]:
+        """Return what a fact adds to the requirements of a pin, without what replaces metadata."""
+        match fact:
+            case facts.Replaces():
+                return ()
+            case facts.Requires():
+                return fact.needs if self._reading.counts(fact, pin.name, pin.release) else ()
+            case _:
+                return fact.needs_for(pin.release)
 
     def _need(self, requirer: str, need: facts.Need) -> Iterator[str]:
         if isinstance(need, ComponentRequirement):
@@ -350,8 +357,8 @@ class _Check:
 
     def _bounds(self, pin: Pin) -> Iterator[str]:
         """Yield each bound of a fact about a pin that another pin is beyond."""
-        for fact in self._facts_of_kind(pin, facts.Constrains):
-            for bound in fact.bounds:
+        for fact in self._facts_about[pin.name]:
+            for bound in fact.added_bounds:
                 other = self._pins.get(bound.name)
                 if other is None or not self._reading.applies(bound, ""):
                     continue
@@ -380,21 +387,5 @@ class _Check:
                     yield f"{pin.name} {pin.version} is a wheel, and a fact builds it from source"
                 case facts.Sources() if self._should_be_commit(fact, pin):
                     yield f"{pin.name} {pin.version} is a file, and a fact builds it from a commit"
-                case facts.Requires() | facts.Replaces() | facts.Metadata() | facts.Sources():
-                    pass  # they say what a pin needs: see `_requirements` and `_source`
-                case facts.Constrains():
-                    pass  # see `_bounds`
-                case facts.Absent() | facts.Collides() | facts.Names() | facts.Builds():
-                    pass  # see `_absences`, `_collisions` and `_file`
-                case facts.Links():
-                    pass  # see `independent_linkage`
-                case (
-                    facts.After()
-                    | facts.Warns()
-                    | facts.Exports()
-                    | facts.External()
-                    | facts.Optional()
-                ):
-                    pass  # they rule nothing out
-                case facts.Pairs():
-                    pass  # they decide nothing
+                case _:
+                    pass  # what a pin needs, and what excludes others, is checked elsewhere

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from functools import reduce
 from operator import and_, or_
 from types import MappingProxyType
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import NormalizedName
@@ -24,7 +24,7 @@ from resolver.index.parse.distribution import Compatibility, label_of, upload_ti
 from resolver.index.protocol import Lookup
 from resolver.model import text
 from resolver.model.dependency import Allows, ReleaseMask
-from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Sources, Warns
+from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Sources, Warns, is_put_last
 from resolver.model.message import message
 from resolver.model.release import File, Page, Rejection, RejectionReason, Release, Source
 from resolver.model.requirement import Value
@@ -396,11 +396,6 @@ def _day(uploaded: str) -> str:
         return match[0]
     moment = upload_time(uploaded)
     return moment.astimezone(timezone.utc).date().isoformat() if moment is not None else ""
-
-
-def is_put_last(fact: Fact) -> TypeGuard[Warns]:
-    """Whether a fact puts releases after others, which may depend on the target's components."""
-    return isinstance(fact, Warns) and bool(fact.last)
 
 
 def _is_same_variant(other: File, file: File) -> bool:

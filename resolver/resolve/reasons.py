@@ -28,7 +28,6 @@ from resolver.model.constraint import (
     StackLine,
     Unavailable,
 )
-from resolver.model.fact import projects_named_by
 from resolver.model.package import Package, PackageKind
 from resolver.model.reason import Evidence, Reason, RejectedRelease, ReleaseRange, UnparsedFiles
 from resolver.model.release import Rejection, RejectionReason
@@ -330,9 +329,7 @@ def similar_project(clauses: Clauses, name: str) -> str:
     in_files = {
         root.need.name for root in problem.stack.requirements if isinstance(root.need, Requirement)
     }
-    in_files.update(
-        name for fact in problem.facts for name in (fact.package, *projects_named_by(fact))
-    )
+    in_files.update(name for fact in problem.facts for name in (fact.package, *fact.named_projects))
     edges = (
         edge for candidate in universe.opened_candidates() for edge in universe.edges(candidate)
     )

@@ -300,7 +300,7 @@ def _excluding(resolution: Resolution, pin: Pin, version: Version) -> Iterator[s
         bounding = resolution.pin(fact.package) if isinstance(fact, facts.Constrains) else None
         if bounding is None or not fact.applies_to(bounding.version):
             continue
-        for bound in facts.bounds_of(fact):
+        for bound in fact.added_bounds:
             if bound.name == pin.name and not bound.specifier.contains(version, prereleases=True):
                 yield f"{bounding.name} {bounding.version}"
 

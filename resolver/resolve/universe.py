@@ -290,9 +290,9 @@ class Universe(Candidates):
     def _is_spoken_of(self, name: NormalizedName, version: Version, other: NormalizedName) -> bool:
         """Return whether a fact about a release names another project, or one about that project names this one."""
         for fact in self.problem.facts:
-            if fact.is_about(name, version) and other in facts.projects_named_by(fact):
+            if fact.is_about(name, version) and other in fact.named_projects:
                 return True
-            if fact.package == other and name in facts.projects_named_by(fact):
+            if fact.package == other and name in fact.named_projects:
                 return True
         return False
 
@@ -469,21 +469,19 @@ class Universe(Candidates):
 
     def _of_facts(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
         """What facts say a release requires and owns, which applies whether or not its file can be read."""
-        package, replacing = candidate.package, self._facts_about(candidate, facts.Replaces)
-        rows: list[tuple[facts.Fact, tuple[facts.Need, ...]]] = [
-            (fact, facts.needs_kept(fact, replacing))
-            for fact in self._facts_about(candidate, facts.Requires)
-            if fact.counts_for(release)
-        ]
-        for fact, needs in (*rows, *((fact, fact.add) for fact in replacing)):
-            for need in needs:
+        package, about = candidate.package, self._facts_about(candidate, facts.Fact)
+        replacing = [fact for fact in about if isinstance(fact, facts.Replaces)]
+        # what facts add comes before what stands in for metadata
+        about.sort(key=lambda fact: isinstance(fact, facts.Replaces))
+        for fact in about:
+            for need in facts.needs_kept(fact, fact.needs_for(release), replacing):
                 stated = Requires(package, str(need), RequirementSource.FACT, fact)
                 yield from self._of_need(need, stated)
-        for constrains in self._facts_about(candidate, facts.Constrains):
-            for bound in constrains.bounds:
+        for fact in about:
+            for bound in fact.added_bounds:
                 if bound.marker is None or bound.marker.evaluate(self.problem.target.markers):
                     bounded = Package(bound.name, "", PackageKind.VERSION)
-                    stated = Requires(package, str(bound), RequirementSource.FACT, constrains)
+                    stated = Requires(package, str(bound), RequirementSource.FACT, fact)
                     yield Edge(bounded, bound.specifier, stated)
         if package.name in self.bounded_projects:
             version = Package(package.name, "", PackageKind.VERSION)

@@ -295,7 +295,7 @@ def _says(world: World, constraint: Requires, name: str, version: str, extra: st
     stating = (facts.Requires, facts.Replaces, facts.Constrains)
     if extra or fact is None or fact not in world.facts_about(name, version, *stating):
         return False
-    needs = [*facts.needs_of(fact), *facts.bounds_of(fact)]
+    needs = [*fact.added_needs, *fact.added_bounds]
     return constraint.text in map(str, needs)
 
 

@@ -10,6 +10,7 @@ from resolver.config.load import read_text
 from resolver.config.schema import FactFile
 from resolver.config.source_text import read_source
 from resolver.errors import InputError
+from resolver.model.fact import Excludes
 from resolver.model.source import (
     ArchiveMember,
     Issue,
@@ -91,7 +92,7 @@ def test_source_may_be_a_list_of_texts() -> None:
         '[[excludes]]\nversions = "==1"\nreason = "r"\nstrength = "vendor"\nchecked = 2026-11-20\n'
         'source = ["a/b#1", "a/b tag v1"]\n'
     )
-    fact = read_text(table, FactFile, "matrices/facts/demo.toml").content.excludes[0]
+    fact = read_text(table, FactFile, "matrices/facts/demo.toml").content.of(Excludes)[0]
     assert str(fact.source) == "a/b#1; a/b tag v1"
 
 

@@ -1,0 +1,96 @@
+"""Facts: statements that no project's metadata makes, with their source.
+
+Each kind is a module with a type. The type is the shape of its rows in a TOML file, and says what
+it adds to a release, what it names, what its sources must have, and when a lock rests on it. A new
+kind is a module like its neighbours, a row of `KINDS` below, a section of matrices/README.md and
+its tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeVar
+
+from resolver.model.fact.absent import Absent
+from resolver.model.fact.after import After
+from resolver.model.fact.base import (
+    Fact,
+    Mistake,
+    Need,
+    Strength,
+    component_requirements,
+    projects_of,
+)
+from resolver.model.fact.builds import Builds
+from resolver.model.fact.collides import Collides
+from resolver.model.fact.constrains import Constrains
+from resolver.model.fact.excludes import Excludes
+from resolver.model.fact.exports import Exports
+from resolver.model.fact.external import External, MachineNeed
+from resolver.model.fact.links import Links
+from resolver.model.fact.metadata import Metadata
+from resolver.model.fact.names import Names
+from resolver.model.fact.optional import Optional
+from resolver.model.fact.pairs import Pairs
+from resolver.model.fact.replaces import Replaces, needs_kept
+from resolver.model.fact.requires import Requires
+from resolver.model.fact.sources import Sources
+from resolver.model.fact.warns import Warns, as_warning, is_put_last
+
+# By the names of their tables in a file. A lock has facts in this order.
+KINDS: Final[Mapping[str, type[Fact]]] = {
+    "requires": Requires,
+    "constrains": Constrains,
+    "excludes": Excludes,
+    "replaces": Replaces,
+    "metadata": Metadata,
+    "builds": Builds,
+    "collides": Collides,
+    "after": After,
+    "warns": Warns,
+    "names": Names,
+    "sources": Sources,
+    "absent": Absent,
+    "exports": Exports,
+    "external": External,
+    "optional": Optional,
+    "links": Links,
+    "pairs": Pairs,
+}
+
+FactKind = TypeVar("FactKind", bound=Fact)
+# The kinds of which a fact can be a practice.
+Practice = Requires | Replaces
+
+__all__ = [
+    "KINDS",
+    "Absent",
+    "After",
+    "Builds",
+    "Collides",
+    "Constrains",
+    "Excludes",
+    "Exports",
+    "External",
+    "Fact",
+    "FactKind",
+    "Links",
+    "MachineNeed",
+    "Metadata",
+    "Mistake",
+    "Names",
+    "Need",
+    "Optional",
+    "Pairs",
+    "Practice",
+    "Replaces",
+    "Requires",
+    "Sources",
+    "Strength",
+    "Warns",
+    "as_warning",
+    "component_requirements",
+    "is_put_last",
+    "needs_kept",
+    "projects_of",
+]

@@ -1,0 +1,33 @@
+"""`after`: the order of installation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from packaging.utils import NormalizedName
+
+from resolver.model.fact.base import Fact
+from resolver.model.text import NOT_EMPTY
+
+if TYPE_CHECKING:
+    from resolver.model.resolution import Pin, Resolution
+
+
+class After(Fact, frozen=True, kw_only=True):
+    """`package` is installed after `others`, as far as they are in the lock."""
+
+    others: Annotated[tuple[NormalizedName, ...], NOT_EMPTY]
+
+    @property
+    def named_projects(self) -> tuple[NormalizedName, ...]:
+        """Return what is installed before."""
+        return self.others
+
+    @property
+    def mentions(self) -> tuple[str, ...]:
+        """Return what is installed before."""
+        return self.others
+
+    def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
+        """Return whether one of the others is pinned."""
+        return any(resolution.pin(name) is not None for name in self.others)

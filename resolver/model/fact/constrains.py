@@ -1,0 +1,63 @@
+"""`constrains`: bounds on other projects, if those are installed as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+from resolver.model.fact.base import Fact, Mistake, Need
+from resolver.model.requirement import Requirement
+from resolver.model.text import NOT_EMPTY
+
+if TYPE_CHECKING:
+    from resolver.model.resolution import Pin, Resolution
+
+
+class Constrains(Fact, frozen=True, kw_only=True):
+    """Bounds on other projects that hold only if those are installed, like a constraints file of pip.
+
+    The metadata leaves them out because `package` works without these projects, or checks for them
+    only when it runs.
+    """
+
+    bounds: Annotated[tuple[Requirement, ...], NOT_EMPTY]
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """Yield bounds that bound nothing, or more than another project."""
+        for position, bound in enumerate(self.bounds):
+            path = ("bounds", position)
+            if bound.name == self.package:
+                yield Mistake(
+                    f"`{bound}` bounds the project itself",
+                    path,
+                    hint="`constrains` is about other projects; "
+                    "an `excludes` fact takes releases out",
+                )
+            if bound.extras or not str(bound.specifier):
+                yield Mistake(
+                    f"`{bound}` is not a bound",
+                    path,
+                    why="a bound is a project with versions and without extras, "
+                    "as in a constraints file",
+                    hint='write for instance "numpy>=2"; '
+                    "what must be installed is a `requires` fact",
+                )
+
+    @property
+    def added_bounds(self) -> tuple[Requirement, ...]:
+        """Return its bounds."""
+        return self.bounds
+
+    @property
+    def relaxable_needs(self) -> tuple[Need, ...]:
+        """Return its bounds."""
+        return self.bounds
+
+    @property
+    def cited_needs(self) -> tuple[Need, ...]:
+        """Return its bounds."""
+        return self.bounds
+
+    def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
+        """Return whether one of the projects that it bounds is pinned as well."""
+        return any(resolution.pin(bound.name) is not None for bound in self.bounds)

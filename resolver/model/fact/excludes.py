@@ -1,0 +1,18 @@
+"""`excludes`: releases that must not be used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from resolver.model.fact.base import Fact
+
+if TYPE_CHECKING:
+    from resolver.model.resolution import Resolution
+
+
+class Excludes(Fact, frozen=True, kw_only=True):
+    """Releases that must not be used."""
+
+    def is_used(self, resolution: Resolution) -> bool:
+        """Return whether its project is pinned, at a release that it leaves."""
+        return resolution.pin(self.package) is not None

@@ -1,0 +1,26 @@
+"""`external`: what a build needs of the machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from resolver.model.fact.base import Fact
+from resolver.model.text import NOT_EMPTY
+
+if TYPE_CHECKING:
+    from resolver.model.resolution import Pin, Resolution
+
+MachineNeed = Literal["c", "c++", "python-headers", "cmake", "make", "git"]
+
+
+class External(Fact, frozen=True, kw_only=True):
+    """What a build of `package`, from an archive or a commit, needs of the machine.
+
+    install.sh checks for it first, except for what the lock has itself, such as cmake.
+    """
+
+    needs: Annotated[tuple[MachineNeed, ...], NOT_EMPTY]
+
+    def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
+        """Return whether a pin is built."""
+        return pin.release.source is not None or not pin.release.file.is_wheel

@@ -1,0 +1,36 @@
+"""`metadata`: the requirements of an archive without static metadata."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packaging.specifiers import SpecifierSet
+
+from resolver.model.fact.base import Fact, Need
+from resolver.model.requirement import Requirement
+
+if TYPE_CHECKING:
+    from resolver.model.resolution import Pin, Resolution
+
+
+class Metadata(Fact, frozen=True, kw_only=True):
+    """The requirements of an archive that has no static metadata."""
+
+    requires: tuple[Requirement, ...]
+    # What its build requires; None if pyproject.toml says it.
+    build_requires: tuple[Requirement, ...] | None = None
+    requires_python: SpecifierSet | None = None
+
+    @property
+    def cited_needs(self) -> tuple[Need, ...]:
+        """Return the requirements."""
+        return self.requires
+
+    @property
+    def build_tools(self) -> tuple[Requirement, ...]:
+        """Return what the build requires."""
+        return self.build_requires or ()
+
+    def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
+        """Return whether a pin is built from an archive."""
+        return pin.release.source is None and not pin.release.file.is_wheel

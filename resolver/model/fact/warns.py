@@ -1,0 +1,119 @@
+"""`warns`: a warning about releases in a lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, TypeGuard
+
+import msgspec
+from packaging.utils import NormalizedName
+
+from resolver.model.fact.base import (
+    Fact,
+    Mistake,
+    Need,
+    OfTarget,
+    component_requirements,
+    counts_for,
+)
+from resolver.model.requirement import Requirement, Value, named_values
+from resolver.model.system import SystemVersion
+from resolver.model.text import Text
+
+if TYPE_CHECKING:
+    from resolver.model.release import Release
+    from resolver.model.resolution import Pin, Resolution
+
+
+class Warns(Fact, frozen=True, kw_only=True):
+    """A warning if `package` and all of `together_with` are locked, and none of `unless` holds."""
+
+    text: Text
+    # The same in Chinese; the English one is shown if it is empty.
+    text_zh: Text = ""
+    # Whether the project fails at its main purpose.
+    grave: bool = False
+    # Whether it is about wheels alone, not about what is built from source.
+    wheels: bool = False
+    # The extra that must be in use; empty if it does not matter.
+    extra: NormalizedName = NormalizedName("")
+    together_with: tuple[Requirement, ...] = msgspec.field(name="with", default=())
+    unless: tuple[Need, ...] = ()
+    # Puts releases after others that differ in their post number alone and have a lower `last`.
+    last: Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9] = 0
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """Yield that the order of releases would depend on what else is in the lock."""
+        projects = [need for need in self.unless if isinstance(need, Requirement)]
+        if self.last and (self.together_with or self.extra or self.wheels or projects):
+            yield Mistake(
+                "which releases come last cannot hang on what else is in the lock",
+                ("last",),
+                why="so there can be no `with`, `extra` and `wheels`, "
+                "and only components in `unless`",
+            )
+
+    @property
+    def conditions(self) -> tuple[Need, ...]:
+        """Return what must and what must not be there."""
+        return (*self.together_with, *self.unless)
+
+    @property
+    def cited_needs(self) -> tuple[Need, ...]:
+        """Return what must not and what must be there."""
+        return (*self.unless, *self.together_with)
+
+    @property
+    def mentions(self) -> tuple[str, ...]:
+        """Return its extra."""
+        return (self.extra,) if self.extra else ()
+
+    def counts_for(self, release: Release) -> bool:
+        """Return whether the fact is about a release, given the file that it is installed from."""
+        return counts_for(release, self.wheels, self.unless)
+
+    def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
+        """Return whether its conditions are met."""
+        if not self.counts_for(pin.release):
+            return False
+        if self.extra and self.extra not in pin.extras:
+            return False
+        if not all(map(resolution.meets, self.together_with)):
+            return False
+        return not any(map(resolution.meets, self.unless))
+
+    @property
+    def components(self) -> frozenset[str]:
+        """Return the target's components that it depends on."""
+        return frozenset(need.component for need in component_requirements(self.unless))
+
+    def is_averted_on(self, system: Mapping[str, Value]) -> bool:
+        """Return whether the components of a target meet one of `unless`."""
+        return any(need.is_promised_by(system) for need in component_requirements(self.unless))
+
+    def is_averted_on_release_line(self, system: Mapping[str, Value]) -> bool:
+        """Return whether `unless` names a CANN of the target's release line: 8.5.0 for 8.5.2."""
+        cann = system.get("cann")
+        if not isinstance(cann, SystemVersion):
+            return False
+        for need in self.unless:
+            for value in named_values(need, "cann"):
+                if isinstance(value, SystemVersion) and value.line == cann.line:
+                    return True
+        return False
+
+
+def is_put_last(fact: Fact) -> TypeGuard[Warns]:
+    """Return whether a fact puts releases after others, which may depend on the target."""
+    return isinstance(fact, Warns) and bool(fact.last)
+
+
+def as_warning(practice: OfTarget) -> Warns:
+    """Return the warning about a practice in force."""
+    return Warns(
+        **{key: getattr(practice, key) for key in Fact.__struct_fields__},
+        text=f"the practice `{practice.id}` goes against metadata, as the vendor's image does. "
+        f"{practice.reason} Risk: {practice.risk}",
+        text_zh=f"惯例 `{practice.id}` 与元数据相违，厂商的镜像也是如此。"
+        f"{practice.reason_zh or practice.reason}风险：{practice.risk_zh or practice.risk}",
+    )
