@@ -128,7 +128,7 @@ def _exists(name: str) -> bool:
 
 
 def test_there_is_something_to_look_at() -> None:
-    assert {"config/schema.FactFile", "report/verify.MODULES", "index/protocol"} <= set(_found())
+    assert {"resolve/project", "report/verify.MODULES", "index/protocol"} <= set(_found())
     assert not _exists("resolve/no_such_module")
     assert not _exists("lock/build.no_such_function")
 
