@@ -12,8 +12,7 @@ from resolver.lock.previous import changes, without_trust
 from resolver.model.lock import Lock, LockedFact, LockedPin
 from resolver.model.message import Message, verbatim
 
-# Fields of a lock that have a part of their own in a difference, and those that say what changed
-# earlier.
+# Fields of a lock that have a part of their own in a difference, or that say what changed earlier.
 _NOT_OTHERS = frozenset(
     ("target", "requires", "pin", "build_pin", "fact", "warnings", "change", "first")
 )
