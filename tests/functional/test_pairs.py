@@ -1,4 +1,4 @@
-"""`ascend-lock pairs`: the table, its filters, what is behind it, and what `facts read` records for it."""
+"""`ascend-lock pairs`: its table, its filters, and what `facts read` records for it."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ vllm-ascend  vllm  torch  CANN         Python  glibc      SoC
 2.0          2.0   2.1    9.1.0        3.11    2.34/2.28  A2,source
 1.0          1.0   -      8.5.0,8.5.1  <3.12   -          A2
 
-`-`: no fact says. `--sources` names the facts behind each line. glibc: the oldest that the wheels need, for
-aarch64 and x86_64 where they differ. SoC: what the wheels are for; `source`: built on the target, also for
+`-`: no fact says. `--sources` names the facts behind each line. glibc: the oldest that the wheels \
+need, for
+aarch64 and x86_64 where they differ. SoC: what the wheels are for; `source`: built on the target, \
+also for
 others (`--soc A3`: which releases). Whether such a set locks, and with which practices, is in
 docs/matrix.html; `ascend-lock init` writes one that does.
 """
@@ -105,12 +107,14 @@ def test_where_nothing_fits_what_there_is_is_told(workspace: Workspace) -> None:
 
 
 def test_the_sources_of_a_line(workspace: Workspace) -> None:
-    told = workspace.run("pairs", "--cann", "9.1.0", "--sources").stdout.splitlines()
+    lines = workspace.run("pairs", "--cann", "9.1.0", "--sources").stdout.splitlines()
     wheel = "vllm_ascend-2.0-cp311-cp311-manylinux_2_28_x86_64.whl"
-    assert told[2:-4] == [
-        "    two-matrix (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:13: demo/tests#3",
-        "    wheels-are-a2 (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:21: demo/tests#2",
-        "    from-source (vendor, checked 2026-11-20) matrices/facts/vllm-ascend.toml:28: demo/tests#1",
+    checked = "(vendor, checked 2026-11-20)"
+    file = "matrices/facts/vllm-ascend.toml"
+    assert lines[2:-4] == [
+        f"    two-matrix {checked} {file}:13: demo/tests#3",
+        f"    wheels-are-a2 {checked} {file}:21: demo/tests#2",
+        f"    from-source {checked} {file}:28: demo/tests#1",
         f"    pins read in {wheel}",
         "",
     ]
@@ -166,7 +170,7 @@ def test_mistakes(workspace: Workspace, options: list[str], error: str, hint: st
     assert hint in run.stderr
 
 
-def test_recorded_wheels_are_read_again_only_where_there_are_others(
+def test_facts_read_reads_wheels_again_if_there_are_others(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
     path = workspace.matrices / "wheels" / "vllm-ascend.json"

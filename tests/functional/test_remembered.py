@@ -1,4 +1,4 @@
-"""A lock that is remembered is the one that solving would give; whatever could change it makes it be solved anew."""
+"""A remembered lock is the one that solving would give; what could change it forgets it."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_change_is_seen(solved: Workspace, change: str) -> None:
     assert tree(solved.locks) == now
 
 
-def test_pins_that_are_kept_and_the_cut_off_are_parts_of_the_question(
+def test_remembered_lock_depends_on_kept_pins_and_cutoff(
     solved: Workspace, index: LoopbackIndex
 ) -> None:
     index.add_wheel("b", "2.0", uploaded="2026-03-01T00:00:00Z")

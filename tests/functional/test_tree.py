@@ -1,4 +1,4 @@
-"""`ascend-lock tree`: who requires what in a lock, downwards and upwards, to a depth, as a flowchart and as JSON."""
+"""`ascend-lock tree`: who requires what in a lock, as text, as a flowchart and as JSON."""
 
 from __future__ import annotations
 
