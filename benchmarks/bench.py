@@ -1,4 +1,4 @@
-"""ascend-lock beside uv, pip-tools and pip on the same requirements: wall time, CPU, peak memory, and the pins.
+"""ascend-lock beside uv, pip-tools and pip on the same requirements: times, memory and pins.
 
     .venv/bin/python benchmarks/bench.py [--rounds 5] [--only CASE] [--set NAME]
 
@@ -56,7 +56,8 @@ SETS = (
         PROJECT / "matrices",
         "verl-qwen3.5",
         SWAP,
-        target="linux-aarch64-py311-cann8.5.0-a2",  # uv locks for one
+        # uv locks for one target.
+        target="linux-aarch64-py311-cann8.5.0-a2",
     ),
     Set(
         "plain",
@@ -120,12 +121,13 @@ NATIVE = Case(
 
 
 def show(line: str) -> None:
+    """Print a line at once."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
 def check_equal(which: Set) -> None:
-    """All sides must be asked for the same."""
+    """End the program if ours and the others are given different requirements."""
     stack = tomli.loads(which.stack_file.read_text("utf-8"))
     ours = {str(Requirement(line)) for line in stack["stack"]["requires"] if _is_requirement(line)}
     rows = (which.folder / "requirements.in").read_text("utf-8").splitlines()
@@ -145,31 +147,32 @@ def _is_requirement(line: str) -> bool:
 
 
 def differences(ours: Pins, theirs: Pins) -> list[str]:
-    """Pins that are not the same, one line each."""
+    """Return the pins that differ, a line each."""
+    names = sorted(ours.keys() | theirs.keys())
     return [
         f"{name}: ours {ours.get(name, 'none')}, theirs {theirs.get(name, 'none')}"
-        for name in sorted(ours.keys() | theirs.keys())
+        for name in names
         if ours.get(name) != theirs.get(name)
     ]
 
 
 def ratios(case: Case, ours: Sequence[Run], theirs: Sequence[Run]) -> dict[str, Row]:
-    """Medians of both and the median of the paired ratios with its spread, for each measure."""
+    """Return, for each measure, the medians of both and of the ratios of neighbouring runs."""
     rows: dict[str, Row] = {}
-    for measured in ("wall", "cpu", "peak"):
-        mine = [getattr(run, measured) for run in ours]
-        other = [getattr(run, measured) for run in theirs]
-        paired = [a / b for a, b in zip(mine, other, strict=True)]
-        target = getattr(case, measured)
-        middle = statistics.median(paired)
-        rows[measured] = {
-            "ours": statistics.median(mine),
-            "theirs": statistics.median(other),
-            "ratio": middle,
+    for measure_name in ("wall", "cpu", "peak"):
+        our_values = [getattr(run, measure_name) for run in ours]
+        their_values = [getattr(run, measure_name) for run in theirs]
+        paired = [our / their for our, their in zip(our_values, their_values, strict=True)]
+        target = getattr(case, measure_name)
+        ratio = statistics.median(paired)
+        rows[measure_name] = {
+            "ours": statistics.median(our_values),
+            "theirs": statistics.median(their_values),
+            "ratio": ratio,
             "least": min(paired),
             "most": max(paired),
             "target": target,
-            "met": None if target is None else middle <= target,
+            "met": None if target is None else ratio <= target,
         }
     return rows
 
@@ -178,28 +181,30 @@ _HEADING = f"{'':28}{'ours':>10}{'theirs':>12}{'ratio':>9}   {'min..max':14}{'ta
 
 
 def print_rows(name: str, rows: dict[str, Row]) -> None:
-    for measured, row in rows.items():
-        unit, form = ("MiB", "8.0f") if measured == "peak" else ("s", "8.2f")
+    """Print the figures of a case."""
+    for measure_name, row in rows.items():
+        unit, form = ("MiB", "8.0f") if measure_name == "peak" else ("s", "8.2f")
         spread = f"{row['least']:.2f}..{row['most']:.2f}"
-        goal = (
-            ""
-            if row["target"] is None
-            else f"<={row['target']:.2f}  {'met' if row['met'] else 'NOT met'}"
-        )
+        target = ""
+        if row["target"] is not None:
+            target = f"<={row['target']:.2f}  {'met' if row['met'] else 'NOT met'}"
         show(
-            f"{name if measured == 'wall' else '':22} {measured:5}{row['ours']:{form}} {unit:3}"
-            f"{row['theirs']:{form}} {unit:3}{row['ratio']:8.2f}   {spread:14}{goal:>6}"
+            f"{name:22} {measure_name:5}{row['ours']:{form}} {unit:3}"
+            f"{row['theirs']:{form}} {unit:3}{row['ratio']:8.2f}   {spread:14}{target:>6}"
         )
+        # Only the first line tells the case.
+        name = ""
 
 
 def load() -> str:
-    return " ".join(f"{one:.2f}" for one in os.getloadavg())
+    """Return the load averages of the last 1, 5 and 15 minutes."""
+    return " ".join(f"{average:.2f}" for average in os.getloadavg())
 
 
 def row_of(
     which: str, case: Case, other: str, rounds: int, pairs: tuple[list[Run], list[Run]], before: str
 ) -> Row:
-    """All that is told of a case with one other program."""
+    """Return what results.json has of a case with another program, and print the figures."""
     rows = ratios(case, *pairs)
     print_rows(f"{case.name} {other}", rows)
     return {
@@ -219,44 +224,43 @@ def row_of(
 
 
 def bench_set(which: Set, cases: Sequence[Case], rounds: int, work: Path) -> list[Row]:
-    """Each case, ours and uv in turn."""
+    """Measure each case, ours and uv in turn."""
     check_equal(which)
-    ours, uv = (kind(which, work / which.name / kind.name, environment()) for kind in (Ours, Uv))
+    ours = Ours(which, work / which.name / Ours.name, environment())
+    uv = Uv(which, work / which.name / Uv.name, environment())
     show(f"{which.name}: {which.what}")
-    for side in (
-        ours,
-        uv,
-    ):  # the warm-up; it fills the caches, and its output is the lock of before
+    # The warm-up fills the caches, and its outputs are the previous locks.
+    for side in (ours, uv):
         side.run(EMPTY)
         side.keep()
-    pins = ours.pins(), uv.pins()
-    found = differences(*pins)
-    show(f"pins: ours {len(pins[0])}, uv {len(pins[1])}, {len(found)} differ")
-    for line in found:
+    expected = differences(ours.pins(), uv.pins())
+    show(f"pins: ours {len(ours.pins())}, uv {len(uv.pins())}, {len(expected)} differ")
+    for line in expected:
         show(f"  {line}")
     show(_HEADING)
-    told = []
+    rows = []
     for case in cases:
         before = load()
         if not case.cold:
-            for side in (ours, uv):
-                side.run(case)
-        pairs: tuple[list[Run], list[Run]] = ([], [])
-        differ = found
+            ours.run(case)
+            uv.run(case)
+        our_runs: list[Run] = []
+        uv_runs: list[Run] = []
+        differ = expected
         for _ in range(rounds):
-            pairs[0].append(ours.run(case))
-            pairs[1].append(uv.run(case))
+            our_runs.append(ours.run(case))
+            uv_runs.append(uv.run(case))
             differ = differences(ours.pins(), uv.pins())
-            if differ != found and not case.changed:
+            if differ != expected and not case.changed:
                 show(f"  {case.name}: the pins of this round differ otherwise than those above")
-        row = row_of(which.name, case, "uv", rounds, pairs, before)
-        told.append(row | {"pins": [len(ours.pins()), len(uv.pins())], "differ": differ})
+        row = row_of(which.name, case, "uv", rounds, (our_runs, uv_runs), before)
+        rows.append(row | {"pins": [len(ours.pins()), len(uv.pins())], "differ": differ})
     show(f"load average: {load()}\n")
-    return told
+    return rows
 
 
 def bench_native(rounds: int, work: Path) -> list[Row]:
-    """Ours beside each of the others, which all lock for this machine."""
+    """Measure ours beside each of the others, all for this machine."""
     which = native_set(work)
     show(f"native: {which.what}; {NATIVE.what}")
     sides: list[Side] = [
@@ -279,26 +283,26 @@ def bench_native(rounds: int, work: Path) -> list[Row]:
         for side in sides:
             runs[side.name].append(side.run(NATIVE))
     show(_HEADING)
-    told = []
+    rows = []
+    our_pins = pins[Ours.name]
     for side in sides[1:]:
-        differ = differences(pins[Ours.name], pins[side.name])
-        row = row_of(
-            "native", NATIVE, side.name, rounds, (runs[Ours.name], runs[side.name]), before
-        )
-        told.append(row | {"pins": [len(pins[Ours.name]), len(pins[side.name])], "differ": differ})
-        show(
-            f"  pins: ours {len(pins[Ours.name])}, {side.name} {len(pins[side.name])}, {len(differ)} differ"
-        )
+        their_pins = pins[side.name]
+        differ = differences(our_pins, their_pins)
+        pairs = (runs[Ours.name], runs[side.name])
+        row = row_of("native", NATIVE, side.name, rounds, pairs, before)
+        rows.append(row | {"pins": [len(our_pins), len(their_pins)], "differ": differ})
+        counts = f"ours {len(our_pins)}, {side.name} {len(their_pins)}, {len(differ)} differ"
+        show(f"  pins: {counts}")
         for line in differ[:5]:
             show(f"    {line}")
     show("")
-    return told
+    return rows
 
 
 def bench_all(rounds: int, work: Path) -> list[Row]:
-    """`lock all` beside the stacks one by one.
+    """Measure `lock all` beside the stacks one by one.
 
-    A stack that has no solution here, or fails, counts like the others.
+    A stack that has no solution, or fails, counts like the others.
     """
     folder = work / "all"
     folder.mkdir()
@@ -313,34 +317,36 @@ def bench_all(rounds: int, work: Path) -> list[Row]:
     lock("all")
     show("exit statuses: " + ", ".join(f"{name} {lock(name).status}" for name in stacks))
     before = load()
-    pairs: tuple[list[Run], list[Run]] = ([], [])
+    together: list[Run] = []
+    one_by_one: list[Run] = []
     for _ in range(rounds):
-        pairs[0].append(lock("all"))
-        singles = [lock(name) for name in stacks]
-        pairs[1].append(
+        together.append(lock("all"))
+        runs = [lock(name) for name in stacks]
+        one_by_one.append(
             Run(
-                sum(one.wall for one in singles),
-                sum(one.cpu for one in singles),
-                max(one.peak for one in singles),
-                max(one.status for one in singles),
+                wall=sum(run.wall for run in runs),
+                cpu=sum(run.cpu for run in runs),
+                peak=max(run.peak for run in runs),
+                status=max(run.status for run in runs),
             )
         )
     show(_HEADING)
+    pairs = (together, one_by_one)
     row = row_of("all", ALL, "ascend-lock, one by one", rounds, pairs, before)
     show("")
     return [row | {"pins": [], "differ": []}]
 
 
-def main() -> None:
+def parsed_options() -> argparse.Namespace:
+    """Return the options of the command line."""
     names = [case.name for case in (*CASES, ALL, NATIVE)]
+    sets = [which.name for which in SETS]
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
         "--only", "--case", action="append", dest="only", choices=names, help="default: all"
     )
-    parser.add_argument(
-        "--set", action="append", choices=[one.name for one in SETS], help="default: all"
-    )
+    parser.add_argument("--set", action="append", choices=sets, help="default: all")
     parser.add_argument("--dry", action="store_true", help="print figures and write no file")
     parser.add_argument(
         "--ours",
@@ -351,37 +357,48 @@ def main() -> None:
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("--rounds must be 1 or more")
+    options.only = options.only or names
+    options.set = options.set or sets
+    return options
+
+
+def bench_sets(options: argparse.Namespace, work: Path) -> list[Row]:
+    """Measure the chosen cases of the chosen sets; leave a set out that cannot be locked."""
+    cases = [case for case in CASES if case.name in options.only]
+    rows: list[Row] = []
+    for which in SETS:
+        if cases and which.name in options.set:
+            try:
+                rows += bench_set(which, cases, options.rounds, work)
+            except Failed as failure:
+                show(f"{which.name} is left out: {failure}\n")
+    return rows
+
+
+def main() -> None:
+    """Measure, print and write the figures."""
+    options = parsed_options()
     if options.ours is not None:
         Ours.program = options.ours.resolve()
-    only = options.only or names
-    cases = [case for case in CASES if case.name in only]
-    uv = subprocess.run(
-        [str(Uv.program), "--version"], check=True, capture_output=True, text=True
-    ).stdout
+    command = [str(Uv.program), "--version"]
+    uv = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     versions = [uv.partition(" (")[0].strip(), f"Python {platform.python_version()}"]
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
     show(f"{', '.join(versions)}; {machine}; {options.rounds} rounds; load average {load()}")
     for case in (*CASES, ALL, NATIVE):
-        if case.name in only:
+        if case.name in options.only:
             show(f"  {case.name:10} {case.what}")
     show("")
-    told: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="ascend-lock-bench-") as folder:
         work = Path(folder)
-        for which in SETS if cases else ():
-            if options.set and which.name not in options.set:
-                continue
-            try:
-                told += bench_set(which, cases, options.rounds, work)
-            except Failed as failure:
-                show(f"{which.name} is left out: {failure}\n")
-        if ALL.name in only:
-            told += bench_all(options.rounds, work)
-        if NATIVE.name in only:
+        rows = bench_sets(options, work)
+        if ALL.name in options.only:
+            rows += bench_all(options.rounds, work)
+        if NATIVE.name in options.only:
             versions.append(install_pip_tools(work))
-            told += bench_native(options.rounds, work)
+            rows += bench_native(options.rounds, work)
     if not options.dry:
-        write(told, machine, versions)
+        write(rows, machine, versions)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How long an explanation takes on a terminal: until the reason, until the first way out, until the end.
+"""How long an explanation takes on a terminal: until the reason, the first way out, and the end.
 
     .venv/bin/python benchmarks/explain.py [STACK ...] [--rounds N]
 
@@ -28,7 +28,10 @@ MARKS: Final = {"reason": b"Why", "first way out": b"looking for more ways out"}
 
 
 def run(stack: str, folder: str, *options: str) -> dict[str, float]:
-    """The seconds until each mark was on the terminal (absent if it never was) and until the end, and those of CPU."""
+    """Explain a stack; return the seconds until each mark was on the terminal.
+
+    A mark that never was is absent. `end` and `CPU` are the seconds until the end, and of CPU.
+    """
     began = time.perf_counter()
     process, terminal = pty.fork()
     if not process:
@@ -50,31 +53,33 @@ def run(stack: str, folder: str, *options: str) -> dict[str, float]:
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 1 << 16)
-    except OSError:  # Linux says the end of a pseudo-terminal so
+    except OSError:
+        # Linux reports the end of a pseudo-terminal as an error.
         return b""
 
 
 def print_table(stack: str, rounds: int) -> None:
-    """Run the rounds of one stack, and print its medians with the least and the greatest."""
+    """Run the rounds of a stack, and print the medians with the least and the greatest."""
     runs: dict[str, list[dict[str, float]]] = {"empty": [], "warm": [], "offline": []}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
-            for name, found in runs.items():
-                found.append(run(stack, folder, *(["--offline"] if name == "offline" else [])))
+            runs["empty"].append(run(stack, folder))
+            runs["warm"].append(run(stack, folder))
+            runs["offline"].append(run(stack, folder, "--offline"))
     print(f"explain {Path(stack).stem}, {rounds} rounds, load {os.getloadavg()[0]:.1f}")
     print("| | empty | warm | offline |")
     print("|---|---|---|---|")
     for name in (*MARKS, "end", "CPU"):
-        cells = [_cell([one[name] for one in found if name in one]) for found in runs.values()]
+        cells = [_cell(name, case_runs) for case_runs in runs.values()]
         print(f"| {name} | {' | '.join(cells)} |")
 
 
-def _cell(values: list[float]) -> str:
-    return (
-        f"{statistics.median(values):.1f} ({min(values):.1f}..{max(values):.1f})"
-        if values
-        else "none"
-    )
+def _cell(name: str, runs: list[dict[str, float]]) -> str:
+    """Return the median of a figure in runs, with the least and the greatest."""
+    values = [seconds[name] for seconds in runs if name in seconds]
+    if not values:
+        return "none"
+    return f"{statistics.median(values):.1f} ({min(values):.1f}..{max(values):.1f})"
 
 
 def main() -> None:
@@ -82,9 +87,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "stack", nargs="*", default=["trl-vllm-train", *map(str, sorted(STACKS.glob("*.toml")))]
-    )
+    stacks = ["trl-vllm-train", *map(str, sorted(STACKS.glob("*.toml")))]
+    parser.add_argument("stack", nargs="*", default=stacks)
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     for stack in arguments.stack:

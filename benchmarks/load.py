@@ -1,9 +1,9 @@
-"""verl-qwen3.5 from an index that is slow and fails: every answer after 300 ms, one in fifty of them an error.
+"""verl-qwen3.5 from an index that is slow and fails: 300 ms an answer, one in fifty an error.
 
     .venv/bin/python benchmarks/load.py [--rounds 3]
 
-The index is that of the stack's snapshot, on 127.0.0.1; the cache is empty but for what source
-archives say, which a snapshot does not hold as files. Every lock is held against the committed one,
+The index serves the stack's snapshot on 127.0.0.1. The cache has only the metadata of source
+archives, which a snapshot does not hold as files. Every lock is compared with the committed one,
 byte for byte.
 """
 
@@ -31,12 +31,14 @@ from tests.functional.workspace import REPOSITORY, Workspace
 from tests.loopback import Fault, LoopbackIndex, Response, delayed, reset, status
 from tests.seeded import seed_cache
 
+# The delay of an answer.
 SECONDS = 0.3
+# The share of answers that are errors.
 SHARE = 0.02
 
 
 class Errors:
-    """A fault that strikes a share of the answers: a 503, a connection that is reset at once or in the body."""
+    """A fault of a share of the answers: a 503, or a connection reset at once or in the body."""
 
     def __init__(self, seed: int, share: float) -> None:
         self._draw = random.Random(seed)
@@ -56,7 +58,7 @@ class Errors:
 def measured(
     snapshot: Snapshot, archives: Path, folder: Path, seconds: float, errors: Errors
 ) -> tuple[float, int]:
-    """The seconds of a lock, and how many requests it took."""
+    """Lock; return the seconds and the number of requests."""
     with LoopbackIndex(snapshot) as index:
         workspace = Workspace(folder, index.url)
         shutil.copytree(archives, workspace.cache)
@@ -67,9 +69,8 @@ def measured(
         run = lock(workspace)
         spent = time.monotonic() - began
         assert run.status == 0, run
-        assert without_history(workspace.locks / STACK / COMMITTED.name) == without_history(
-            COMMITTED
-        )
+        made = workspace.locks / STACK / COMMITTED.name
+        assert without_history(made) == without_history(COMMITTED)
         return spent, len(index.requests)
 
 
@@ -78,7 +79,7 @@ def _fail(warning: Message) -> NoReturn:
 
 
 def main() -> int:
-    """Measure each case so often, in turns."""
+    """Measure each case in each round, and print the medians."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
@@ -89,27 +90,24 @@ def main() -> int:
         "after 300 ms, 2 % errors": (SECONDS, SHARE),
     }
     spent: dict[str, list[float]] = {case: [] for case in cases}
-    with tempfile.TemporaryDirectory(prefix="ascend-lock-load-") as base:
-        archives = Path(base) / "archives"
+    with tempfile.TemporaryDirectory(prefix="ascend-lock-load-") as folder:
+        archives = Path(folder) / "archives"
         seed_cache(snapshot, Cache(archives, _fail))
         for number in range(options.rounds):
-            for at, (case, (seconds, share)) in enumerate(cases.items()):
+            for case_number, (case, (delay, share)) in enumerate(cases.items()):
                 errors = Errors(number, share)
-                found, requests = measured(
-                    snapshot, archives, Path(base) / f"{number}-{at}", seconds, errors
-                )
-                spent[case].append(found)
+                work = Path(folder) / f"{number}-{case_number}"
+                seconds, requests = measured(snapshot, archives, work, delay, errors)
+                spent[case].append(seconds)
                 print(
-                    f"{case:<26} {found:6.2f} s  {requests} requests, {errors.count} errors",
+                    f"{case:<26} {seconds:6.2f} s  {requests} requests, {errors.count} errors",
                     flush=True,
                 )
+    medians = {case: statistics.median(times) for case, times in spent.items()}
     for case, times in spent.items():
-        print(
-            f"{case:<26} median {statistics.median(times):6.2f} s ({min(times):.2f} to {max(times):.2f})"
-        )
-    ratio = statistics.median(spent["after 300 ms, 2 % errors"]) / statistics.median(
-        spent["after 300 ms"]
-    )
+        spread = f"{min(times):.2f} to {max(times):.2f}"
+        print(f"{case:<26} median {medians[case]:6.2f} s ({spread})")
+    ratio = medians["after 300 ms, 2 % errors"] / medians["after 300 ms"]
     print(f"with errors it takes {ratio:.2f} times as long; at most 3 is wanted")
     return 0 if ratio <= 3 else 1
 

@@ -26,45 +26,48 @@ GRID: Final = MATRICES / "grid.toml"
 
 
 def cells() -> list[Cell]:
-    """The cells that are measured."""
+    """Return the cells that are measured."""
     releases = read_matrix(MATRICES / "matrix.json").releases
-    wanted = ("serve", "A2", "linux-aarch64", "3.11")
-    found = load_grid(GRID, MATRICES).cells(releases)
-    return [one for one in found if (one.use, one.soc, one.platform, one.python) == wanted]
+    measured = ("serve", "A2", "linux-aarch64", "3.11")
+    return [
+        cell
+        for cell in load_grid(GRID, MATRICES).cells(releases)
+        if (cell.use, cell.soc, cell.platform, cell.python) == measured
+    ]
 
 
 def resident() -> float:
-    """MiB of memory that this process has now."""
-    return (
-        int(Path("/proc/self/statm").read_text().split()[1])
-        * os.sysconf("SC_PAGE_SIZE")
-        / (1 << 20)
-    )
+    """Return the resident memory of this process in MiB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
 
 def main() -> None:
     """Print the figures."""
-    gc.disable()  # as the command does
-    wanted = cells()
+    # The command does so, too.
+    gc.disable()
+    measured_cells = cells()
     seconds: dict[CellOutcome, list[float]] = {outcome: [] for outcome in CellOutcome}
-    with closing(
-        CellSolver(Sweep(GRID, MATRICES, load_grid(GRID, MATRICES).digest, offline=True))
-    ) as solver:
-        for cell in wanted:
+    sweep = Sweep(GRID, MATRICES, load_grid(GRID, MATRICES).digest, offline=True)
+    with closing(CellSolver(sweep)) as solver:
+        for cell in measured_cells:
             solver.answer(cell)
         before = resident()
-        for cell in wanted:
+        for cell in measured_cells:
             began = time.process_time()
             answer = solver.answer(cell)
             seconds[answer.outcome].append(time.process_time() - began)
         grown = resident() - before
-    print(f"{len(wanted)} cells, load {os.getloadavg()[0]:.1f}")
+    print(f"{len(measured_cells)} cells, load {os.getloadavg()[0]:.1f}")
     for outcome, values in seconds.items():
         if values:
             target = 1.5 if outcome in LOCKED else 3.0
-            told = f"median {statistics.median(values):.2f} s of CPU, at most {max(values):.2f} (target {target})"
-            print(f"{outcome.value}: {len(values)} cells, {told}")
-    print(f"memory: {grown / len(wanted):.2f} MiB a cell (target 2)")
+            print(
+                f"{outcome.value}: {len(values)} cells, "
+                f"median {statistics.median(values):.2f} s of CPU, "
+                f"at most {max(values):.2f} (target {target})"
+            )
+    print(f"memory: {grown / len(measured_cells):.2f} MiB a cell (target 2)")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""results.json and RESULTS.md: what was measured last of each case, with when, on what and how."""
+"""results.json and RESULTS.md: the last figures of each case, with date, machine and versions."""
 
 from __future__ import annotations
 
@@ -16,14 +16,22 @@ Row = dict[str, Any]
 _HEAD = """\
 # Measured
 
-Written by `make bench`; how it is measured, and what makes the sets equal, is in [README.md](README.md). Each figure
-is a median; a ratio is the median of the ratios of neighbours, ours / theirs, with the least and the greatest. Wall and
+Written by `make bench`; how it is measured, and what makes the sets equal, is in \
+[README.md](README.md). Each figure
+is a median; a ratio is the median of the ratios of neighbours, ours / theirs, with the least \
+and the greatest. Wall and
 CPU in seconds, peak memory in MiB.
 """
+_COLUMNS = (
+    "| case | | ours / theirs | ratio (min..max) | target | rounds, date, load before and after |\n"
+    "|---|---|---:|---:|---|---|"
+)
+# How many of the pins that differ are named.
+_NAMED = 4
 
 
 def write(rows: Sequence[Row], machine: str, versions: Sequence[str]) -> None:
-    """Put rows in the place of those of the same set, case and program, and write both files."""
+    """Replace the rows of the same set, case and program, and write both files."""
     known: dict[str, Row] = json.loads(DATA.read_text("utf-8")) if DATA.exists() else {}
     for row in rows:
         key = f"{row['set']} {row['case']} {row['other']}"
@@ -33,47 +41,49 @@ def write(rows: Sequence[Row], machine: str, versions: Sequence[str]) -> None:
 
 
 def report(rows: Sequence[Row]) -> str:
-    """RESULTS.md."""
+    """Return RESULTS.md."""
     parts = [_HEAD]
-    for name in dict.fromkeys(row["set"] for row in rows):
-        mine = [row for row in rows if row["set"] == name]
-        parts.append(f"## {name}\n")
-        parts.append(
-            "| case | | ours / theirs | ratio (min..max) | target | rounds, date, load before and after |"
-        )
-        parts.append("|---|---|---:|---:|---|---|")
-        for row in mine:
-            parts += _lines(row)
-        parts.append("")
-        for what in dict.fromkeys(f"- `{row['case']}`: {row['what']}." for row in mine):
-            parts.append(what)
-        for row in mine:
-            if row["pins"]:
-                parts.append(f"- Pins, {row['case']}, {row['other']}: {_pins(row)}.")
-        made = dict.fromkeys(f"{row['machine']}; {', '.join(row['versions'])}" for row in mine)
-        parts.append(f"- Made on: {' / '.join(made)}.")
-        chosen = "" if name in ("all", "native") else f" --set {name}"
-        cases = " ".join(f"--only {case}" for case in dict.fromkeys(row["case"] for row in mine))
-        parts.append(f"- Again: `.venv/bin/python benchmarks/bench.py{chosen} {cases}`\n")
+    for set_name in dict.fromkeys(row["set"] for row in rows):
+        parts += _section(set_name, [row for row in rows if row["set"] == set_name])
     return "\n".join(parts)
 
 
+def _section(set_name: str, rows: Sequence[Row]) -> list[str]:
+    """Return the lines about a set."""
+    lines = [f"## {set_name}\n", _COLUMNS]
+    for row in rows:
+        lines += _lines(row)
+    lines.append("")
+    lines += dict.fromkeys(f"- `{row['case']}`: {row['what']}." for row in rows)
+    for row in rows:
+        if row["pins"]:
+            lines.append(f"- Pins, {row['case']}, {row['other']}: {_pins(row)}.")
+    machines = dict.fromkeys(f"{row['machine']}; {', '.join(row['versions'])}" for row in rows)
+    lines.append(f"- Made on: {' / '.join(machines)}.")
+    command = ".venv/bin/python benchmarks/bench.py"
+    if set_name not in ("all", "native"):
+        command += f" --set {set_name}"
+    for case in dict.fromkeys(row["case"] for row in rows):
+        command += f" --only {case}"
+    lines.append(f"- Again: `{command}`\n")
+    return lines
+
+
 def _lines(row: Row) -> list[str]:
+    """Return a line of the table for each measure of a case."""
+    case = f"{row['case']}, {row['other']}"
+    when = f"{row['rounds']}, {row['date']}, {row['load']['before']}; {row['load']['after']}"
     lines = []
-    for measured, one in row["ratios"].items():
-        form = ".0f" if measured == "peak" else ".2f"
-        target = (
-            ""
-            if one["target"] is None
-            else f"{one['target']:g}: {'met' if one['met'] else 'not met'}"
-        )
-        first = f"{row['case']}, {row['other']}" if measured == "wall" else ""
-        when = f"{row['rounds']}, {row['date']}, {row['load']['before']}; {row['load']['after']}"
-        lines.append(
-            f"| {first} | {measured} | {one['ours']:{form}} / {one['theirs']:{form}} "
-            f"| {one['ratio']:.2f} ({one['least']:.2f}..{one['most']:.2f}) | {target} "
-            f"| {when if measured == 'wall' else ''} |"
-        )
+    for measure, figures in row["ratios"].items():
+        form = ".0f" if measure == "peak" else ".2f"
+        values = f"{figures['ours']:{form}} / {figures['theirs']:{form}}"
+        ratio = f"{figures['ratio']:.2f} ({figures['least']:.2f}..{figures['most']:.2f})"
+        target = ""
+        if figures["target"] is not None:
+            target = f"{figures['target']:g}: {'met' if figures['met'] else 'not met'}"
+        lines.append(f"| {case} | {measure} | {values} | {ratio} | {target} | {when} |")
+        # Only the first line tells the case.
+        case = when = ""
     return lines
 
 
@@ -81,5 +91,8 @@ def _pins(row: Row) -> str:
     ours, theirs = row["pins"]
     if not row["differ"]:
         return f"{ours}, the same"
-    few = "; ".join(row["differ"][:4])
-    return f"{ours} and {theirs}, {len(row['differ'])} differ ({few}{'; …' if len(row['differ']) > 4 else ''})"
+    differences = row["differ"]
+    named = differences[:_NAMED]
+    if len(differences) > _NAMED:
+        named.append("…")
+    return f"{ours} and {theirs}, {len(differences)} differ ({'; '.join(named)})"

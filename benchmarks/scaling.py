@@ -1,6 +1,7 @@
 """How time, requests, bytes and memory grow with the size of what is locked, beside uv.
 
-    .venv/bin/python benchmarks/scaling.py [--rounds 3] [--only FAMILY[:SIZE]] [--limit 300] [--render]
+    .venv/bin/python benchmarks/scaling.py [--rounds 3] [--only FAMILY[:SIZE]] [--limit 300]
+        [--render]
 
 Each cell is a made-up index (worlds.py) that a process of its own serves on loopback (server.py).
 Both programs lock from an empty cache, in turn. Figures go to scaling.json, and from there to
@@ -23,15 +24,17 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import tomli
+from packaging.requirements import Requirement
+from packaging.version import Version
 from plot import svg
-from worlds import FAMILIES, World
+from worlds import FAMILIES, World, version
 
 HERE = Path(__file__).resolve().parent
 BIN = Path(sys.executable).parent
@@ -44,7 +47,7 @@ Pins = dict[str, str]
 
 @contextmanager
 def served(family: str, size: int) -> Iterator[str]:
-    """The address of the cell's index, as long as it is needed."""
+    """Serve the index of a cell and yield its address."""
     command = [sys.executable, str(HERE / "server.py"), family, str(size)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -56,22 +59,25 @@ def served(family: str, size: int) -> Iterator[str]:
 
 
 def counted(address: str) -> dict[str, int]:
-    """Requests and bytes since this was last asked."""
+    """Return the requests and bytes since the last call."""
     with urllib.request.urlopen(f"{address}/count") as answer:
         count: dict[str, int] = json.load(answer)
         return count
 
 
 def run(command: Sequence[str], environment: dict[str, str], folder: Path, limit: float) -> Cell:
-    """One process, ended at the limit: status, seconds, seconds, MiB, what it said."""
-    with tempfile.TemporaryFile() as said:
+    """Run a process and return what it used: wall and CPU seconds, and peak memory in MiB.
+
+    It is killed at the limit. `ended` says how it ended, and `told` is its standard error.
+    """
+    with tempfile.TemporaryFile() as stderr:
         begun = time.perf_counter()
         process = subprocess.Popen(
             command,
             env=environment,
             cwd=folder,
             stdout=subprocess.DEVNULL,
-            stderr=said,
+            stderr=stderr,
             start_new_session=True,
         )
         previous = signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
@@ -83,20 +89,15 @@ def run(command: Sequence[str], environment: dict[str, str], folder: Path, limit
             signal.signal(signal.SIGALRM, previous)
         wall = time.perf_counter() - begun
         process.returncode = os.waitstatus_to_exitcode(status)
-        said.seek(0)
-        told = said.read().decode("utf-8", "replace")
-    ended = (
-        "late"
-        if process.returncode == -signal.SIGKILL
-        else "done"
-        if process.returncode == 0
-        else "failed"
-    )
+        stderr.seek(0)
+        told = stderr.read().decode("utf-8", "replace")
+    ended = {0: "done", -signal.SIGKILL: "late"}.get(process.returncode, "failed")
     cpu = usage.ru_utime + usage.ru_stime
     return {"ended": ended, "wall": wall, "cpu": cpu, "peak": usage.ru_maxrss / 1024, "told": told}
 
 
 def ours(address: str, folder: Path, limit: float) -> tuple[Cell, Pins]:
+    """Lock with ascend-lock; return what it used, and the pins if it was done."""
     locks = folder / "locks"
     shutil.rmtree(locks, ignore_errors=True)
     environment = {
@@ -107,16 +108,16 @@ def ours(address: str, folder: Path, limit: float) -> tuple[Cell, Pins]:
     }
     command = [str(BIN / "ascend-lock"), "lock", "world", "--json"]
     command += ["--matrices", str(folder / "matrices"), "--locks", str(locks)]
-    found = run(command, environment, folder, limit)
-    if found["ended"] != "done":
-        return found, {}
+    usage = run(command, environment, folder, limit)
+    if usage["ended"] != "done":
+        return usage, {}
     (lock,) = locks.glob("*/*/lock.toml")
-    return found, {
-        pin["name"]: pin["version"] for pin in tomli.loads(lock.read_text("utf-8"))["pin"]
-    }
+    pins = tomli.loads(lock.read_text("utf-8"))["pin"]
+    return usage, {pin["name"]: pin["version"] for pin in pins}
 
 
 def uv(address: str, folder: Path, limit: float) -> tuple[Cell, Pins]:
+    """Lock with uv; return what it used, and the pins if it was done."""
     output = folder / "requirements.txt"
     output.unlink(missing_ok=True)
     command = [
@@ -142,22 +143,25 @@ def uv(address: str, folder: Path, limit: float) -> tuple[Cell, Pins]:
         str(output),
         str(folder / "requirements.in"),
     ]
-    found = run(command, clean(), folder, limit)
-    if found["ended"] != "done":
-        return found, {}
-    rows = (row for row in output.read_text("utf-8").splitlines() if row and row[0] not in " #")
-    named = (row.rstrip(" \\").partition("==") for row in rows)
-    return found, {name: pinned for name, _, pinned in named}
+    usage = run(command, clean(), folder, limit)
+    if usage["ended"] != "done":
+        return usage, {}
+    pins = {}
+    for row in output.read_text("utf-8").splitlines():
+        if row and row[0] not in " #":
+            name, _, version = row.rstrip(" \\").partition("==")
+            pins[name] = version
+    return usage, pins
 
 
 def clean() -> dict[str, str]:
-    """The environment without settings of either side."""
-    away = ("UV_", "PIP_", "ASCEND_LOCK_", "VIRTUAL_ENV")
-    return {key: value for key, value in os.environ.items() if not key.startswith(away)}
+    """Return the environment without settings of either side."""
+    settings = ("UV_", "PIP_", "ASCEND_LOCK_", "VIRTUAL_ENV")
+    return {key: value for key, value in os.environ.items() if not key.startswith(settings)}
 
 
 def prepare(world: World, folder: Path) -> None:
-    """What both sides are asked for."""
+    """Write what both sides are asked for."""
     (folder / "matrices/stacks").mkdir(parents=True)
     (folder / "matrices/facts").mkdir()
     lines = ",\n  ".join(json.dumps(line) for line in world.requires)
@@ -172,81 +176,87 @@ def prepare(world: World, folder: Path) -> None:
 
 
 def unmet(world: World, pins: Pins) -> list[str]:
-    """What does not hold of pins, told by the world itself and `packaging`."""
-    from packaging.requirements import Requirement
-    from worlds import version
-
+    """Return the requirements of the world that pins do not meet, as `packaging` reads them."""
     lines = [("the stack", line) for line in world.requires]
     for name, pinned in pins.items():
-        rows = world.projects[name].requires
-        number = next(at for at in range(len(rows)) if version(at) == pinned)
-        lines += [(name, line) for line in rows[number]]
+        requires_by_version = {
+            version(number): requires
+            for number, requires in enumerate(world.projects[name].requires)
+        }
+        lines += [(name, line) for line in requires_by_version[pinned]]
     wrong = []
-    for who, line in lines:
-        needed = Requirement(line)
-        if needed.name not in pins or not needed.specifier.contains(pins[needed.name]):
-            wrong.append(f"{who} needs {line}, pinned is {pins.get(needed.name)}")
+    for dependent, line in lines:
+        requirement = Requirement(line)
+        pinned_version = pins.get(requirement.name)
+        if pinned_version is None or not requirement.specifier.contains(pinned_version):
+            wrong.append(f"{dependent} needs {line}, pinned is {pinned_version}")
     return wrong
 
 
 def measure(family: str, size: int, rounds: int, limit: float) -> Cell:
-    """A cell: medians of both sides, and how their pins compare."""
+    """Return a cell: the medians of both sides, and how their pins compare."""
     world = FAMILIES[family](size)
-    sides = {"ours": ours, "uv": uv}
-    runs: dict[str, list[Cell]] = {name: [] for name in sides}
+    runs: dict[str, list[Cell]] = {name: [] for name in SIDES}
     pins: dict[str, Pins] = {}
     with served(family, size) as address, tempfile.TemporaryDirectory(prefix="scaling-") as work:
-        folders = {name: Path(work) / name for name in sides}
+        folders = {name: Path(work) / name for name in SIDES}
         for folder in folders.values():
             folder.mkdir()
             prepare(world, folder)
         for _ in range(rounds):
-            for name, lock in sides.items():
-                if any(one["ended"] != "done" for one in runs[name]):
-                    continue  # one that was too late or failed is not tried again
-                shutil.rmtree(folders[name] / "cache", ignore_errors=True)
-                counted(address)
-                found, got = lock(address, folders[name], limit)
-                found |= counted(address)
-                runs[name].append(found)
-                if found["ended"] == "done":
-                    if wrong := unmet(world, got):
-                        found |= {"ended": "failed", "told": wrong[0]}
-                    elif pins.setdefault(name, got) != got:
-                        found |= {"ended": "failed", "told": "another round had other pins"}
-                if found["ended"] == "failed":
-                    sys.stderr.write(f"{family} {size} {name}: {found['told'][-1500:]}\n")
+            for name in SIDES:
+                # A side that was too late or failed is not tried again.
+                if all(earlier["ended"] == "done" for earlier in runs[name]):
+                    found = measure_once(name, world, address, folders[name], limit, pins)
+                    runs[name].append(found)
+                    if found["ended"] == "failed":
+                        sys.stderr.write(f"{family} {size} {name}: {found['told'][-1500:]}\n")
+    walls = [[found["wall"] for found in runs[name]] for name in ("ours", "uv")]
+    ratios = [ours_wall / uv_wall for ours_wall, uv_wall in zip(*walls, strict=False)]
     cell: Cell = {"family": family, "size": size}
-    for name, found_all in runs.items():
-        last = found_all[-1]
-        middle = {
-            key: statistics.median(one[key] for one in found_all) for key in ("wall", "cpu", "peak")
-        }
-        cell[name] = {
-            "ended": last["ended"],
-            **middle,
-            "requests": last["requests"],
-            "bytes": last["bytes"],
-        }
-    both = [
-        (one["wall"], other["wall"]) for one, other in zip(runs["ours"], runs["uv"], strict=False)
-    ]
-    cell["ratio"] = statistics.median(one / other for one, other in both)
-    cell["spread"] = [
-        min(one / other for one, other in both),
-        max(one / other for one, other in both),
-    ]
-    cell["pins"] = {name: len(got) for name, got in pins.items()}
+    for name, found_runs in runs.items():
+        cell[name] = medians(found_runs)
+    cell["ratio"] = statistics.median(ratios)
+    cell["spread"] = [min(ratios), max(ratios)]
+    cell["pins"] = {name: len(side_pins) for name, side_pins in pins.items()}
     if len(pins) == 2:
         cell["differ"] = differences(world, pins["ours"], pins["uv"])
     return cell
 
 
-def differences(world: World, mine: Pins, other: Pins) -> dict[str, int]:
-    """Pins that are not the same: newer here, newer there, on one side only; and of the projects that are asked for."""
-    from packaging.requirements import Requirement
-    from packaging.version import Version
+def measure_once(
+    name: str, world: World, address: str, folder: Path, limit: float, pins: dict[str, Pins]
+) -> Cell:
+    """Lock once with one side, and check its pins; the first ones are kept in `pins`."""
+    shutil.rmtree(folder / "cache", ignore_errors=True)
+    counted(address)
+    found, side_pins = SIDES[name](address, folder, limit)
+    found |= counted(address)
+    if found["ended"] == "done":
+        if wrong := unmet(world, side_pins):
+            found |= {"ended": "failed", "told": wrong[0]}
+        elif pins.setdefault(name, side_pins) != side_pins:
+            found |= {"ended": "failed", "told": "another round had other pins"}
+    return found
 
+
+def medians(runs: Sequence[Cell]) -> Cell:
+    """Return the medians of a side's runs, with the traffic and the end of the last one."""
+    last = runs[-1]
+    cell: Cell = {"ended": last["ended"]}
+    for key in ("wall", "cpu", "peak"):
+        cell[key] = statistics.median(run[key] for run in runs)
+    return cell | {"requests": last["requests"], "bytes": last["bytes"]}
+
+
+SIDES: dict[str, Callable[[str, Path, float], tuple[Cell, Pins]]] = {"ours": ours, "uv": uv}
+
+
+def differences(world: World, mine: Pins, other: Pins) -> dict[str, int]:
+    """Count the pins that differ: newer here, newer there, on one side only.
+
+    The last two counts are of the projects that the stack asks for.
+    """
     both = [name for name in mine if name in other and mine[name] != other[name]]
     newer = [name for name in both if Version(mine[name]) > Version(other[name])]
     asked = {Requirement(line).name for line in world.requires}
@@ -263,93 +273,103 @@ def differences(world: World, mine: Pins, other: Pins) -> dict[str, int]:
 
 
 def growth(cells: Sequence[Cell], name: str) -> str:
-    """How wall grew from the last size but one to the last, and what n log n would be."""
+    """Return how wall time grew from the last size but one to the last."""
     done = [cell for cell in cells if cell[name]["ended"] == "done"]
     if len(done) < 2:
         return "-"
     small, large = done[-2:]
-    return (
-        f"{large[name]['wall'] / small[name]['wall']:.1f} ({small['size']:,} to {large['size']:,})"
-    )
+    factor = large[name]["wall"] / small[name]["wall"]
+    return f"{factor:.1f} ({small['size']:,} to {large['size']:,})"
 
 
 def shown(side: Cell, key: str, limit: float) -> str:
-    """One figure of a side."""
+    """Return a figure of a side as the table has it."""
     if side["ended"] == "late":
         return f"> {limit:.0f} s" if key == "wall" else "-"
     if side["ended"] == "failed":
         return "failed" if key == "wall" else "-"
     value = side.get(key, 0)
-    return {"wall": f"{value:.2f}", "peak": f"{value:.0f}", "bytes": f"{value / 1e6:.1f}"}.get(
-        key, f"{value:,}"
-    )
+    match key:
+        case "wall":
+            return f"{value:.2f}"
+        case "peak":
+            return f"{value:.0f}"
+        case "bytes":
+            return f"{value / 1e6:.1f}"
+        case _:
+            return f"{value:,}"
 
 
 def said_of_pins(cell: Cell) -> str:
-    """How the pins of both compare."""
+    """Return how the pins of both compare."""
     differ = cell.get("differ")
     if differ is None:
         return "-"
     if not any(differ.values()):
         return f"{cell['pins']['ours']:,} equal"
-    told = [f"{differ['newer']} newer here", f"{differ['older']} newer there"]
+    counts = [f"{differ['newer']} newer here", f"{differ['older']} newer there"]
     if differ["alone"]:
-        told.append(f"{differ['alone']} on one side only")
-    return f"{cell['pins']['ours']:,}: {', '.join(told)}"
+        counts.append(f"{differ['alone']} on one side only")
+    return f"{cell['pins']['ours']:,}: {', '.join(counts)}"
 
 
-def report(told: Cell) -> str:
-    """SCALING.md."""
-    limit = told["limit"]
-    lines = [
-        "# How it grows",
-        "",
-        f"Written by `.venv/bin/python benchmarks/scaling.py` on {told['date']}: {told['machine']}; {told['uv']};",
-        f"Python {told['python']}; load average before {told['load']}. Medians of {told['rounds']} rounds, the two in",
-        "turn, each from an empty cache.",
-        "",
-        "![wall time, requests and peak memory against the number of projects](scaling.svg)",
-        "",
-        "Made-up indexes on loopback, the same each time: numbers of releases and files and sizes of metadata are",
-        "those of real projects, each answer comes 10 ms late. No network and no mirror has a part in these figures.",
-        f"A run is ended after {limit:.0f} s. The pins of both are held against the index, requirement by requirement.",
-        "A peak that both have in common is that of the process which started them; theirs are below it.",
-        "",
-    ]
+_HEAD = """\
+# How it grows
+
+Written by `.venv/bin/python benchmarks/scaling.py` on {date}: {machine}; {uv};
+Python {python}; load average before {load}. Medians of {rounds} rounds, the two in
+turn, each from an empty cache.
+
+![wall time, requests and peak memory against the number of projects](scaling.svg)
+
+Made-up indexes on loopback, the same each time: numbers of releases and files and sizes \
+of metadata are
+those of real projects, each answer comes 10 ms late. No network and no mirror has a part \
+in these figures.
+A run is ended after {limit:.0f} s. The pins of both are held against the index, requirement \
+by requirement.
+A peak that both have in common is that of the process which started them; theirs are below it.
+"""
+_COLUMNS = (
+    "| projects | wall s ours / uv | ratio (min..max) | requests | MB received | peak MiB | pins |",
+    "|---:|---:|---:|---:|---:|---:|---|",
+)
+
+
+def report(results: Cell) -> str:
+    """Return SCALING.md."""
+    lines = [_HEAD.format_map(results)]
     for family, make in FAMILIES.items():
-        cells = [cell for cell in told["cells"] if cell["family"] == family]
-        if not cells:
-            continue
-        lines += [
-            f"## {family}",
-            "",
-            " ".join((make.__doc__ or "").split()),
-            "",
-            "| projects | wall s ours / uv | ratio (min..max) | requests | MB received | peak MiB | pins |",
-            "|---:|---:|---:|---:|---:|---:|---|",
-        ]
-        for cell in cells:
-            pairs = [
-                f"{shown(cell['ours'], key, limit)} / {shown(cell['uv'], key, limit)}"
-                for key in ("wall", "requests", "bytes", "peak")
-            ]
-            low, high = cell["spread"]
-            ended = {cell["ours"]["ended"], cell["uv"]["ended"]}
-            ratio = f"{cell['ratio']:.2f} ({low:.2f}..{high:.2f})" if ended == {"done"} else "-"
-            columns = (f"{cell['size']:,}", pairs[0], ratio, *pairs[1:], said_of_pins(cell))
-            lines.append(f"| {' | '.join(columns)} |")
-        lines += [
-            "",
-            f"Growth of wall: ours {growth(cells, 'ours')}, uv {growth(cells, 'uv')}; n log n: 4.8 to 4.9.",
-            "",
-        ]
+        cells = [cell for cell in results["cells"] if cell["family"] == family]
+        if cells:
+            description = " ".join((make.__doc__ or "").split())
+            lines += [f"## {family}", "", description, "", *_COLUMNS]
+            lines += [table_row(cell, results["limit"]) for cell in cells]
+            grown = f"ours {growth(cells, 'ours')}, uv {growth(cells, 'uv')}"
+            lines += ["", f"Growth of wall: {grown}; n log n: 4.8 to 4.9.", ""]
     return "\n".join(lines)
 
 
-def write(told: Cell) -> None:
-    DATA.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
-    (HERE / "SCALING.md").write_text(report(told), "utf-8")
-    (HERE / "scaling.svg").write_text(svg(told["cells"], list(FAMILIES), told["limit"]), "utf-8")
+def table_row(cell: Cell, limit: float) -> str:
+    """Return the row of a cell in SCALING.md."""
+    pairs = [
+        f"{shown(cell['ours'], key, limit)} / {shown(cell['uv'], key, limit)}"
+        for key in ("wall", "requests", "bytes", "peak")
+    ]
+    ratio = "-"
+    if cell["ours"]["ended"] == cell["uv"]["ended"] == "done":
+        low, high = cell["spread"]
+        ratio = f"{cell['ratio']:.2f} ({low:.2f}..{high:.2f})"
+    columns = (f"{cell['size']:,}", pairs[0], ratio, *pairs[1:], said_of_pins(cell))
+    return f"| {' | '.join(columns)} |"
+
+
+def write(results: Cell) -> None:
+    """Write scaling.json, SCALING.md and scaling.svg."""
+    DATA.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    (HERE / "SCALING.md").write_text(report(results), "utf-8")
+    picture = svg(results["cells"], list(FAMILIES), results["limit"])
+    (HERE / "scaling.svg").write_text(picture, "utf-8")
 
 
 def main() -> None:
@@ -364,40 +384,40 @@ def main() -> None:
     )
     parser.add_argument("--dry", action="store_true", help="print figures and write no file")
     options = parser.parse_args()
-    told = json.loads(DATA.read_text("utf-8")) if DATA.exists() else {"cells": []}
+    earlier = json.loads(DATA.read_text("utf-8")) if DATA.exists() else {"cells": []}
     if options.render:
-        write(told)
+        write(earlier)
         return
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    load = " ".join(f"{one:.2f}" for one in os.getloadavg())
-    cells = {(cell["family"], cell["size"]): cell for cell in told["cells"]}
+    _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
+    load = " ".join(f"{average:.2f}" for average in os.getloadavg())
+    cells = {(cell["family"], cell["size"]): cell for cell in earlier["cells"]}
     for family in FAMILIES:
         for size in SIZES:
             if options.only and not {family, f"{family}:{size}"}.intersection(options.only):
                 continue
-            cell = cells[family, size] = measure(family, size, options.rounds, options.limit)
+            cell = measure(family, size, options.rounds, options.limit)
+            cells[family, size] = cell
             brief = {name: cell[name] for name in ("ours", "uv")}
             sys.stdout.write(
                 f"{family} {size}: ratio {cell['ratio']:.2f}, {said_of_pins(cell)}\n  {brief}\n"
             )
             sys.stdout.flush()
-    version = subprocess.run(
-        [str(BIN / "uv"), "--version"], check=True, capture_output=True, text=True
-    ).stdout.strip()
-    told = {
+    command = [str(BIN / "uv"), "--version"]
+    uv_version = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    order = [(family, size) for family in FAMILIES for size in SIZES]
+    results = {
         "date": datetime.now(timezone.utc).date().isoformat(),
         "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
-        "uv": version.split(" (")[0],
+        "uv": uv_version.strip().split(" (")[0],
         "python": platform.python_version(),
         "load": load,
         "rounds": options.rounds,
         "limit": options.limit,
-        "cells": [
-            cells[family, size] for family in FAMILIES for size in SIZES if (family, size) in cells
-        ],
+        "cells": [cells[key] for key in order if key in cells],
     }
     if not options.dry:
-        write(told)
+        write(results)
 
 
 if __name__ == "__main__":

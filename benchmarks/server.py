@@ -13,40 +13,45 @@ import json
 import sys
 from hashlib import sha256
 
-from worlds import FAMILIES, World
+from worlds import FAMILIES, Project, World
 
 LATENCY = 0.010
 _JSON = "application/vnd.pypi.simple.v1+json"
 
 
 class Content:
-    """What there is at each path, as (content type, body, validator)."""
+    """The pages and metadata of an index."""
 
     def __init__(self, world: World) -> None:
-        self._pages = {
-            f"/simple/{name}/": project.page() for name, project in world.projects.items()
-        }
-        self._etags = {
-            path: f'"{sha256(body).hexdigest()[:20]}"' for path, body in self._pages.items()
-        }
-        self._files = {
-            f"{wheel}.metadata": (project, number)
-            for project in world.projects.values()
-            for number in range(len(project.requires))
-            for wheel in project.wheels(number)
-        }
+        self._pages: dict[str, bytes] = {}
+        self._etags: dict[str, str] = {}
+        # The project and the number of the release of each metadata file.
+        self._files: dict[str, tuple[Project, int]] = {}
+        for name, project in world.projects.items():
+            path = f"/simple/{name}/"
+            page = project.page()
+            self._pages[path] = page
+            self._etags[path] = f'"{sha256(page).hexdigest()[:20]}"'
+            for number in range(len(project.requires)):
+                for wheel in project.wheels(number):
+                    self._files[f"{wheel}.metadata"] = (project, number)
 
     def at(self, path: str) -> tuple[str, bytes, str] | None:
+        """Return content type, body and validator of a path; None if there is nothing."""
         page = self._pages.get(path)
         if page is not None:
             return _JSON, page, self._etags[path]
-        found = self._files.get(path.rpartition("/")[2])
-        return None if found is None else ("binary/octet-stream", found[0].metadata(found[1]), "")
+        release = self._files.get(path.rpartition("/")[2])
+        if release is None:
+            return None
+        project, number = release
+        return "binary/octet-stream", project.metadata(number), ""
 
 
 class Connection(asyncio.Protocol):
     """Answers GET requests in the order in which they come."""
 
+    # Requests, and bytes of bodies, since `/count` was last asked.
     requests = 0
     sent = 0
 
@@ -62,21 +67,24 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._buffer += data
         while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
-            head, self._buffer = self._buffer[:end].decode("latin-1"), self._buffer[end + 4 :]
-            first, *rows = head.split("\r\n")
-            path = first.split(" ")[1]
-            fields = {
-                name.lower(): value.strip()
-                for name, _, value in (row.partition(":") for row in rows)
-            }
+            head = self._buffer[:end].decode("latin-1")
+            self._buffer = self._buffer[end + 4 :]
+            request_line, *rows = head.split("\r\n")
+            path = request_line.split(" ")[1]
+            fields = {}
+            for row in rows:
+                name, _, value = row.partition(":")
+                fields[name.lower()] = value.strip()
             if path == "/count":
-                body = json.dumps(
-                    {"requests": Connection.requests, "bytes": Connection.sent}
-                ).encode()
-                Connection.requests = Connection.sent = 0
-                self._send(200, "application/json", body)
+                self._send_count()
             else:
                 self._loop.call_later(LATENCY, self._answer, path, fields.get("if-none-match", ""))
+
+    def _send_count(self) -> None:
+        count = {"requests": Connection.requests, "bytes": Connection.sent}
+        Connection.requests = 0
+        Connection.sent = 0
+        self._send(200, "application/json", json.dumps(count).encode())
 
     def _answer(self, path: str, known: str) -> None:
         Connection.requests += 1
@@ -94,13 +102,14 @@ class Connection(asyncio.Protocol):
     def _send(self, status: int, kind: str, body: bytes, etag: str = "") -> None:
         if self._transport.is_closing():
             return
-        told = f"ETag: {etag}\r\nCache-Control: no-cache\r\n" if etag else ""
+        validator = f"ETag: {etag}\r\nCache-Control: no-cache\r\n" if etag else ""
         length = "" if status == 304 else f"Content-Length: {len(body)}\r\n"
-        head = f"HTTP/1.1 {status} \r\nContent-Type: {kind}\r\n{told}{length}\r\n"
+        head = f"HTTP/1.1 {status} \r\nContent-Type: {kind}\r\n{validator}{length}\r\n"
         self._transport.write(head.encode("latin-1") + body)
 
 
 async def serve(content: Content) -> None:
+    """Serve an index, and print the port."""
     server = await asyncio.get_running_loop().create_server(
         lambda: Connection(content), "127.0.0.1", 0
     )

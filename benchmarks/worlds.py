@@ -1,4 +1,4 @@
-"""Package indexes that never were, of any size: the same family and size give the same bytes.
+"""Made-up package indexes of any size: the same family and size give the same bytes.
 
 Numbers of releases, files and bytes of metadata are those of real projects (quantiles of the 218
 projects that `verl-qwen3.5` asks for, and of what is installed to develop this one).
@@ -15,7 +15,8 @@ from random import Random
 
 RELEASES = (3, 6, 13, 16, 21, 24, 29, 35, 39, 42, 52, 58, 64, 69, 83, 92, 108, 140, 165, 275, 400)
 METADATA = (1_658, 2_393, 2_871, 4_271, 5_742, 7_341, 8_754, 14_716, 30_000)
-_COMPILED = 0.08  # share of projects with many wheels a release: 2.5 files a release on the average
+# The share of projects with many wheels a release; it makes 2.5 files a release on average.
+_COMPILED = 0.08
 _PLATFORMS = (
     "cp310-cp310-manylinux_2_17_x86_64",
     "cp310-cp310-manylinux_2_17_aarch64",
@@ -25,40 +26,50 @@ _PLATFORMS = (
     "cp311-cp311-win_amd64",
     "cp312-cp312-manylinux_2_17_aarch64",
 )
-_TEXT = (
-    b"What this is good for is told in many words, with badges, tables and examples, as everywhere.\n"
-    * 400
+_LINE = (
+    b"What this is good for is told in many words, "
+    b"with badges, tables and examples, as everywhere.\n"
 )
+_TEXT = _LINE * 400
 
 
 def version(number: int) -> str:
-    """The version of a project's release, the oldest being 0."""
+    """Return the version of a project's release; the number of the oldest one is 0."""
     return f"{1 + number // 20}.{number % 20}.0"
 
 
 @dataclass(frozen=True)
 class Project:
-    """A project on the index. `requires` has what each release needs, the oldest first."""
+    """A project on the index."""
 
     name: str
+    # What each release needs, the oldest first.
     requires: Sequence[tuple[str, ...]]
+    # Whether each release has wheels for several platforms.
     compiled: bool
+    # The bytes of its description.
     described: int
 
     def wheels(self, number: int) -> list[str]:
-        """The names of a release's wheels."""
+        """Return the names of a release's wheels."""
         stem = f"{self.name.replace('-', '_')}-{version(number)}"
         tags = _PLATFORMS if self.compiled else ("py3-none-any",)
         return [f"{stem}-{tag}.whl" for tag in tags]
 
     def metadata(self, number: int) -> bytes:
-        """The METADATA of a release's wheels."""
-        needs = "".join(f"Requires-Dist: {line}\n" for line in self.requires[number])
-        head = f"Metadata-Version: 2.1\nName: {self.name}\nVersion: {version(number)}\nRequires-Python: >=3.8\n{needs}\n"
+        """Return the METADATA of a release's wheels."""
+        lines = [
+            "Metadata-Version: 2.1",
+            f"Name: {self.name}",
+            f"Version: {version(number)}",
+            "Requires-Python: >=3.8",
+        ]
+        lines += [f"Requires-Dist: {line}" for line in self.requires[number]]
+        head = "\n".join(lines) + "\n\n"
         return head.encode() + _TEXT[: self.described]
 
     def page(self) -> bytes:
-        """The page of the project (PEP 691, 700, 714)."""
+        """Return the page of the project (PEP 691, 700, 714)."""
         files = []
         for number in range(len(self.requires)):
             core = {"sha256": sha256(self.metadata(number)).hexdigest()}
@@ -90,14 +101,15 @@ class Project:
 
 @dataclass(frozen=True)
 class World:
-    """What is asked for, and the index that it is asked of."""
+    """An index and what a stack requires from it."""
 
     requires: tuple[str, ...]
+    # The projects of the index by name.
     projects: dict[str, Project]
 
 
 class _Maker:
-    """Projects with real numbers of everything, and names in no order."""
+    """Makes projects with realistic numbers of everything, and names in no order."""
 
     def __init__(self, seed: str) -> None:
         self.random = Random(seed)
@@ -105,21 +117,28 @@ class _Maker:
         self._names = 0
 
     def name(self, kind: str) -> str:
+        """Return a new name."""
         self._names += 1
         return f"{self.random.choice('abcdefghijklmnopqrstuvwxyz')}{kind}-{self._names}"
 
     def releases(self) -> int:
-        at = self.random.random() * (len(RELEASES) - 1)
-        low = RELEASES[int(at)]
-        return low + int((RELEASES[int(at) + 1] - low) * (at % 1))
+        """Draw a number of releases, between the quantiles of real ones."""
+        quantile = self.random.random() * (len(RELEASES) - 1)
+        low = RELEASES[int(quantile)]
+        high = RELEASES[int(quantile) + 1]
+        return low + int((high - low) * (quantile % 1))
 
     def add(self, name: str, requires: Sequence[tuple[str, ...]]) -> str:
+        """Add a project and return its name."""
         compiled = self.random.random() < _COMPILED
         self.projects[name] = Project(name, requires, compiled, self.random.choice(METADATA))
         return name
 
     def bound(self, name: str, number: int, of: int) -> str:
-        """At least a release of `name` as old as the one that asks; of some also less than a newer one."""
+        """Return a requirement on `name` of release `number` of `of`.
+
+        Its lower bound is about as old as that release; some have an upper bound, too.
+        """
         count = len(self.projects[name].requires)
         low = int(count * 0.3 * number / of)
         high = max(int(count * (0.6 + 0.4 * number / of)), low + 1)
@@ -127,29 +146,35 @@ class _Maker:
         return f"{name}>={version(low)}{upper}"
 
     def layers(self, size: int, width: int, each: int, last: Sequence[str] = ()) -> list[str]:
-        """Layers of projects that each need some of the next; the last needs `last`.
+        """Make layers of projects that each need `each` of the next layer.
 
-        The names of the first.
+        The projects of the last layer need `last`. Returns the names of the first layer.
         """
         below: list[str] = []
-        for wide in (size % width, *[width] * (size // width)):
+        for layer_width in (size % width, *[width] * (size // width)):
             layer = []
-            for at in range(wide):
+            for position in range(layer_width):
                 count = self.releases()
-                if below:  # the first of them so that each is needed by some
-                    more = self.random.sample(below, min(each - 1, len(below)))
-                    among = dict.fromkeys((below[at % len(below)], *more))
-                    rows = [
-                        tuple(self.bound(one, number, count) for one in among)
-                        for number in range(count)
-                    ]
+                if below:
+                    rows = self._requirements(below, position, each, count)
                 else:
-                    rows = [tuple(last[at::wide])] * count
+                    rows = [tuple(last[position::layer_width])] * count
                 layer.append(self.add(self.name("p"), rows))
             below = layer or below
         return below
 
+    def _requirements(
+        self, below: Sequence[str], position: int, each: int, count: int
+    ) -> list[tuple[str, ...]]:
+        """Return what each of `count` releases needs of the layer below."""
+        # The first is by position, so that each project below is needed.
+        needed = [below[position % len(below)]]
+        needed += self.random.sample(below, min(each - 1, len(below)))
+        names = dict.fromkeys(needed)
+        return [tuple(self.bound(name, number, count) for name in names) for number in range(count)]
+
     def world(self, *requires: str) -> World:
+        """Return the index of the projects that were added."""
         return World(requires, self.projects)
 
 
@@ -166,7 +191,8 @@ def diamonds(size: int) -> World:
 
 
 def late(size: int) -> World:
-    """Diamonds, and below them conflicts that show late: like boto3, botocore, urllib3 and who wants new urllib3.
+    """Diamonds, and below them conflicts that show late: like boto3, botocore, urllib3 and who
+    wants new urllib3.
 
     The stack asks for boto. boto k needs core k, core k needs old url from 20 on; late needs new
     url from 5 on, and is met at the bottom.
@@ -176,11 +202,11 @@ def late(size: int) -> World:
     for _ in range(size // 20):
         url = maker.add(maker.name("url"), [()] * 60)
         core = maker.name("core")
-        maker.add(core, [(f"{url}<{version(40)}",) if k >= 20 else (url,) for k in range(200)])
+        maker.add(core, [(url,)] * 20 + [(f"{url}<{version(40)}",)] * 180)
         boto = maker.name("boto")
         maker.add(boto, [(f"{core}>={version(k)},<{version(k + 1)}",) for k in range(200)])
         want = maker.name("late")
-        maker.add(want, [(f"{url}>={version(45)}",) if k >= 5 else (url,) for k in range(30)])
+        maker.add(want, [(url,)] * 5 + [(f"{url}>={version(45)}",)] * 25)
         asked.append(boto)
         bottom.append(want)
     rest = size - len(maker.projects)
@@ -188,7 +214,8 @@ def late(size: int) -> World:
 
 
 def runs(size: int) -> World:
-    """Diamonds, and below them two projects with long runs of releases of the same requirements, which clash.
+    """Diamonds, and below them two projects with long runs of releases of the same requirements,
+    which clash.
 
     Each release of one needs old base; all but the oldest of the other need new base.
     """
@@ -198,14 +225,16 @@ def runs(size: int) -> World:
         base = maker.add(maker.name("base"), [()] * 40)
         one, other = maker.name("one"), maker.name("other")
         maker.add(one, [(f"{base}<{version(10)}",)] * 300)
-        maker.add(other, [(f"{base}>={version(10)}",) if k >= 10 else (base,) for k in range(300)])
+        maker.add(other, [(base,)] * 10 + [(f"{base}>={version(10)}",)] * 290)
         bottom += [one, other]
     rest = size - len(maker.projects)
     return maker.world(*maker.layers(rest, isqrt(rest), 3, bottom))
 
 
 def formulas(size: int) -> World:
-    """3-SAT with 3.2 clauses a variable and a solution: a clause has a release for each literal that may meet it."""
+    """3-SAT with 3.2 clauses a variable and a solution: a clause has a release for each literal
+    that may meet it.
+    """
     maker = _Maker(f"formulas {size}")
     variables = [maker.add(maker.name("x"), [(), ()]) for _ in range(max(int(size / 4.2), 3))]
     truth = {name: maker.random.randrange(2) for name in variables}

@@ -1,8 +1,8 @@
-"""Addresses (URLs) taken apart, joined, and made ready to be sent.
+"""Addresses (URLs): split into parts, joined, and made ready to be sent.
 
-No other module calls urllib's or httpx's parser, as ruff's rule TID251 sees to: whatever a text
-holds, a function here returns a result or raises AddressError. The libraries have four kinds of
-exceptions for it, some of them only when a part of the result is read.
+Whatever a text holds, these functions return a result or raise AddressError. The libraries raise
+four kinds of exceptions, some of them only when a part of the result is read. So no other module
+calls urllib's or httpx's parser, which ruff's rule TID251 checks.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ if TYPE_CHECKING:
 
 
 class AddressError(ValueError):
-    """A text is no address. Its message is a clause, in which nothing of the text is quoted."""
+    """A text is no address. The message is a clause that quotes nothing of the text."""
 
 
 class Address(NamedTuple):
-    """The parts of an address. All but `port` are empty where the address has no such part."""
+    """The parts of an address. A text is empty if the address has no such part."""
 
+    # In lower case.
     scheme: str
-    """In lower case."""
+    # User, password, host and port, as written.
     netloc: str
-    """Credentials, host and port, as written."""
+    # In lower case, without the brackets of IPv6.
     host: str
-    """In lower case, without the brackets of IPv6."""
     port: int | None
     path: str
     query: str
     fragment: str
+    # None if there is no `@`.
     user: str | None
-    """None if there is no `@`, not even one with an empty user."""
+    # None if there is no `:` before an `@`.
     password: str | None
 
     def without_query(self) -> str:
@@ -48,7 +49,8 @@ def split(url: str) -> Address:
             scheme=parts.scheme,
             netloc=parts.netloc,
             host=parts.hostname or "",
-            port=parts.port,  # which is read, and may be refused, only now
+            # urllib parses the port only here, and may refuse it
+            port=parts.port,
             path=parts.path,
             query=parts.query,
             fragment=parts.fragment,
@@ -60,7 +62,7 @@ def split(url: str) -> Address:
 
 
 def join(base: str, reference: str) -> str:
-    """Return the address that a reference on the page at `base` names. Raises AddressError."""
+    """Return the address of a link on the page at `base`. Raises AddressError."""
     try:
         return urljoin(base, reference)
     except ValueError:
@@ -68,19 +70,18 @@ def join(base: str, reference: str) -> str:
 
 
 def sendable(url: str) -> tuple[httpx.URL, str, str]:
-    """Return an address as httpx sends it, and its host as it is sent and as it is read.
+    """Return an address for httpx, with its host as it is sent (IDNA) and as people read it.
 
     Raises AddressError.
     """
-    import httpx  # takes 60 ms, which a run without the network saves
+    # it takes 60 ms, which a run without the network saves
+    import httpx
 
-    split(url)  # httpx accepts ports that no connection has
+    # httpx accepts ports that no connection has
+    split(url)
     try:
         parsed = httpx.URL(url)
-        return (
-            parsed,
-            parsed.raw_host.decode("ascii"),
-            parsed.host,
-        )  # what is no IDNA shows only here
+        # httpx decodes the host, which may be no IDNA, only here
+        return parsed, parsed.raw_host.decode("ascii"), parsed.host
     except (httpx.InvalidURL, ValueError):
         raise AddressError("it cannot be read") from None

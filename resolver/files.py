@@ -1,4 +1,4 @@
-"""Access to files: only regular files of limited size are read, files are written atomically, and JSON in one way.
+"""Files of a limited size, read and written atomically, and the JSON in them.
 
 ruff's rule TID251 forbids other writers of JSON, unless a comment says why they are harmless.
 """
@@ -17,7 +17,8 @@ from resolver.errors import InputError
 from resolver.owned_folder import OwnedFolder
 
 MIB: Final = 1 << 20
-LARGEST: Final = 64 * MIB  # of files that this program writes
+# The largest file that this program writes, in bytes.
+LARGEST: Final = 64 * MIB
 _TOO_MANY: Final = frozenset({errno.EMFILE, errno.ENFILE})
 _ADVICE: Final = {
     errno.ENOSPC: "free some space",
@@ -30,44 +31,58 @@ _ADVICE: Final = {
 
 
 def is_limit(number: int | None) -> bool:
-    """Whether an errno is about the limit of open files, not about a file."""
+    """Return whether an errno is about the limit of open files, not about a file."""
     return number in _TOO_MANY
 
 
 def advice(number: int | None, otherwise: str = "") -> str:
-    """What to do about an errno, `or` also `otherwise`; "" if neither is known."""
+    """Return what to do about an errno, or `otherwise`, or both; empty if there is neither."""
     if is_limit(number):
         return "allow more open files: `ulimit -n 1024`"
-    return " or ".join(filter(None, (_ADVICE.get(number or 0), otherwise)))
+    known = _ADVICE.get(number or 0, "")
+    return " or ".join(text for text in (known, otherwise) if text)
 
 
 def input_error(
     error: Exception, message: str, where: Path | str, otherwise: str = ""
 ) -> InputError:
-    """The error to raise if a file cannot be read, written or used; `otherwise` says what can be done instead."""
-    why = getattr(error, "strerror", None) or str(error)
-    return InputError(
-        message, where=str(where), why=why, hint=advice(getattr(error, "errno", None), otherwise)
-    )
+    """Return the error to raise if a file cannot be read, written or used.
+
+    `otherwise` says what can be done instead.
+    """
+    why = str(error)
+    hint = otherwise
+    if isinstance(error, OSError):
+        why = error.strerror or why
+        hint = advice(error.errno, otherwise)
+    return InputError(message, where=str(where), why=why, hint=hint)
 
 
 def is_special(path: Path) -> bool:
-    """Whether the path is a pipe, socket or device other than os.devnull, which a reader might wait for forever."""
+    """Return whether a path is a pipe, socket or device, for which a reader might wait forever.
+
+    os.devnull is none.
+    """
     try:
         mode = path.stat().st_mode
-        return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or path.samefile(os.devnull))
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            return False
+        return not path.samefile(os.devnull)
     except OSError:
         return False
 
 
 def read(path: Path | str, limit: int = LARGEST) -> bytes:
-    """The content of a file of at most `limit` bytes; raises OSError, also for a larger file, a pipe or a device."""
+    """Return the content of a regular file of at most `limit` bytes.
+
+    Raises OSError, also for anything else.
+    """
     # without O_NONBLOCK, opening a pipe waits for a writer
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
         raise OSError(errno.EINVAL, "it is not a regular file")
-    with os.fdopen(handle, "rb") as file:
+    with os.fdopen(descriptor, "rb") as file:
         content = file.read(limit + 1)
     if len(content) > limit:
         raise OSError(errno.EFBIG, f"it is larger than {limit // MIB} MiB")
@@ -75,29 +90,31 @@ def read(path: Path | str, limit: int = LARGEST) -> bytes:
 
 
 def read_text(path: Path, limit: int = LARGEST) -> str:
-    """The same as text with universal newlines; raises UnicodeDecodeError if it is not UTF-8."""
+    """Return the text of a file with universal newlines.
+
+    Raises what `read` raises, and UnicodeDecodeError if it is not UTF-8.
+    """
     return read(path, limit).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def list_files(folder: Path, ending: str) -> list[Path]:
-    """The files in a folder whose names end so, sorted; none if there is no folder.
+    """Return the files in a folder whose names have an ending, sorted; none if it does not exist.
 
-    Hidden ones are left out: macOS copies a file `a` with a `._a` beside it, and editors keep a
+    Hidden files are left out: macOS copies a file `a` with a `._a` beside it, and editors keep a
     `.#a`. Raises OSError if the folder cannot be listed, which `Path.glob` takes for an empty one.
     """
     try:
-        names = os.listdir(folder)  # noqa: PTH208 -- all before the first
+        names = os.listdir(folder)  # noqa: PTH208 -- Path.iterdir raises only when it is iterated
     except (FileNotFoundError, NotADirectoryError):
         return []
     return [folder / name for name in sorted(names) if name.endswith(ending) and name[0] != "."]
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a file atomically, even if the power fails; raises OSError that names the file itself.
+    """Write a file atomically, even if the power fails. Raises OSError that names the file itself.
 
-    It is written under a temporary name in the same folder, see `OwnedFolder.writing`. The file
-    before keeps its content until the new one is complete, and its permissions go over to the new
-    one.
+    It is written under a temporary name in the same folder, see `OwnedFolder.writing`. A file that
+    it replaces keeps its content until the new one is complete, and passes on its permissions.
     """
     try:
         with OwnedFolder.open(path.parent) as folder:
@@ -107,9 +124,10 @@ def write(path: Path, content: bytes) -> None:
 
 
 def write_output(path: Path, text: str) -> None:
-    """Write what a user wants to have at a path: atomically in the place of a file, and into a pipe or a device.
+    """Write a text where a user wants to have it. Raises OSError that names the path.
 
-    A link stays, and what it leads to is written. Raises OSError that names the path.
+    A file is replaced atomically; a pipe or a device is written to. A link stays, and its target is
+    written.
     """
     if path.exists() and not path.is_file():
         with path.open("w", encoding="utf-8", newline="\n") as stream:
@@ -119,16 +137,19 @@ def write_output(path: Path, text: str) -> None:
 
 
 def json_text(value: object, *, indent: int | None = 2, sort_keys: bool = True) -> str:
-    """A value as JSON in which all characters are escaped that do not print, and no others.
+    """Return a value as JSON with only the characters escaped that do not print.
 
-    JSON itself requires that only of C0, not of C1, bidirectional marks and line separators. Keys
-    that are not sorted must have a defined order, such as that of a struct's fields.
+    JSON itself requires it of C0, but not of C1, bidirectional marks and line separators. Keys that
+    are not sorted must have a defined order, such as the order of a struct's fields.
     """
     text = json.dumps(value, indent=indent, sort_keys=sort_keys, ensure_ascii=False)  # noqa: TID251
-    controls = {char for char in set(text) if not char.isprintable()} - {"\n"}
-    return text.translate({ord(char): json.dumps(char)[1:-1] for char in controls})  # noqa: TID251
+    escapes = {}
+    for char in set(text):
+        if char != "\n" and not char.isprintable():
+            escapes[ord(char)] = json.dumps(char)[1:-1]  # noqa: TID251
+    return text.translate(escapes)
 
 
 def digest(value: object) -> str:
-    """The sha256 of a value, independent of the order of its keys."""
+    """Return the sha256 of a value as JSON, which does not depend on the order of keys."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()  # noqa: TID251

@@ -1,13 +1,13 @@
-"""Texts for users by code, in each language that `locale/` has a `.po` of, English included.
+"""Texts for users by code, in each language that has a `.po` file in `locale/`, English included.
 
-Code and data have codes and values; only output asks for the text. Texts have placeholders in
-braces; a code with a count has a plural.
+Code and data have codes and values; only output asks for texts. Texts have placeholders in braces.
+The text of a code with a count has a plural.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from gettext import GNUTranslations
 from io import BytesIO
@@ -26,83 +26,80 @@ LANGUAGES: Final[tuple[Language, ...]] = (
     *sorted(path.stem for path in _LOCALE.glob("*.po") if path.stem != "en"),
 )
 
-# Chinese has no space after full-width punctuation or between two characters, as may be where a
-# value begins or ends.
+# Where a value begins or ends, a text may have spaces that Chinese does not have: after full-width
+# punctuation and between two characters.
 _NO_SPACE = re.compile("(?<=[）：，。；、]) +|(?<=[\u4e00-\u9fff]) +(?=[\u4e00-\u9fff])")
 
 
 def translate(
     what: str | Message, language: Language, count: int | None = None, /, **values: object
 ) -> str:
-    """The text of a code or a message. A `count` selects the plural, and is also a value.
+    """Return the text of a code or a message. A `count` selects the plural and is also a value.
 
-    Values are from elsewhere: what a terminal would act on in them is escaped, so that the text has
-    no escape sequence.
-
-    Raises KeyError if there is no such code, or a placeholder without a value.
+    Values come from elsewhere, so everything in them that a terminal would act on is escaped.
+    Raises KeyError if there is no such code, or no value for a placeholder.
     """
     if isinstance(what, Message):
         return _message_text(what, language)
-    catalogue, form = _catalogue(language), what
+    catalogue = _catalogue(language)
+    # gettext returns its argument if it knows no text
+    template = what
     if count is not None:
-        form, values = catalogue.ngettext(what, what, count), {**values, "count": count}
-    if form is what:  # there is no plural
-        form = catalogue.gettext(what)
-    if form is what:
+        template = catalogue.ngettext(what, what, count)
+        values["count"] = count
+    if template is what:
+        template = catalogue.gettext(what)
+    if template is what:
         raise KeyError(what)
-    texts = {
-        key: harmless(value) if isinstance(value, str) else value for key, value in values.items()
-    }
-    return _spaced(form.format(**texts), language)
-
-
-def join_list(
-    items: Sequence[str], language: Language, by: str = "comma", last: str = "and"
-) -> str:
-    """`a`, `a and b` or `a, b and c`; nothing if there are none."""
-    if len(items) < 2:
-        return "".join(items)
-    return translate(by, language).join(items[:-1]) + translate(last, language) + items[-1]
+    for name, value in values.items():
+        if isinstance(value, str):
+            values[name] = harmless(value)
+    return _spaced(template.format(**values), language)
 
 
 @lru_cache
 def templates(prefix: str, language: Language) -> dict[str, str]:
-    """The texts whose codes begin with the prefix, by the rest of the code, with their placeholders."""
+    """Return the texts whose codes begin with a prefix, by the rest of the code, not filled in."""
     entries = [entry for entry in _read(language) if entry.msgid.startswith(prefix)]
     return {entry.msgid.removeprefix(prefix): entry.msgstr for entry in entries}
 
 
-def _spaced(text: str, language: Language) -> str:
-    return text if language == "en" else _NO_SPACE.sub("", text)
-
-
 def _message_text(what: Message, language: Language) -> str:
-    match what:
-        case Message(code=code, values=texts) if code == TEXT:
-            return harmless(str(texts.get(language) or texts["en"]))
-        case Message(
-            code=code, values={"by": str(by), "items": tuple(items), "last": str(last)}
-        ) if code == JOINED:
-            return _spaced(
-                join_list([_value_text(item, language) for item in items], language, by, last),
-                language,
-            )
-        case Message(code=code, values={"count": int(count)}):
-            values = {
-                key: _value_text(value, language)
-                for key, value in what.values.items()
-                if key != "count"
-            }
-            return translate(code, language, count, **values)
-        case _:
-            values = {key: _value_text(value, language) for key, value in what.values.items()}
-            return translate(what.code, language, **values)
+    if what.code == TEXT:
+        return harmless(str(what.values.get(language) or what.values["en"]))
+    match what.values:
+        case {"by": str(by), "items": tuple(items), "last": str(last)} if what.code == JOINED:
+            texts = [_value_text(item, language) for item in items]
+            return _spaced(_joined_text(texts, language, by, last), language)
+        case {"count": int(count), **others}:
+            return translate(what.code, language, count, **_value_texts(others, language))
+        case values:
+            return translate(what.code, language, **_value_texts(values, language))
+
+
+def _value_texts(values: Mapping[str, Value], language: Language) -> dict[str, str]:
+    return {name: _value_text(value, language) for name, value in values.items()}
 
 
 def _value_text(value: Value, language: Language) -> str:
     if isinstance(value, tuple):
-        return join_list([_value_text(item, language) for item in value], language)
-    return translate(value, language) if isinstance(value, Message) else harmless(str(value))
+        texts = [_value_text(item, language) for item in value]
+        return _joined_text(texts, language, "comma", "and")
+    if isinstance(value, Message):
+        return translate(value, language)
+    return harmless(str(value))
+
+
+def _joined_text(texts: Sequence[str], language: Language, by: str, last: str) -> str:
+    """Return `a`, `a and b` or `a, b and c`, with the texts of the codes `by` and `last`."""
+    if len(texts) < 2:
+        return "".join(texts)
+    beginning = translate(by, language).join(texts[:-1])
+    return beginning + translate(last, language) + texts[-1]
+
+
+def _spaced(text: str, language: Language) -> str:
+    return text if language == "en" else _NO_SPACE.sub("", text)
 
 
 @lru_cache

@@ -1,6 +1,7 @@
-"""Keep from removing what is mounted in a folder of ours, since it is of somebody else.
+"""Remove folders, but nothing that is mounted in them, as it belongs to somebody else.
 
-Each function takes a single name and the descriptor of the folder that it is in.
+Each function takes a single name, the descriptor of the folder that it is in, and its full path for
+messages.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from typing import Final
 
 from resolver.openat import FOLDER_FLAGS
 
-_MOUNT: Final = re.compile(r"^mnt_id:\s*(\d+)$", re.MULTILINE)
+_MOUNT_ID: Final = re.compile(r"^mnt_id:\s*(\d+)$", re.MULTILINE)
 
 
 class MountInTheWay(OSError):
-    """Something would be removed from what is mounted in a folder of ours."""
+    """Something is mounted in a folder that would be removed."""
 
     def __init__(self, path: Path) -> None:
         why = f"`{path.name}` is a mount point, from which nothing is removed"
@@ -28,9 +29,9 @@ class MountInTheWay(OSError):
 
 
 def remove_folder(name: str, parent: int, path: Path) -> None:
-    """Remove a folder and what is in it; of a link in it, the link alone.
+    """Remove a folder and what is in it. Of a link in it, only the link is removed.
 
-    Raises MountInTheWay where one is mounted.
+    Raises MountInTheWay at a folder on which something is mounted.
     """
     with _opened_below(name, parent, path) as descriptor:
         for inner in os.listdir(descriptor):  # noqa: PTH208 -- of a descriptor, not of a path
@@ -42,24 +43,24 @@ def remove_folder(name: str, parent: int, path: Path) -> None:
 
 
 def require_unmounted(name: str, parent: int, path: Path) -> None:
-    """Raise MountInTheWay if a name in an open folder, or anything below it, is a mount point."""
+    """Raise MountInTheWay if a name, or anything below it, is a mount point."""
     if not stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode):
-        _require_plain(name, parent, path)
+        _require_unmounted_file(name, parent, path)
         return
     with _opened_below(name, parent, path) as descriptor:
         for inner in os.listdir(descriptor):  # noqa: PTH208 -- of a descriptor, not of a path
             require_unmounted(inner, descriptor, path / inner)
 
 
-def _require_plain(name: str, parent: int, path: Path) -> None:
-    """Raise MountInTheWay if something is mounted on what is no folder."""
+def _require_unmounted_file(name: str, parent: int, path: Path) -> None:
+    """Raise MountInTheWay if something is mounted on a file, a link or a device."""
     if not hasattr(os, "O_PATH"):
-        # not Linux: the system refuses to remove it
+        # other systems than Linux refuse to remove it
         return
     # a descriptor without access: opening a pipe would wait
     descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     try:
-        if _mount(descriptor) != _mount(parent):
+        if _mount_id(descriptor) != _mount_id(parent):
             raise MountInTheWay(path)
     finally:
         os.close(descriptor)
@@ -67,10 +68,7 @@ def _require_plain(name: str, parent: int, path: Path) -> None:
 
 @contextlib.contextmanager
 def _opened_below(name: str, parent: int, path: Path) -> Iterator[int]:
-    """Yield the descriptor of a folder in an open one.
-
-    Raises MountInTheWay if something is mounted there.
-    """
+    """Yield the descriptor of a folder. Raises MountInTheWay if something is mounted on it."""
     descriptor = os.open(name, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=parent)
     try:
         if is_mounted(descriptor, parent):
@@ -81,19 +79,18 @@ def _opened_below(name: str, parent: int, path: Path) -> Iterator[int]:
 
 
 def is_mounted(folder: int, outer: int) -> bool:
-    """Return whether something is mounted between an open folder and the one that it is in."""
-    device, outer_device = os.fstat(folder).st_dev, os.fstat(outer).st_dev
-    return device != outer_device or _mount(folder) != _mount(outer)
+    """Return whether something is mounted on an open folder, or between it and an outer one."""
+    if os.fstat(folder).st_dev != os.fstat(outer).st_dev:
+        return True
+    # a folder may be mounted on another one of the same device
+    return _mount_id(folder) != _mount_id(outer)
 
 
-def _mount(descriptor: int) -> str:
-    """Return the kernel's number of the mount that a descriptor is on; "" where it is not told.
-
-    A folder may be mounted on another one of the same device, which the number of the device does
-    not tell.
-    """
+def _mount_id(descriptor: int) -> str:
+    """Return the kernel's id of the mount that a descriptor is on, empty if it does not tell."""
     try:
-        match = _MOUNT.search(Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii"))
+        text = Path(f"/proc/self/fdinfo/{descriptor}").read_text(encoding="ascii")
     except OSError:
         return ""
+    match = _MOUNT_ID.search(text)
     return match[1] if match else ""

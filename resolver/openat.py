@@ -1,7 +1,7 @@
 """Open, make and remove names in an open folder, without following a link.
 
-Each function takes a single name and the descriptor of the folder that it is in (`openat` with
-O_NOFOLLOW).
+Each function takes a single name and the descriptor of the folder that it is in, as openat(2) does.
+Those with a `path` name it in errors.
 """
 
 from __future__ import annotations
@@ -18,35 +18,33 @@ from typing import IO, Final
 
 FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
-# Errors of `fsync` where a file system, or a folder that may be written but not read, knows no
-# syncing.
+# Errors of fsync(2) on a file system without syncing, or on a folder that may not be read.
 _NO_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EACCES})
 
-_FILE_FLAGS: Final = (
-    os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-)  # without O_NONBLOCK a pipe waits for its other end
+# Without O_NONBLOCK, opening a pipe waits for its other end.
+_FILE_FLAGS: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PERMISSIONS: Final = 0o777
 
 
 class Kind(Enum):
-    """What a name stands for, a link not followed."""
+    """What a name stands for. Links are not followed."""
 
     FILE = "file"
     FOLDER = "folder"
     LINK = "link"
-    # a pipe, a socket or a device
+    # A pipe, a socket or a device.
     SPECIAL = "special"
 
 
 class LinkInTheWay(OSError):
-    """A folder or a file of ours would be behind a link."""
+    """A name is a link, or in a folder that is one."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(errno.ELOOP, f"`{path.name}` is a link, which is not followed", str(path))
 
 
 def sync_descriptor(descriptor: int) -> None:
-    """Sync an open folder; raises OSError if the disk fails."""
+    """Wait until the names in an open folder are on the disk. Raises OSError if the disk fails."""
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -55,7 +53,7 @@ def sync_descriptor(descriptor: int) -> None:
 
 
 def kind_of(mode: int) -> Kind:
-    """Return the kind of what has these permissions and type bits (`st_mode`)."""
+    """Return the kind of a file with this `st_mode`."""
     if stat.S_ISREG(mode):
         return Kind.FILE
     if stat.S_ISDIR(mode):
@@ -66,52 +64,52 @@ def kind_of(mode: int) -> Kind:
 
 
 def opened_folder(name: str, parent: int, path: Path, *, make: bool) -> int:
-    """Return the descriptor of a folder in an open one, which is made if it is missing and is to be made."""
-    flags = FOLDER_FLAGS | os.O_NOFOLLOW
+    """Return the descriptor of a folder. With `make`, a missing folder is made. Raises OSError."""
     try:
-        return os.open(name, flags, dir_fd=parent)
+        return _open(name, parent, path, FOLDER_FLAGS | os.O_NOFOLLOW)
     except FileNotFoundError:
         if not make:
             raise
-    except OSError as error:
-        raise _named(error, name, parent, path) from None
     with contextlib.suppress(FileExistsError):
         os.mkdir(name, dir_fd=parent)
         sync_descriptor(parent)
-    try:
-        return os.open(name, flags, dir_fd=parent)
-    except OSError as error:
-        raise _named(error, name, parent, path) from None
+    return _open(name, parent, path, FOLDER_FLAGS | os.O_NOFOLLOW)
 
 
 def opened_file(name: str, parent: int, path: Path, flags: int) -> int:
-    """Return the descriptor of a regular file in an open folder.
-
-    Raises OSError for anything else.
-    """
-    try:
-        descriptor = os.open(name, flags | _FILE_FLAGS, 0o666, dir_fd=parent)
-    except OSError as error:
-        raise _named(error, name, parent, path) from None
+    """Return the descriptor of a regular file. Raises OSError for anything else."""
+    descriptor = _open(name, parent, path, flags | _FILE_FLAGS)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     return descriptor
 
 
-def _named(error: OSError, name: str, parent: int, path: Path) -> OSError:
-    """Return the error with the full path; of what is a link, the one that says so."""
-    with contextlib.suppress(OSError):
-        if stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
-            return LinkInTheWay(path)
-    return type(error)(error.errno, error.strerror, str(path))
+def _open(name: str, parent: int, path: Path, flags: int) -> int:
+    """Open a name. Raises LinkInTheWay if it is a link, or else the OSError with the full path."""
+    try:
+        return os.open(name, flags, 0o666, dir_fd=parent)
+    except OSError as error:
+        if _is_link(name, parent):
+            raise LinkInTheWay(path) from None
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+
+
+def _is_link(name: str, parent: int) -> bool:
+    try:
+        return stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode)
+    except OSError:
+        return False
 
 
 def opened_or_made(name: str, parent: int) -> int:
-    """Return the descriptor of a file of our own for reading and appending; remove what else has its name."""
+    """Return the descriptor of a file of our own for reading and appending, which may be new.
+
+    Anything else that has its name is removed.
+    """
     while True:
         with contextlib.suppress(FileExistsError):
-            return _made(name, parent, os.O_RDWR | os.O_APPEND)
+            return _create(name, parent, os.O_RDWR | os.O_APPEND)
         try:
             descriptor = os.open(name, os.O_RDWR | os.O_APPEND | _FILE_FLAGS, dir_fd=parent)
         except FileNotFoundError:
@@ -126,51 +124,44 @@ def opened_or_made(name: str, parent: int) -> int:
         if is_alone(status) and status.st_uid == os.geteuid():
             return descriptor
         os.close(descriptor)
-        # another process removed it meanwhile if it has no name
+        # without a name, another process has removed it meanwhile
         if status.st_nlink:
             unlink(name, parent)
 
 
 def is_alone(status: os.stat_result) -> bool:
-    """Return whether it is a regular file with one name.
-
-    What is written to one with several has all of them.
-    """
+    """Return whether it is a regular file without other names (hard links)."""
     return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
 
 
-def _made(name: str, parent: int, flags: int) -> int:
-    """Return the descriptor of a new file.
-
-    Raises FileExistsError if the name is taken, also by a link.
-    """
+def _create(name: str, parent: int, flags: int) -> int:
+    """Return the descriptor of a new file. Raises FileExistsError if the name exists."""
     return os.open(name, flags | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, 0o666, dir_fd=parent)
 
 
 @contextlib.contextmanager
 def own_partial(name: str, parent: int) -> Iterator[IO[bytes]]:
-    """Yield a new temporary file, which is locked until its end.
+    """Yield a new temporary file, which is locked until the context ends.
 
-    Waits for the one of a concurrent run.
+    While a concurrent run has a file of that name, this one waits.
     """
     while True:
         _remove_partial(name, parent)
         try:
-            descriptor = _made(name, parent, os.O_WRONLY)
+            descriptor = _create(name, parent, os.O_WRONLY)
         except FileExistsError:
-            # another run was faster
+            # a concurrent run was faster
             continue
         with os.fdopen(descriptor, "wb") as file:
             _lock(descriptor)
-            # another run took it for that of a killed one, before it was locked, if it is there no
-            # more
+            # before it was locked, a concurrent run may have removed it as left by a killed run
             if is_at(name, parent, descriptor):
                 yield file
                 return
 
 
 def _remove_partial(name: str, parent: int) -> None:
-    """Remove what has the name of a temporary file, once no other run writes it."""
+    """Remove what has the name of a temporary file, once no concurrent run writes it."""
     try:
         descriptor = os.open(name, os.O_RDONLY | _FILE_FLAGS, dir_fd=parent)
     except FileNotFoundError:
@@ -180,7 +171,7 @@ def _remove_partial(name: str, parent: int) -> None:
         unlink(name, parent)
         return
     try:
-        # of a file with another name, somebody else may hold the lock for ever
+        # somebody else may hold the lock of a file with other names for ever
         if is_alone(os.fstat(descriptor)):
             _lock(descriptor)
         if is_at(name, parent, descriptor):
@@ -190,10 +181,8 @@ def _remove_partial(name: str, parent: int) -> None:
 
 
 def _lock(descriptor: int) -> None:
-    """Wait for the lock of a file, which the kernel releases with the descriptor.
-
-    Not every file system has locks.
-    """
+    """Wait for the lock of a file. The kernel releases it with the descriptor."""
+    # not every file system has locks
     with contextlib.suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
@@ -207,7 +196,7 @@ def is_at(name: str, parent: int, descriptor: int) -> bool:
 
 
 def set_mode(descriptor: int, mode: int | None, name: str, parent: int) -> None:
-    """Give a new file its permissions: `mode`, or those of the regular file whose name it takes."""
+    """Give a new file the permissions `mode`, or else those of the file that it will replace."""
     if mode is None:
         try:
             before = os.lstat(name, dir_fd=parent).st_mode
@@ -226,6 +215,6 @@ def copy_status(status: os.stat_result, name: str, parent: int) -> None:
 
 
 def unlink(name: str, parent: int) -> None:
-    """Remove a file, or a link itself; nothing happens if there is none."""
+    """Remove a file or a link, if there is one."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(name, dir_fd=parent)

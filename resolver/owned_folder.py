@@ -1,9 +1,9 @@
 """A folder whose content is ours, held open by its descriptor.
 
-Everything that this program writes or removes goes through here. The folder itself is what its path
-leads to, links included, because its user names it. Below it no link is followed, whoever put it
-there and whenever: each part of a name is opened from the one before (`openat` with O_NOFOLLOW). A
-path judged by its text could lead anywhere.
+Everything that this program writes or removes goes through here. A user names the folder itself, so
+links in its path are followed. Below it no link is followed, whoever put it there and whenever:
+each part of a name is opened from the one before, by openat(2) with O_NOFOLLOW. Checking a path as
+text would not help, as somebody could put a link there afterwards.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -37,27 +38,29 @@ from resolver.openat import (
 )
 
 _MIB: Final = 1 << 20
+# The flag of renameat2(2).
 _RENAME_EXCHANGE: Final = 2
 
 
 class OwnedFolder:
-    """An open folder. Use it as a context, which closes it.
+    """An open folder, as a context manager that closes it.
 
-    Names are relative, with `/` between their parts. Every method raises OSError, whose `filename`
-    is the full path of what is in the way; ValueError for a name that leads out of the folder.
+    Names are relative to it, with `/` between their parts. Every method may raise OSError, and
+    ValueError for a name that leads out of the folder.
     """
 
     def __init__(self, descriptor: int, path: Path) -> None:
-        """Take over a descriptor.
-
-        The `path` is for messages, and for programs that cannot be given a descriptor.
-        """
+        """Take over a descriptor."""
         self._descriptor = descriptor
+        # For messages, and for programs that cannot be given a descriptor.
         self.path = path
 
     @classmethod
     def open(cls, path: Path, *, make: bool = False) -> OwnedFolder:
-        """Open a folder that a user named, following links; with `make`, make it and its missing parents."""
+        """Open a folder that a user named, following links.
+
+        With `make`, it and its missing parents are made.
+        """
         if make:
             make_folder(path)
         try:
@@ -81,11 +84,11 @@ class OwnedFolder:
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold a lock for one writer, which others wait for.
+        """Hold the lock of the folder, for which other writers wait.
 
         The kernel releases it with the process.
         """
-        # a file system without locks: files are still put in place whole
+        # on a file system without locks, files are still put in place whole
         with contextlib.suppress(OSError):
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         try:
@@ -97,7 +100,7 @@ class OwnedFolder:
     # --- what there is
 
     def kind(self, name: str) -> Kind | None:
-        """Return what a name stands for; None if there is nothing, or only behind a link."""
+        """Return what a name stands for, None if it does not exist or is in a linked folder."""
         try:
             with self._parent(name) as (parent, last):
                 return kind_of(os.lstat(last, dir_fd=parent).st_mode)
@@ -107,8 +110,10 @@ class OwnedFolder:
     def is_behind_link(self, name: str) -> bool:
         """Return whether a name is a link, or in a folder that is one."""
         parts = _parts(name)
-        prefixes = ("/".join(parts[: count + 1]) for count in range(len(parts)))
-        return any(self.kind(prefix) is Kind.LINK for prefix in prefixes)
+        for count in range(1, len(parts) + 1):
+            if self.kind("/".join(parts[:count])) is Kind.LINK:
+                return True
+        return False
 
     def size(self, name: str) -> int:
         """Return the size of a file in bytes."""
@@ -120,14 +125,16 @@ class OwnedFolder:
         return sorted(os.listdir(self._descriptor))  # noqa: PTH208 -- of a descriptor, not of a path
 
     def walk(self, name: str) -> Iterator[tuple[str, Kind]]:
-        """Yield every path below a folder with its kind, sorted; nothing if the name is not that of a folder.
+        """Yield every path below a folder with its kind, sorted; nothing if it is no folder.
 
         What is below a mount point is left out.
         """
         if self.kind(name) is not Kind.FOLDER:
             return
         with self.folder(name) as folder:
-            names = [] if is_mounted(folder._descriptor, self._descriptor) else folder.names()
+            if is_mounted(folder._descriptor, self._descriptor):
+                return
+            names = folder.names()
         for inner in names:
             path = f"{name}/{inner}"
             kind = self.kind(path)
@@ -138,7 +145,10 @@ class OwnedFolder:
     # --- reading
 
     def folder(self, name: str, *, make: bool = False) -> OwnedFolder:
-        """Open a folder in this one; with `make`, make it and its missing parents, and sync their names."""
+        """Open a folder in this one.
+
+        With `make`, it and its missing parents are made, and their names are synced.
+        """
         parts = _parts(name)
         descriptor = os.dup(self._descriptor)
         path = self.path
@@ -161,26 +171,25 @@ class OwnedFolder:
         with self.open_file(name) as file:
             content = file.read(limit + 1)
         if len(content) > limit:
-            raise OSError(
-                errno.EFBIG, f"it is larger than {limit // _MIB} MiB", str(self.path / name)
-            )
+            why = f"it is larger than {limit // _MIB} MiB"
+            raise OSError(errno.EFBIG, why, str(self.path / name))
         return content
 
     # --- writing
 
     def write(self, name: str, content: bytes, mode: int | None = None) -> None:
-        """Write a file atomically, even if the power fails; see `writing`."""
+        """Write a file atomically, even if the power fails, as `writing` does."""
         with self.writing(name, mode) as file:
             file.write(content)
 
     @contextlib.contextmanager
     def writing(self, name: str, mode: int | None = None) -> Iterator[IO[bytes]]:
-        """Yield a file that takes the place of `name` when the context ends without an exception.
+        """Yield a file that replaces `name` when the context ends without an exception.
 
-        It has the permissions `mode`; without one, those of the file before, or what the umask
-        gives. Until its end it has a temporary name in the same folder, and is always a new file:
-        what a killed run or anybody else left of that name is removed, not written to, since it may
-        have other names too. Another writer waits. Missing folders are made.
+        It has the permissions `mode`, or else those of the file that it replaces, or else what the
+        umask gives. Until the end, it has a temporary name in the same folder. It is always a new
+        file: what a killed run or anybody else left under that name is removed rather than written
+        to, since it may have other names. A concurrent writer waits. Missing folders are made.
         """
         with self._parent(name, make=True) as (parent, last):
             partial = f".{last}.partial"
@@ -201,24 +210,27 @@ class OwnedFolder:
                 raise OSError(error.errno, error.strerror or str(error), str(place)) from error
 
     def create(self, name: str, content: bytes, mode: int) -> None:
-        """Write a new file, not synced. Raises FileExistsError if the name is taken."""
+        """Write a new file, not synced. Raises FileExistsError if the name exists."""
+        with self._new_file(name) as file:
+            file.write(content)
+            os.fchmod(file.fileno(), mode)
+
+    def _new_file(self, name: str) -> IO[bytes]:
         with self._parent(name, make=True) as (parent, last):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            with os.fdopen(opened_file(last, parent, self.path / name, flags), "wb") as file:
-                file.write(content)
-                os.fchmod(file.fileno(), mode)
+            return os.fdopen(opened_file(last, parent, self.path / name, flags), "wb")
 
     def open_growing(self, name: str) -> IO[bytes]:
-        """Open a file for reading and appending; make it if nothing else than a folder has its name.
+        """Open a file for reading and appending, which may be new.
 
-        Whatever else has that name is removed: a link, a pipe, a device, a file with other names
-        (hard links), one of another user.
+        Anything else than a folder that has its name is removed: a link, a pipe, a device, a file
+        with other names (hard links) or of another user.
         """
         with self._parent(name, make=True) as (parent, last):
             return os.fdopen(opened_or_made(last, parent), "a+b")
 
     def open_alone(self, name: str) -> IO[bytes] | None:
-        """Do what `open_growing` does, for one process at a time: return None if another one has the file open so."""
+        """Open a file as `open_growing` does; return None while another process has it open so."""
         with self._parent(name, make=True) as (parent, last):
             while True:
                 file = os.fdopen(opened_or_made(last, parent), "a+b")
@@ -230,27 +242,24 @@ class OwnedFolder:
                 except OSError:
                     # a file system without locks
                     return file
-                # another process removed it meanwhile if it is there no more
+                # another process may have removed it meanwhile
                 if is_at(last, parent, file.fileno()):
                     return file
                 file.close()
 
-    def replace(self, name: str, other: str) -> None:
-        """Rename `name` to `other`, which is replaced if it is a file or a link."""
-        with (
-            self._parent(name) as (parent, last),
-            self._parent(other) as (other_parent, other_last),
-        ):
-            os.replace(last, other_last, src_dir_fd=parent, dst_dir_fd=other_parent)
+    def replace(self, name: str, new_name: str) -> None:
+        """Rename `name` to `new_name`. A file or link of that name is replaced."""
+        with self._parent(name) as (parent, last), self._parent(new_name) as (new_parent, new_last):
+            os.replace(last, new_last, src_dir_fd=parent, dst_dir_fd=new_parent)
 
     def exchange(self, name: str, other: str) -> bool:
-        """Exchange two names of the folder atomically; return False if the system cannot."""
+        """Exchange two names in the folder atomically. Return False if the system cannot."""
         try:
-            call = ctypes.CDLL(None, use_errno=True).renameat2
+            renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
         except (AttributeError, OSError):
             return False
         here = self._descriptor
-        if call(here, os.fsencode(name), here, os.fsencode(other), _RENAME_EXCHANGE) == 0:
+        if renameat2(here, os.fsencode(name), here, os.fsencode(other), _RENAME_EXCHANGE) == 0:
             return True
         number = ctypes.get_errno()
         if number in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
@@ -258,13 +267,15 @@ class OwnedFolder:
         raise OSError(number, os.strerror(number), str(self.path / name))
 
     def set_aside(self, name: str, expected: Kind) -> str:
-        """Rename what has a name and is not of the expected kind; return the new name, "" if there is no such thing.
+        """Rename what is not of the expected kind. Return the new name, empty if there is nothing.
 
         A file with other names (hard links) is of no expected kind. The new name ends in
-        `.damaged`; what was set aside before is replaced.
+        `.damaged`, and replaces what was set aside before.
         """
         kind = self.kind(name)
-        if kind is None or (kind is expected and not self._has_other_names(name)):
+        if kind is None:
+            return ""
+        if kind is expected and not self._has_other_names(name):
             return ""
         aside = f"{name}.damaged"
         if self.kind(aside) not in (None, Kind.FOLDER):
@@ -273,13 +284,13 @@ class OwnedFolder:
         return aside
 
     def _has_other_names(self, name: str) -> bool:
-        """Return whether a name is that of a file with hard links elsewhere."""
+        """Return whether a file has other names (hard links)."""
         with self._parent(name) as (parent, last):
             status = os.lstat(last, dir_fd=parent)
         return stat.S_ISREG(status.st_mode) and not is_alone(status)
 
     def copy_from(self, other: OwnedFolder, name: str) -> None:
-        """Copy a file, a folder with what is in it, or a link as a link, with permissions and times.
+        """Copy a file, a link or a folder with its content, with permissions and times.
 
         Raises OSError for a pipe, a socket or a device.
         """
@@ -290,29 +301,24 @@ class OwnedFolder:
                 os.symlink(os.readlink(last, dir_fd=source), last, dir_fd=target)
                 return
             if kind is Kind.FOLDER:
-                os.mkdir(last, dir_fd=target)
+                # nobody else may look into it before it has its permissions
+                os.mkdir(last, 0o700, dir_fd=target)
+                self._copy_content(other, name)
             else:
-                with other.open_file(name) as content:
-                    self._create_copy(name, content)
+                with other.open_file(name) as content, self._new_file(name) as file:
+                    shutil.copyfileobj(content, file, _MIB)
             copy_status(status, last, target)
-        if kind is Kind.FOLDER:
-            with other.folder(name) as inner, self.folder(name) as copy:
-                for inner_name in inner.names():
-                    copy.copy_from(inner, inner_name)
-            with self._parent(name) as (target, last):
-                copy_status(status, last, target)
 
-    def _create_copy(self, name: str, content: IO[bytes]) -> None:
-        with self._parent(name) as (parent, last):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            with os.fdopen(opened_file(last, parent, self.path / name, flags), "wb") as file:
-                while chunk := content.read(_MIB):
-                    file.write(chunk)
+    def _copy_content(self, other: OwnedFolder, name: str) -> None:
+        """Copy what is in a folder of another one into the folder of that name."""
+        with other.folder(name) as source, self.folder(name) as target:
+            for inner in source.names():
+                target.copy_from(source, inner)
 
     # --- removing
 
     def require_unmounted(self, name: str) -> None:
-        """Raise MountInTheWay if a name, or anything below it, is a mount point; nothing if there is no such name."""
+        """Raise MountInTheWay if a name, or anything below it, is a mount point."""
         with (
             contextlib.suppress(FileNotFoundError, NotADirectoryError),
             self._parent_here(name) as (parent, last),
@@ -320,7 +326,7 @@ class OwnedFolder:
             require_unmounted(last, parent, self.path / name)
 
     def remove(self, name: str) -> None:
-        """Remove a file; of a link, the link alone. Nothing happens if there is none.
+        """Remove a file or a link, if there is one.
 
         Raises MountInTheWay if it is below a mount point.
         """
@@ -331,10 +337,10 @@ class OwnedFolder:
             os.unlink(last, dir_fd=parent)
 
     def remove_tree(self, name: str) -> None:
-        """Remove a folder with what is in it, or a file, or a link, as far as the system lets.
+        """Remove a folder with its content, a file or a link, as far as the system allows.
 
-        Raises MountInTheWay, before anything is removed, if something is mounted there: it is of
-        somebody else.
+        Raises MountInTheWay before anything is removed if something is mounted in it: that belongs
+        to somebody else.
         """
         self.require_unmounted(name)
         with contextlib.suppress(OSError):
@@ -345,7 +351,7 @@ class OwnedFolder:
                 self.remove(name)
 
     def remove_empty_parents(self, name: str) -> None:
-        """Remove the folders that a name is in, from the inside, as far as they are empty."""
+        """Remove the folders that a name is in, from the innermost, as far as they are empty."""
         for folder in PurePosixPath(name).parents:
             if folder.name:
                 with contextlib.suppress(OSError), self._parent_here(str(folder)) as (parent, last):
@@ -354,15 +360,14 @@ class OwnedFolder:
     # --- the disk
 
     def sync(self) -> None:
-        """Wait until the names in the folder would survive a power cut.
+        """Wait until the names in the folder are on the disk.
 
-        Until then a renamed file may come back under its old name, although its content is on the
-        disk.
+        Otherwise, after a power cut, a renamed file may have its old name again.
         """
         sync_descriptor(self._descriptor)
 
     def sync_tree(self) -> None:
-        """Do the same for everything in the folder, contents of files included."""
+        """Wait until everything in the folder is on the disk, contents of files included."""
         for name in self.names():
             kind = self.kind(name)
             if kind is Kind.FOLDER:
@@ -375,6 +380,7 @@ class OwnedFolder:
 
     @contextlib.contextmanager
     def _parent(self, name: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+        """Yield the descriptor of the folder that a name is in, and the last part of the name."""
         *outer, last = _parts(name)
         if not outer:
             yield self._descriptor, last
@@ -384,7 +390,7 @@ class OwnedFolder:
 
     @contextlib.contextmanager
     def _parent_here(self, name: str) -> Iterator[tuple[int, str]]:
-        """Do what `_parent` does, but raise MountInTheWay if the name is below a mount point."""
+        """Yield what `_parent` yields. Raises MountInTheWay if the name is below a mount point."""
         with self._parent(name) as (parent, last):
             if parent != self._descriptor and is_mounted(parent, self._descriptor):
                 raise MountInTheWay((self.path / name).parent)
@@ -392,7 +398,7 @@ class OwnedFolder:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder that a user named and its missing parents, and sync their names; raises OSError."""
+    """Make a folder that a user named and its missing parents, and sync their names."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
     for folder in missing:
@@ -401,6 +407,7 @@ def make_folder(path: Path) -> None:
 
 
 def _parts(name: str) -> list[str]:
+    """Return the parts of a name. Raises ValueError if it may lead out of its folder."""
     parts = name.split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         raise ValueError(f"{name!r} is no name in a folder")

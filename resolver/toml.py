@@ -1,8 +1,8 @@
-"""TOML within limits: what a text has is counted before tomli builds it.
+"""TOML within limits, which are checked before tomli reads a text.
 
-A table takes tomli about a kilobyte, whatever its length in the text, and a number a hundred bytes
-a digit. So the limits are on what is built: no text takes more than the figures beside its limits.
-No other module calls tomli, as ruff's rule TID251 sees to.
+For tomli, a table takes about a kilobyte of memory, however short it is in the text, and a number
+takes a hundred bytes a digit. So the limits are on what tomli builds: no text takes more than the
+figures beside its limits. No other module calls tomli, which ruff's rule TID251 checks.
 """
 
 from __future__ import annotations
@@ -19,24 +19,28 @@ class Limits(NamedTuple):
     """The most that a text may have."""
 
     characters: int
+    # Tables, arrays and the parts of dotted keys.
     tables: int
-    """Tables, arrays and the parts of dotted keys."""
+    # Elements of arrays and values of keys. Escapes in strings have the same limit.
     values: int
-    """Elements of arrays and values of keys; also escapes in strings."""
 
 
-SOURCE_TREE: Final = Limits(256 << 10, 5_000, 20_000)  # pyproject.toml of others: 32 MiB
-STACK: Final = Limits(128 << 10, 5_000, 10_000)  # is also edited, by tomlkit: 16 MiB
-MATRICES: Final = Limits(512 << 10, 20_000, 40_000)  # facts, indexes and the like: 32 MiB
-LOCK: Final = Limits(4 << 20, 50_000, 200_000)  # 64 MiB
-IMPORTED: Final = Limits(
-    4 << 20, 100_000, 200_000
-)  # pyproject.toml and pylock.toml of the user: 128 MiB
+# The pyproject.toml of a project that is locked: 32 MiB.
+SOURCE_TREE: Final = Limits(256 << 10, 5_000, 20_000)
+# A stack, which tomlkit also edits: 16 MiB.
+STACK: Final = Limits(128 << 10, 5_000, 10_000)
+# Facts, indexes and the like: 32 MiB.
+MATRICES: Final = Limits(512 << 10, 20_000, 40_000)
+# A lock: 64 MiB.
+LOCK: Final = Limits(4 << 20, 50_000, 200_000)
+# The pyproject.toml or pylock.toml of a user: 128 MiB.
+IMPORTED: Final = Limits(4 << 20, 100_000, 200_000)
 
-_LONGEST: Final = 1_000  # characters of a number, date or bare key
+# The longest number, date or bare key in characters.
+_LONGEST: Final = 1_000
 
-# What has no effect on what is built: strings of each kind, and comments. Only an escape begins
-# another round of a group, as each takes the regular expression some hundred bytes.
+# Strings of each kind and comments, in which nothing is to be counted. Only an escape repeats a
+# group: each repetition takes the regular expression some hundred bytes.
 _TEXTS: Final = re.compile(
     r'"""[^\\]*?(?:\\.[^\\]*?)*?"{3,5}'
     r"|'''.*?'{3,5}"
@@ -49,26 +53,23 @@ _WORD: Final = re.compile(rf"[0-9A-Za-z_+:-]{{{_LONGEST + 1}}}")
 
 
 class LimitError(ValueError):
-    """A text has more than it may have; the message is a clause that says of what."""
+    """A text exceeds a limit. The message is a clause that says which."""
 
 
 def loads(text: str, limits: Limits) -> dict[str, Any]:
-    """Return the tables of a text.
+    """Return the content of a text.
 
-    Raises LimitError, DecodeError and, for what is nested deeply, RecursionError.
-
-    ValueError, which these are but for the last one, stands for a number with thousands of digits
-    as well.
+    Raises LimitError, DecodeError or another ValueError, and RecursionError if it is nested deeply.
     """
     if len(text) > limits.characters:
         raise LimitError(f"it has more than {limits.characters >> 10} KiB")
     if text.count("\\") > limits.values:
         raise LimitError(f"it has more than {limits.values} escapes")
-    bare = _TEXTS.sub('""', text)
-    if _WORD.search(bare) is not None:
+    structure = _TEXTS.sub('""', text)
+    if _WORD.search(structure) is not None:
         raise LimitError(f"it has a number or key of more than {_LONGEST} characters")
-    if sum(map(bare.count, ".[{")) > limits.tables:
+    if sum(structure.count(char) for char in ".[{") > limits.tables:
         raise LimitError(f"it has more than {limits.tables} tables")
-    if sum(map(bare.count, "=,")) > limits.values:
+    if sum(structure.count(char) for char in "=,") > limits.values:
         raise LimitError(f"it has more than {limits.values} values")
     return tomli.loads(text)

@@ -1,4 +1,6 @@
-"""Install what a lock pins on this machine, as far as it has wheels for it, and start it: `make audit STACK=…`.
+"""Install the pins of a lock on this machine and start them: `make audit STACK=…`.
+
+Only pins with a wheel for this machine are installed.
 
 A lock is made for another machine, mostly aarch64 with an NPU. Most of its pins have a wheel for
 this one as well. They are installed into a fresh environment, without dependencies and checked by
@@ -48,11 +50,10 @@ from resolver.model.problem import PYPI, Index, Indexes
 from resolver.model.release import File
 from resolver.model.requirement import Requirement
 from resolver.report.verify import verify
-from resolver.verify.environment import installed_distributions
+from resolver.verify.distributions import installed_distributions
 from resolver.verify.findings import CheckContext, Excuse, LockedStack
 from resolver.verify.imports import import_environ
 from resolver.verify.modules import Startable, startables
-from resolver.verify.record import read_records
 from resolver.verify.starts import Started, StartRequest, excuse_of, start_all
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -145,7 +146,10 @@ def _why_not(pin: LockedPin) -> str:
 
 
 def _rank(filename: str, ranks: Mapping[Tag, int]) -> int | None:
-    """Return how well this Python takes a wheel, 0 for best; None if it does not, or the file is no wheel."""
+    """Return how well this Python takes a wheel, 0 for best.
+
+    It is None for another machine's wheel, and for a file that is no wheel.
+    """
     try:
         tags = parse_wheel_filename(filename)[3]
     except InvalidWheelFilename:
@@ -155,7 +159,10 @@ def _rank(filename: str, ranks: Mapping[Tag, int]) -> int | None:
 
 
 def _offered(pin: LockedPin, catalog: Catalog, ranks: Mapping[Tag, int]) -> LockedFile | None:
-    """Return the wheel of a pin's version that fits this machine best, with its hash; None if there is none."""
+    """Return the wheel of a pin's version that fits this machine best, with its hash.
+
+    It is None if no wheel fits.
+    """
     best: tuple[int, File] | None = None
     for page in catalog.lookup(canonicalize_name(pin.name)).pages:
         for version, offers in page.releases.items():
@@ -193,17 +200,8 @@ def make_environment(folder: Path, lock: Lock, chosen: Plan) -> Path:
     ]
     requirements = folder / "requirements.txt"
     requirements.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    command = [
-        python,
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "--no-deps",
-        "--only-binary",
-        ":all:",
-        "--require-hashes",
-    ]
+    command = [python, "-m", "pip", "install", "-q", "--no-deps"]
+    command += ["--only-binary", ":all:", "--require-hashes"]
     subprocess.run([*command, "-r", requirements], check=True)
     return python
 
@@ -216,13 +214,12 @@ def start(lock: Lock, python: Path, folder: Path) -> list[Started]:
     locked = LockedStack.parse(_data_of(lock))
     context = CheckContext(locked, str(folder), dict(os.environ), program=str(program))
     installed, _ = installed_distributions(context, [str(site)])
-    records, _ = read_records(context, installed)
     pinned = {name: row for name, row in installed.items() if name in locked.pins}
-    whats = startables(pinned, records, locked.requested)
+    targets = startables(pinned, locked.requested)
     environ = {**import_environ(context), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     environ.pop("PYTHONPATH", None)
-    request = StartRequest(str(program), str(python), environ, context.seconds, _show(len(whats)))
-    return start_all(request, whats)
+    request = StartRequest(str(program), str(python), environ, context.seconds, _show(len(targets)))
+    return start_all(request, targets)
 
 
 def _data_of(lock: Lock) -> str:
@@ -243,18 +240,18 @@ def _show(count: int) -> Callable[[int, Startable], None]:
 def judge(started: Iterable[Started], chosen: Plan, excuses: Sequence[Excuse], site: Path) -> Audit:
     """Tell apart why something does not start."""
     audit = Audit([], [], [], [])
-    for one in started:
-        audit.started.append(one)
-        if not one.failed:
+    for start_result in started:
+        audit.started.append(start_result)
+        if not start_result.failed:
             continue
-        excuse = excuse_of(one.what, excuses, npu_works=False)
-        missing = _missing(one, chosen.left_out, site)
+        excuse = excuse_of(start_result.target, excuses, npu_works=False)
+        missing = _missing(start_result, chosen.left_out, site)
         if excuse is not None:
-            audit.excused.append((one, excuse.reason["en"]))
+            audit.excused.append((start_result, excuse.reason["en"]))
         elif missing:
-            audit.because.append((one, missing))
+            audit.because.append((start_result, missing))
         else:
-            audit.failed.append(one)
+            audit.failed.append(start_result)
     return audit
 
 
@@ -315,8 +312,8 @@ def audit(lock: Lock, catalog: Catalog, folder: Path) -> tuple[Plan, Audit]:
 
 
 def lines(lock: Lock, chosen: Plan, found: Audit, seconds: float) -> Iterator[str]:
-    """Yield what is told of a lock."""
-    kinds = [one.what.kind for one in found.started]
+    """Yield the report on a lock."""
+    kinds = [started.target.kind for started in found.started]
     yield (
         f"{lock.stack} {lock.target.name}: installed {len(chosen.files)} of {len(lock.pin)}, "
         f"imported {kinds.count('module')} modules, loaded {kinds.count('script')} commands "
@@ -325,21 +322,21 @@ def lines(lock: Lock, chosen: Plan, found: Audit, seconds: float) -> Iterator[st
     )
     for name, why in sorted(chosen.left_out.items()):
         yield f"  left out  {name}: {why}"
-    for one, name in found.because:
-        yield f"  needs {name}  {_title(one)}"
-    for one, reason in found.excused:
-        yield f"  excused  {_title(one)}: {reason}"
-    for one in found.failed:
-        yield f"  FAILED  {_title(one)}: {_ending(one)}"
+    for started, name in found.because:
+        yield f"  needs {name}  {_title(started)}"
+    for started, reason in found.excused:
+        yield f"  excused  {_title(started)}: {reason}"
+    for started in found.failed:
+        yield f"  FAILED  {_title(started)}: {_ending(started)}"
 
 
-def _title(one: Started) -> str:
-    return f"{one.title} ({one.what.project})"
+def _title(started: Started) -> str:
+    return f"{started.title} ({started.target.project})"
 
 
-def _ending(one: Started) -> str:
+def _ending(started: Started) -> str:
     """Return how something that failed ended."""
-    row = one.row
+    row = started.row
     if "error" not in row:
         return ", ".join(f"{key} {value}" for key, value in row.items() if key != "number")
     cause = "" if row["cause"] in ("", row["error"]) else f" (because: {row['cause']})"
@@ -364,7 +361,8 @@ def main() -> int:
     status = 0
     indexes = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=())
     with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
-        # a cache of its own: pages of today would end up in locks that are rendered offline
+        # It has a cache of its own: otherwise locks that are rendered offline would get pages of
+        # today.
         cache = Cache(options.keep or Path(scratch), lambda warning: None)
         pool = stack.enter_context(closing(CatalogPool(cache)))
         catalog = LiveCatalog(indexes, f"linux-{platform.machine()}", pool)

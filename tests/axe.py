@@ -18,7 +18,7 @@ AXE: Final = Path(os.environ.get("AXE_CORE") or _INSTALLED)
 
 
 def violations(page: Browser) -> list[str]:
-    """Return what axe finds wrong with what is shown now: the rule, the element and what would mend it.
+    """Return what axe finds wrong with the page: the rule, the element and how to mend it.
 
     What axe cannot decide is none, except for the contrast of letters: to axe a text in the very
     color that is behind it is undecided, since it may be hidden on purpose.
@@ -39,7 +39,10 @@ def _elements(rules: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]
 
 
 def _is_symbol(node: dict[str, Any]) -> bool:
-    """Whether axe could not decide because the text has no letters: the signs of the matrix, which have names, too."""
+    """Return whether axe could not decide because the text has no letters.
+
+    The signs of the matrix have none, and have names, too.
+    """
     keys = [(check["data"] or {}).get("messageKey") for check in node["any"]]
     return keys == ["nonBmp"]
 

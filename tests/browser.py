@@ -12,28 +12,33 @@ from typing import Any
 
 import httpx
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-ENTER, ESCAPE, RIGHT = "\ue007", "\ue00c", "\ue014"
+CHROMIUM = shutil.which("chromium")
+DRIVER = shutil.which("chromedriver")
+ENTER = "\ue007"
+ESCAPE = "\ue00c"
+RIGHT = "\ue014"
 _OFF = ("gpu", "quic", "background-networking", "component-update", "sync")
 _FLAGS = ("--headless", "--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in _OFF))
 
 
 class Browser:
-    """One window. Elements are found by CSS selectors."""
+    """A window. Elements are found by CSS selectors."""
 
     def __init__(self, client: httpx.Client) -> None:
         self._client = client
 
     def call(self, command: str, **values: Any) -> Any:
-        answer = self._client.post(command, json=values).json()["value"]
-        assert not (isinstance(answer, dict) and "error" in answer), answer
-        return answer
+        """Send a command of WebDriver and return its result."""
+        result = self._client.post(command, json=values).json()["value"]
+        assert not (isinstance(result, dict) and "error" in result), result
+        return result
 
     def devtools(self, command: str, **values: Any) -> Any:
+        """Send a command of Chromium's DevTools and return its result."""
         return self.call("goog/cdp/execute", cmd=command, params=values)
 
     def resize(self, width: int, height: int = 900) -> None:
-        """Windows are no narrower than 500 pixels, but what is shown in them may be."""
+        """Show the page in this size; a window itself is never narrower than 500 pixels."""
         self.devtools(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -43,52 +48,57 @@ class Browser:
         )
 
     def open(self, url: str) -> None:
-        self.call(
-            "url", url="about:blank"
-        )  # an address that differs after `#` alone would not be loaded anew
+        """Load a page, also if only the part after `#` differs from the present address."""
+        self.call("url", url="about:blank")
         self.call("url", url=url)
 
     def run(self, script: str, *values: Any) -> Any:
-        """What a function's body in JavaScript returns."""
+        """Return what the body of a function in JavaScript returns."""
         return self.call("execute/sync", script=script, args=values)
 
     def texts(self, selector: str) -> list[str]:
-        """The texts of all that is seen of such elements."""
-        found: list[str] = self.run(
+        """Return the texts of all visible elements."""
+        texts: list[str] = self.run(
             "const all = [...document.querySelectorAll(arguments[0])];"
             "return all.filter(one => one.checkVisibility()).map(one => one.innerText)",
             selector,
         )
-        return found
+        return texts
 
     def wait_for(self, selector: str, text: str) -> None:
+        """Wait until this is the only text of visible elements; fail after ten seconds."""
         end = time.monotonic() + 10
         while self.texts(selector) != [text]:
             assert time.monotonic() < end, (self.texts(selector), text)
 
     def click(self, selector: str) -> None:
-        found = self.call("element", using="css selector", value=selector)
-        self.call(f"element/{next(iter(found.values()))}/click")
+        """Click on an element."""
+        element = self.call("element", using="css selector", value=selector)
+        (element_id,) = element.values()
+        self.call(f"element/{element_id}/click")
         self._settle()
 
     def press(self, *keys: str) -> None:
-        """Keys for whatever has the focus."""
-        acts = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
-        self.call("actions", actions=[{"type": "key", "id": "keys", "actions": acts}])
+        """Press keys in the element that has the focus."""
+        actions = []
+        for key in keys:
+            actions.append({"type": "keyDown", "value": key})
+            actions.append({"type": "keyUp", "value": key})
+        self.call("actions", actions=[{"type": "key", "id": "keys", "actions": actions}])
         self._settle()
 
     def _settle(self) -> None:
-        """What an event leads to, such as one that tells of a changed address, comes before the next frame is over."""
+        """Wait for what an event leads to, which comes before the next frame is over."""
         self.run("return new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
 
     def complaints(self) -> list[str]:
-        """What was written to the console since the last time."""
+        """Return what was written to the console since the last time."""
         return [entry["message"] for entry in self.call("se/log", type="browser")]
 
 
 @contextmanager
 def browser(profile: Path, language: str = "en") -> Iterator[Browser]:
-    """A window whose user reads that language, for as long as the context."""
+    """Open a window whose user reads this language, for as long as the context."""
     options = {
         "binary": CHROMIUM,
         "args": [*_FLAGS, f"--user-data-dir={profile}", f"--accept-lang={language}"],
@@ -99,22 +109,19 @@ def browser(profile: Path, language: str = "en") -> Iterator[Browser]:
     with subprocess.Popen([str(DRIVER), "--port=0"], stdout=subprocess.PIPE, text=True) as driver:
         try:
             assert driver.stdout is not None
-            port = (
-                next(line for line in driver.stdout if "started successfully" in line)
-                .rstrip(".\n")
-                .split()[-1]
-            )
-            with httpx.Client(
-                base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False
-            ) as client:
-                session = client.post("/session", json={"capabilities": wanted}).json()["value"][
-                    "sessionId"
-                ]
-                whole = client.base_url.join(f"/session/{session}")
-                client.base_url = whole
+            started = next(line for line in driver.stdout if "started successfully" in line)
+            port = started.rstrip(".\n").split()[-1]
+            address = f"http://127.0.0.1:{port}"
+            with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
+                made = client.post("/session", json={"capabilities": wanted}).json()["value"]
+                # Without a slash at the end, which the client's own base has: the driver does not
+                # know an address with one.
+                session = client.base_url.join(f"/session/{made['sessionId']}")
+                client.base_url = session
                 try:
                     yield Browser(client)
-                finally:  # it ends Chromium; the client's own base would end in a slash, which the driver does not know
-                    assert client.delete(whole).is_success, "Chromium goes on"
+                finally:
+                    # This ends Chromium.
+                    assert client.delete(session).is_success, "Chromium goes on"
         finally:
             driver.terminate()

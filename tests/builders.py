@@ -34,7 +34,10 @@ class Built:
 
 
 def releases(rows: Iterable[str]) -> Iterator[tuple[str, str, list[str]]]:
-    """Name, version and requirements; a row is `name version …` or `name version …: requirement, …`."""
+    """Yield name, version and requirements.
+
+    A row is `name version …` or `name version …: requirement, …`.
+    """
     for row in rows:
         head, _, requires = row.partition(": ")
         name, *versions = head.split()
@@ -52,7 +55,7 @@ def core_metadata(
     metadata_version: str = "2.1",
     dynamic: Iterable[str] = (),
 ) -> bytes:
-    """A METADATA file (PEP 566, PEP 643)."""
+    """Return a METADATA file (PEP 566, PEP 643)."""
     lines = [f"Metadata-Version: {metadata_version}", f"Name: {name}", f"Version: {version}"]
     lines += [f"Dynamic: {field}" for field in dynamic]
     if requires_python:
@@ -73,7 +76,7 @@ def build_wheel(
     files: Mapping[str, str] | None = None,
     **stated: Any,
 ) -> Built:
-    """A wheel with one module; `stated` is in METADATA, as `core_metadata` takes it.
+    """Build a wheel with one module; `stated` is in METADATA, as `core_metadata` takes it.
 
     `stated_version` is the version there if it differs from that of the file's name.
     """
@@ -106,7 +109,9 @@ def build_archive(
     ending: str = ".tar.gz",
     **stated: Any,
 ) -> Built:
-    """A source archive; `stated` is in its PKG-INFO, which without `static` calls the requirements dynamic (PEP 643).
+    """Build a source archive; `stated` is in its PKG-INFO.
+
+    Without `static`, the PKG-INFO calls the requirements dynamic (PEP 643).
 
     With `build_requires` of None there is no pyproject.toml; `members` add or replace files below
     the top folder.

@@ -95,7 +95,10 @@ class DataCatalog(Catalog):
         *,
         index: str = PYPI,
     ) -> None:
-        """Add a wheel for each label, with the values of its features, which the wheel itself says too."""
+        """Add a wheel for each label, with the values of its features.
+
+        The wheel itself states the features, too.
+        """
         table = VariantTable(
             ("ascend",), {label: dict(_tuples(row)) for label, row in variants.items()}
         )
@@ -118,16 +121,11 @@ class DataCatalog(Catalog):
     ) -> File:
         """Add a source archive; with `requires` of None it has no static metadata."""
         file = self._add(name, version, f"-{version}{ending}", index, **said)
-        metadata = (
-            None
-            if requires is None
-            else CoreMetadata(name, version, tuple(requires), file.requires_python)
-        )
-        why = (
-            "its PKG-INFO has metadata 2.1, and it has no [project] table"
-            if requires is None
-            else ""
-        )
+        metadata = None
+        why = "its PKG-INFO has metadata 2.1, and it has no [project] table"
+        if requires is not None:
+            metadata = CoreMetadata(name, version, tuple(requires), file.requires_python)
+            why = ""
         builds = None if build_requires is None else tuple(build_requires)
         self._archives[file.filename] = Archive(metadata, builds, why)
         for path, content in (members or {}).items():
@@ -142,7 +140,7 @@ class DataCatalog(Catalog):
         rejections: Iterable[Rejection] = (),
         project_status: ProjectStatus = ACTIVE,
     ) -> None:
-        """Make a project known, even if only by files that were set aside while its page was read, or by its status."""
+        """Make a project known, with files that were set aside and with its status."""
         key = (canonicalize_name(name), index)
         self._pages.setdefault(key, {})
         self._set_aside.setdefault(key, []).extend(rejections)
@@ -154,7 +152,7 @@ class DataCatalog(Catalog):
         self._bindings[canonicalize_name(name)] = indexes
 
     def indexes(self) -> Indexes:
-        """The indexes and bindings that this catalog answers for.
+        """Return the indexes and bindings that this catalog answers for.
 
         As the stack's own, so facts may match nothing.
         """

@@ -15,13 +15,16 @@ _GLOBAL, _WEAK, _UNIQUE = 1, 2, 10
 
 
 class _Strings:
+    """A table of strings."""
+
     def __init__(self) -> None:
         self.content = b"\0"
 
     def add(self, text: str | bytes) -> int:
-        at = len(self.content)
+        """Add a string and return its position."""
+        position = len(self.content)
         self.content += (text.encode() if isinstance(text, str) else text) + b"\0"
-        return at
+        return position
 
 
 def elf(
@@ -36,7 +39,7 @@ def elf(
     unique: Iterable[str] = (),
     changes: Mapping[int, bytes] | None = None,
 ) -> bytes:
-    """Return a shared object for aarch64; `changes` are written over its bytes at these positions."""
+    """Return a shared object for aarch64, with `changes` written over it at these positions."""
     strings = _Strings()
     dynamic = [(_NEEDED, strings.add(name)) for name in needs]
     dynamic += [(_SONAME, strings.add(soname))] if soname else []
@@ -51,12 +54,14 @@ def elf(
     version_needs = b""
     libraries = list((versions or {}).items())
     for number, (library, names) in enumerate(libraries):
-        asked = list(names)
-        size = 16 + 16 * len(asked)
+        version_names = list(names)
+        size = 16 + 16 * len(version_names)
         following = size if number + 1 < len(libraries) else 0
-        version_needs += struct.pack("<HHIII", 1, len(asked), strings.add(library), 16, following)
-        for at, name in enumerate(asked):
-            more = 16 if at + 1 < len(asked) else 0
+        version_needs += struct.pack(
+            "<HHIII", 1, len(version_names), strings.add(library), 16, following
+        )
+        for position, name in enumerate(version_names):
+            more = 16 if position + 1 < len(version_names) else 0
             version_needs += struct.pack("<IHHII", 0, 0, 0, strings.add(name), more)
     table = b"".join(struct.pack("<qQ", *entry) for entry in [*dynamic, (0, 0)])
     names = _Strings()

@@ -1,4 +1,4 @@
-"""A package index on 127.0.0.1: real HTTP, from a snapshot or made by hand, with any faults a test wants.
+"""A package index on 127.0.0.1: real HTTP, from a snapshot or made by hand, with any faults.
 
     /simple/<index>/<project>/     a page, JSON (PEP 691, 700) or HTML (PEP 503)
     /files/<index>/<file>          a file, and with `.metadata` its core metadata (PEP 658)
@@ -43,34 +43,33 @@ HTML = "application/vnd.pypi.simple.v1+html"
 
 @dataclass(frozen=True)
 class Request:
-    """One line of the log.
-
-    `sent` are the request headers by lower-case name; `host` is the host it was meant for.
-    """
+    """A request in the log."""
 
     path: str
+    # The status of the answer.
     status: int
+    # The headers of the request, by lower-case name.
     sent: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    # The host that the request was meant for.
     host: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
 class Response:
-    """An answer before it is sent.
-
-    `declared` is a Content-Length other than the body's. After `reset_after`
-    bytes of the body the connection is reset. `delay` is in seconds, and so is
-    `hold`, for which the connection stays open after the body, and `pause`,
-    which passes between any two bytes of it.
-    """
+    """An answer before it is sent."""
 
     status: int
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
+    # The Content-Length, if it is not the length of the body.
     declared: int | None = None
+    # The connection is reset after so many bytes of the body.
     reset_after: int | None = None
+    # Seconds until the answer.
     delay: float = 0.0
+    # Seconds for which the connection stays open after the body.
     hold: float = 0.0
+    # Seconds between any two bytes of the body.
     pause: float = 0.0
 
 
@@ -122,7 +121,8 @@ class _Row:
 class _Rule:
     pattern: str
     fault: Fault
-    left: int | None  # how many more requests it applies to; None: all
+    # How many more requests it applies to; None for all.
+    left: int | None
 
 
 class LoopbackIndex:
@@ -173,21 +173,21 @@ class LoopbackIndex:
 
     @property
     def proxy(self) -> str:
-        """The value for HTTPS_PROXY."""
+        """Return the value for HTTPS_PROXY."""
         return self._server.origin
 
     @property
     def url(self) -> str:
-        """The value for pip's --index-url."""
+        """Return the value for pip's --index-url."""
         return self.url_of(PYPI)
 
     @property
     def connections(self) -> int:
-        """How many there were."""
+        """Return how many connections there were."""
         return self._server.connections
 
     def url_of(self, index: str) -> str:
-        """The address of one of the snapshot's indexes."""
+        """Return the address of one of the snapshot's indexes."""
         return f"{self._server.origin}/simple/{index}/"
 
     def stands(self, name: str, status: str, reason: str = "", *, index: str = PYPI) -> None:
@@ -218,13 +218,13 @@ class LoopbackIndex:
         index: str = PYPI,
         **said: Any,
     ) -> Built:
-        """Make a wheel of what is `said` (see `build_wheel`) and list it with the rest of it (see `_list`)."""
+        """Make a wheel (see `build_wheel`) and list it (see `_list`)."""
         row, contents = _apart(said)
         built = build_wheel(name, version, **contents)
         return self._list(index, name, built, built.metadata if metadata_sidecar else None, **row)
 
     def add_archive(self, name: str, version: str, *, index: str = PYPI, **said: Any) -> Built:
-        """The same of a source archive (see `build_archive`)."""
+        """Make a source archive (see `build_archive`) and list it."""
         row, contents = _apart(said)
         return self._list(index, name, build_archive(name, version, **contents), None, **row)
 
@@ -235,7 +235,7 @@ class LoopbackIndex:
         self._list(index, name, Built(filename, content, b""), None, **said)
 
     def fault(self, pattern: str, fault: Fault, *, times: int | None = None) -> None:
-        """Apply a fault to the paths that match (`*` and `?`), to the first `times` of them or to all.
+        """Apply a fault to the paths that match (`*` and `?`), to all or only `times` of them.
 
         Faults that match the same path apply in the order in which they were added.
         """
@@ -250,7 +250,7 @@ class LoopbackIndex:
     # Called by the handler
 
     def answer(self, path: str, headers: Mapping[str, str]) -> Response:
-        """The answer to a GET of `path`, faults included."""
+        """Return the answer to a GET of `path`, faults included."""
         response = self._undisturbed(path, headers)
         for fault in self._faults(path):
             response = fault(response)
@@ -289,9 +289,13 @@ class LoopbackIndex:
         return response
 
     def _form(self, accept: str) -> str:
+        if self.pages == "json":
+            return JSON
         if self.pages == "negotiate":
-            return JSON if JSON in accept else HTML if HTML in accept else "text/html"
-        return JSON if self.pages == "json" else "text/html"
+            for form in (JSON, HTML):
+                if form in accept:
+                    return form
+        return "text/html"
 
     def _page(self, index: str, project: str, form: str) -> Response | None:
         with self._lock:
@@ -299,23 +303,19 @@ class LoopbackIndex:
                 return None
             files = [row.file for row in self._projects[index, project].values()]
             said = self._standings.get((index, project), {})
-        body = (
-            _json_page(project, files, said) if form == JSON else _html_page(project, files, said)
-        )
-        return Response(
-            200, body, {"Content-Type": form if form == JSON else f"{form}; charset=utf-8"}
-        )
+        if form == JSON:
+            return Response(200, _json_page(project, files, said), {"Content-Type": form})
+        content_type = f"{form}; charset=utf-8"
+        return Response(200, _html_page(project, files, said), {"Content-Type": content_type})
 
     def _file(self, index: str, filename: str) -> Response | None:
         row = self._files.get((index, filename.removesuffix(".metadata")))
         if row is None:
             return None
         content = row.metadata if filename.endswith(".metadata") else row.content
-        return (
-            None
-            if content is None
-            else Response(200, content, {"Content-Type": "application/octet-stream"})
-        )
+        if content is None:
+            return None
+        return Response(200, content, {"Content-Type": "application/octet-stream"})
 
     # What is served
 
@@ -329,7 +329,7 @@ class LoopbackIndex:
         sha256: bool = True,
         **said: Any,
     ) -> Built:
-        """Without `sha256` without a hash; the page says of a file what is `said` of it."""
+        """List a file, without its hash if not `sha256`; the page says what is `said` of it."""
         said = {"sha256": built.sha256 if sha256 else "", "size": len(built.content), **said}
         self._add(
             index,
@@ -388,13 +388,16 @@ def _row(
 
 
 def _apart(said: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a page says of a file, and what the file itself does: both, which Python it requires."""
-    row = {
-        key: said[key] for key in ("requires_python", "yanked", "uploaded", "sha256") if key in said
-    }
-    return row, {
-        key: value for key, value in said.items() if key not in row or key == "requires_python"
-    }
+    """Split what is said of a file: what its page says, and what the file itself says.
+
+    Both say which Python it requires.
+    """
+    of_page = ("requires_python", "yanked", "uploaded", "sha256")
+    row = {key: value for key, value in said.items() if key in of_page}
+    contents = {key: value for key, value in said.items() if key not in of_page}
+    if "requires_python" in said:
+        contents["requires_python"] = said["requires_python"]
+    return row, contents
 
 
 def _json_page(project: str, files: Iterable[File], said: Mapping[str, str]) -> bytes:
@@ -413,8 +416,11 @@ def _json_page(project: str, files: Iterable[File], said: Mapping[str, str]) -> 
         if file.metadata is not None:
             row["core-metadata"] = {"sha256": file.metadata}
         rows.append(row)
-    page = {"meta": {"api-version": "1.1"}, "name": project, "versions": [], "files": rows}
-    return json.dumps({**page, **({"project-status": said} if said else {})}).encode()
+    page: dict[str, Any] = {"meta": {"api-version": "1.1"}, "name": project}
+    page |= {"versions": [], "files": rows}
+    if said:
+        page["project-status"] = said
+    return json.dumps(page).encode()
 
 
 def _html_page(project: str, files: Iterable[File], said: Mapping[str, str]) -> bytes:
@@ -438,16 +444,17 @@ def _html_page(project: str, files: Iterable[File], said: Mapping[str, str]) -> 
 
 
 def _ranged(response: Response, wanted: str) -> Response:
-    """The part requested by a Range header (RFC 9110, 14.2); a single range, as no client here requests more."""
+    """Return the part that a Range header requests (RFC 9110, 14.2).
+
+    Only a single range is supported, as no client here requests more.
+    """
     total = len(response.body)
     headers = {**response.headers, "Accept-Ranges": "bytes"}
     match = re.fullmatch(r"bytes=(\d*)-(\d*)", wanted.replace(" ", ""))
     if match is None or not (match[1] or match[2]):
         return replace(response, headers=headers)
-    if match[1]:
-        start, stop = int(match[1]), min(int(match[2]) + 1, total) if match[2] else total
-    else:
-        start, stop = max(total - int(match[2]), 0), total
+    start = int(match[1]) if match[1] else max(total - int(match[2]), 0)
+    stop = min(int(match[2]) + 1, total) if match[1] and match[2] else total
     if start >= stop:
         return Response(416, b"", {**headers, "Content-Range": f"bytes */{total}"})
     headers["Content-Range"] = f"bytes {start}-{stop - 1}/{total}"
@@ -467,9 +474,8 @@ class _Secured(ssl.SSLSocket):
 
 class _Server(ThreadingHTTPServer):
     request_queue_size = 128
-    daemon_threads = (
-        False  # so that server_close waits for them, and no test sees threads of another
-    )
+    # So that server_close waits for threads, and no test sees threads of another.
+    daemon_threads = False
 
     def __init__(self, index: LoopbackIndex) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -489,7 +495,7 @@ class _Server(ThreadingHTTPServer):
         self._open.discard(request)
 
     def secure(self, connection: socket.socket, context: ssl.SSLContext) -> ssl.SSLSocket:
-        """The connection with TLS.
+        """Return the connection with TLS.
 
         Raises OSError if the client is gone, as `ssl` then does not close its socket.
         """
@@ -523,7 +529,8 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    wbufsize = -1  # one packet for head and small bodies
+    # One packet for head and small bodies.
+    wbufsize = -1
     server: _Server
     host = ""
 
@@ -550,7 +557,7 @@ class _Handler(BaseHTTPRequestHandler):
             super().finish()
         finally:
             if isinstance(self.connection, ssl.SSLSocket):
-                # is still open where nothing could be written any more, and so would be the socket
+                # If nothing could be written, rfile is still open, and keeps the socket open.
                 self.rfile.close()
                 self.server.let_go(self.connection)
 

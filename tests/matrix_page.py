@@ -12,6 +12,7 @@ DATA = REPOSITORY / "matrices" / "matrix.json"
 
 
 def made() -> str:
+    """Return the page."""
     return matrix_page(read_matrix(DATA))
 
 

@@ -20,7 +20,7 @@ from resolver.i18n import translate
 from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import StackLine
+from resolver.model.constraint import StackLine
 from resolver.model.problem import (
     PYPI,
     Absence,
@@ -34,24 +34,23 @@ from resolver.model.problem import (
 from resolver.model.release import Source
 from resolver.model.repository import Recipe
 from resolver.model.requirement import ComponentRequirement, parse_value
-from resolver.model.resolution import Resolution, fact_of
+from resolver.model.resolution import Resolution
 from resolver.model.target import Target
 from resolver.report import document
-from resolver.report.explanation.sentences import sentence, statement_details
-from resolver.report.explanation.statements import origin_span
+from resolver.report.explanation.reasons import origin_span
+from resolver.report.explanation.sentences import reason_details, sentence
 from resolver.resolve.independent_check import check
 from resolver.resolve.solver import Refutation, solve
 
 CHECKED = dt.date(2026, 11, 20)
-PYPI_ONLY = Indexes(
-    indexes={PYPI: Index(name=PYPI)}, bindings=(), own_only=True
-)  # so a fact may match no release
+# As the stack's own indexes, so that a fact may match no release.
+PYPI_ONLY = Indexes(indexes={PYPI: Index(name=PYPI)}, bindings=(), own_only=True)
 
 
 def target(
     python: str = "3.11", platform: str = "linux-aarch64", glibc: str = "2.28", **system: str
 ) -> Target:
-    """A target named `here`; `system` states further components (cann="8.5.0")."""
+    """Return a target named `here`; `system` states further components (cann="8.5.0")."""
     major, minor = map(int, glibc.split("."))
     stated = {"python": python, "glibc": glibc, **system}
     values = {
@@ -69,7 +68,10 @@ def problem(
     indexes: Indexes = PYPI_ONLY,
     **policy: Any,
 ) -> Problem:
-    """A stack of these lines, the first on line 5 of stack.toml; `policy` are the fields of Policy."""
+    """Return a problem of these lines, the first on line 5 of stack.toml.
+
+    `policy` are the fields of Policy.
+    """
     lines = tuple(
         RootRequirement(need=need(line), origin=StackLine(line, f"stack.toml:{at}"))
         for at, line in enumerate(asks, 5)
@@ -88,13 +90,13 @@ def problem(
 def solved(
     problem: Problem, catalog: Catalog, preferred: Mapping[str, str] | None = None
 ) -> Resolution:
-    """The resolution of a solvable problem, which has passed the independent check."""
+    """Return the resolution of a solvable problem, which has passed the independent check."""
     wanted = {
         canonicalize_name(name): Version(version) for name, version in (preferred or {}).items()
     }
     answer = solve(problem, catalog, preferred=wanted)
     assert isinstance(answer, Resolution), [
-        translate(sentence(one), "en") for one in answer.statements
+        translate(sentence(one), "en") for one in answer.reasons
     ]
     assert check(problem, answer, catalog) == []
     return answer
@@ -103,33 +105,33 @@ def solved(
 def pins(
     problem: Problem, catalog: Catalog, preferred: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """The pins of a solvable problem."""
+    """Return the pins of a solvable problem."""
     return {pin.name: str(pin.version) for pin in solved(problem, catalog, preferred).pins}
 
 
 def refused(problem: Problem, catalog: Catalog) -> Refutation:
-    """The conflict of a problem that has no solution."""
+    """Return the conflict of a problem that has no solution."""
     answer = solve(problem, catalog)
     assert isinstance(answer, Refutation), {pin.name: str(pin.version) for pin in answer.pins}
     return answer
 
 
 def told(problem: Problem, catalog: Catalog) -> list[str]:
-    """A conflict's statements as lines: `sentence @ place`, evidence and strength of a fact, details below it."""
-    rows = []
-    for statement in refused(problem, catalog).statements:
-        place, fact = document.translated(origin_span(statement).text, "en"), fact_of(statement)
+    """Return a conflict as lines: `sentence @ place (source, strength)`, details below it."""
+    lines = []
+    for reason in refused(problem, catalog).reasons:
+        place, fact = document.translated(origin_span(reason).text, "en"), reason.fact
         evidence = f" ({fact.source}, {fact.strength})" if fact is not None else ""
-        rows.append(f"{translate(sentence(statement), 'en')} @ {place}{evidence}")
-        rows += [f"  {translate(detail, 'en')}" for detail in statement_details(statement)]
-    return rows
+        lines.append(f"{translate(sentence(reason), 'en')} @ {place}{evidence}")
+        lines += [f"  {translate(detail, 'en')}" for detail in reason_details(reason)]
+    return lines
 
 
 # --- facts
 
 
 def need(line: str) -> facts.Need:
-    """A requirement on a component or a project."""
+    """Return the requirement on a component or a project in a line."""
     return ComponentRequirement.parse(line) or text.requirement(line)
 
 
@@ -209,7 +211,7 @@ def put_last(package: str, version: str, level: int, *unless: str) -> facts.Warn
 
 
 def common(package: str, versions: str, kind: str) -> dict[str, Any]:
-    """What a fact of any kind has: a table of the vendor says it, at line 7 of the project's file."""
+    """Return what a fact of any kind has; it is at line 7 of the project's file."""
     return {
         "id": f"{package}-{kind}",
         "package": canonicalize_name(package),
@@ -232,7 +234,7 @@ def absent(package: str, versions: str, other: str) -> facts.Absent:
 
 
 def taken(project: str, version: str, *lines: str, **recipe: Any) -> tuple[str, Source]:
-    """A stack's line that takes a project from a commit, and the source that it means."""
+    """Return a stack's line that takes a project from a commit, and the source it means."""
     name = canonicalize_name(project)
     url = f"https://git.test/{name}"
     made = Recipe(version=Version(version), requires=lines, **{"build_requires": (), **recipe})
@@ -251,21 +253,21 @@ def taken(project: str, version: str, *lines: str, **recipe: Any) -> tuple[str, 
 
 
 def made(project: str, version: str, *lines: str, **recipe: Any) -> facts.Sources:
-    """A fact that takes a release from a commit."""
+    """Return a fact that takes a release from a commit."""
     _, source = taken(project, version, *lines, **recipe)
     assert source.fact is not None
     return replace(source.fact, release=True)
 
 
 def with_sources(problem: Problem, *sources: Source) -> Problem:
-    """A problem whose direct references mean these sources."""
+    """Return the problem with these sources for its direct references."""
     stated = tuple(one.fact for one in sources if one.fact is not None)
     known = {f"git+{one.url}@{one.commit}": one for one in sources}
     return replace(problem, facts=(*problem.facts, *stated), sources=known)
 
 
 def without(problem: Problem, *names: str) -> Problem:
-    """A problem whose stack excludes these."""
+    """Return the problem with a stack that excludes these projects."""
     rows = tuple(
         Absence(package=canonicalize_name(name), reason="it does harm", where=f"stack.toml:{at}")
         for at, name in enumerate(names, 20)

@@ -36,7 +36,7 @@ optional-dependencies = { npu = ["torch"], gpu = ["nosuch"] }
 
 
 class Repository:
-    """The repository in `folder`, created if `new`. Each `commit` replaces the whole tree."""
+    """A repository in `folder`, created if `new`. Each `commit` replaces the whole tree."""
 
     def __init__(self, folder: Path, *, new: bool = True) -> None:
         self.folder = folder
@@ -46,11 +46,11 @@ class Repository:
 
     @property
     def url(self) -> str:
-        """Its address in a stack."""
+        """Return the address of the repository in a stack."""
         return f"file://{self.folder}"
 
     def git(self, *arguments: str) -> str:
-        """The output of git."""
+        """Run git and return its output."""
         command = ["git", "-C", str(self.folder), *arguments]
         return subprocess.run(
             command, env=_ENVIRONMENT, capture_output=True, text=True, check=True
@@ -89,8 +89,9 @@ class Repository:
         requires: str = "[]",
         build: str = "[]",
     ) -> str:
-        """The row of a fact about a commit."""
+        """Return the row of a fact about a commit."""
         return (
-            f'[[sources]]\ngit = "{self.url}"\ncommit = "{commit}"\nversion = "{version}"\nrequires = {requires}\n'
+            f'[[sources]]\ngit = "{self.url}"\ncommit = "{commit}"\n'
+            f'version = "{version}"\nrequires = {requires}\n'
             f'build-requires = {build}\nreason = "a guide names it"\n{more}\n'
         )

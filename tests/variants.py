@@ -1,4 +1,4 @@
-"""Variants of wheels and lists of them, made by variantlib, the reference implementation of PEP 825."""
+"""Variants of wheels, made by variantlib, the reference implementation of PEP 825."""
 
 from __future__ import annotations
 
@@ -31,18 +31,13 @@ def variant(built: Built, label: str, *properties: str) -> Built:
         (folder / built.filename).write_bytes(built.content)
         (folder / "pyproject.toml").write_text(_PYPROJECT)
         (folder / "made").mkdir()
-        what = [word for line in properties for word in ("--property", line)]
-        what += ["--variant-label", label] if properties else ["--null-variant"]
-        paths = ["-f", f"{folder / built.filename}", "-o", f"{folder / 'made'}"]
-        make_variant(
-            [
-                *paths,
-                "--pyproject-toml",
-                f"{folder / 'pyproject.toml'}",
-                "--skip-plugin-validation",
-                *what,
-            ]
-        )
+        arguments = ["-f", f"{folder / built.filename}", "-o", f"{folder / 'made'}"]
+        arguments += ["--pyproject-toml", f"{folder / 'pyproject.toml'}"]
+        arguments.append("--skip-plugin-validation")
+        for line in properties:
+            arguments += ["--property", line]
+        arguments += ["--variant-label", label] if properties else ["--null-variant"]
+        make_variant(arguments)
         (made,) = (folder / "made").iterdir()
         return Built(made.name, made.read_bytes(), built.metadata)
 
@@ -73,7 +68,9 @@ def serve(
     hashed: bool = True,
     tags: str = "py3-none-any",
 ) -> dict[str, Built]:
-    """List variants of a wheel for these SoCs, each with a module that says its label; return them by label.
+    """List variants of a wheel for these SoCs; return them by label.
+
+    Each has a module that says its label.
 
     Without `listed`, the index has no list of them; without `hashed`, that has no hash on the page.
     """

@@ -1,4 +1,4 @@
-"""The table of docs/stacks.md, in both languages, that says which versions each shipped lock pins, made from `locks/`.
+"""The table of the versions that each shipped lock pins, for docs/stacks.md in both languages.
 
 To write it anew: `.venv/bin/python -m tests.versions_table`.
 """
@@ -21,13 +21,13 @@ HEADS = {
 
 
 def table(page: str) -> str:
-    """The table as that page must have it."""
+    """Return the table of a page."""
     head = HEADS[page]
     return "".join([_row(head), f"|{'---|' * len(head)}\n", *map(_row, _rows())])
 
 
 def updated(page: str) -> str:
-    """The text of that page with the table as it must be."""
+    """Return the text of a page with the table as it must be."""
     old = re.escape(_row(HEADS[page])) + r"(?:\|.*\n)*"
     text, number = re.subn(
         old, lambda _: table(page), (REPOSITORY / page).read_text(encoding="utf-8")
@@ -41,7 +41,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _rows() -> Iterator[tuple[str, ...]]:
-    """Every lock with a CANN, by stack and target."""
+    """Yield the row of each lock with a CANN, by stack and target."""
     for folder in sorted(REPOSITORY.glob("locks/*/*-cann*")):
         lock = file.read(folder)
         if lock is not None:
@@ -52,10 +52,12 @@ def _rows() -> Iterator[tuple[str, ...]]:
 
 
 def _version(lock: Lock, name: str) -> str:
-    pin = next((pin for pin in lock.pin if pin.name == name), None)
-    if pin is None:
-        return "-"
-    return f"{pin.version.partition('+')[0]} (git)" if pin.git is not None else pin.version
+    """Return the version that a lock pins; "-" if it does not pin the project."""
+    for pin in lock.pin:
+        if pin.name == name:
+            is_from_git = pin.git is not None
+            return f"{pin.version.partition('+')[0]} (git)" if is_from_git else pin.version
+    return "-"
 
 
 if __name__ == "__main__":

@@ -1,19 +1,25 @@
-"""What the references of facts cite, opened: files of repositories by git, members of archives by the indexes."""
+"""Open what the references of facts cite.
+
+Git fetches files of repositories, and the indexes give members of archives.
+"""
 
 from __future__ import annotations
 
+import os
 from enum import Enum
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from resolver import address
 from resolver.audit.passages import Text
 from resolver.errors import IndexFailure, InputError
-from resolver.index.git import NoSuchCommit, Repositories, RepositoryUnreadable
+from resolver.index.git import RepositoryUnreadable, run_git
 from resolver.index.parse.distribution import ARCHIVE_ENDINGS, wheel_parts
 from resolver.index.protocol import Lookup, UnusableFile
+from resolver.index.repositories import NoSuchCommit, Repositories
 from resolver.model import text as texts
 from resolver.model.message import Message, message
 from resolver.model.release import File
@@ -32,7 +38,8 @@ from resolver.model.source import (
     Trial,
 )
 
-_HEX: Final = 12
+# The digits of a commit that a message shows.
+_SHORT_COMMIT: Final = 12
 
 
 class Unread(Enum):
@@ -42,10 +49,14 @@ class Unread(Enum):
     ISSUE = "issue"
     TRIAL = "trial"
     DOCUMENT = "document"
-    # A repository that git cannot fetch now.
+    # A repository that git cannot fetch now, or a commit or tag that only a mirror lacks.
     REPOSITORY = "repository"
     # A file or a listing that no index gives now.
     INDEX = "index"
+
+
+# A project and some of its versions.
+_Releases = tuple[str, tuple[Version, ...]]
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -53,31 +64,35 @@ class Opened(msgspec.Struct, frozen=True):
 
     # The text; None if the reference cites something as a whole, such as a tag.
     text: Text | None = None
+    # The lines and quotes of the text that the reference cites.
     passage: Passage = Passage()
-    # The project whose release it is, and its version; None if the reference does not say so.
-    release: tuple[str, Version] | None = None
+    # The release that the cited file belongs to, or the releases on a cited listing; None if the
+    # reference names none.
+    releases: _Releases | None = None
     # The commit or archive that the text was read from; "" if the reference cites all of one.
     origin: str = ""
-    # The releases of a project that an index has.
-    listed: tuple[str, tuple[Version, ...]] | None = None
 
     @property
     def region(self) -> range:
-        """The numbers of the cited lines."""
-        return range(0) if self.text is None else self.text.region(self.passage.lines)
+        """Return the numbers of the cited lines."""
+        if self.text is None:
+            return range(0)
+        return self.text.region(self.passage.lines)
 
 
 class NotOpened(msgspec.Struct, frozen=True):
     """A reference that cannot be opened here, or not now."""
 
+    # What kept it from being opened.
     kind: Unread
-    # Why a repository or index did not answer; empty for what is never opened.
-    why: str = ""
+    # Why a repository or index did not give it; None for what is never opened.
+    why: Message | None = None
 
 
 class Wrong(msgspec.Struct, frozen=True):
     """A reference to something that is not there."""
 
+    # What is not there.
     message: Message
 
 
@@ -85,7 +100,7 @@ Outcome = Opened | NotOpened | Wrong
 
 
 class Files(Protocol):
-    """What is read of indexes."""
+    """The questions that are asked of indexes."""
 
     def lookup(self, project: NormalizedName) -> Lookup:
         """Return the pages of a project. Raise IndexFailure."""
@@ -98,7 +113,7 @@ class Files(Protocol):
 
 
 class Library:
-    """Opens references, each once."""
+    """The references that were opened, each once."""
 
     def __init__(self, files: Files, repositories: Repositories) -> None:
         self._files = files
@@ -118,9 +133,9 @@ class Library:
     def _open(self, reference: Reference) -> Outcome:
         match reference:
             case RepositoryFile() | RepositoryCommit() | RepositoryTag():
-                return self._of_repository(reference)
+                return self._open_from_git(reference)
             case ArchiveMember() | Listing():
-                return self._of_index(reference)
+                return self._open_from_index(reference)
             case Page():
                 return NotOpened(Unread.PAGE)
             case Issue():
@@ -132,52 +147,62 @@ class Library:
 
     # --- repositories
 
-    def _of_repository(
+    def _open_from_git(
         self, reference: RepositoryFile | RepositoryCommit | RepositoryTag
     ) -> Outcome:
+        try:
+            return self._open_in_repository(reference)
+        except RepositoryUnreadable as error:
+            return _unreadable(Unread.REPOSITORY, str(error))
+        except InputError as error:
+            # The file is too large.
+            return _unreadable(Unread.REPOSITORY, error.message)
+
+    def _open_in_repository(
+        self, reference: RepositoryFile | RepositoryCommit | RepositoryTag
+    ) -> Outcome:
+        """Return what a reference cites. Raise RepositoryUnreadable and InputError."""
+        repository = reference.repository
         try:
             match reference:
                 case RepositoryFile():
                     return self._file(reference)
                 case RepositoryCommit():
-                    self._repositories.committed(reference.repository.address, reference.commit)
-                    release = _release_of_tag(reference.repository, reference.tag)
-                    return self._wrong_tag(reference) or Opened(release=release)
+                    self._repositories.committed(repository.address, reference.commit)
+                    problem = self._problem_of_tag(reference)
+                    if problem is not None:
+                        return problem
+                    return Opened(releases=_release_of_tag(repository, reference.tag))
                 case RepositoryTag():
-                    if self._commit_of(reference.repository, reference.tag):
-                        return Opened(release=_release_of_tag(reference.repository, reference.tag))
-                    return _wrong("no-tag", repository=reference.repository.page, tag=reference.tag)
+                    if not self._commit_of(repository, reference.tag):
+                        return _absent(repository, "tag", reference.tag)
+                    return Opened(releases=_release_of_tag(repository, reference.tag))
         except NoSuchCommit as error:
-            return _wrong("no-commit", repository=error.url, commit=error.commit)
-        except RepositoryUnreadable as error:
-            return NotOpened(Unread.REPOSITORY, str(error))
-        except InputError as error:  # the file is too large
-            return NotOpened(Unread.REPOSITORY, error.message)
+            return _absent(repository, "commit", error.commit)
 
     def _file(self, reference: RepositoryFile) -> Outcome:
-        content = self._repositories.read(
-            reference.repository.address, reference.commit, reference.path
-        )
+        repository, commit = reference.repository, reference.commit
+        content = self._repositories.read(repository.address, commit, reference.path)
         if content is None:
-            return _wrong(
-                "no-file",
-                file=reference.path,
-                place=f"{reference.repository} @{reference.commit[:_HEX]}",
-            )
-        wrong = self._wrong_tag(reference)
-        if wrong is not None:
-            return wrong
-        release = _release_of_tag(reference.repository, reference.tag)
-        origin = f"{reference.repository.page}@{reference.commit}"
-        return _opened(content.decode("utf-8", "replace"), reference.passage, release, origin)
+            place = f"{repository} @{commit[:_SHORT_COMMIT]}"
+            return _wrong("no-file", file=reference.path, place=place)
+        problem = self._problem_of_tag(reference)
+        if problem is not None:
+            return problem
+        return _opened(
+            content.decode("utf-8", "replace"),
+            reference.passage,
+            releases=_release_of_tag(repository, reference.tag),
+            origin=f"{repository.page}@{commit}",
+        )
 
-    def _wrong_tag(self, reference: RepositoryFile | RepositoryCommit) -> Wrong | None:
-        """Return an error if the reference names a tag and the tag is at another commit, or does not exist."""
+    def _problem_of_tag(self, reference: RepositoryFile | RepositoryCommit) -> Outcome | None:
+        """Return an outcome if the named tag is missing or at another commit, else None."""
         if not reference.tag:
             return None
         commit = self._commit_of(reference.repository, reference.tag)
         if not commit:
-            return _wrong("no-tag", repository=reference.repository.page, tag=reference.tag)
+            return _absent(reference.repository, "tag", reference.tag)
         if commit != reference.commit:
             return _wrong("other-commit", tag=reference.tag, commit=commit)
         return None
@@ -186,57 +211,58 @@ class Library:
         """Return the commit of a tag, "" if there is none. Raise RepositoryUnreadable."""
         key = (repository.address, tag)
         if key not in self._tags:
-            self._tags[key], _ = self._repositories.resolve_ref(*key)
+            commit, _ = self._repositories.resolve_ref(repository.address, tag)
+            self._tags[key] = commit
         return self._tags[key]
 
     # --- indexes
 
-    def _of_index(self, reference: ArchiveMember | Listing) -> Outcome:
+    def _open_from_index(self, reference: ArchiveMember | Listing) -> Outcome:
         try:
-            return (
-                self._listing(reference)
-                if isinstance(reference, Listing)
-                else self._member(reference)
-            )
+            if isinstance(reference, Listing):
+                return self._listing(reference)
+            return self._member(reference)
         except IndexFailure as error:
-            return NotOpened(Unread.INDEX, error.why or error.message)
+            return _unreadable(Unread.INDEX, error.why or error.message)
 
     def _listing(self, reference: Listing) -> Outcome:
-        lookup = self._files.lookup(texts.name(reference.project))
+        project = texts.name(reference.project)
+        lookup = self._files.lookup(project)
         pages = [page for page in lookup.pages if page.index == reference.index]
-        if not pages and reference.index in lookup.unreachable:
-            return NotOpened(Unread.INDEX, reference.index)
         if not pages:
+            if reference.index in lookup.unreachable:
+                return _unreadable(Unread.INDEX, reference.index)
             return _wrong("no-listing", index=reference.index, project=reference.project)
-        found = {texts.version(version) for page in pages for version in page.releases}
-        versions = tuple(sorted(version for version in found if version is not None))
-        return Opened(listed=(texts.name(reference.project), versions))
+        versions = set()
+        for page in pages:
+            for spelled in page.releases:
+                version = texts.version(spelled)
+                if version is not None:
+                    versions.add(version)
+        return Opened(releases=(project, tuple(sorted(versions))))
 
     def _member(self, reference: ArchiveMember) -> Outcome:
-        project, version = file_release(reference.file)
+        project, version = _release_of_file(reference.file)
         lookup = self._files.lookup(project)
-        releases = [files for page in lookup.pages for files in page.releases.values()]
-        files = [
-            file for release in releases for file in release if file.filename == reference.file
-        ]
-        if not files and lookup.unreachable:
-            return NotOpened(Unread.INDEX, ", ".join(lookup.unreachable))
+        files = _files_named(reference.file, lookup)
         if not files:
+            if lookup.unreachable:
+                return _unreadable(Unread.INDEX, ", ".join(lookup.unreachable))
             return _wrong("not-offered", file=reference.file)
-        fitting = [file for file in files if reference.sha256 in ("", file.sha256)]
-        if not fitting:
+        matching = [file for file in files if reference.sha256 in ("", file.sha256)]
+        if not matching:
             return _wrong("other-hash", file=reference.file, offered=files[0].sha256)
         try:
-            content = self._content(fitting[0], reference.member)
+            content = self._content(matching[0], reference.member)
         except UnusableFile as error:
-            return NotOpened(Unread.INDEX, str(error))
+            return _unreadable(Unread.INDEX, str(error))
         if content is None:
             return _wrong("no-file", file=reference.member, place=reference.file)
-        release = None if version is None else (project, version)
-        return _opened(content, reference.passage, release, reference.file)
+        releases = None if version is None else (project, (version,))
+        return _opened(content, reference.passage, releases=releases, origin=reference.file)
 
     def _content(self, file: File, member: str) -> str | None:
-        """Return a member of a wheel or archive, None if there is none.
+        """Return a member of a wheel or archive; None if there is none.
 
         Raise UnusableFile and IndexFailure.
         """
@@ -250,21 +276,75 @@ class Library:
             raise
 
 
-def _opened(
-    content: str, passage: Passage, release: tuple[str, Version] | None, origin: str
-) -> Outcome:
+def _files_named(filename: str, lookup: Lookup) -> list[File]:
+    """Return the files with this name on all pages."""
+    found = []
+    for page in lookup.pages:
+        for files in page.releases.values():
+            found += [file for file in files if file.filename == filename]
+    return found
+
+
+def _opened(content: str, passage: Passage, *, releases: _Releases | None, origin: str) -> Outcome:
+    """Return the text that a reference cites, or that it has fewer lines than the reference."""
     text = Text(content)
-    if passage.lines is not None and passage.lines.last > len(text):
-        return _wrong("no-line", line=passage.lines.last, count=len(text))
-    return Opened(text=text, passage=passage, release=release, origin=origin)
+    lines = passage.lines
+    if lines is not None and lines.last > len(text):
+        return _wrong("no-line", line=lines.last, count=len(text))
+    return Opened(text=text, passage=passage, releases=releases, origin=origin)
+
+
+def _unreadable(kind: Unread, why: str) -> NotOpened:
+    return NotOpened(kind, message("sources.unreadable", why=why))
+
+
+def _absent(repository: Repository, kind: Literal["commit", "tag"], name: str) -> Outcome:
+    """Return the outcome for a commit or tag that the repository git reached does not have.
+
+    It is wrong only if git reached the cited repository. A mirror may be older or less complete.
+    """
+    values = {"repository": repository.page, kind: name}
+    if _is_mirrored(repository):
+        why = message(f"sources.mirror-lacks-{kind}", **values)
+        return NotOpened(Unread.REPOSITORY, why)
+    return _wrong(f"no-{kind}", **values)
+
+
+def _is_mirrored(repository: Repository) -> bool:
+    """Return whether git's settings (`url.….insteadOf`) lead to another place.
+
+    Another protocol or other credentials for the same repository are not another place. Raise
+    RepositoryUnreadable.
+    """
+    # Without a repository git reads only the settings that count for a fetch.
+    no_repository = f"--git-dir={os.devnull}"
+    output = run_git(no_repository, "ls-remote", "--get-url", "--", repository.address)
+    return _place(output.decode().strip()) != _place(repository.address)
+
+
+def _place(url: str) -> tuple[str, str]:
+    """Return the host and the path of an address; for `user@host:path` as well."""
+    if "://" in url:
+        try:
+            parts = address.split(url)
+        except address.AddressError:
+            return "", url
+        host, path = parts.host, parts.path
+    else:
+        login, _, path = url.partition(":")
+        host = login.rpartition("@")[2]
+    return host, path.strip("/").removesuffix(".git")
 
 
 def _wrong(code: str, **values: object) -> Wrong:
     return Wrong(message(f"sources.{code}", **values))
 
 
-def file_release(filename: str) -> tuple[NormalizedName, Version | None]:
-    """Return the project and the version in the name of a wheel or archive; no version if it names none."""
+def _release_of_file(filename: str) -> tuple[NormalizedName, Version | None]:
+    """Return the project and the version that a wheel's or archive's name has.
+
+    The version is None if the name has none.
+    """
     parts = wheel_parts(filename)
     if parts is not None:
         return texts.name(parts.distribution), texts.version(parts.version)
@@ -274,7 +354,13 @@ def file_release(filename: str) -> tuple[NormalizedName, Version | None]:
     return texts.name(name), texts.version(version)
 
 
-def _release_of_tag(repository: Repository, tag: str) -> tuple[str, Version] | None:
-    """Return the release that a tag such as v1.2 marks; the project is called like its repository."""
-    version = texts.version(tag) if tag else None
-    return None if version is None else (texts.name(repository.name.partition("/")[2]), version)
+def _release_of_tag(repository: Repository, tag: str) -> _Releases | None:
+    """Return the release that a tag such as v1.2 marks; None if the tag is no version.
+
+    The project is assumed to have the name of its repository.
+    """
+    version = texts.version(tag)
+    if version is None:
+        return None
+    _, _, name = repository.name.partition("/")
+    return texts.name(name), (version,)

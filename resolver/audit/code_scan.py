@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
-from packaging.version import Version
 
 from resolver.audit.offers import Offers
 from resolver.audit.stated_bounds import find_in_compiled, find_in_cython
@@ -23,6 +23,7 @@ from resolver.index.parse.code_members import CodeMember, read_code
 from resolver.index.parse.distribution import FileRelease
 from resolver.model import text
 from resolver.model.fact import Fact, projects_named_by
+from resolver.model.requirement import Requirement
 
 # Folders whose code no user runs, or that have another project's code.
 _ASIDE = frozenset({"test", "tests", "testing", "_vendor", "vendor", "vendored", "third_party"})
@@ -31,7 +32,7 @@ _ASIDE = frozenset({"test", "tests", "testing", "_vendor", "vendor", "vendored",
 _BINDING = frozenset({Effect.REFUSES, Effect.DISABLES, Effect.STATES})
 
 
-class Unread(msgspec.Struct, frozen=True):
+class UnreadMember(msgspec.Struct, frozen=True):
     """A file of a wheel or archive that was not read."""
 
     # Its path within the wheel or archive.
@@ -41,14 +42,15 @@ class Unread(msgspec.Struct, frozen=True):
 
 
 class ScannedCode(msgspec.Struct, frozen=True):
-    """What was found in the code of one file."""
+    """What was found in the code of a wheel or archive."""
 
     checks: tuple[VersionCheck, ...]
-    unread: tuple[Unread, ...]
+    # The files within it that were not read.
+    unread: tuple[UnreadMember, ...]
 
 
 class FoundBound(msgspec.Struct, frozen=True, kw_only=True):
-    """A check, with what else says something about the project whose version it compares."""
+    """A check, and what else is known of the project whose version it compares."""
 
     check: VersionCheck
     # Requirements on that project in the metadata, with their markers.
@@ -62,12 +64,12 @@ class FoundBound(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_news(self) -> bool:
-        """Return whether a check is worth a draft.
+        """Return whether a check is worth a draft of a fact.
 
         It is if it refuses, disables or states, and neither the metadata nor a fact says it.
         """
-        known = self.is_required or bool(self.facts)
-        return self.is_project and not known and self.check.effect in _BINDING
+        is_known = self.is_required or bool(self.facts)
+        return self.is_project and not is_known and self.check.effect in _BINDING
 
 
 def scan_code(path: Path, release: FileRelease) -> ScannedCode:
@@ -76,21 +78,22 @@ def scan_code(path: Path, release: FileRelease) -> ScannedCode:
     Raise UnusableFile if the file as a whole cannot be read.
     """
     checks: list[VersionCheck] = []
-    unread = []
+    unread: list[UnreadMember] = []
     for member in read_code(path, release):
         if _ASIDE.intersection(member.path.split("/")[:-1]):
             continue
         if member.content is None:
-            unread.append(Unread(member.path, "it is larger than an honest one"))
+            unread.append(UnreadMember(member.path, "it is larger than an honest one"))
             continue
         try:
             checks += _checks(member, member.content, release.project)
         except UnreadableCodeError as error:
-            unread.append(Unread(member.path, str(error)))
+            unread.append(UnreadMember(member.path, str(error)))
     return ScannedCode(tuple(checks), tuple(unread))
 
 
 def _checks(member: CodeMember, content: bytes, own: NormalizedName) -> Iterable[VersionCheck]:
+    """Return the checks in a file, read by what its name says it is."""
     if member.path.endswith(".py"):
         return find_checks(content, member.path, own)
     if member.path.endswith((".pyx", ".pxi")):
@@ -108,39 +111,29 @@ def compare(
 
     `requires` are the requirements in its metadata. Raise IndexFailure.
     """
-    lines = list(_parsed(requires))
+    needs = []
+    for line in requires:
+        with suppress(InvalidRequirement):
+            needs.append((line, text.requirement(line)))
     for check in checks:
-        named = [line for line, name in lines if name == check.project]
-        releases = offers.matching(check.project, SpecifierSet())
+        on_project = [(line, need) for line, need in needs if need.name == check.project]
         yield FoundBound(
             check=check,
-            metadata=tuple(named),
+            metadata=tuple(line for line, _ in on_project),
             facts=tuple(fact.id for fact in facts if check.project in projects_named_by(fact)),
-            is_project=bool(releases),
-            is_required=_is_required(check, named, offers, releases),
+            is_project=bool(offers.versions(check.project)),
+            is_required=_is_required(check, [need for _, need in on_project], offers),
         )
 
 
-def _parsed(requires: Iterable[str]) -> Iterator[tuple[str, NormalizedName]]:
-    for line in requires:
-        try:
-            yield line, text.requirement(line).name
-        except InvalidRequirement:
-            continue
-
-
-def _is_required(
-    check: VersionCheck,
-    named: Sequence[str],
-    offers: Offers,
-    releases: Sequence[Version],
-) -> bool:
+def _is_required(check: VersionCheck, needs: Iterable[Requirement], offers: Offers) -> bool:
     """Return whether the metadata admits no release that the code does not accept."""
-    admitted = set(releases)
+    markers = {**offers.markers, "extra": ""}
+    admitted = set(offers.versions(check.project))
     applies = False
-    for need in map(text.requirement, named):
-        if need.marker is None or need.marker.evaluate({**offers.markers, "extra": ""}):
+    for need in needs:
+        if need.marker is None or need.marker.evaluate(markers):
             applies = True
-            admitted &= set(need.specifier.filter(releases, prereleases=True))
-    accepted = set(SpecifierSet(check.accepts).filter(releases, prereleases=True))
-    return applies and admitted <= accepted
+            admitted.intersection_update(offers.matching(need.name, need.specifier))
+    accepted = offers.matching(check.project, SpecifierSet(check.accepts))
+    return applies and admitted.issubset(accepted)

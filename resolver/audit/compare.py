@@ -1,12 +1,12 @@
-"""A lock compared with what its indexes offer today, and how long ago its facts were checked.
+"""Compare a lock with what its indexes offer now, and tell how long ago its facts were checked.
 
-Today is a parameter: nothing here reads a clock.
+The day is a parameter: nothing here reads a clock.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -21,58 +21,66 @@ from resolver.model.lock import Lock, LockedFact, LockedPin
 from resolver.model.problem import Binding, Indexes
 from resolver.model.release import ACTIVE, QUARANTINED, File, Page
 
+# Facts that were checked more days ago are reported, unless a user says otherwise.
 DAYS: Final = 180
+# How much of a project is gone.
 Scope = Literal["project", "release", "file"]
 
 
 class _Change(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=str.lower):
-    """What happened to a locked release. `index` is the one that the lock names."""
+    """What happened to a locked release."""
 
+    # The normalized name of the project.
     project: str
+    # The locked version.
     version: str
+    # The index that the lock names.
     index: str
 
 
 class Yanked(_Change, frozen=True, kw_only=True):
-    """Files that have been yanked since (PEP 592). `reason` may be empty."""
+    """Files have been yanked since the release was locked (PEP 592)."""
 
     files: tuple[str, ...]
+    # The reason on the page; empty if it has none.
     reason: str
 
 
 class Unyanked(_Change, frozen=True, kw_only=True, tag="restored"):
-    """Files that were yanked when they were locked, and no longer are."""
+    """Files were yanked when they were locked, and no longer are."""
 
 
 class Rehashed(_Change, frozen=True, kw_only=True):
-    """A file with the same name and different content."""
+    """A file has the same name and different content."""
 
     file: str
+    # The sha256 in the lock.
     locked: str
+    # The sha256 on the page.
     offered: str
 
 
 class DuplicateFile(_Change, frozen=True, kw_only=True, tag="twofold"):
-    """A file that the index lists a second time, with another hash."""
+    """The index lists a file a second time, with another hash."""
 
     file: str
 
 
 class Gone(_Change, frozen=True, kw_only=True):
-    """Files that are no longer offered.
+    """Files are no longer offered."""
 
-    `scope`: how much is gone; `needed`: the file that pip takes is among them.
-    """
-
+    # How much is gone.
     scope: Scope
     files: tuple[str, ...]
+    # Whether the file that pip takes is among them.
     needed: bool
 
 
 class Marked(_Change, frozen=True, kw_only=True):
-    """A project that the index marks as other than active (PEP 792)."""
+    """The index marks a project as other than active (PEP 792)."""
 
     status: str
+    # The reason on the page; empty if it has none.
     reason: str
 
 
@@ -80,7 +88,7 @@ Change = Yanked | Unyanked | Rehashed | DuplicateFile | Gone | Marked
 
 
 def is_grave(change: Change) -> bool:
-    """Whether to decide about it before the lock is installed again.
+    """Return whether a change must be looked at before the lock is installed again.
 
     PEP 792 calls quarantined projects unsafe.
     """
@@ -96,13 +104,17 @@ def is_grave(change: Change) -> bool:
 
 
 def old_facts(lock: Lock, today: dt.date, days: int) -> list[LockedFact]:
-    """The facts of a lock that were checked more than `days` ago, the oldest first."""
-    old = (fact for fact in lock.fact if (today - dt.date.fromisoformat(fact.checked)).days > days)
+    """Return the facts of a lock that were checked more than `days` ago, the oldest first."""
+    old = [fact for fact in lock.fact if _age(fact, today) > days]
     return sorted(old, key=lambda fact: (fact.checked, fact.id))
 
 
+def _age(fact: LockedFact, today: dt.date) -> int:
+    return (today - dt.date.fromisoformat(fact.checked)).days
+
+
 class OutOfReach(msgspec.Struct, frozen=True):
-    """An index that did not answer for these projects, and why."""
+    """An index that did not answer for some projects."""
 
     index: str
     projects: tuple[NormalizedName, ...]
@@ -110,111 +122,128 @@ class OutOfReach(msgspec.Struct, frozen=True):
 
 
 class NewerRelease(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest final release of a project that is installed, where that is newer than the pin."""
+    """An installed project of which there is a newer final release than the pinned one."""
 
-    # the normalised name, and the pinned version
     project: NormalizedName
+    # The pinned version.
     version: str
-    # the newest version on the index that the lock names, not yanked; whether anything else admits
-    # it is not looked at
+    # The newest version on the index that the lock names, not yanked. The rest of the lock may not
+    # admit it.
     newest: str
-    # whether a line of the stack names the project
+    # Whether a line of the stack names the project.
     is_requested: bool
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """The result: the number of `files`, and of those `unhashed` on their page; `sources` are projects from git.
+    """How a lock differs from what its indexes offer now."""
 
-    `newer` are the pins of which there are newer releases by now.
-    """
-
+    # Each change once.
     changes: tuple[Change, ...]
+    # The number of files that were compared.
     files: int
+    # The number of these files without a hash on their page.
     unhashed: int
+    # The projects from git, which are not compared.
     sources: tuple[NormalizedName, ...]
+    # The indexes that did not answer, so the projects were not compared.
     out_of_reach: tuple[OutOfReach, ...]
     newer: tuple[NewerRelease, ...] = ()
 
 
 def pins_of(lock: Lock) -> tuple[LockedPin, ...]:
-    """The pins that are installed and those that build them, each file once."""
+    """Return the installed pins and the pins of build environments, each file once."""
     pins: dict[tuple[str, str, str], LockedPin] = {}
     for pin in (*lock.pin, *lock.build_pin):
-        pins.setdefault((pin.name, pin.version, pin.file[0].name if pin.file else ""), pin)
+        file = pin.file[0].name if pin.file else ""
+        pins.setdefault((pin.name, pin.version, file), pin)
     return tuple(pins.values())
 
 
 def locked_indexes(lock: Lock, indexes: Indexes) -> Indexes:
-    """The same indexes, with each project bound only to those that the lock names for it."""
-    names: dict[str, dict[str, None]] = {}
+    """Return the indexes with each project bound only to the ones that the lock names for it."""
+    names: dict[NormalizedName, dict[str, None]] = {}
     for pin in pins_of(lock):
         if pin.file:
             names.setdefault(canonicalize_name(pin.name), {})[pin.index] = None
-    bindings = (
-        Binding(packages=(project,), indexes=tuple(of_project), take="all", unreachable="fail")
-        for project, of_project in names.items()
+    bindings = tuple(
+        Binding(packages=(project,), indexes=tuple(bound), take="all", unreachable="fail")
+        for project, bound in names.items()
     )
-    return Indexes(indexes=indexes.indexes, bindings=tuple(bindings), own_only=True)
+    return Indexes(indexes=indexes.indexes, bindings=bindings, own_only=True)
 
 
 def compare(lock: Lock, catalog: Catalog) -> Compared:
-    """Compare every file of a lock with its index; `catalog` must have the bindings of `locked_indexes`."""
+    """Compare every file of a lock with its index.
+
+    The catalog must have the bindings of `locked_indexes`.
+    """
     pins = pins_of(lock)
-    served = [pin for pin in pins if pin.file]
-    prefetch_pins(served, catalog)
-    changes: list[Change] = []
-    failed: dict[tuple[str, str], list[NormalizedName]] = {}
-    newer: list[NewerRelease] = []
-    installed = {pin.name for pin in lock.pin}
-    files = unhashed = 0
-    for pin in served:
-        name = canonicalize_name(pin.name)
+    with_files = [pin for pin in pins if pin.file]
+    prefetch_pins(with_files, catalog)
+    pages: list[tuple[LockedPin, Page | None]] = []
+    failed: dict[tuple[str, str], dict[NormalizedName, None]] = {}
+    for pin in with_files:
         try:
-            page = page_of(pin, catalog)
+            pages.append((pin, page_of(pin, catalog)))
         except ResolverError as error:
-            failed.setdefault((pin.index, error.why or error.message), []).append(name)
-            continue
+            why = error.why or error.message
+            projects = failed.setdefault((pin.index, why), {})
+            projects[canonicalize_name(pin.name)] = None
+    changes: dict[Change, None] = {}
+    unhashed = 0
+    for pin, page in pages:
         offered = files_by_name(page)
-        files += len(pin.file)
-        unhashed += sum(
-            offered[file.name][-1].sha256 == "" for file in pin.file if file.name in offered
-        )
-        changes += _changes(pin, page, offered)
-        newest = _newest(page)
-        if pin.name in installed and newest is not None and newest > Version(pin.version):
-            is_requested = pin.name in lock.requested_projects
-            newer.append(
-                NewerRelease(
-                    project=name, version=pin.version, newest=str(newest), is_requested=is_requested
-                )
-            )
+        unhashed += _count_unhashed(pin, offered)
+        changes |= dict.fromkeys(_changes(pin, page, offered))
     return Compared(
-        changes=tuple(dict.fromkeys(changes)),
-        files=files,
+        changes=tuple(changes),
+        files=sum(len(pin.file) for pin, _ in pages),
         unhashed=unhashed,
         sources=tuple(canonicalize_name(pin.name) for pin in pins if not pin.file),
         out_of_reach=tuple(
-            OutOfReach(index, tuple(dict.fromkeys(names)), why)
-            for (index, why), names in failed.items()
+            OutOfReach(index, tuple(projects), why) for (index, why), projects in failed.items()
         ),
-        newer=tuple({row.project: row for row in newer}.values()),
+        newer=_newer_releases(lock, pages),
     )
 
 
-def _newest(page: Page | None) -> Version | None:
-    """Return the newest final release on a page that has a file which is not yanked."""
-    newest = None
-    for spelled, files in page.releases.items() if page is not None else ():
-        version = text.version(spelled)
-        if (
-            version is None
-            or version.is_prerelease
-            or all(file.yanked is not None for file in files)
-        ):
+def _count_unhashed(pin: LockedPin, offered: Mapping[str, Sequence[File]]) -> int:
+    """Return how many files of a pin have no hash on their page."""
+    there = [file.name for file in pin.file if file.name in offered]
+    return sum(not offered[name][-1].sha256 for name in there)
+
+
+def _newer_releases(
+    lock: Lock, pages: Iterable[tuple[LockedPin, Page | None]]
+) -> tuple[NewerRelease, ...]:
+    # A build may pin another version of a project than the one that is installed.
+    installed = {(pin.name, pin.version) for pin in lock.pin}
+    newer: dict[NormalizedName, NewerRelease] = {}
+    for pin, page in pages:
+        if page is None or (pin.name, pin.version) not in installed:
             continue
-        if newest is None or version > newest:
-            newest = version
-    return newest
+        newest = _newest(page)
+        if newest is not None and newest > Version(pin.version):
+            project = canonicalize_name(pin.name)
+            newer[project] = NewerRelease(
+                project=project,
+                version=pin.version,
+                newest=str(newest),
+                is_requested=pin.name in lock.requested_projects,
+            )
+    return tuple(newer.values())
+
+
+def _newest(page: Page) -> Version | None:
+    """Return the newest final release on a page that has a file which is not yanked."""
+    versions = []
+    for spelled, files in page.releases.items():
+        version = text.version(spelled)
+        if version is None or version.is_prerelease:
+            continue
+        if any(file.yanked is None for file in files):
+            versions.append(version)
+    return max(versions, default=None)
 
 
 def _changes(
@@ -222,32 +251,34 @@ def _changes(
 ) -> Iterator[Change]:
     release = {"project": canonicalize_name(pin.name), "version": pin.version, "index": pin.index}
     if page is not None and page.project_status.status != ACTIVE.status:
-        yield Marked(
-            **release, status=page.project_status.status, reason=page.project_status.reason
-        )
+        mark = page.project_status
+        yield Marked(**release, status=mark.status, reason=mark.reason)
     gone = tuple(file.name for file in pin.file if file.name not in offered)
     if gone:
-        versions = () if page is None else map(text.version, page.releases)
-        scope: Scope = (
-            "project"
-            if page is None
-            else "file"
-            if text.version(pin.version) in versions
-            else "release"
-        )
-        yield Gone(**release, scope=scope, files=gone, needed=pin.file[0].name in gone)
-    for file in pin.file:
-        hashes = {copy.sha256 for copy in offered.get(file.name, ())} or {file.sha256}
-        if len(hashes) > 1 and file.sha256 in hashes:
-            yield DuplicateFile(**release, file=file.name)
-        elif not hashes & {"", file.sha256}:
+        needed = pin.file[0].name in gone
+        yield Gone(**release, scope=_scope(pin, page), files=gone, needed=needed)
+    there = [file for file in pin.file if file.name in offered]
+    for file in there:
+        hashes = {copy.sha256 for copy in offered[file.name]}
+        if file.sha256 not in hashes and "" not in hashes:
             yield Rehashed(**release, file=file.name, locked=file.sha256, offered=min(hashes))
-    yanked = {
-        file.name: reason
-        for file in pin.file
-        if file.name in offered and (reason := offered[file.name][-1].yanked) is not None
-    }
+        elif file.sha256 in hashes and len(hashes) > 1:
+            yield DuplicateFile(**release, file=file.name)
+    yanked = {}
+    for file in there:
+        reason = offered[file.name][-1].yanked
+        if reason is not None:
+            yanked[file.name] = reason
     if yanked and pin.yanked is None:
-        yield Yanked(**release, files=tuple(yanked), reason=next(filter(None, yanked.values()), ""))
+        reasons = [reason for reason in yanked.values() if reason]
+        yield Yanked(**release, files=tuple(yanked), reason=reasons[0] if reasons else "")
     elif pin.yanked is not None and not yanked and not gone:
         yield Unyanked(**release)
+
+
+def _scope(pin: LockedPin, page: Page | None) -> Scope:
+    """Return how much of a pin is gone if some of its files are."""
+    if page is None:
+        return "project"
+    versions = map(text.version, page.releases)
+    return "file" if text.version(pin.version) in versions else "release"

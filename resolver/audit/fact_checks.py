@@ -1,11 +1,12 @@
-"""Facts compared with live metadata, each kind in its way."""
+"""Compare facts with what the indexes say today, each kind of fact in its own way."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from enum import Enum
 from functools import partial
+from typing import Final
 
 import msgspec
 from packaging.requirements import InvalidRequirement
@@ -15,11 +16,11 @@ from packaging.version import Version
 
 from resolver.audit.offers import Offers, some
 from resolver.errors import IndexFailure, ResolverError
-from resolver.index.git import Repositories
 from resolver.index.parse.distribution import wheel_parts
-from resolver.index.parse.metadata import informal_requirements
+from resolver.index.parse.informal import informal_requirements
 from resolver.index.protocol import UnusableFile
-from resolver.index.sources import why_unverified
+from resolver.index.repositories import Repositories
+from resolver.index.source_facts import why_unverified
 from resolver.model import fact as model
 from resolver.model import text
 from resolver.model.fact import Fact, Need
@@ -27,35 +28,48 @@ from resolver.model.message import Message, message
 from resolver.model.release import File
 from resolver.model.requirement import ComponentRequirement, Requirement
 
-FAILED = "upstream.remark-failed"  # the code where an index was out of reach
+# The code of a remark that an index is out of reach.
+FAILED: Final = "upstream.remark-failed"
+# The digits of a commit that a remark shows.
+_SHORT_COMMIT: Final = 12
+# The releases of Python that are compared with Requires-Python.
+_PYTHONS: Final = tuple(Version(f"3.{minor}") for minor in range(6, 21))
 
 
 class Verdict(Enum):
-    """The outcome for a fact, the weightiest first."""
+    """The outcome for a fact, the gravest first."""
 
+    # An index says otherwise.
     CONTRADICTED = "contradicted"
+    # The fact is about something that does not exist.
     GONE = "gone"
+    # Nothing satisfies the fact. It may be right, but then no lock can have the release.
     UNMET = "unmet"
+    # Whatever can be compared agrees.
     HOLDS = "holds"
+    # No index can tell.
     UNCHECKED = "unchecked"
 
 
 class Remark(msgspec.Struct, frozen=True):
-    """A finding, whose values may be texts of indexes, and the verdict that follows from it."""
+    """A finding about a fact."""
 
+    # What follows from the finding alone.
     verdict: Verdict
+    # The finding. Its values may be texts of indexes.
     message: Message
 
 
 class CheckedFact(msgspec.Struct, frozen=True):
-    """A fact and the findings about it, the weightiest first; at least one remark."""
+    """A fact and the findings about it."""
 
     fact: Fact
+    # The findings, the gravest first; at least one.
     remarks: tuple[Remark, ...]
 
     @property
     def verdict(self) -> Verdict:
-        """That of the weightiest remark."""
+        """Return the verdict of the gravest remark."""
         return self.remarks[0].verdict
 
 
@@ -63,395 +77,416 @@ def _remark(verdict: Verdict, code: str, **values: object) -> Remark:
     return Remark(verdict, message(f"upstream.remark-{code}", **values))
 
 
-_contradicted = partial(_remark, Verdict.CONTRADICTED)  # an index says otherwise
-_gone = partial(_remark, Verdict.GONE)  # it is about something that does not exist
-_unmet = partial(
-    _remark, Verdict.UNMET
-)  # it may well be right, but then no lock can have the release
-_holds = partial(_remark, Verdict.HOLDS)  # whatever can be compared agrees
-_unchecked = partial(_remark, Verdict.UNCHECKED)  # no index can tell
-_WARNING = _unchecked("warning")
-
-_PYTHONS = tuple(Version(f"3.{minor}") for minor in range(6, 21))
+_contradicted = partial(_remark, Verdict.CONTRADICTED)
+_gone = partial(_remark, Verdict.GONE)
+_unmet = partial(_remark, Verdict.UNMET)
+_holds = partial(_remark, Verdict.HOLDS)
+_unchecked = partial(_remark, Verdict.UNCHECKED)
 
 
 def check_fact(fact: Fact, offers: Offers, repositories: Repositories) -> CheckedFact:
-    """The findings about a fact, the weightiest first.
+    """Return a fact with the findings about it.
 
     A failing index or repository is a finding, never an error.
     """
-    weights = list(Verdict)
+    gravest_first = list(Verdict)
     remarks = sorted(
-        _remarks(fact, offers, repositories), key=lambda remark: weights.index(remark.verdict)
+        _remarks(fact, offers, repositories),
+        key=lambda remark: gravest_first.index(remark.verdict),
     )
     return CheckedFact(fact, tuple(remarks))
 
 
 def projects_of(fact: Fact) -> tuple[NormalizedName, ...]:
-    """The projects that are looked up to check a fact."""
-    if isinstance(fact, model.Sources) or (isinstance(fact, model.Pairs) and fact.release):
+    """Return the projects that are looked up to check a fact."""
+    if isinstance(fact, model.Sources) or _is_about_no_version(fact):
         return ()
     return (fact.package, *model.projects_named_by(fact))
+
+
+def _is_about_no_version(fact: Fact) -> bool:
+    """Return whether a fact is about something that upstream calls by a name, not a version."""
+    return isinstance(fact, model.Pairs) and bool(fact.release)
 
 
 def _remarks(fact: Fact, offers: Offers, repositories: Repositories) -> Iterator[Remark]:
     if isinstance(fact, model.Sources):
         yield _check_commit(fact, repositories)
         return
-    if isinstance(fact, model.Pairs) and fact.release:
+    if _is_about_no_version(fact):
         yield _unchecked("pairing")
         return
     try:
-        versions, missing = _sample(fact, offers)
-        yield from missing
+        versions, remarks = _sample(fact, offers)
+        yield from remarks
         if versions:
-            yield from _check_kind(fact, versions, offers)
+            yield from _Checker(fact.package, versions, offers).check(fact)
     except IndexFailure as error:
-        yield Remark(Verdict.UNCHECKED, message(FAILED, why=error.why or error.message))
+        yield _unchecked("failed", why=error.why or error.message)
+
+
+def _check_commit(fact: model.Sources, repositories: Repositories) -> Remark:
+    address = f"{fact.git}@{fact.commit[:_SHORT_COMMIT]}"
+    try:
+        why = why_unverified(fact, repositories)
+    except ResolverError as error:
+        return _contradicted("git-differs", address=address, why=error.why or error.message)
+    if why:
+        return _unchecked("git", address=address, why=why)
+    return _holds("git-agrees", address=address)
 
 
 def _sample(fact: Fact, offers: Offers) -> tuple[list[Version], list[Remark]]:
-    """The newest and the oldest release of each set of versions; and a remark on sets that no index has."""
-    lookup = offers.catalog.lookup(fact.package)
+    """Return the newest and the oldest release of each set of versions.
+
+    Also return remarks on sets of which no index has a release.
+    """
     sample: dict[Version, None] = {}
     at_commits: dict[Version, None] = {}
     unmatched: list[SpecifierSet] = []
     for specifiers in fact.versions:
         matching = offers.matching(fact.package, specifiers)
-        sample |= dict.fromkeys(matching[:1] + matching[-1:])
-        if not matching and (commits := offers.at_commits(fact.package, specifiers)):
-            at_commits |= dict.fromkeys(commits)
-        elif not matching:
+        if matching:
+            sample[matching[0]] = None
+            sample[matching[-1]] = None
+            continue
+        commits = offers.at_commits(fact.package, specifiers)
+        at_commits |= dict.fromkeys(commits)
+        if not commits:
             unmatched.append(specifiers)
     remarks = []
     if at_commits:
-        remarks.append(_unchecked("at-commit", releases=f"{fact.package} {some(list(at_commits))}"))
+        releases = f"{fact.package} {some(list(at_commits))}"
+        remarks.append(_unchecked("at-commit", releases=releases))
     if unmatched:
-        what = f"{fact.package} {', '.join(map(str, unmatched))}"
-        missing = _missing_project(fact.package, offers, what if lookup.pages else fact.package)
-        remarks.append(missing or _gone("no-release", what=what))
+        remarks.append(_missing_releases(fact.package, unmatched, offers))
     return list(sample), remarks
 
 
-def _check_kind(fact: Fact, versions: Sequence[Version], offers: Offers) -> Iterator[Remark]:
-    match fact:
-        case model.Requires():
-            yield from _check_needs(fact, fact.needs, versions, offers)
-        case model.Constrains():
-            for bound in fact.bounds:
-                yield from _check_requirement(fact, bound, versions, offers)
-        case model.Replaces():
-            yield from _check_replacement(fact, versions, offers)
-            yield from _check_needs(fact, fact.add, versions, offers)
-        case model.Metadata():
-            for version in versions:
-                yield _check_release(fact, version, partial(_check_metadata, fact, offers))
-        case model.Builds():
-            yield from _check_archives(fact, offers)
-        case model.Collides() | model.Absent():
-            yield from _check_apart(fact, versions, offers)
-        case model.After():
-            yield from _check_projects(fact, offers)
-            yield _unchecked("order")
-        case model.Links():
-            yield from _check_projects(fact, offers)
-            yield _unchecked("links")
-        case model.Pairs():
-            yield _unchecked("pairing")
-        case model.Warns():
-            yield from _check_projects(fact, offers)
-            yield from _check_extra(fact, versions, offers)
-            yield _WARNING
-        case model.Excludes() | model.Names():
-            every = offers.versions(fact.package)
-            yield _holds(
-                "there", releases=some([version for version in every if fact.applies_to(version)])
-            )
-            beyond = [version for version in every if not fact.applies_to(version)]
-            if beyond and isinstance(fact, model.Names):
-                yield _holds("beyond", releases=some(beyond))
-        case model.Exports():
-            yield _unchecked("variables")
-        case model.External():
-            yield _unchecked("machine", needs=", ".join(fact.needs))
-        case model.Optional():
-            yield from _check_projects(fact, offers)
-            yield _unchecked("starts")
-        case model.Sources():
-            raise AssertionError("a commit is on no index")
-
-
-# --- what a release needs
-
-
-def _check_needs(
-    fact: Fact, needs: Sequence[Need], versions: Sequence[Version], offers: Offers
-) -> Iterator[Remark]:
-    machine = []
-    for need in needs:
-        match need:
-            case Requirement():
-                yield from _check_requirement(fact, need, versions, offers)
-            case ComponentRequirement(component="python"):
-                yield from _check_each(fact, versions, partial(_check_python, fact, need, offers))
-            case ComponentRequirement():
-                machine.append(str(need))
-    if machine:
-        yield _unchecked("machine", needs=", ".join(machine))
-
-
-def _check_each(
-    fact: Fact, versions: Sequence[Version], check: Callable[[Version], Remark]
-) -> Iterator[Remark]:
-    """Findings of each release about a need: all that contradict it, and one of those that agree."""
-    agreeing: Remark | None = None
-    for version in versions:
-        remark = _check_release(fact, version, check)
-        if remark.verdict is not Verdict.HOLDS:
-            yield remark
-        elif agreeing is None:
-            agreeing = remark
-    if agreeing is not None:
-        yield agreeing
-
-
-def _check_release(fact: Fact, version: Version, check: Callable[[Version], Remark]) -> Remark:
-    try:
-        return check(version)
-    except UnusableFile as error:
-        return _unchecked("unreadable", release=f"{fact.package} {version}", why=str(error))
-
-
-def _check_python(
-    fact: Fact, need: ComponentRequirement, offers: Offers, version: Version
+def _missing_releases(
+    package: NormalizedName, versions: Iterable[SpecifierSet], offers: Offers
 ) -> Remark:
-    """Findings about a need on Python from Requires-Python of one release."""
-    declared = offers.declared(fact.package, version)
-    specifiers = text.python_specifiers(declared.requirements.requires_python)
-    if specifiers is None:
-        raise UnusableFile(f"{declared.python} has an invalid Requires-Python")
-    values = {"need": str(need), "file": declared.python, "line": f"Python {specifiers}"}
-    if not specifiers:
-        return _holds("silent", **values)
-    admitted = set(specifiers.filter(_PYTHONS, prereleases=True))
-    return _compare(admitted, {python for python in _PYTHONS if need.allows(python)}, values)
-
-
-def _compare(admitted: Set[Version], needed: Set[Version], values: Mapping[str, str]) -> Remark:
-    """The versions that metadata admits compared with those that a fact does."""
-    if not admitted & needed:
-        return _contradicted("clashes", **values)
-    return _holds("says-so" if admitted <= needed else "agrees", **values)
-
-
-def _check_requirement(
-    fact: Fact, need: Requirement, versions: Sequence[Version], offers: Offers
-) -> Iterator[Remark]:
-    fitting = offers.matching(need.name, need.specifier)
-    if not fitting:
-        unmet = _unmet("nothing-fits", need=str(need), project=fact.package)
-        yield _missing_project(need.name, offers, str(need)) or unmet
-    elif not (isinstance(fact, model.Replaces) and need.name in fact.drop):  # the fact overrides it
-        yield from _check_each(
-            fact, versions, partial(_compare_requirement, fact, need, fitting, offers)
-        )
-
-
-def _compare_requirement(
-    fact: Fact, need: Requirement, fitting: Sequence[Version], offers: Offers, version: Version
-) -> Remark:
-    """Findings about a need from the metadata of one release."""
-    where, requirements = offers.requirements_on([need.name], fact.package, version)
-    values = {"need": str(need), "file": where, "line": ", ".join(map(str, requirements))}
-    if not requirements:
-        return _holds("silent", **values)
-    admitted = set.intersection(
-        *(set(offers.matching(need.name, line.specifier)) for line in requirements)
-    )
-    return _compare(admitted, set(fitting), values)
-
-
-def _check_replacement(
-    fact: model.Replaces, versions: Sequence[Version], offers: Offers
-) -> Iterator[Remark]:
-    def check(version: Version) -> Remark:
-        where, requirements = offers.requirements_on(fact.drop, fact.package, version)
-        requirements += offers.replaced_requirements(fact, version)
-        values = {
-            "file": where,
-            "names": ", ".join(fact.drop),
-            "line": ", ".join(map(str, requirements)),
-        }
-        if (
-            fact.strength is model.Strength.PRACTICE
-            and requirements
-            and _is_needless(fact, requirements, offers)
-        ):
-            return _contradicted("needless", **values)
-        return _holds("replaced", **values) if requirements else _contradicted("idle", **values)
-
-    for version in versions:
-        yield _check_release(fact, version, check)
-
-
-def _is_needless(
-    practice: model.Replaces, requirements: Sequence[Requirement], offers: Offers
-) -> bool:
-    """Whether the requirements that a practice drops admit all releases that their replacements do."""
-    added = [need for need in practice.add if isinstance(need, Requirement)]
-    for need in requirements:
-        specifiers = [new.specifier for new in added if new.name == need.name]
-        admitted = {
-            version for specifier in specifiers for version in offers.matching(need.name, specifier)
-        }
-        if not specifiers or set(need.specifier.filter(admitted, prereleases=True)) != admitted:
-            return False
-    return True
-
-
-def _check_apart(
-    fact: model.Collides | model.Absent, versions: Sequence[Version], offers: Offers
-) -> Iterator[Remark]:
-    """What must not be installed with a release must not be required by the release itself."""
-    yield from _check_projects(fact, offers)
-
-    def check(version: Version) -> Remark:
-        where, requirements = offers.requirements_on([fact.other], fact.package, version)
-        values = {"file": where, "other": fact.other, "line": ", ".join(map(str, requirements))}
-        return _contradicted("asks", **values) if requirements else _holds("apart", **values)
-
-    yield from _check_each(fact, versions, check)
-    if isinstance(fact, model.Collides):
-        yield _unchecked("module", module=fact.module)
-
-
-def _check_extra(
-    fact: model.Warns, versions: Sequence[Version], offers: Offers
-) -> Iterator[Remark]:
-    """Findings for releases that lack the extra of a warning."""
-
-    def check(version: Version) -> Remark:
-        declared = offers.declared(fact.package, version)
-        has_it = fact.extra in declared.requirements.extras
-        return (
-            _WARNING if has_it else _contradicted("no-extra", file=declared.where, extra=fact.extra)
-        )
-
-    for version in versions if fact.extra else ():
-        remark = _check_release(fact, version, check)
-        if remark is not _WARNING:
-            yield remark
-
-
-# --- what an archive has
-
-
-def _check_archives(fact: model.Builds, offers: Offers) -> Iterator[Remark]:
-    """Check that every release that a fact builds has an archive, and open the newest of each set."""
-    without: list[Version] = []
-    newest: dict[File, None] = {}
-    for specifiers in fact.versions:
-        versions = offers.matching(fact.package, specifiers)
-        archives = [
-            [file for file in offers.files(fact.package, version) if not file.is_wheel]
-            for version in versions
-        ]
-        without += [version for version, files in zip(versions, archives, strict=True) if not files]
-        newest |= dict.fromkeys([files[0] for files in archives if files][:1])
-    if without:
-        yield _contradicted("no-archive", releases=f"{fact.package} {some(without)}")
-    for file in newest:
-        yield from _check_archive(fact, file, offers)
-
-
-def _check_archive(fact: model.Builds, file: File, offers: Offers) -> Iterator[Remark]:
-    values = {"file": file.filename, "member": fact.requires_from}
-    try:
-        archive = offers.catalog.archive(file)
-    except UnusableFile as error:
-        yield _unchecked("unreadable", release=file.filename, why=str(error))
-        return
-    try:
-        offers.catalog.member(file, fact.requires_from)
-    except UnusableFile:
-        yield _contradicted("no-member", **values)
-        return
-    names = {need.name for need in _readable(archive.build_requires or ())}
-    if idle := [name for name in fact.build_drop if name not in names]:
-        yield _contradicted("idle", file=file.filename, names=", ".join(idle), line="")
-    else:
-        yield _holds("archive", **values)
-
-
-def _check_metadata(fact: model.Metadata, offers: Offers, version: Version) -> Remark:
-    """The requirements in a fact compared with those of a wheel, of the archive's metadata or of its other files."""
-    wheels = [file for file in offers.files(fact.package, version) if _is_for_linux(file)]
-    archives = [file for file in offers.files(fact.package, version) if not file.is_wheel]
-    file = next(iter(wheels or archives), offers.release(fact.package, version).file)
-    where = file.filename
-    metadata = (
-        offers.catalog.metadata(file) if file.is_wheel else offers.catalog.archive(file).metadata
-    )
-    lines = None if metadata is None else metadata.requires_dist
-    if lines is None and (noted := informal_requirements(file, offers.catalog)) is not None:
-        where, lines = noted.where, noted.lines
-    if lines is None:
-        return _unchecked("not-static", file=file.filename)
-    of_fact, of_release = _without_extras(map(str, fact.requires)), _without_extras(lines)
-    if of_fact == of_release:
-        return _holds("same", where=where)
-    lacking, extra = (
-        ", ".join(sorted(lines)) or "-" for lines in (of_release - of_fact, of_fact - of_release)
-    )
-    return _contradicted("differs", where=where, theirs=lacking, own=extra)
-
-
-def _is_for_linux(file: File) -> bool:
-    """Return whether a file is a wheel for Linux or any system.
-
-    What setup.py computes may differ elsewhere: deepspeed's wheels for Windows require what CUDA
-    needs.
-    """
-    parts = wheel_parts(file.filename)
-    return parts is not None and (parts.platform == "any" or "linux" in parts.platform)
-
-
-def _without_extras(lines: Iterable[str]) -> frozenset[str]:
-    """The requirements without those of extras, normalized."""
-    return frozenset(str(need) for need in _readable(lines) if "extra" not in str(need.marker))
-
-
-def _readable(lines: Iterable[str]) -> Iterator[Requirement]:
-    for line in lines:
-        with suppress(InvalidRequirement):
-            yield text.requirement(line)
-
-
-# --- what exists
-
-
-def _check_projects(fact: Fact, offers: Offers) -> Iterator[Remark]:
-    """Findings for the other projects of a fact that no index has."""
-    for name in model.projects_named_by(fact):
-        remark = _missing_project(name, offers, name)
-        if remark is not None and not offers.catalog.lookup(name).pages:
-            yield remark
+    releases = f"{package} {', '.join(map(str, versions))}"
+    is_listed = bool(offers.catalog.lookup(package).pages)
+    missing = _missing_project(package, offers, releases if is_listed else package)
+    return missing or _gone("no-release", what=releases)
 
 
 def _missing_project(name: NormalizedName, offers: Offers, what: str) -> Remark | None:
-    """That an index that may have a project did not answer, or that none has it; else None."""
+    """Return a remark if an index that may have a project did not answer, or if none has it.
+
+    `what` is what was looked for.
+    """
     lookup = offers.catalog.lookup(name)
     if lookup.unreachable:
         return _unchecked("passed-over", index=", ".join(lookup.unreachable), what=what)
     return None if lookup.pages else _gone("no-project", project=name)
 
 
-def _check_commit(fact: model.Sources, repositories: Repositories) -> Remark:
-    address = f"{fact.git}@{fact.commit[:12]}"
-    try:
-        trust = why_unverified(fact, repositories)
-    except ResolverError as error:
-        return _contradicted("git-differs", address=address, why=error.why or error.message)
-    if trust:
-        return _unchecked("git", address=address, why=trust)
-    return _holds("git-agrees", address=address)
+class _Checker:
+    """Compares a fact with some releases of its project."""
+
+    def __init__(
+        self, package: NormalizedName, versions: Sequence[Version], offers: Offers
+    ) -> None:
+        self._package = package
+        self._versions = versions
+        self._offers = offers
+
+    def check(self, fact: Fact) -> Iterator[Remark]:
+        """Yield the findings about a fact of any kind but `sources`. Raise IndexFailure."""
+        match fact:
+            case model.Requires(needs=needs) | model.Constrains(bounds=needs):
+                yield from self._check_needs(needs)
+            case model.Replaces():
+                yield from self._each(partial(self._check_replacement, fact))
+                yield from self._check_needs(fact.add, dropped=fact.drop)
+            case model.Metadata():
+                yield from self._each(partial(self._check_metadata, fact))
+            case model.Builds():
+                yield from self._check_archives(fact)
+            case model.Collides() | model.Absent():
+                yield from self._check_apart(fact)
+            case model.Warns():
+                yield from self._check_warning(fact)
+            case model.Excludes() | model.Names():
+                yield from self._check_existence(fact)
+            case (
+                model.After()
+                | model.Exports()
+                | model.External()
+                | model.Links()
+                | model.Optional()
+                | model.Pairs()
+            ):
+                yield from self._check_projects_alone(fact)
+            case model.Sources():
+                raise AssertionError("a commit is on no index")
+
+    def _check_projects_alone(
+        self,
+        fact: model.After
+        | model.Exports
+        | model.External
+        | model.Links
+        | model.Optional
+        | model.Pairs,
+    ) -> Iterator[Remark]:
+        """Check the projects that a fact names, where no index can tell more."""
+        match fact:
+            case model.After():
+                yield from self._check_projects(fact)
+                yield _unchecked("order")
+            case model.Links():
+                yield from self._check_projects(fact)
+                yield _unchecked("links")
+            case model.Optional():
+                yield from self._check_projects(fact)
+                yield _unchecked("starts")
+            case model.Pairs():
+                yield _unchecked("pairing")
+            case model.Exports():
+                yield _unchecked("variables")
+            case model.External():
+                yield _unchecked("machine", needs=", ".join(fact.needs))
+
+    def _check_projects(self, fact: Fact) -> Iterator[Remark]:
+        """Yield a remark for each other project of a fact that no index has."""
+        for name in model.projects_named_by(fact):
+            if not self._offers.catalog.lookup(name).pages:
+                remark = _missing_project(name, self._offers, name)
+                if remark is not None:
+                    yield remark
+
+    def _check_existence(self, fact: model.Excludes | model.Names) -> Iterator[Remark]:
+        versions = self._offers.versions(self._package)
+        covered = [version for version in versions if fact.applies_to(version)]
+        yield _holds("there", releases=some(covered))
+        beyond = [version for version in versions if not fact.applies_to(version)]
+        if beyond and isinstance(fact, model.Names):
+            yield _holds("beyond", releases=some(beyond))
+
+    def _each(self, check: Callable[[Version], Remark | None]) -> Iterator[Remark]:
+        """Yield what a check finds in each release. A release that cannot be read is a finding."""
+        for version in self._versions:
+            try:
+                remark = check(version)
+            except UnusableFile as error:
+                release = f"{self._package} {version}"
+                remark = _unchecked("unreadable", release=release, why=str(error))
+            if remark is not None:
+                yield remark
+
+    # --- what a release needs
+
+    def _check_needs(
+        self, needs: Sequence[Need], dropped: Collection[NormalizedName] = ()
+    ) -> Iterator[Remark]:
+        """Compare needs with the metadata of each release.
+
+        The fact overrides what metadata says of the `dropped` projects.
+        """
+        machine = []
+        for need in needs:
+            match need:
+                case Requirement():
+                    yield from self._check_requirement(need, is_dropped=need.name in dropped)
+                case ComponentRequirement(component="python"):
+                    yield from _agreeing_once(self._each(partial(self._check_python, need)))
+                case ComponentRequirement():
+                    machine.append(str(need))
+        if machine:
+            yield _unchecked("machine", needs=", ".join(machine))
+
+    def _check_python(self, need: ComponentRequirement, version: Version) -> Remark:
+        """Compare a need on Python with the Requires-Python of a release."""
+        declared = self._offers.declared(self._package, version)
+        specifiers = text.python_specifiers(declared.requirements.requires_python)
+        if specifiers is None:
+            raise UnusableFile(f"{declared.python} has an invalid Requires-Python")
+        values = {"need": str(need), "file": declared.python, "line": f"Python {specifiers}"}
+        if not specifiers:
+            return _holds("silent", **values)
+        admitted = set(specifiers.filter(_PYTHONS, prereleases=True))
+        return _compare(admitted, set(filter(need.allows, _PYTHONS)), values)
+
+    def _check_requirement(self, need: Requirement, *, is_dropped: bool) -> Iterator[Remark]:
+        needed = self._offers.matching(need.name, need.specifier)
+        if not needed:
+            missing = _missing_project(need.name, self._offers, str(need))
+            yield missing or _unmet("nothing-fits", need=str(need), project=self._package)
+        elif not is_dropped:
+            check = partial(self._compare_requirement, need, set(needed))
+            yield from _agreeing_once(self._each(check))
+
+    def _compare_requirement(
+        self, need: Requirement, needed: Set[Version], version: Version
+    ) -> Remark:
+        """Compare a need, and the releases that meet it, with the metadata of a release."""
+        where, requirements = self._offers.requirements_on([need.name], self._package, version)
+        values = {"need": str(need), "file": where, "line": _joined(requirements)}
+        if not requirements:
+            return _holds("silent", **values)
+        admitted = set(self._offers.versions(need.name))
+        for requirement in requirements:
+            admitted &= set(self._offers.matching(need.name, requirement.specifier))
+        return _compare(admitted, needed, values)
+
+    def _check_replacement(self, fact: model.Replaces, version: Version) -> Remark:
+        """Return whether a release requires what a fact drops, and whether that must be dropped."""
+        where, requirements = self._offers.requirements_on(fact.drop, self._package, version)
+        requirements += self._offers.replaced_requirements(fact, version)
+        values = {"file": where, "names": ", ".join(fact.drop), "line": _joined(requirements)}
+        if not requirements:
+            return _contradicted("idle", **values)
+        is_practice = fact.strength is model.Strength.PRACTICE
+        if is_practice and self._is_needless(fact, requirements):
+            return _contradicted("needless", **values)
+        return _holds("replaced", **values)
+
+    def _is_needless(self, practice: model.Replaces, requirements: Sequence[Requirement]) -> bool:
+        """Return whether the dropped requirements admit all releases that the added ones do."""
+        for requirement in requirements:
+            added: set[Version] = set()
+            is_replaced = False
+            for need in practice.add:
+                if isinstance(need, Requirement) and need.name == requirement.name:
+                    is_replaced = True
+                    added.update(self._offers.matching(need.name, need.specifier))
+            admitted = set(requirement.specifier.filter(added, prereleases=True))
+            if not is_replaced or admitted != added:
+                return False
+        return True
+
+    def _check_apart(self, fact: model.Collides | model.Absent) -> Iterator[Remark]:
+        """Check that no release itself requires what must not be installed with it."""
+        yield from self._check_projects(fact)
+        yield from _agreeing_once(self._each(partial(self._check_no_requirement, fact.other)))
+        if isinstance(fact, model.Collides):
+            yield _unchecked("module", module=fact.module)
+
+    def _check_no_requirement(self, other: NormalizedName, version: Version) -> Remark:
+        where, requirements = self._offers.requirements_on([other], self._package, version)
+        values = {"file": where, "other": other, "line": _joined(requirements)}
+        return _contradicted("asks", **values) if requirements else _holds("apart", **values)
+
+    def _check_warning(self, fact: model.Warns) -> Iterator[Remark]:
+        yield from self._check_projects(fact)
+        if fact.extra:
+            yield from self._each(partial(self._check_extra, fact.extra))
+        yield _unchecked("warning")
+
+    def _check_extra(self, extra: NormalizedName, version: Version) -> Remark | None:
+        """Return a remark if a release lacks an extra."""
+        declared = self._offers.declared(self._package, version)
+        if extra in declared.requirements.extras:
+            return None
+        return _contradicted("no-extra", file=declared.where, extra=extra)
+
+    # --- what an archive has
+
+    def _check_archives(self, fact: model.Builds) -> Iterator[Remark]:
+        """Check that each release of a fact has an archive, and open the newest of each set."""
+        without: list[Version] = []
+        newest: dict[File, None] = {}
+        for specifiers in fact.versions:
+            archives = []
+            for version in self._offers.matching(self._package, specifiers):
+                of_release = self._offers.archives(self._package, version)
+                archives += of_release
+                if not of_release:
+                    without.append(version)
+            newest |= dict.fromkeys(archives[:1])
+        if without:
+            yield _contradicted("no-archive", releases=f"{self._package} {some(without)}")
+        for file in newest:
+            yield self._check_archive(fact, file)
+
+    def _check_archive(self, fact: model.Builds, file: File) -> Remark:
+        catalog = self._offers.catalog
+        try:
+            archive = catalog.archive(file)
+        except UnusableFile as error:
+            return _unchecked("unreadable", release=file.filename, why=str(error))
+        try:
+            catalog.member(file, fact.requires_from)
+        except UnusableFile:
+            return _contradicted("no-member", file=file.filename, member=fact.requires_from)
+        required = {need.name for need in _readable(archive.build_requires or ())}
+        idle = [name for name in fact.build_drop if name not in required]
+        if idle:
+            return _contradicted("idle", file=file.filename, names=", ".join(idle), line="")
+        return _holds("archive", file=file.filename, member=fact.requires_from)
+
+    def _check_metadata(self, fact: model.Metadata, version: Version) -> Remark:
+        """Compare the requirements in a fact with the metadata in a file of a release."""
+        file = self._file_with_metadata(version)
+        catalog = self._offers.catalog
+        metadata = catalog.metadata(file) if file.is_wheel else catalog.archive(file).metadata
+        if metadata is not None:
+            where, lines = file.filename, metadata.requires_dist
+        else:
+            noted = informal_requirements(file, catalog)
+            if noted is None:
+                return _unchecked("not-static", file=file.filename)
+            where, lines = noted.where, noted.lines
+        own = _without_extras(map(str, fact.requires))
+        theirs = _without_extras(lines)
+        if own == theirs:
+            return _holds("same", where=where)
+        lacking = ", ".join(sorted(theirs - own)) or "-"
+        added = ", ".join(sorted(own - theirs)) or "-"
+        return _contradicted("differs", where=where, theirs=lacking, own=added)
+
+    def _file_with_metadata(self, version: Version) -> File:
+        """Return a wheel for Linux or else an archive, if a release has one of them."""
+        for file in self._offers.wheels(self._package, version):
+            if _is_for_linux(file):
+                return file
+        archives = self._offers.archives(self._package, version)
+        if archives:
+            return archives[0]
+        return self._offers.release(self._package, version).file
+
+
+def _agreeing_once(remarks: Iterable[Remark]) -> Iterator[Remark]:
+    """Yield remarks, but only the first one that agrees."""
+    has_agreeing = False
+    for remark in remarks:
+        agrees = remark.verdict is Verdict.HOLDS
+        if not (agrees and has_agreeing):
+            yield remark
+        has_agreeing |= agrees
+
+
+def _compare(admitted: Set[Version], needed: Set[Version], values: Mapping[str, str]) -> Remark:
+    """Compare the versions that metadata admits with the ones that a fact needs."""
+    if not admitted & needed:
+        return _contradicted("clashes", **values)
+    return _holds("says-so" if admitted <= needed else "agrees", **values)
+
+
+def _is_for_linux(wheel: File) -> bool:
+    """Return whether a wheel is for Linux or any system.
+
+    What setup.py computes may differ elsewhere: deepspeed's wheels for Windows require what CUDA
+    needs.
+    """
+    parts = wheel_parts(wheel.filename)
+    return parts is not None and (parts.platform == "any" or "linux" in parts.platform)
+
+
+def _without_extras(lines: Iterable[str]) -> frozenset[str]:
+    """Return the normalized requirements that are of no extra."""
+    return frozenset(str(need) for need in _readable(lines) if "extra" not in str(need.marker))
+
+
+def _readable(lines: Iterable[str]) -> Iterator[Requirement]:
+    """Yield the valid requirements among lines."""
+    for line in lines:
+        with suppress(InvalidRequirement):
+            yield text.requirement(line)
+
+
+def _joined(requirements: Iterable[Requirement]) -> str:
+    return ", ".join(map(str, requirements))

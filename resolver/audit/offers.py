@@ -1,10 +1,14 @@
-"""What the indexes offer today of projects, for one target: releases, files, their metadata, and archives to read."""
+"""Look up what the indexes offer today of projects, for one target.
+
+These are releases, files, their metadata, and archives to read.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import Final
 
 import msgspec
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
@@ -16,7 +20,7 @@ from packaging.version import Version
 from resolver.audit.pairs import read_pins
 from resolver.errors import InputError
 from resolver.index.parse.distribution import Compatibility
-from resolver.index.parse.metadata import informal_requirements
+from resolver.index.parse.informal import informal_requirements
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.index.store.readings import ArchiveReading, WheelReading, archive_reading
 from resolver.model import text
@@ -27,27 +31,34 @@ from resolver.model.requirement import Requirement
 from resolver.resolve.needs import ReleaseRequirements, requirement_lines
 from resolver.resolve.project import OrderedReleases, Project
 
-_FEW = 5
+# Versions that a remark shows.
+_FEW: Final = 5
 
 
 def some(versions: Sequence[Version]) -> str:
-    """The first few, for a remark."""
-    return ", ".join(map(str, versions[:_FEW])) + (", …" if len(versions) > _FEW else "")
+    """Return the first few versions as a text."""
+    shown = [str(version) for version in versions[:_FEW]]
+    if len(versions) > _FEW:
+        shown.append("…")
+    return ", ".join(shown)
 
 
 class DeclaredRequirements(msgspec.Struct, frozen=True):
-    """The requirements of a release; `where` is the file that has them, `python` the one with its Requires-Python."""
+    """The requirements that a file of a release declares."""
 
+    # The file that has the requirements, for people.
     where: str
+    # The file that has Requires-Python, for people.
     python: str
     requirements: ReleaseRequirements
 
 
 class Offers:
-    """Answers from a catalog for the target of a problem, whose markers are `markers`."""
+    """What a catalog has for the target of a problem."""
 
     def __init__(self, problem: Problem, catalog: Catalog) -> None:
         self.catalog = catalog
+        # The values of environment markers on the target.
         self.markers = problem.target.markers
         self._compatibility = Compatibility(problem.target, None)
         self._facts = defaultdict[NormalizedName, list[Fact]](list)
@@ -56,46 +67,60 @@ class Offers:
         self._projects: dict[NormalizedName, Project] = {}
 
     def versions(self, name: NormalizedName) -> Sequence[Version]:
-        """All releases, newest first."""
+        """Return all releases of a project, newest first."""
         return self._project(name).versions
 
     def matching(self, name: NormalizedName, specifiers: SpecifierSet) -> list[Version]:
-        """The releases that a specifier set admits, pre-releases too, newest first."""
+        """Return the releases that a specifier set admits, newest first, with pre-releases."""
         return list(specifiers.filter(self.versions(name), prereleases=True))
 
     def at_commits(self, name: NormalizedName, specifiers: SpecifierSet) -> list[Version]:
-        """The versions of commits that a specifier set admits; they exist although no index has them."""
+        """Return the versions of commits in `sources` facts that a specifier set admits.
+
+        No index has them.
+        """
         commits = [fact.recipe.version for fact in self._facts[name] if isinstance(fact, Sources)]
         return list(specifiers.filter(commits, prereleases=True))
 
     def files(self, name: NormalizedName, version: Version) -> list[File]:
-        """All files of a release, usable on the target or not."""
-        offers = self._project(name).ordered.offers[self.versions(name).index(version)]
-        return [file for offer in offers for file in offer.page.releases[offer.version]]
+        """Return all files of a release, usable on the target or not."""
+        project = self._project(name)
+        position = project.versions.index(version)
+        files: list[File] = []
+        for offer in project.ordered.offers[position]:
+            files += offer.page.releases[offer.version]
+        return files
+
+    def wheels(self, name: NormalizedName, version: Version) -> list[File]:
+        """Return all wheels of a release, usable on the target or not."""
+        return [file for file in self.files(name, version) if file.is_wheel]
+
+    def archives(self, name: NormalizedName, version: Version) -> list[File]:
+        """Return all source archives of a release."""
+        return [file for file in self.files(name, version) if not file.is_wheel]
 
     def declared(self, name: NormalizedName, version: Version) -> DeclaredRequirements:
-        """The requirements of a release by its files. Raises UnusableFile and IndexFailure."""
+        """Return the requirements of a release. Raise UnusableFile and IndexFailure."""
         release = self.release(name, version)
+        file = release.file
         try:
-            where = (
-                f"{release.file.filename}: METADATA"
-                if release.file.is_wheel
-                else release.file.filename
-            )
-            return DeclaredRequirements(where, where, requirement_lines(self.catalog, release, ()))
-        except InputError as error:  # an archive without static metadata
-            noted = informal_requirements(release.file, self.catalog)
+            requirements = requirement_lines(self.catalog, release, ())
+        except InputError as error:
+            # The release is an archive without static metadata.
+            noted = informal_requirements(file, self.catalog)
             if noted is None:
                 raise UnusableFile(error.why or error.message) from None
-            requirements = ReleaseRequirements(noted.lines, release.file.requires_python, (), ())
-            return DeclaredRequirements(noted.where, release.file.filename, requirements)
+            requirements = ReleaseRequirements(noted.lines, file.requires_python, (), ())
+            return DeclaredRequirements(noted.where, file.filename, requirements)
+        where = f"{file.filename}: METADATA" if file.is_wheel else file.filename
+        return DeclaredRequirements(where, where, requirements)
 
     def all_requirements(self, name: NormalizedName, version: Version) -> Sequence[str]:
-        """Return the requirements of a release by its files, for any target and with all extras.
+        """Return the requirements of a release, for any target and with all extras.
 
-        Empty if no file says them. Raise UnusableFile and IndexFailure.
+        They are empty if no file declares them. Raise UnusableFile and IndexFailure.
         """
-        wheels = [file for file in self.files(name, version) if file.is_wheel]
+        wheels = self.wheels(name, version)
         if wheels:
             return self.catalog.metadata(wheels[0]).requires_dist
         static = self.catalog.archive(self.release(name, version).file).metadata
@@ -104,47 +129,51 @@ class Offers:
     def requirements_on(
         self, projects: Collection[NormalizedName], name: NormalizedName, version: Version
     ) -> tuple[str, list[Requirement]]:
-        """The file with the requirements of a release, and those on these projects that apply without any extra."""
+        """Return the requirements of a release on these projects, and the file that has them.
+
+        Only those count that apply to the target without any extra. Raise UnusableFile and
+        IndexFailure.
+        """
         declared = self.declared(name, version)
         needs = []
         for line in declared.requirements.requires:
             try:
                 need = text.requirement(line)
-                if need.name in projects and (
-                    need.marker is None or need.marker.evaluate(self.markers)
-                ):
+                if need.name not in projects:
+                    continue
+                if need.marker is None or need.marker.evaluate(self.markers):
                     needs.append(need)
             except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
-                raise UnusableFile(
-                    f"{declared.where} has the invalid requirement `{line}`"
-                ) from None
+                why = f"{declared.where} has the invalid requirement `{line}`"
+                raise UnusableFile(why) from None
         return declared.where, needs
 
     def replaced_requirements(self, practice: Replaces, version: Version) -> list[Requirement]:
-        """The requirements in other facts that a practice replaces."""
-        return [
-            need
-            for fact in self._facts[practice.package]
-            if isinstance(fact, Requires) and fact.applies_to(version)
-            for need in fact.needs
-            if isinstance(need, Requirement) and need not in needs_kept(fact, [practice])
-        ]
+        """Return the requirements in other facts that a practice replaces."""
+        replaced: list[Requirement] = []
+        for fact in self._facts[practice.package]:
+            if isinstance(fact, Requires) and fact.applies_to(version):
+                kept = needs_kept(fact, [practice])
+                requirements = [need for need in fact.needs if isinstance(need, Requirement)]
+                replaced += [need for need in requirements if need not in kept]
+        return replaced
 
     def _project(self, name: NormalizedName) -> Project:
         if name not in self._projects:
             builds = tuple(fact for fact in self._facts[name] if isinstance(fact, Builds))
-            self._projects[name] = Project(
-                name, OrderedReleases(self.catalog.lookup(name)), self._compatibility, builds
-            )
+            releases = OrderedReleases(self.catalog.lookup(name))
+            self._projects[name] = Project(name, releases, self._compatibility, builds)
         return self._projects[name]
 
     def release(self, name: NormalizedName, version: Version) -> Release:
-        """The release as usable on the target, otherwise as it is, with a wheel if it has one.
+        """Return a release with the file that the target takes.
 
-        Raises IndexFailure.
+        If the target can use none of its files, return it with a wheel or else an archive. Raise
+        IndexFailure.
         """
-        position = self.versions(name).index(version)
-        release = self._project(name).release(position)
+        project = self._project(name)
+        position = project.versions.index(version)
+        release = project.release(position)
         if isinstance(release, Release):
             return release
         file = max(self.files(name, version), key=lambda file: (file.is_wheel, file.filename))
@@ -154,32 +183,30 @@ class Offers:
 def archives_of(
     project: NormalizedName, facts: Sequence[Fact], offers: Offers
 ) -> Iterator[tuple[File, list[str]]]:
-    """The archives that locking reads because of these facts, newest first, each with the members that it reads.
+    """Yield the archives that locking reads because of these facts, newest first.
 
-    These are the archives of releases that a `builds` or `metadata` fact is about; for any other
-    fact only if all its releases are archives. Raises IndexFailure.
+    Each archive comes with the members that are read. A `builds` or `metadata` fact needs the
+    archives of its releases, any other fact only if none of its releases has wheels. Raise
+    IndexFailure.
     """
-    paths: dict[Version, list[str]] = {}
+    members: dict[Version, list[str]] = {}
     for fact in facts:
         if fact.package != project or isinstance(fact, Sources):
             continue
-        versions = {
-            version
-            for specifiers in fact.versions
-            for version in offers.matching(project, specifiers)
-        }
-        has_wheels = any(
-            file.is_wheel for version in versions for file in offers.files(project, version)
-        )
-        if isinstance(fact, Builds | Metadata) or not has_wheels:
-            for version in versions:
-                paths.setdefault(version, []).extend(
-                    [fact.requires_from] if isinstance(fact, Builds) else []
-                )
-    for version in sorted(paths, reverse=True):
-        for file in offers.files(project, version):
-            if not file.is_wheel and file.sha256:
-                yield file, paths[version]
+        versions: set[Version] = set()
+        for specifiers in fact.versions:
+            versions.update(offers.matching(project, specifiers))
+        is_about_archives = isinstance(fact, Builds | Metadata)
+        if not is_about_archives and any(offers.wheels(project, version) for version in versions):
+            continue
+        for version in versions:
+            of_version = members.setdefault(version, [])
+            if isinstance(fact, Builds):
+                of_version.append(fact.requires_from)
+    for version in sorted(members, reverse=True):
+        for file in offers.archives(project, version):
+            if file.sha256:
+                yield file, members[version]
 
 
 def wheels_of(
@@ -188,43 +215,44 @@ def wheels_of(
     known: Iterable[WheelReading],
     offers: Offers,
 ) -> Iterator[WheelReading]:
-    """The pins in wheels of these releases, newest first.
+    """Yield the pins in wheels of these releases, newest first.
 
-    A release `known` with the same wheels is not read again.
-
-    Raises IndexFailure.
+    A release is not read again if `known` has its wheels. Raise IndexFailure.
     """
-    rows = {row.wheels: row for row in known}
+    known_by_wheels = {reading.wheels: reading for reading in known}
     for version in sorted(releases, reverse=True):
-        wheels = sorted(
-            (file for file in offers.files(project, version) if file.is_wheel and file.sha256),
-            key=lambda file: file.filename,
-        )
+        wheels = [file for file in offers.wheels(project, version) if file.sha256]
+        wheels.sort(key=lambda file: file.filename)
         names = tuple(file.filename for file in wheels)
-        if names in rows:
-            yield rows[names]
+        if names in known_by_wheels:
+            yield known_by_wheels[names]
         elif wheels:
+            first = wheels[0]
             with suppress(UnusableFile):
-                pins = read_pins(offers.catalog.metadata(wheels[0]).requires_dist)
-                yield WheelReading(
-                    str(version), names[0], wheels[0].sha256, tuple(map(str, pins)), names
-                )
+                pins = read_pins(offers.catalog.metadata(first).requires_dist)
+                pinned = tuple(map(str, pins))
+                yield WheelReading(str(version), first.filename, first.sha256, pinned, names)
+
+
+def _has_all(reading: ArchiveReading, file: File, members: Iterable[str]) -> bool:
+    return reading.file == file.filename and set(members) <= reading.texts.keys()
 
 
 def read_all(
     archives: Iterable[tuple[File, list[str]]], known: Iterable[ArchiveReading], catalog: Catalog
 ) -> Iterator[ArchiveReading]:
-    """The contents of each archive. Those `known` are not read again; unreadable ones are left out.
+    """Yield the contents of each archive. Unreadable ones are left out.
 
-    Raises IndexFailure.
+    An archive is not read again if `known` has it with the wanted members. Raise IndexFailure.
     """
-    rows = {row.sha256: row for row in known}
-    for file, paths in archives:
-        row = rows.get(file.sha256)
-        if row is not None and row.file == file.filename and set(paths) <= row.texts.keys():
-            yield row
+    known_by_hash = {reading.sha256: reading for reading in known}
+    for file, members in archives:
+        reading = known_by_hash.get(file.sha256)
+        if reading is not None and _has_all(reading, file, members):
+            yield reading
             continue
-        with suppress(UnusableFile):  # reported when locking
-            yield archive_reading(
-                file, catalog.archive(file), {path: catalog.member(file, path) for path in paths}
-            )
+        # What cannot be read is reported when locking.
+        with suppress(UnusableFile):
+            contents = catalog.archive(file)
+            texts = {member: catalog.member(file, member) for member in members}
+            yield archive_reading(file, contents, texts)

@@ -1,6 +1,6 @@
-"""Which versions go together, by facts and the recorded readings of files.
+"""Say which versions go together, by facts and the recorded readings of files.
 
-Nothing is solved, no index is asked.
+Nothing is solved, and no index is asked.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, combinations
+from itertools import combinations
 from pathlib import Path
 from typing import Final, TypeGuard
 
@@ -34,82 +34,99 @@ from resolver.model.fact import (
     Warns,
     component_requirements,
 )
-from resolver.model.requirement import ComponentRequirement, Requirement, Value, named_values
+from resolver.model.requirement import (
+    Comparison,
+    ComponentRequirement,
+    Requirement,
+    Value,
+    named_values,
+)
 from resolver.model.system import SystemVersion
 from resolver.model.target import PLATFORMS, Platform, wheel_glibc
 from resolver.resolve.needs import requirements_file
 
-_TORCH_NPU: Final = NormalizedName(
-    "torch-npu"
-)  # the facts about the drivers of CANN releases are about it
+# The facts about the drivers of CANN releases are about this project.
+_TORCH_NPU: Final = NormalizedName("torch-npu")
 
 
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
-    """The metadata of a release: the pins in `file`, and the names of all wheels."""
+    """The recorded metadata of a release."""
 
-    file: str
-    pins: tuple[Requirement, ...]
+    # The file that has the pins; empty if none has.
+    file: str = ""
+    # The requirements on one release or series of a project.
+    pins: tuple[Requirement, ...] = ()
+    # The names of all wheels.
     wheels: tuple[str, ...] = ()
 
 
 class Pairing(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes with one release of a project, or with what upstream calls `release` if that is no version.
-
-    `projects` are the releases of others that it is made for. Of the components of a machine,
-    `needs` must hold, `wheel_needs` for its wheels, and `paired` is what a table or guide has it
-    with. `built` are the conditions under which it is built from source, an empty one if it always
-    is. `canns` are the known releases of CANN that go with it and `hdk` the drivers that it or they
-    ask for. `facts` say all this, and `file` pins the projects that they do not. `beside` are the
-    projects that tables and guides have it with, whether or not it requires them.
-    """
+    """What goes with one release of a project."""
 
     project: NormalizedName
+    # The version, or what upstream calls the release if that is no version.
     release: Version | str
+    # The releases of other projects that it is made for.
     projects: Mapping[NormalizedName, SpecifierSet]
+    # The projects that tables and guides have it with, whether or not it requires them.
     beside: tuple[NormalizedName, ...] = ()
+    # What it needs of the machine.
     needs: tuple[ComponentRequirement, ...] = ()
+    # What its wheels need of the machine besides.
     wheel_needs: tuple[ComponentRequirement, ...] = ()
+    # What a table or guide has it with of the machine.
     paired: tuple[ComponentRequirement, ...] = ()
+    # The conditions under which it is built from source, for each fact that builds it. No
+    # condition means that the fact always builds it.
     built: tuple[tuple[ComponentRequirement, ...], ...] = ()
+    # The known releases of CANN that go with it.
     canns: tuple[SystemVersion, ...] = ()
+    # The drivers that it, or each of these CANN releases, asks for.
     hdk: tuple[ComponentRequirement, ...] = ()
+    # The facts that say all this.
     facts: tuple[Fact, ...]
+    # The file whose pins say what the facts do not; empty if there is none.
     file: str = ""
+    # The names of its wheels.
     wheels: tuple[str, ...] = ()
 
     def paired_or_needed(self, component: str) -> tuple[ComponentRequirement, ...]:
-        """What it is paired with of a component or, without such facts, what it needs."""
+        """Return what it is paired with of a component or, without such facts, what it needs."""
         return self.paired_with(component) or self.needed(component)
 
     def paired_with(self, component: str) -> tuple[ComponentRequirement, ...]:
-        """What a table or guide has it with of a component."""
+        """Return what a table or guide has it with of a component."""
         return _on_component(component, self.paired)
 
     def needed(self, component: str) -> tuple[ComponentRequirement, ...]:
-        """What it needs of a component, its wheels in particular."""
+        """Return what it, or its wheels, need of a component."""
         return _on_component(component, (*self.needs, *self.wheel_needs))
 
     def goes_with(self, cann: Value) -> bool:
-        """Whether facts say that it goes with this CANN."""
+        """Return whether facts say that it goes with this CANN."""
         needs = self.needed("cann") or self.paired_with("cann")
         return bool(needs) and all(need.allows(cann) for need in needs)
 
     def runs_on(self, soc: Value) -> bool:
-        """Whether no fact speaks against this SoC, with a wheel or built from source."""
-        as_wheel = _admit((*self.wheel_needs, *self.paired), soc)
-        return _admit(self.needs, soc) and (
-            as_wheel or any(_admit(conditions, soc) for conditions in self.built)
-        )
+        """Return whether no fact speaks against this SoC, for a wheel or a build from source."""
+        if not _admit(self.needs, soc):
+            return False
+        if _admit((*self.wheel_needs, *self.paired), soc):
+            return True
+        return any(_admit(conditions, soc) for conditions in self.built)
 
     @property
     def driver(self) -> SystemVersion | None:
-        """The oldest driver that all of `hdk` admit, None without any."""
-        values = (value for need in self.hdk for value in named_values(need, "hdk"))
-        return max((value for value in values if isinstance(value, SystemVersion)), default=None)
+        """Return the oldest driver that all of `hdk` admit; None without any."""
+        drivers = []
+        for need in self.hdk:
+            values = named_values(need, "hdk")
+            drivers += [value for value in values if isinstance(value, SystemVersion)]
+        return max(drivers, default=None)
 
     @property
     def pythons(self) -> tuple[str, ...]:
-        """The releases of CPython that it has wheels of their own for, oldest first."""
+        """Return the releases of CPython that it has wheels of their own for, oldest first."""
         minors: set[int] = set()
         for wheel in self.wheels:
             for tag in parse_wheel_filename(wheel)[3]:
@@ -119,13 +136,17 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def glibc(self) -> dict[Platform, str]:
-        """The oldest glibc that its wheels need, for each platform that has one."""
-        versions = ((platform, wheel_glibc(self.wheels, platform)) for platform in PLATFORMS)
-        return {platform: glibc for platform, glibc in versions if glibc}
+        """Return the oldest glibc that its wheels need, for each platform that has one."""
+        oldest = {}
+        for platform in PLATFORMS:
+            glibc = wheel_glibc(self.wheels, platform)
+            if glibc:
+                oldest[platform] = glibc
+        return oldest
 
 
 def projects_with_pairs(facts: Iterable[Fact]) -> list[NormalizedName]:
-    """The projects of which facts pair releases, sorted."""
+    """Return the projects of which facts pair releases, sorted."""
     return sorted({fact.package for fact in facts if _is_pairing(fact) and any(_releases(fact))})
 
 
@@ -141,26 +162,28 @@ def projects_paired_with(name: NormalizedName, facts: Iterable[Fact]) -> list[No
 def read_declared(
     project: NormalizedName, facts: Iterable[Fact], archives: Path, wheels: Path
 ) -> dict[Version, Declared]:
-    """The metadata recorded in these folders of a project's wheels, or else archives.
+    """Return the recorded metadata of a project's releases: of a wheel or else of an archive.
 
-    Raises InputError.
+    `archives` and `wheels` are the folders of the records. Raise InputError.
     """
     declared: dict[Version, Declared] = {}
     builds = [fact for fact in facts if isinstance(fact, Builds) and fact.package == project]
-    for row in read_archives(archives, project):
-        version = text.version(archive_version(row.file, project) or "")
-        if version is not None:
-            path = next((fact.requires_from for fact in builds if fact.applies_to(version)), "")
-            with suppress(UnusableFile):  # reported when locking
-                lines = requirements_file(row.member(path) or "")
-                declared[version] = Declared(
-                    file=row.file if lines else "", pins=tuple(read_pins(lines))
-                )
+    for archive in read_archives(archives, project):
+        version = text.version(archive_version(archive.file, project) or "")
+        if version is None:
+            continue
+        paths = [fact.requires_from for fact in builds if fact.applies_to(version)]
+        content = archive.member(paths[0]) if paths else None
+        # What cannot be read is reported when locking.
+        with suppress(UnusableFile):
+            lines = requirements_file(content or "")
+            pins = tuple(read_pins(lines))
+            declared[version] = Declared(file=archive.file if lines else "", pins=pins)
     for wheel in read_wheels(wheels, project):
-        if (version := text.version(wheel.version)) is not None:
-            declared[version] = Declared(
-                file=wheel.file, pins=tuple(read_pins(wheel.pins)), wheels=wheel.wheels
-            )
+        version = text.version(wheel.version)
+        if version is not None:
+            pins = tuple(read_pins(wheel.pins))
+            declared[version] = Declared(file=wheel.file, pins=pins, wheels=wheel.wheels)
     return declared
 
 
@@ -174,21 +197,26 @@ def pairings(
     """Return the releases of a project that facts pair by name, newest first.
 
     Releases known by a name, such as branches, come last. `canns` are the known releases of CANN.
-    Facts about other targets than one with the components of `system` are left out.
+    Facts that do not apply to a target with the components of `system` are left out.
     """
-    facts = [
-        fact
-        for fact in facts
-        if not isinstance(fact, (Requires, Replaces)) or fact.applies_on(system)
-    ]
-    of_project = [fact for fact in facts if fact.package == project and _is_pairing(fact)]
-    releases = {release for fact in of_project for release in _releases(fact)}
+    applying = [fact for fact in facts if _applies_on(fact, system)]
+    releases: set[Version | str] = set()
+    for fact in applying:
+        if fact.package == project and _is_pairing(fact):
+            releases.update(_releases(fact))
     newest_first = sorted(releases, key=_age, reverse=True)
-    return [_pairing(project, release, facts, declared, canns) for release in newest_first]
+    return [_pairing(project, release, applying, declared, canns) for release in newest_first]
+
+
+def _applies_on(fact: Fact, system: Mapping[str, Value]) -> bool:
+    return not isinstance(fact, Requires | Replaces) or fact.applies_on(system)
 
 
 def _age(release: Version | str) -> tuple[bool, list[tuple[int, str]] | Version]:
-    """Return a sort key for releases, in which numbers in names count as numbers, and names come before versions."""
+    """Return a key that sorts releases, the oldest first.
+
+    Names come before versions. Numbers within names are compared as numbers.
+    """
     if isinstance(release, Version):
         return True, release
     parts = re.findall(r"[0-9]+|[^0-9.]+", release)
@@ -202,58 +230,64 @@ def _pairing(
     known: Mapping[Version, Declared],
     canns: Sequence[Value],
 ) -> Pairing:
-    nothing = Declared(file="", pins=())
+    declared = Declared()
     if isinstance(release, Version):
-        declared = known.get(release, nothing)
-        of_release = [fact for fact in facts if fact.is_about(project, release)]
-    else:
-        declared = nothing
-        of_project = [fact for fact in facts if fact.package == project]
-        of_release = [
-            fact for fact in of_project if isinstance(fact, Pairs) and fact.release == release
-        ]
-    paired_by = [fact for fact in of_release if _is_pairing(fact)]
-    requires = [fact for fact in paired_by if isinstance(fact, Requires)]
+        declared = known.get(release, declared)
+    of_release = [fact for fact in facts if _is_about(fact, project, release)]
+    pairing_facts = [fact for fact in of_release if _is_pairing(fact)]
     builds = [fact for fact in of_release if _makes(fact, release)]
-    pins = {
-        need.name: need.specifier
-        for fact in paired_by
-        if isinstance(fact, Pairs)
-        for need in _pins(fact)
-    }
-    beside = tuple(pins)
     commits = [fact for fact in _at_commits(project, release, facts) if fact not in builds]
-    for fact in commits:
-        pins |= {need.name: need.specifier for need in read_pins(fact.recipe.requires)}
-    pins |= {need.name: need.specifier for need in declared.pins}
-    pins |= {need.name: need.specifier for fact in requires for need in _pins(fact)}
+    requires = [fact for fact in pairing_facts if isinstance(fact, Requires)]
+
+    # A later statement about a project takes the place of an earlier one.
+    pins: dict[NormalizedName, SpecifierSet] = {}
+    for fact in pairing_facts:
+        if isinstance(fact, Pairs):
+            pins |= _specifiers(_pins(fact))
+    beside = tuple(pins)
+    for commit in commits:
+        pins |= _specifiers(read_pins(commit.recipe.requires))
+    pins |= _specifiers(declared.pins)
+    for fact in requires:
+        pins |= _specifiers(_pins(fact))
+
+    needs: list[ComponentRequirement] = []
+    wheel_needs: list[ComponentRequirement] = []
+    for fact in requires:
+        of_kind = wheel_needs if fact.wheels else needs
+        of_kind += component_requirements(fact.needs)
+    paired: list[ComponentRequirement] = []
+    for fact in pairing_facts:
+        paired += _paired_components(fact)
+
     pairing = Pairing(
         project=project,
         release=release,
         projects=pins,
         beside=beside,
-        needs=tuple(
-            need
-            for fact in requires
-            if not fact.wheels
-            for need in component_requirements(fact.needs)
-        ),
-        wheel_needs=tuple(
-            need for fact in requires if fact.wheels for need in component_requirements(fact.needs)
-        ),
-        paired=tuple(need for fact in paired_by for need in _paired_components(fact)),
+        needs=tuple(needs),
+        wheel_needs=tuple(wheel_needs),
+        paired=tuple(paired),
         built=(*(fact.when for fact in builds), *(() for _ in commits)),
-        facts=(*paired_by, *builds, *commits),
+        facts=(*pairing_facts, *builds, *commits),
         file=declared.file,
         wheels=declared.wheels,
     )
+    return _with_drivers(pairing, of_release, facts, canns)
+
+
+def _with_drivers(
+    pairing: Pairing, of_release: Iterable[Fact], facts: Iterable[Fact], canns: Iterable[Value]
+) -> Pairing:
+    """Return a pairing with the CANN releases that go with it, and the drivers asked for."""
     needs = pairing.paired_or_needed("cann")
-    fitting = [cann for cann in canns if needs and all(need.allows(cann) for need in needs)]
-    drivers = {
-        fact: need
-        for fact in (*of_release, *_of_torch_npu(pairing, facts))
-        for need in _driver(fact, fitting)
-    }
+    fitting = []
+    if needs:
+        fitting = [cann for cann in canns if all(need.allows(cann) for need in needs)]
+    drivers: dict[Fact, ComponentRequirement] = {}
+    for fact in (*of_release, *_of_torch_npu(pairing, facts)):
+        for need in _drivers(fact, fitting):
+            drivers[fact] = need
     return msgspec.structs.replace(
         pairing,
         canns=tuple(cann for cann in fitting if isinstance(cann, SystemVersion)),
@@ -262,23 +296,33 @@ def _pairing(
     )
 
 
+def _is_about(fact: Fact, project: NormalizedName, release: Version | str) -> bool:
+    if isinstance(release, Version):
+        return fact.is_about(project, release)
+    return isinstance(fact, Pairs) and fact.package == project and fact.release == release
+
+
 def _at_commits(
     project: NormalizedName, release: Version | str, facts: Iterable[Fact]
 ) -> list[Sources]:
-    """Return what is known of commits of a project that call themselves a release."""
-    of_project = (fact for fact in facts if isinstance(fact, Sources) and fact.package == project)
+    """Return the facts about commits of a project that call themselves a release."""
+    of_project = [fact for fact in facts if isinstance(fact, Sources) and fact.package == project]
     return [fact for fact in of_project if fact.recipe.version == release]
+
+
+def _specifiers(needs: Iterable[Requirement]) -> dict[NormalizedName, SpecifierSet]:
+    return {need.name: need.specifier for need in needs}
 
 
 def unpaired(
     pins: Mapping[NormalizedName, Version],
     projects: Sequence[NormalizedName],
-    facts: Sequence[Fact],
+    facts: Iterable[Fact],
 ) -> list[tuple[NormalizedName, NormalizedName]]:
     """Return the pairs of pinned projects that tables speak of, but not at these versions.
 
-    `projects` are those to compare. Tables speak of two projects if any fact pairs a release of one
-    with a pin of the other; the two are paired at their versions if such a fact is about them.
+    `projects` are the ones to compare. Tables speak of two projects if any fact pairs a release of
+    one with a pin of the other. The two are paired at their versions if such a fact is about them.
     """
     spoken: set[tuple[NormalizedName, NormalizedName]] = set()
     paired: set[tuple[NormalizedName, NormalizedName]] = set()
@@ -286,64 +330,61 @@ def unpaired(
     for fact in facts:
         if fact.package not in compared or not _is_pairing(fact):
             continue
+        is_about_pin = fact.applies_to(pins[fact.package])
         for need in _pins(fact):
             if need.name not in compared or need.name == fact.package:
                 continue
             first, second = sorted((fact.package, need.name), key=compared.index)
             spoken.add((first, second))
-            if fact.applies_to(pins[fact.package]) and need.specifier.contains(
-                pins[need.name], prereleases=True
-            ):
+            if is_about_pin and need.specifier.contains(pins[need.name], prereleases=True):
                 paired.add((first, second))
-    pairs = combinations(compared, 2)
-    return [pair for pair in pairs if pair in spoken and pair not in paired]
+    unpaired = spoken - paired
+    return [pair for pair in combinations(compared, 2) if pair in unpaired]
 
 
 def _makes(fact: Fact, release: Version | str) -> TypeGuard[Builds | Sources]:
     """Return whether a fact about a release builds it, from its archive or from a commit."""
-    return isinstance(fact, Builds) or (
-        isinstance(fact, Sources) and isinstance(release, Version) and fact.makes_release(release)
-    )
+    if isinstance(fact, Sources):
+        return isinstance(release, Version) and fact.makes_release(release)
+    return isinstance(fact, Builds)
 
 
 def _is_pairing(fact: Fact) -> bool:
-    """Whether it pairs a release with something: needs on a machine, pins, or the CANN or SoC that it is made for."""
+    """Return whether a fact says what goes with a release.
+
+    It does if it has pins, needs on a machine, or the one component that the release is made for.
+    """
     match fact:
+        case Requires(strength=Strength.PRACTICE):
+            return False
         case Requires(needs=needs):
-            return fact.strength is not Strength.PRACTICE and any(
-                isinstance(need, ComponentRequirement) or is_pin(need) for need in needs
-            )
+            return any(isinstance(need, ComponentRequirement) or _is_pin(need) for need in needs)
         case Warns(unless=(ComponentRequirement() as need,)):
-            return all(
-                clause.operator == "==" for clauses in need.alternatives for clause in clauses
-            )
+            return all(_are_equalities(comparisons) for comparisons in need.alternatives)
         case Pairs():
             return True
         case _:
             return False
 
 
+def _are_equalities(comparisons: Iterable[Comparison]) -> bool:
+    return all(comparison.operator == "==" for comparison in comparisons)
+
+
 def _pins(fact: Fact) -> Iterator[Requirement]:
     """Yield the pins of other projects that a fact requires or names."""
     match fact:
-        case Requires():
-            needs = fact.needs
-        case Pairs():
-            needs = fact.others
+        case Requires(needs=needs) | Pairs(others=needs):
+            yield from filter(_is_pin, needs)
         case _:
-            needs = ()
-    for need in needs:
-        if is_pin(need):
-            yield need
+            return
 
 
 def _paired_components(fact: Fact) -> list[ComponentRequirement]:
     """Return what a table or guide has a release with of the machine."""
     match fact:
-        case Warns():
-            return component_requirements(fact.unless)
-        case Pairs():
-            return component_requirements(fact.others)
+        case Warns(unless=needs) | Pairs(others=needs):
+            return component_requirements(needs)
         case _:
             return []
 
@@ -351,10 +392,11 @@ def _paired_components(fact: Fact) -> list[ComponentRequirement]:
 def _releases(fact: Fact) -> Iterator[Version | str]:
     """Yield the releases that a fact names, other than in ranges."""
     if isinstance(fact, Pairs) and fact.release:
-        return iter((fact.release,))
-    return chain.from_iterable(
-        _exact_versions(versions) for versions in fact.versions if len(versions) == 1
-    )
+        yield fact.release
+        return
+    for specifiers in fact.versions:
+        if len(specifiers) == 1:
+            yield from _exact_versions(specifiers)
 
 
 def _exact_versions(specifiers: SpecifierSet) -> Iterator[Version]:
@@ -364,18 +406,19 @@ def _exact_versions(specifiers: SpecifierSet) -> Iterator[Version]:
             yield Version(specifier.version)
 
 
-def is_pin(need: Need) -> TypeGuard[Requirement]:
-    """Whether it is a requirement on one release of a project, or on one series (`==2.8.*`), for every machine."""
+def _is_pin(need: Need) -> TypeGuard[Requirement]:
+    """Return whether a need is one release or series (`==2.8.*`) of a project, on every machine."""
     if not isinstance(need, Requirement) or need.marker is not None:
         return False
     return any(specifier.operator == "==" for specifier in need.specifier)
 
 
 def read_pins(lines: Iterable[str]) -> Iterator[Requirement]:
-    """The pins among requirements in metadata; invalid ones are left out."""
+    """Yield the pins among requirements in metadata. Invalid requirements are left out."""
     for line in lines:
         with suppress(InvalidRequirement):
-            if is_pin(need := text.requirement(line)):
+            need = text.requirement(line)
+            if _is_pin(need):
                 yield need
 
 
@@ -390,19 +433,21 @@ def _admit(needs: Iterable[ComponentRequirement], soc: Value) -> bool:
 
 
 def _of_torch_npu(pairing: Pairing, facts: Iterable[Fact]) -> Iterator[Fact]:
-    """The facts about the torch-npu that a release goes with."""
+    """Yield the facts about the torch-npu that a release goes with."""
     versions = list(_exact_versions(pairing.projects.get(_TORCH_NPU, SpecifierSet())))
-    return (
-        fact for fact in facts if fact.package == _TORCH_NPU and any(map(fact.applies_to, versions))
-    )
+    for fact in facts:
+        if fact.package == _TORCH_NPU and any(map(fact.applies_to, versions)):
+            yield fact
 
 
-def _driver(fact: Fact, canns: Sequence[Value]) -> Iterator[ComponentRequirement]:
-    """The driver that a fact warns for the lack of, if it does so with each of these CANNs."""
-    if isinstance(fact, Warns):
-        needs = component_requirements(fact.unless)
-        on_cann = _on_component("cann", needs)
-        if not on_cann or (
-            canns and not any(need.allows(cann) for need in on_cann for cann in canns)
-        ):
-            yield from _on_component("hdk", needs)
+def _drivers(fact: Fact, canns: Sequence[Value]) -> Sequence[ComponentRequirement]:
+    """Return the drivers without which a fact warns, if it does so with each of these CANNs."""
+    if not isinstance(fact, Warns):
+        return ()
+    needs = component_requirements(fact.unless)
+    on_cann = _on_component("cann", needs)
+    if on_cann:
+        is_silent_with_one = any(need.allows(cann) for need in on_cann for cann in canns)
+        if not canns or is_silent_with_one:
+            return ()
+    return _on_component("hdk", needs)

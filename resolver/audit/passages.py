@@ -1,7 +1,7 @@
 """Places of a text that belong together: a row of a table, an item, a section, or a few lines.
 
-A row counts as one place whatever is above and below it; where a table of Markdown names its
-columns, a value counts only in the column of its name.
+A row counts as one place, whatever is above and below it. Where a Markdown table names its columns,
+a value counts only in the column of its name.
 """
 
 from __future__ import annotations
@@ -26,24 +26,30 @@ from resolver.model.source import Lines
 _NEAR: Final = 3
 # A citation of at most so many lines is one place as a whole, unless it is of a table.
 _SHORT: Final = 12
-# Lines of a row of a table that is not written on one, and of such a table.
+# Lines of a row of an HTML table or a list-table, of such a table, and of its head.
 _LONGEST_ROW: Final = 48
 _LONGEST_TABLE: Final = 400
+_LONGEST_HEAD: Final = 24
+# Characters of a line that are read, and of an excerpt.
 _LONGEST_LINE: Final = 20_000
-# What stands for the content of a file that is no text.
+_LONGEST_EXCERPT: Final = 160
+# What is shown of a file that is no text.
 _BINARY: Final = "a binary file"
 
 _HEADING: Final = re.compile(r"(#{1,6})\s+\S")
 _UNDERLINE: Final = re.compile(r"([=\-~^\"'*+#.])\1{2,}\s*")
+# The characters that underline headings of reStructuredText, in the usual order of their levels.
+_UNDERLINES: Final = "=-~^\"'*+#."
+_LOWEST_MARKDOWN_LEVEL: Final = 10
 _ITEM: Final = re.compile(r"(\s*)\* -( |$)")
 
 
 class Text:
-    """The lines of a file; line numbers begin with 1."""
+    """The lines of a file. Line numbers begin with 1."""
 
     def __init__(self, content: str) -> None:
         self.content = content
-        # Whether it is no text: what looks like a version in such a file is none.
+        # What looks like a version in a binary file is none.
         self.is_binary = "\0" in content
         self.lines = [line[:_LONGEST_LINE] for line in content.splitlines()] or [""]
 
@@ -54,54 +60,70 @@ class Text:
         """Return a line."""
         return self.lines[number - 1]
 
+    def joined(self, place: range) -> str:
+        """Return the lines of a place as one text."""
+        return "\n".join(self.lines[place.start - 1 : place.stop - 1])
+
     def region(self, lines: Lines | None) -> range:
-        """Return the numbers of the lines that a citation is about."""
-        return (
-            range(1, len(self) + 1)
-            if lines is None
-            else range(lines.first, min(lines.last, len(self)) + 1)
-        )
+        """Return the numbers of cited lines; of all lines without a citation."""
+        if lines is None:
+            return range(1, len(self) + 1)
+        return range(lines.first, min(lines.last, len(self)) + 1)
 
     def around(self, number: int, region: range) -> range:
-        """Return the lines of the place that a line is in, beyond a cited region only by lines that are near."""
+        """Return the lines of the place that a line is in.
+
+        A section ends with the cited region at the latest. Other places that are no rows extend
+        beyond it only by lines that are near.
+        """
         row = self._table_row(number) or self._html_row(number) or self._list_row(number)
         if row is not None:
             return row
         section = self._section(number)
         if section is not None:
             return range(section.start, min(section.stop, region.stop))
-        if len(region) <= _SHORT and len(region) < len(self):
-            return range(max(1, region.start - _NEAR), min(len(self) + 1, region.stop + _NEAR))
-        return range(max(1, number - _NEAR), min(len(self) + 1, number + _NEAR + 1))
+        is_short_citation = len(region) <= _SHORT and len(region) < len(self)
+        if is_short_citation:
+            return self._with_near_lines(region)
+        return self._with_near_lines(range(number, number + 1))
 
     def whole(self, region: range) -> range:
         """Return a region with the lines that are near it; a single row of a table stays alone."""
-        row = self._table_row(region.start)
-        if row is not None and len(region) == 1:
-            return row
-        return range(max(1, region.start - _NEAR), min(len(self) + 1, region.stop + _NEAR))
+        if len(region) == 1 and self.is_row(region.start):
+            return region
+        return self._with_near_lines(region)
 
-    def excerpt(self, place: range, longest: int = 160) -> str:
-        """Return the beginning of a place on one line; nothing of a binary file, which is not for people."""
+    def _with_near_lines(self, region: range) -> range:
+        first = max(1, region.start - _NEAR)
+        stop = min(len(self) + 1, region.stop + _NEAR)
+        return range(first, stop)
+
+    def excerpt(self, place: range) -> str:
+        """Return the beginning of a place on one line. Nothing of a binary file is shown."""
         if self.is_binary:
             return _BINARY
-        words = " ".join(" ".join(self.lines[place.start - 1 : place.stop - 1]).split())
-        return words if len(words) <= longest else f"{words[:longest]}…"
+        words = " ".join(self.joined(place).split())
+        if len(words) <= _LONGEST_EXCERPT:
+            return words
+        return f"{words[:_LONGEST_EXCERPT]}…"
 
     # --- rows of tables
 
     def is_row(self, number: int) -> bool:
-        """Return whether a line is a row of a table of Markdown."""
-        return self.line(number).lstrip().startswith("|") and self.line(number).count("|") > 1
+        """Return whether a line is a row of a Markdown table."""
+        line = self.line(number)
+        return line.lstrip().startswith("|") and line.count("|") > 1
 
     def _table_row(self, number: int) -> range | None:
         return range(number, number + 1) if self.is_row(number) else None
 
     def _html_row(self, number: int) -> range | None:
-        """Return the lines of a row of HTML."""
+        """Return the lines of an HTML row; None if a line is in no such row."""
         first = number
         while "<tr" not in self.line(first):
-            if first == 1 or "</tr>" in self.line(first - 1) or number - first > _LONGEST_ROW:
+            if first == 1 or number - first > _LONGEST_ROW:
+                return None
+            if "</tr>" in self.line(first - 1):
                 return None
             first -= 1
         last = number
@@ -112,60 +134,69 @@ class Text:
         return range(first, last + 1)
 
     def _list_row(self, number: int) -> range | None:
-        """Return the lines of a row of a list-table of reStructuredText."""
+        """Return the lines of a row of a list-table (reStructuredText); None outside of one."""
         first = number
-        while (item := _ITEM.match(self.line(first))) is None:
-            if first == 1 or not self.line(first).startswith(" ") or number - first > _LONGEST_ROW:
+        while not _ITEM.match(self.line(first)):
+            if first == 1 or number - first > _LONGEST_ROW:
+                return None
+            if not self.line(first).startswith(" "):
                 return None
             first -= 1
-        last = first + 1
-        while (
-            last <= len(self)
-            and last - first <= _LONGEST_ROW
-            and _indent(self.line(last)) > len(item[1])
-        ):
-            if _ITEM.match(self.line(last)):
+        indent = _indent(self.line(first))
+        stop = first + 1
+        while stop <= len(self) and stop - first <= _LONGEST_ROW:
+            line = self.line(stop)
+            if _ITEM.match(line) or _indent(line) <= indent:
                 break
-            last += 1
-        return range(first, max(last, number + 1))
+            stop += 1
+        return range(first, max(stop, number + 1))
 
     def _section(self, number: int) -> range | None:
-        """Return the lines of the section whose heading a line is."""
+        """Return the lines of the section that a line is the heading of; None for other lines."""
         level = self._level(number)
         if not level:
             return None
-        last = number + 1
-        while last <= len(self) and not 0 < self._level(last) <= level:
-            last += 1
-        return range(number, last)
+        stop = number + 1
+        while stop <= len(self):
+            if 0 < self._level(stop) <= level:
+                break
+            stop += 1
+        return range(number, stop)
 
     def _level(self, number: int) -> int:
-        """Return the level of a heading, 0 for a line that is none."""
-        heading = _HEADING.match(self.line(number))
+        """Return the level of a heading, the highest being 1; 0 for a line that is no heading."""
+        line = self.line(number)
+        heading = _HEADING.match(line)
         if heading is not None:
             return len(heading[1])
-        is_title = number < len(self) and self.line(number).strip() and not self.is_row(number)
-        if not is_title or _UNDERLINE.fullmatch(self.line(number)):
+        if number == len(self) or not line.strip() or self.is_row(number):
+            return 0
+        if _UNDERLINE.fullmatch(line):
             return 0
         underline = _UNDERLINE.fullmatch(self.line(number + 1))
-        return 10 + "=-~^\"'*+#.".index(underline[1]) if underline is not None else 0
+        if underline is None:
+            return 0
+        return _LOWEST_MARKDOWN_LEVEL + _UNDERLINES.index(underline[1])
 
     def head_of(self, number: int) -> int:
-        """Return the line with the names of the columns of the table that a line is in, 0 if it is in none."""
+        """Return the line that names the columns of a line's table; 0 outside of tables."""
         if self.is_row(number):
             return self._heads[number]
-        in_list = self._list_row(number) is not None
-        for other in range(number, max(0, number - _LONGEST_TABLE), -1):
-            line = self.line(other)
+        is_in_list = self._list_row(number) is not None
+        for above in range(number, max(0, number - _LONGEST_TABLE), -1):
+            line = self.line(above)
             if "<table" in line or "list-table::" in line:
-                return other
-            if "</table>" in line or (in_list and line.strip() and not line.startswith(" ")):
+                return above
+            if "</table>" in line:
+                return 0
+            ends_list = line.strip() and not line.startswith(" ")
+            if is_in_list and ends_list:
                 return 0
         return 0
 
     @cached_property
     def _heads(self) -> dict[int, int]:
-        """The first row of its table for each row of a table of Markdown."""
+        """Return the first row of its table for each row of a Markdown table."""
         heads: dict[int, int] = {}
         for number in range(1, len(self) + 1):
             if self.is_row(number):
@@ -173,23 +204,29 @@ class Text:
         return heads
 
     def head_text(self, number: int) -> str:
-        """Return the text that names the columns of the table that a line is in; empty if it is in none."""
+        """Return the text that names the columns of a line's table; empty outside of tables."""
         head = self.head_of(number)
         if not head:
             return ""
         if self.is_row(head):
             return self.line(head)
-        return " ".join(self.lines[head - 1 : min(number, head + _SHORT * 2) - 1])
+        stop = min(number, head + _LONGEST_HEAD)
+        return " ".join(self.lines[head - 1 : stop - 1])
 
-    def cells(self, number: int) -> list[str]:
-        """Return the cells of a row of a table of Markdown."""
+    def cells_named(self, number: int, names: Sequence[str]) -> list[str]:
+        """Return the cells of a Markdown row in the columns that have one of these names.
+
+        If a title consists of a name, titles that only contain one do not count.
+        """
+        titles = self._cells(self.head_of(number))
+        columns = [column for column, title in enumerate(titles) if _is_title(title, names)]
+        if not columns:
+            columns = [column for column, title in enumerate(titles) if has_name(title, names)]
+        cells = self._cells(number)
+        return [cells[column] if column < len(cells) else "" for column in columns]
+
+    def _cells(self, number: int) -> list[str]:
         return [cell.strip() for cell in self.line(number).strip().strip("|").split("|")]
-
-    def columns_of(self, number: int, names: Sequence[str]) -> list[int]:
-        """Return the columns of a row's table that have one of these names; those of this name alone if there are."""
-        titles = self.cells(self.head_of(number))
-        alone = [at for at, title in enumerate(titles) if _is_title(title, names)]
-        return alone or [at for at, title in enumerate(titles) if has_name(title, names)]
 
 
 def _indent(line: str) -> int:
@@ -197,7 +234,8 @@ def _indent(line: str) -> int:
 
 
 def _is_title(title: str, names: Sequence[str]) -> bool:
-    return any(name_pattern(name).fullmatch(title.strip("*` ")) is not None for name in names)
+    plain = title.strip("*` ")
+    return any(name_pattern(name).fullmatch(plain) for name in names)
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -209,72 +247,66 @@ class Found(msgspec.Struct, frozen=True):
 
 
 def find(text: Text, place: range, names: Sequence[str], wanted: Wanted | None) -> Found:
-    """Return whether a place has a version of something with one of these names, or without a version the name.
+    """Return whether a place has the wanted version of something with one of these names.
 
-    The name may be in the row's head, or in a line that is near. Without names any such version
-    will do.
+    Without a version, only a name is looked for. The name may be in the head of the table, or in a
+    line near the version.
     """
     if wanted is None:
-        words = "\n".join(text.line(number) for number in place)
-        return Found(has_name(words, names) or has_name(text.head_text(place.start), names))
+        words = text.joined(place) + "\n" + text.head_text(place.start)
+        return Found(has_name(words, names))
     if text.is_binary:
         return Found(False)
-    stated = list(_stated(text, place, names)) if names else []
+    stated = list(_stated(text, place, names))
     if stated:
-        is_there = any(wanted.is_met_by(version) for version in stated)
+        is_there = any(map(wanted.is_met_by, stated))
         return Found(is_there, "" if is_there else stated[0])
     return Found(any(_has_version(text, number, place, names, wanted) for number in place))
 
 
 def _stated(text: Text, place: range, names: Sequence[str]) -> Iterator[str]:
-    """Yield the versions that a place states of a name: by a comparison, or in the column of that name."""
+    """Yield the versions that a place states of a name, in a comparison or in its column."""
     for number in place:
         yield from stated_versions(text.line(number), names)
         if text.is_row(number) and number != text.head_of(number):
-            cells = text.cells(number)
-            for column in text.columns_of(number, names):
-                yield from versions_in(cells[column]) if column < len(cells) else ()
+            for cell in text.cells_named(number, names):
+                yield from versions_in(cell)
 
 
 def _has_version(
     text: Text, number: int, place: range, names: Sequence[str], wanted: Wanted
 ) -> bool:
-    """Return whether a line has a version, and names near it what that is a version of."""
-    if not any(wanted.is_met_by(version) for version in versions_in(text.line(number))):
+    """Return whether a line has a version, and whether one of the names is near it."""
+    if not wanted.is_in(text.line(number)):
         return False
-    if not names:
-        return True
-    first, last = max(place.start, number - _NEAR), min(place.stop, number + _NEAR + 1)
-    near = "\n".join(text.line(other) for other in range(first, last))
+    first = max(place.start, number - _NEAR)
+    stop = min(place.stop, number + _NEAR + 1)
+    near = text.joined(range(first, stop))
     return has_name(near, names) or has_name(text.head_text(number), names)
 
 
-class Anchors(msgspec.Struct, frozen=True, dict=True):
-    """The places of a text that are about a release."""
+def places_about(text: Text, region: range, names: Sequence[str], wanted: Wanted) -> list[range]:
+    """Return the places of a region that name a release, in their order, each once."""
+    if text.is_binary:
+        return []
+    places: dict[range, None] = {}
+    for number in region:
+        if _names_release(text, number, names, wanted):
+            place = text.around(number, region)
+            places[place] = None
+    return list(places)
 
-    text: Text
-    region: range
-    names: tuple[str, ...]
-    wanted: Wanted
 
-    @cached_property
-    def places(self) -> list[range]:
-        """The places in their order, each once."""
-        found: dict[range, None] = {}
-        for number in () if self.text.is_binary else self.region:
-            if self._is_about_it(number):
-                found[self.text.around(number, self.region)] = None
-        return list(found)
+def _names_release(text: Text, number: int, names: Sequence[str], wanted: Wanted) -> bool:
+    """Return whether a line has a release: in the project's column if there is one, else anywhere.
 
-    def _is_about_it(self, number: int) -> bool:
-        """Return whether a line has the release: in its column if the table has one, else anywhere."""
-        line = self.text.line(number)
-        if not any(self.wanted.is_met_by(version) for version in versions_in(line)):
-            return False
-        if self.text.is_row(number):
-            columns = self.text.columns_of(number, self.names)
-            cells = self.text.cells(number)
-            if columns:
-                named = " ".join(cells[column] for column in columns if column < len(cells))
-                return any(self.wanted.is_met_by(version) for version in versions_in(named))
-        return self.wanted.admitted is None or has_name(line, self.names)
+    For a set of releases such a line must also have a name of the project.
+    """
+    line = text.line(number)
+    if not wanted.is_in(line):
+        return False
+    if text.is_row(number):
+        cells = text.cells_named(number, names)
+        if cells:
+            return any(map(wanted.is_in, cells))
+    return wanted.admitted is None or has_name(line, names)

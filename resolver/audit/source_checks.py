@@ -1,11 +1,11 @@
-"""Whether the sources of a fact say what the fact states.
+"""Check whether the sources of a fact say what the fact states.
 
 A fact is about releases, and claims values that go with them. Each value must be found near each
 release: in the same row of a table, in the same section, or a few lines away. A file of the release
 itself (in its archive, or at its tag) needs to have only the value.
 
-Two references may share the work if they cite the same commit or archive, or if one version links
-them: it stands beside the release in one, and beside the value in the other.
+Two references may share the work in two cases. Either they cite the same commit or archive, or one
+version links them: it stands beside the release in one, and beside the value in the other.
 
 What no version can show may be quoted. A fact of which only the quotes are found gets an outcome of
 its own.
@@ -19,34 +19,34 @@ from typing import Final
 
 import msgspec
 
-from resolver.audit.cited import Library, NotOpened, Opened, Unread, Wrong
-from resolver.audit.passages import Anchors, Found, Text, find
+from resolver.audit.cited import Library, NotOpened, Opened, Outcome, Unread, Wrong
+from resolver.audit.passages import Found, Text, find, places_about
 from resolver.audit.source_claims import Claim, Release, Value, claims_of, releases_of
 from resolver.audit.version_words import same_version, versions_in
 from resolver.model import text as texts
 from resolver.model.fact import Fact
 from resolver.model.message import Message, message
-from resolver.model.source import Reference, References
+from resolver.model.source import Reference
 
-# A version that only one series has: two references that share it are about the same.
-_DISTINCT: Final = 2
+# A version with so many dots belongs to one series only, so it can link two references.
+_DOTS_OF_A_LINK: Final = 2
 
 
 class Said(Enum):
-    """What a reference, or all of a fact's, are worth."""
+    """What one reference, or all references of a fact, say about the fact."""
 
     # It says otherwise, or nothing of what the fact states.
     FALSE = "false"
     # It was not opened.
     UNREAD = "unread"
-    # It has what it quotes; that the fact follows from that is for people to judge.
+    # It has what it quotes. People must judge whether the fact follows from that.
     QUOTED = "quoted"
     # It has what the fact states.
     STATED = "stated"
 
 
 class CheckedReference(msgspec.Struct, frozen=True):
-    """How far one reference bears out a fact."""
+    """A reference, and what it says about its fact."""
 
     reference: Reference
     said: Said
@@ -57,7 +57,7 @@ class CheckedReference(msgspec.Struct, frozen=True):
 
 
 class CheckedSource(msgspec.Struct, frozen=True):
-    """How far all references of a fact together bear it out."""
+    """The references of a fact, and what they say about it together."""
 
     references: tuple[CheckedReference, ...]
     said: Said
@@ -70,283 +70,299 @@ def check_source(fact: Fact, library: Library) -> CheckedSource:
 
     Never raises for what is elsewhere.
     """
-    return check_statement(fact.source, releases_of(fact), claims_of(fact), library)
-
-
-def check_statement(
-    source: References, releases: Sequence[Release], claims: Sequence[Claim], library: Library
-) -> CheckedSource:
-    """Return whether a source says that these claims hold for these releases."""
-    outcomes = [(reference, library.open(reference)) for reference in source.references]
-    opened = [outcome for _, outcome in outcomes if isinstance(outcome, Opened)]
-    evidence = _Evidence(opened, releases)
-    checked = tuple(
-        _checked(reference, outcome, evidence, claims) for reference, outcome in outcomes
+    outcomes = [library.open(reference) for reference in fact.source.references]
+    evidence = _Evidence(
+        opened=[outcome for outcome in outcomes if isinstance(outcome, Opened)],
+        releases=releases_of(fact),
+        claims=claims_of(fact),
     )
-    missing = tuple(evidence.missing(claims)) if opened else ()
-    said = _said(checked, evidence, missing, claims)
-    return CheckedSource(
-        checked, said, missing if said is Said.FALSE or said is Said.UNREAD else ()
-    )
+    checked = []
+    for reference, outcome in zip(fact.source.references, outcomes, strict=True):
+        checked.append(_checked(reference, outcome, evidence))
+    missing = tuple(evidence.missing()) if evidence.opened else ()
+    said = _said_together(checked, evidence, missing)
+    if said in (Said.QUOTED, Said.STATED):
+        missing = ()
+    return CheckedSource(tuple(checked), said, missing)
 
 
-def _said(
-    checked: Sequence[CheckedReference],
-    evidence: _Evidence,
-    missing: Sequence[Message],
-    claims: Sequence[Claim],
+def _said_together(
+    checked: Sequence[CheckedReference], evidence: _Evidence, missing: Sequence[Message]
 ) -> Said:
-    """Return what all references are worth."""
-    worth = {reference.said for reference in checked}
-    contradicted = any(one.code.startswith("sources.instead") for one in missing)
-    if Said.FALSE in worth or contradicted:
+    """Return what all references say together."""
+    said = {reference.said for reference in checked}
+    is_contradicted = any(lacking.code.startswith("sources.instead") for lacking in missing)
+    if Said.FALSE in said or is_contradicted:
         return Said.FALSE
-    if not evidence.opened or (missing and Said.UNREAD in worth):
+    if not evidence.opened:
         return Said.UNREAD
-    if missing:
-        return Said.QUOTED if evidence.has_quotes else Said.FALSE
-    return Said.STATED if claims or not evidence.has_quotes else Said.QUOTED
+    if missing and Said.UNREAD in said:
+        return Said.UNREAD
+    if not evidence.has_quotes:
+        return Said.FALSE if missing else Said.STATED
+    if missing or not evidence.claims:
+        return Said.QUOTED
+    return Said.STATED
 
 
-def _checked(
-    reference: Reference,
-    outcome: Opened | NotOpened | Wrong,
-    evidence: _Evidence,
-    claims: Sequence[Claim],
-) -> CheckedReference:
+def _checked(reference: Reference, outcome: Outcome, evidence: _Evidence) -> CheckedReference:
     match outcome:
         case Wrong():
             return CheckedReference(reference, Said.FALSE, outcome.message)
         case NotOpened():
-            why = message("sources.unreadable", why=outcome.why) if outcome.why else None
-            return CheckedReference(reference, Said.UNREAD, why, outcome.kind)
+            return CheckedReference(reference, Said.UNREAD, outcome.why, outcome.kind)
         case Opened():
             wrong = _wrong_quote(outcome)
             if wrong is not None:
                 return CheckedReference(reference, Said.FALSE, wrong)
             if outcome.passage.quotes:
                 return CheckedReference(reference, Said.QUOTED)
-            if evidence.has_something(outcome, claims):
+            if evidence.has_something(outcome):
                 return CheckedReference(reference, Said.STATED)
-            return CheckedReference(
-                reference, Said.FALSE, _nothing_there(outcome, evidence.releases, claims)
-            )
+            return CheckedReference(reference, Said.FALSE, evidence.nothing_in(outcome))
 
 
-def _nothing_there(
-    outcome: Opened, releases: Sequence[Release], claims: Sequence[Claim]
-) -> Message:
-    wanted = ", ".join(dict.fromkeys(map(str, [*releases, *claims])))
-    if not wanted:
-        return message("sources.nothing-to-find")
-    return message("sources.irrelevant", wanted=wanted, there=_shown(outcome))
-
-
-def _shown(outcome: Opened) -> str:
-    """Return the beginning of what is cited."""
+def _excerpt(outcome: Opened) -> str:
+    """Return the beginning of what is cited; empty if there is no text."""
     return "" if outcome.text is None else outcome.text.excerpt(outcome.region)
 
 
 def _wrong_quote(outcome: Opened) -> Message | None:
-    """Return that a quote is not where it should be, or is where it should not; None if all are right."""
+    """Return a message about the first quote that is missing, or is there and should not be.
+
+    None if all quotes are right.
+    """
     text = outcome.text
     if text is None:
         return None
     for quote in outcome.passage.quotes:
-        near = outcome.region if quote.is_absent else text.whole(outcome.region)
-        is_there = _has_quote(text, outcome, near, quote.text)
+        place = outcome.region if quote.is_absent else text.whole(outcome.region)
+        is_there = _has_quote(text, outcome, place, quote.text)
         if is_there == quote.is_absent:
             code = "sources.quote-there" if is_there else "sources.quote-missing"
             return message(code, quote=quote.text, there=text.excerpt(outcome.region))
     return None
 
 
-def _has_quote(text: Text, outcome: Opened, near: range, quote: str) -> bool:
-    """Return whether these lines have a quote, in whatever way it is broken into lines."""
-    if outcome.passage.lines is None and quote in text.content:
+def _has_quote(text: Text, outcome: Opened, place: range, quote: str) -> bool:
+    """Return whether a place has a quote, whatever the line breaks and spaces in it."""
+    cites_whole_file = outcome.passage.lines is None
+    if cites_whole_file and quote in text.content:
         return True
-    return _joined([quote]) in _joined(text.line(number) for number in near)
+    return _on_one_line(quote) in _on_one_line(text.joined(place))
 
 
-def _joined(lines: Iterable[str]) -> str:
-    return " ".join(" ".join(lines).split())
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 class _Evidence:
-    """What the opened references of a fact have of it."""
+    """What the opened references of a fact have of its releases and claims."""
 
-    def __init__(self, opened: Sequence[Opened], releases: Sequence[Release]) -> None:
+    def __init__(
+        self, opened: Sequence[Opened], releases: Sequence[Release], claims: Sequence[Claim]
+    ) -> None:
         self.opened = opened
         self.releases = releases
-        self._places: dict[tuple[int, Release | None], list[range]] = {}
+        self.claims = claims
+        self._named_places: dict[tuple[Opened, Release], list[range]] = {}
 
     @property
     def has_quotes(self) -> bool:
-        """Whether a reference quotes something; it is false if that is not there."""
+        """Return whether a reference quotes something."""
         return any(outcome.passage.quotes for outcome in self.opened)
 
-    def has_something(self, outcome: Opened, claims: Sequence[Claim]) -> bool:
+    def has_something(self, outcome: Opened) -> bool:
         """Return whether a reference has anything of what the fact states."""
         text = outcome.text
         if text is None:
-            return not self.releases or any(
-                self._is_established(outcome, release) for release in self.releases
-            )
-        if any(self._literal_places(outcome, release) for release in self.releases):
+            if not self.releases:
+                return True
+            return any(self._is_of_release(outcome, release) for release in self.releases)
+        if any(self._places_naming(outcome, release) for release in self.releases):
             return True
         place = text.whole(outcome.region)
-        values = (value for claim in claims for value in claim.values)
-        return any(find(text, place, value.names, value.wanted).is_there for value in values)
+        for claim in self.claims:
+            for value in claim.values:
+                if find(text, place, value.names, value.wanted).is_there:
+                    return True
+        return False
 
-    def missing(self, claims: Sequence[Claim]) -> Iterator[Message]:
+    def nothing_in(self, outcome: Opened) -> Message:
+        """Return a message that a reference has nothing of what the fact states."""
+        wanted = [str(statement) for statement in (*self.releases, *self.claims)]
+        if not wanted:
+            return message("sources.nothing-to-find")
+        each_once = ", ".join(dict.fromkeys(wanted))
+        return message("sources.irrelevant", wanted=each_once, there=_excerpt(outcome))
+
+    def missing(self) -> Iterator[Message]:
         """Yield what no reference has."""
-        subjects: list[Release | None] = list(self.releases) or [None]
         for release in self.releases:
             if not any(self._is_about(outcome, release) for outcome in self.opened):
-                yield message("sources.no-release", wanted=str(release), there=self._all_shown())
-        for claim in claims:
-            for subject in subjects:
-                found = [self._find(subject, value) for value in claim.values]
-                if not any(one.is_there for one in found):
-                    yield self._lacking(
-                        subject, str(claim), [one.instead for one in found if one.instead]
-                    )
-            for value in claim.values if len(claim.values) > 1 else ():
-                if not any(self._find(subject, value).is_there for subject in subjects):
-                    yield self._lacking(None, str(value), [])
+                yield message("sources.no-release", wanted=str(release), there=self._all_excerpts())
+        for claim in self.claims:
+            yield from self._missing_of(claim)
 
-    def _lacking(self, release: Release | None, wanted: str, instead: Sequence[str]) -> Message:
-        values = {"wanted": wanted, "there": self._shown(release)}
+    def _missing_of(self, claim: Claim) -> Iterator[Message]:
+        """Yield the releases without any value of a claim, and the values without any release."""
+        releases: list[Release | None] = list(self.releases) or [None]
+        for release in releases:
+            found = [self._find(release, value) for value in claim.values]
+            if not any(result.is_there for result in found):
+                instead = [result.instead for result in found if result.instead]
+                yield self._lacking(release, str(claim), instead[0] if instead else "")
+        if len(claim.values) == 1:
+            return
+        for value in claim.values:
+            if not any(self._find(release, value).is_there for release in releases):
+                yield self._lacking(None, str(value))
+
+    def _lacking(self, release: Release | None, wanted: str, instead: str = "") -> Message:
+        code = "sources.lacks"
+        values = {}
+        if release is not None:
+            values["about"] = str(release)
+        values["wanted"] = wanted
+        values["there"] = self._excerpt_about(release)
         if instead:
-            values["instead"] = instead[0]
-        code = "instead" if instead else "lacks"
-        if release is None:
-            return message(f"sources.{code}", **values)
-        return message(f"sources.{code}-of", about=str(release), **values)
+            code = "sources.instead"
+            values["instead"] = instead
+        if release is not None:
+            code = f"{code}-of"
+        return message(code, **values)
 
-    def _shown(self, release: Release | None) -> str:
+    def _excerpt_about(self, release: Release | None) -> str:
         """Return the first place about a release, or all that is cited if there is none."""
         for outcome in self.opened:
-            places = self._all_places(outcome, release)
+            places = self._places_for(outcome, release)
             if outcome.text is not None and places:
                 return outcome.text.excerpt(places[0])
-        return self._all_shown()
+        return self._all_excerpts()
 
-    def _all_shown(self) -> str:
-        return " / ".join(filter(None, map(_shown, self.opened)))
+    def _all_excerpts(self) -> str:
+        excerpts = [_excerpt(outcome) for outcome in self.opened]
+        return " / ".join(excerpt for excerpt in excerpts if excerpt)
 
     # --- where a release is
 
     def _is_about(self, outcome: Opened, release: Release) -> bool:
-        return self._is_established(outcome, release) or bool(
-            self._literal_places(outcome, release)
-        )
+        if self._is_of_release(outcome, release):
+            return True
+        return bool(self._places_naming(outcome, release))
 
-    def _is_established(self, outcome: Opened, release: Release) -> bool:
-        """Return whether a reference is itself of the release: its archive, its tag, or a list that has it."""
-        project = texts.name(release.names[0])
-        if outcome.listed is not None:
-            name, versions = outcome.listed
-            return name == project and any(release.specifiers.filter(versions, prereleases=True))
-        if outcome.release is None or outcome.release[0] != project:
+    def _is_of_release(self, outcome: Opened, release: Release) -> bool:
+        """Return whether a reference is the release's archive or tag, or a listing that has it."""
+        if outcome.releases is None:
             return False
-        return release.specifiers.contains(outcome.release[1], prereleases=True)
+        project, versions = outcome.releases
+        if project != texts.name(release.names[0]):
+            return False
+        return any(release.specifiers.filter(versions, prereleases=True))
 
-    def _literal_places(self, outcome: Opened, release: Release) -> list[range]:
+    def _places_naming(self, outcome: Opened, release: Release) -> list[range]:
         """Return the places of a text that name the release."""
         if outcome.text is None:
             return []
-        key = (id(outcome), release)
-        if key not in self._places:
-            self._places[key] = Anchors(
+        key = (outcome, release)
+        if key not in self._named_places:
+            self._named_places[key] = places_about(
                 outcome.text, outcome.region, release.names, release.wanted
-            ).places
-        return self._places[key]
+            )
+        return self._named_places[key]
 
-    def _all_places(self, outcome: Opened, release: Release | None) -> list[range]:
-        """Return the places of a text that are about the release."""
+    def _places_for(self, outcome: Opened, release: Release | None) -> list[range]:
+        """Return the places of a text where the values of a release may be."""
         if outcome.text is None:
             return []
-        if release is None or self._is_established(outcome, release):
-            return [outcome.text.whole(outcome.region)]
-        return self._literal_places(outcome, release) or self._places_beside(
-            outcome, outcome.text, release
-        )
+        whole = outcome.text.whole(outcome.region)
+        if release is None or self._is_of_release(outcome, release):
+            return [whole]
+        places = self._places_naming(outcome, release)
+        if not places and self._is_named_beside(outcome, release):
+            return [whole]
+        return places
 
-    def _places_beside(self, outcome: Opened, text: Text, release: Release) -> list[range]:
-        """Return the cited lines of a file if another one of the same commit or archive names the release."""
-        siblings = [
-            other
-            for other in self.opened
-            if other.origin == outcome.origin and other is not outcome
-        ]
-        is_named = any(self._literal_places(other, release) for other in siblings)
-        return [text.whole(outcome.region)] if is_named else []
+    def _is_named_beside(self, outcome: Opened, release: Release) -> bool:
+        """Return whether another reference to the same commit or archive names the release."""
+        for other in self.opened:
+            has_same_origin = other.origin == outcome.origin and other is not outcome
+            if has_same_origin and self._places_naming(other, release):
+                return True
+        return False
 
     # --- where a value is
 
     def _find(self, release: Release | None, value: Value) -> Found:
-        """Return whether a value is near a release in some reference, or is led to from there."""
+        """Return whether a value is near a release in some reference, or is linked to it."""
         instead = ""
         for outcome in self.opened:
-            if self._is_itself(outcome, release, value):
+            if self._is_value(outcome, release, value):
                 return Found(True)
-            for place in self._all_places(outcome, release):
-                found = (
-                    find(outcome.text, place, value.names, value.wanted)
-                    if outcome.text
-                    else Found(False)
-                )
+            if outcome.text is None:
+                continue
+            for place in self._places_for(outcome, release):
+                found = find(outcome.text, place, value.names, value.wanted)
                 if found.is_there:
                     return found
-                if not outcome.passage.quotes:  # which is then what the reference is cited for
+                # A reference with quotes is cited for these, not for the values near them.
+                if not outcome.passage.quotes:
                     instead = instead or found.instead
-        if release is not None and self._is_led_to(release, value):
+        if release is not None and self._is_linked(release, value):
             return Found(True)
         return Found(False, instead)
 
-    def _is_itself(self, outcome: Opened, release: Release | None, value: Value) -> bool:
-        """Return whether a reference is the archive, or at the tag, of the very version that is wanted of a project."""
-        if value.wanted is None or outcome.release is None or outcome.text is None:
-            return False
-        project, version = outcome.release
-        is_wanted = project in [
-            texts.name(name) for name in value.names
-        ] and value.wanted.is_met_by(str(version))
-        names = release.names if release is not None else ()
-        return is_wanted and (
-            not names
-            or find(outcome.text, outcome.text.whole(outcome.region), names, None).is_there
-        )
+    def _is_value(self, outcome: Opened, release: Release | None, value: Value) -> bool:
+        """Return whether a reference is an archive or a tag of the wanted version itself.
 
-    def _is_led_to(self, release: Release, value: Value) -> bool:
-        """Return whether a reference has the value beside a version that another one has beside the release."""
+        It must also name the project of the release.
+        """
+        if value.wanted is None or outcome.releases is None or outcome.text is None:
+            return False
+        project, versions = outcome.releases
+        if not any(value.wanted.is_met_by(str(version)) for version in versions):
+            return False
+        if all(texts.name(name) != project for name in value.names):
+            return False
+        if release is None:
+            return True
+        place = outcome.text.whole(outcome.region)
+        return find(outcome.text, place, release.names, None).is_there
+
+    def _is_linked(self, release: Release, value: Value) -> bool:
+        """Return whether one version is beside the release and, in another reference, the value."""
         for outcome in self.opened:
-            others = [other for other in self.opened if other is not outcome]
-            links = {token for other in others for token in self._versions_beside(other, release)}
-            for place in self._places_of(outcome, value) if links else ():
-                tokens = versions_in(_place_text(outcome.text, place))
-                if any(same_version(token, link) for token in tokens for link in links):
-                    return True
+            links: set[str] = set()
+            for other in self.opened:
+                if other is not outcome:
+                    links.update(self._versions_beside(other, release))
+            if links and _has_beside(outcome, value, links):
+                return True
         return False
 
     def _versions_beside(self, outcome: Opened, release: Release) -> Iterator[str]:
-        """Yield the distinct versions that a reference has beside a release, other than the release itself."""
-        for place in self._literal_places(outcome, release):
-            for token in versions_in(_place_text(outcome.text, place)):
-                if token.count(".") >= _DISTINCT and not release.wanted.is_met_by(token):
-                    yield token
-
-    def _places_of(self, outcome: Opened, value: Value) -> Iterator[range]:
-        text = outcome.text
-        for number in outcome.region if text is not None and not text.is_binary else ():
-            if text is None or value.wanted is None:
-                return
-            if any(value.wanted.is_met_by(token) for token in versions_in(text.line(number))):
-                place = text.around(number, range(number, number + 1))
-                if find(text, place, value.names, value.wanted).is_there:
-                    yield place
+        """Yield the versions beside a release that can link two references."""
+        if outcome.text is None:
+            return
+        for place in self._places_naming(outcome, release):
+            for version in versions_in(outcome.text.joined(place)):
+                is_distinct = version.count(".") >= _DOTS_OF_A_LINK
+                if is_distinct and not release.wanted.is_met_by(version):
+                    yield version
 
 
-def _place_text(text: Text | None, place: range) -> str:
-    return "" if text is None else "\n".join(text.line(number) for number in place)
+def _has_beside(outcome: Opened, value: Value, links: Iterable[str]) -> bool:
+    """Return whether a reference has a value, and beside it one of some versions."""
+    text = outcome.text
+    if text is None or text.is_binary or value.wanted is None:
+        return False
+    for number in outcome.region:
+        if not value.wanted.is_in(text.line(number)):
+            continue
+        place = text.around(number, range(number, number + 1))
+        if not find(text, place, value.names, value.wanted).is_there:
+            continue
+        for version in versions_in(text.joined(place)):
+            if any(same_version(version, link) for link in links):
+                return True
+    return False

@@ -1,8 +1,8 @@
-"""What a fact states and its sources must therefore have: releases, and values that go with them."""
+"""Say what the sources of a fact must have: releases, and values that go with them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -23,31 +23,30 @@ _ALIASES: Final = {
     "python": ("py",),
     "glibc": ("manylinux", "libc"),
 }
-# What keeps a build from asking the machine, and is of no file: the version that it would take from
-# git, and the plugins that `import torch` would load.
-_OF_NO_FILE: Final = ("SETUPTOOLS_SCM_PRETEND_VERSION", "TORCH_DEVICE_BACKEND_AUTOLOAD")
+# No file of upstream sets these variables: one keeps a build from asking git for its version, the
+# other keeps `import torch` from loading plugins.
+_OWN_VARIABLES: Final = ("SETUPTOOLS_SCM_PRETEND_VERSION", "TORCH_DEVICE_BACKEND_AUTOLOAD")
 # The tools that build a wheel when an archive names none (PEP 517).
 _DEFAULT_TOOLS: Final = ("setuptools", "wheel")
 
 
 class Value(msgspec.Struct, frozen=True):
-    """A version of something, or without one the mention of it."""
+    """A version of something, or the mention of its name."""
 
-    # The names of which the place must have one; without any, the version alone will do.
+    # The names, of which a place must have one.
     names: tuple[str, ...]
+    # The version; None if the name alone will do.
     wanted: Wanted | None = None
 
     def __str__(self) -> str:
-        words = [*self.names[:1], *([] if self.wanted is None else [str(self.wanted)])]
-        return " ".join(words).removeprefix("soc:")
+        name = self.names[0].removeprefix("soc:")
+        return name if self.wanted is None else f"{name} {self.wanted}"
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """A need of a fact.
+    """A need of a fact: one or several values that sources must have."""
 
-    A source has it if it has one of the values; each value must be in some source.
-    """
-
+    # At least one value. Each release needs one of them, and each of them must be somewhere.
     values: tuple[Value, ...]
 
     def __str__(self) -> str:
@@ -55,12 +54,13 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Release(msgspec.Struct, frozen=True):
-    """A release that a fact is about, or any of a set."""
+    """A release that a fact is about, or a set of which any release will do."""
 
-    # The names of its project.
+    # The names of its project; the first is the one that the fact uses.
     names: tuple[str, ...]
+    # The versions that a document may have.
     wanted: Wanted
-    # The set that the fact has.
+    # The set of versions in the fact.
     specifiers: SpecifierSet
 
     def __str__(self) -> str:
@@ -68,7 +68,10 @@ class Release(msgspec.Struct, frozen=True):
 
 
 def releases_of(fact: Fact) -> tuple[Release, ...]:
-    """Return the releases that a fact is about, one for each of its sets; none if it is about all."""
+    """Return the releases that a fact is about, one for each set of its versions.
+
+    A set of all versions is left out, so there is none if the fact is about all releases.
+    """
     if isinstance(fact, model.Sources):
         return ()
     names = _names(fact.package)
@@ -83,108 +86,148 @@ def _wanted_release(specifiers: SpecifierSet) -> Wanted:
     clauses = list(specifiers)
     if len(clauses) == 1 and texts.is_exact(clauses[0]):
         return Wanted(clauses[0].version)
-    bounds = tuple(sorted(clause.version.removesuffix(".*") for clause in clauses))
-    return Wanted(str(specifiers), admitted=specifiers, bounds=bounds)
+    bounds = sorted(clause.version.removesuffix(".*") for clause in clauses)
+    return Wanted(str(specifiers), admitted=specifiers, bounds=tuple(bounds))
 
 
 def claims_of(fact: Fact) -> tuple[Claim, ...]:
-    """Return what a fact states besides the releases that it is about."""
-    return tuple(dict.fromkeys(claim for claim in _claims(fact) if claim.values))
+    """Return what a fact states besides the releases that it is about, each claim once."""
+    return tuple(dict.fromkeys(_claims(fact)))
 
 
 def _claims(fact: Fact) -> Iterator[Claim]:
+    for need in _needs(fact):
+        yield from _claims_of_need(need)
+    for name in _mentioned(fact):
+        yield _mention(name)
+    for tool in _build_tools(fact):
+        if tool.name not in _DEFAULT_TOOLS:
+            yield _mention(tool.name)
+    if isinstance(fact, model.Replaces):
+        for need in fact.add:
+            yield from _claims_of_replacement(need)
+    if isinstance(fact, model.Links):
+        for name in fact.to:
+            library = f"lib{name}"
+            yield Claim((Value((library, *_names(name))),))
+
+
+def _needs(fact: Fact) -> Sequence[Need]:
+    """Return the needs of a fact whose versions its sources must have."""
     match fact:
-        case model.Requires():
-            yield from _of_needs(fact.needs)
+        case model.Requires(needs=needs) | model.Pairs(others=needs):
+            return needs
         case model.Constrains():
-            yield from _of_needs(fact.bounds)
-        case model.Replaces():
-            yield from _mentions(fact.drop)
-            yield from _of_needs(fact.add, as_ranges=True)  # a range around what is installed
+            return fact.bounds
         case model.Metadata():
-            yield from _of_needs(fact.requires)
-            yield from _of_tools(fact.build_requires or ())
+            return fact.requires
         case model.Builds():
-            yield from _of_needs(fact.when)
-            yield from _mentions(name for name, _ in fact.env if name not in _OF_NO_FILE)
-            yield from _mentions(fact.build_drop)
-            yield from _of_tools(fact.build_add)
-        case model.Collides() | model.Absent():
-            yield from _mentions([fact.other])
-        case model.After():
-            yield from _mentions(fact.others)
+            return fact.when
         case model.Warns():
-            yield from _of_needs(fact.unless)
-            yield from _of_needs(fact.together_with)
-            yield from _mentions([fact.extra] if fact.extra else [])
+            return (*fact.unless, *fact.together_with)
+        case model.Sources():
+            return [texts.requirement(line) for line in fact.recipe.requires]
+        case (
+            model.Absent()
+            | model.After()
+            | model.Collides()
+            | model.Excludes()
+            | model.Exports()
+            | model.External()
+            | model.Links()
+            | model.Names()
+            | model.Optional()
+            | model.Replaces()
+        ):
+            return ()
+
+
+def _mentioned(fact: Fact) -> Sequence[str]:
+    """Return the names that a fact states without a version."""
+    match fact:
+        case model.Replaces(drop=names) | model.After(others=names):
+            return names
+        case model.Builds():
+            variables = [name for name, _ in fact.env if name not in _OWN_VARIABLES]
+            return [*variables, *fact.build_drop]
+        case model.Collides() | model.Absent():
+            return (fact.other,)
+        case model.Warns():
+            return (fact.extra,) if fact.extra else ()
         case model.Exports():
-            yield from _mentions(name for name, _ in fact.env)
+            return [name for name, _ in fact.env]
         case model.Optional():
             needed = [need.name for need in fact.needs]
-            yield from _mentions(needed or [*fact.modules, *fact.scripts])
+            return needed or (*fact.modules, *fact.scripts)
         case model.Links():
-            yield from _mentions(fact.provides)
-            for name in fact.to:
-                yield Claim((Value((f"lib{name}", *_names(name))),))
-        case model.Pairs():
-            yield from _of_needs(fact.others)
+            return fact.provides
         case model.Sources():
-            yield from _of_needs(map(texts.requirement, fact.recipe.requires))
-            yield from _mentions(submodule.path for submodule in fact.recipe.submodules)
-        case model.Excludes() | model.Names() | model.External():
-            return
+            return [submodule.path for submodule in fact.recipe.submodules]
+        case _:
+            return ()
 
 
-def _mentions(names: Iterable[str]) -> Iterator[Claim]:
-    for name in names:
-        yield Claim((Value(_names(name)),))
+def _build_tools(fact: Fact) -> Sequence[Requirement]:
+    """Return the tools that a fact says a build needs."""
+    if isinstance(fact, model.Builds):
+        return fact.build_add
+    if isinstance(fact, model.Metadata) and fact.build_requires is not None:
+        return fact.build_requires
+    return ()
 
 
-def _of_tools(needs: Iterable[Requirement]) -> Iterator[Claim]:
-    yield from _mentions(need.name for need in needs if need.name not in _DEFAULT_TOOLS)
+def _mention(name: str) -> Claim:
+    return Claim((Value(_names(name)),))
 
 
-def _of_needs(needs: Iterable[Need], *, as_ranges: bool = False) -> Iterator[Claim]:
-    """Yield what needs state; with `as_ranges` any version that a need admits stands for it."""
-    for need in needs:
-        if isinstance(need, ComponentRequirement):
-            yield from _of_component(need)
-        elif as_ranges and str(need.specifier):
-            yield Claim(
-                (Value(_names(need.name), Wanted(str(need.specifier), admitted=need.specifier)),)
-            )
-        elif str(need.specifier):
-            yield from _of_specifier(need)
-        else:
-            yield from _mentions([need.name])
+def _claims_of_need(need: Need) -> Iterator[Claim]:
+    if isinstance(need, ComponentRequirement):
+        yield from _claims_of_component(need)
+    elif str(need.specifier):
+        yield from _claims_of_specifier(need)
+    else:
+        yield _mention(need.name)
 
 
-def _of_specifier(need: Requirement) -> Iterator[Claim]:
+def _claims_of_replacement(need: Need) -> Iterator[Claim]:
+    """Yield what a replacement states: any version in its range stands for the range.
+
+    The range is written around the version that an image has.
+    """
+    if isinstance(need, Requirement) and str(need.specifier):
+        wanted = Wanted(str(need.specifier), admitted=need.specifier)
+        yield Claim((Value(_names(need.name), wanted),))
+    else:
+        yield from _claims_of_need(need)
+
+
+def _claims_of_specifier(need: Requirement) -> Iterator[Claim]:
     for clause in sorted(need.specifier, key=str):
         is_line = clause.version.endswith(".*")
         wanted = Wanted(clause.version.removesuffix(".*"), is_line=is_line)
         yield Claim((Value(_names(need.name), wanted),))
 
 
-def _of_component(need: ComponentRequirement) -> Iterator[Claim]:
+def _claims_of_component(need: ComponentRequirement) -> Iterator[Claim]:
     """Yield one claim for values of which one is enough, else one for each comparison."""
     if all(len(comparisons) == 1 for comparisons in need.alternatives):
-        yield Claim(
-            tuple(_of_comparison(need.component, *comparisons) for comparisons in need.alternatives)
-        )
+        values = [_value(need.component, comparison) for (comparison,) in need.alternatives]
+        yield Claim(tuple(values))
         return
     for comparisons in need.alternatives:
         for comparison in comparisons:
-            yield Claim((_of_comparison(need.component, comparison),))
+            yield Claim((_value(need.component, comparison),))
 
 
-def _of_comparison(component: str, comparison: Comparison) -> Value:
+def _value(component: str, comparison: Comparison) -> Value:
     if component == "soc":
         return Value((f"soc:{comparison.value}",))
     if comparison.line:
-        return Value(_names(component), Wanted(".".join(map(str, comparison.line)), is_line=True))
+        line = ".".join(map(str, comparison.line))
+        return Value(_names(component), Wanted(line, is_line=True))
     return Value(_names(component), Wanted(str(comparison.value)))
 
 
 def _names(name: str) -> tuple[str, ...]:
+    """Return a name with the others under which documents speak of it."""
     return (name, *_ALIASES.get(name, ()))

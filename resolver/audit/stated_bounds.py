@@ -51,8 +51,7 @@ def find_in_cython(source: bytes, path: str, own: NormalizedName) -> Iterator[Ve
 
 def find_in_compiled(content: bytes, path: str, own: NormalizedName) -> Iterator[VersionCheck]:
     """Yield the messages in a compiled file, each once, and whether it is for NumPy 1 alone."""
-    found = dict.fromkeys(_statements(content, path, own, 0))
-    yield from found
+    yield from dict.fromkeys(_statements(content, path, own, 0))
     if _NUMPY_1 in content and _NUMPY_2 not in content and own != "numpy":
         yield VersionCheck(
             project=text.name("numpy"),
@@ -65,19 +64,17 @@ def find_in_compiled(content: bytes, path: str, own: NormalizedName) -> Iterator
 
 
 def _statements(
-    content: bytes,
-    path: str,
-    own: NormalizedName,
-    number: int,
+    content: bytes, path: str, own: NormalizedName, number: int
 ) -> Iterator[VersionCheck]:
+    """Yield the messages in a text, which is line `number` of a file; 0 for a compiled file."""
     for matched in _STATEMENT.finditer(content):
         project = text.name(matched["project"].decode())
         if project == own or project in _NO_PROJECTS:
             continue
         start, end = matched.span()
-        before = _BEFORE.search(content[max(start - 60, 0) : start])
+        before = _BEFORE.search(content, max(start - 60, 0), start)
         after = _AFTER.match(content, end)
-        shown = [part.group() for part in (before, matched, after) if part is not None]
+        shown = [part[0] for part in (before, matched, after) if part is not None]
         yield VersionCheck(
             project=project,
             accepts=_sign(matched) + matched["version"].decode(),
@@ -89,6 +86,7 @@ def _statements(
 
 
 def _sign(matched: re.Match[bytes]) -> str:
+    """Return the operator of a specifier that a message states; `>=` if it has none."""
     if matched["sign"] is not None:
         return matched["sign"].decode()
     return "<=" if matched["word"] in _OLDER else ">="

@@ -11,6 +11,7 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -99,7 +100,7 @@ def find_checks(source: bytes, path: str, own: NormalizedName) -> list[VersionCh
         return []
     try:
         with warnings.catch_warnings():
-            # of the code's own escapes and comparisons
+            # The parser warns of odd escapes and comparisons in the code.
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
         scanner = _Scanner(path)
@@ -113,9 +114,11 @@ def find_checks(source: bytes, path: str, own: NormalizedName) -> list[VersionCh
 
 
 class _Place(NamedTuple):
-    """Where a statement is: the names of functions and classes, and the conditions around it."""
+    """Where a statement is."""
 
+    # The names of the functions and classes around it, from the outside in.
     scope: tuple[str, ...] = ()
+    # The conditions around it, from the outside in.
     under: tuple[str, ...] = ()
 
     def within(self, name: str) -> _Place:
@@ -125,15 +128,17 @@ class _Place(NamedTuple):
     def on(self, test: ast.expr, *, negated: bool = False) -> _Place:
         """Return the place inside a branch of an `if`."""
         condition = _shown(test)
-        return _Place(self.scope, (*self.under, f"not ({condition})" if negated else condition))
+        if negated:
+            condition = f"not ({condition})"
+        return _Place(self.scope, (*self.under, condition))
 
 
 class _Scanner:
-    """Reads the statements of one file in their order, and remembers what names stand for."""
+    """A reader of the statements of one file, which remembers what names stand for."""
 
     def __init__(self, path: str) -> None:
         self.found: list[VersionCheck] = []
-        # The last statement with a check, and its text: it may have thousands of them.
+        # The last statement with a check, and its text. A statement may have thousands of checks.
         self._last: tuple[ast.stmt, str] | None = None
         self._path = path
         self._names = Names()
@@ -185,12 +190,13 @@ class _Scanner:
     def _scan_calls(self, statement: ast.stmt, place: _Place) -> None:
         """Find calls of functions that raise unless a requirement is met."""
         for node in _expressions(statement):
-            if isinstance(node, ast.Call) and last_name(node.func) in _CHECKERS and node.args:
-                for argument in _texts(node.args[0]):
-                    try:
-                        need = text.requirement(argument)
-                    except InvalidRequirement:
-                        continue
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            if last_name(node.func) not in _CHECKERS:
+                continue
+            for argument in _texts(node.args[0]):
+                with suppress(InvalidRequirement):
+                    need = text.requirement(argument)
                     if need.specifier:
                         found = Comparison(need.name, str(need.specifier))
                         self._add(statement, found, Effect.REFUSES, place)
@@ -221,16 +227,16 @@ class _Scanner:
         effect: Effect,
         place: _Place,
     ) -> None:
-        """Add the checks of a condition on whose `outcome` the effect follows.
+        """Add the checks of a condition. The effect follows if it comes out as `outcome`.
 
         `if a and version < 2: raise` refuses version < 2 only where a holds.
         """
-        # its text is made once: it may have thousands of parts
-        conditional = place
+        # A condition may have thousands of parts, so its text is made once.
+        inside = place
         if not isinstance(statement, ast.Return):
-            conditional = place.on(test)
+            inside = place.on(test)
         for part in parts_of(test, outcome):
-            reached = place if part.decides else conditional
+            reached = place if part.decides else inside
             for comparison in self._names.comparisons(part.test):
                 accepts_opposite = part.negated != outcome
                 accepted = opposite(comparison) if accepts_opposite else comparison
@@ -286,7 +292,7 @@ def _effect_of(body: Sequence[ast.stmt]) -> Effect:
             case ast.If():
                 inner = _effect_of(statement.body), _effect_of(statement.orelse)
                 if Effect.DECIDES not in inner and Effect.REFUSES in inner:
-                    # it raises or warns, as its caller asks
+                    # It raises or warns, as its caller asks.
                     return Effect.REFUSES
             case _:
                 pass

@@ -81,15 +81,17 @@ class Release(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A version in the code; `is_number` if it is a number or a tuple, without later parts."""
+    """A version in the code."""
 
     version: str
+    # Whether it is a number or a tuple, which is compared with the first parts of a version.
     is_number: bool
 
 
 class Module(NamedTuple):
     """An imported module."""
 
+    # The project that has the module.
     project: NormalizedName
 
 
@@ -97,15 +99,17 @@ Value = Release | Constant | Module
 
 
 class Comparison(NamedTuple):
-    """A comparison that is true if the release of a project is within `specifier`."""
+    """A comparison with the version of a project."""
 
     project: NormalizedName
+    # The set of versions for which the comparison is true.
     specifier: str
 
 
 class Part(NamedTuple):
     """A part of a condition without `and`, `or` and `not`."""
 
+    # The expression.
     test: ast.expr
     # Whether the condition has it behind an odd number of `not`.
     negated: bool
@@ -129,21 +133,22 @@ class Names:
 
     def remember_import(self, statement: ast.Import | ast.ImportFrom) -> None:
         """Remember which modules, and versions of modules, an import gives names to."""
-        if isinstance(statement, ast.ImportFrom):
-            if statement.level == 0 and statement.module:
-                for alias in statement.names:
-                    name = alias.asname or alias.name
-                    module = statement.module
-                    top = module.partition(".")[0]
-                    if alias.name in _VERSION_ATTRIBUTES and alias.name != "version":
-                        self._names[name] = Release(_project_of_module(module))
-                    elif alias.name[:1].islower() and top not in ("packaging", "importlib"):
-                        self._names[name] = Module(_project_of_module(f"{module}.{alias.name}"))
-            return
-        for alias in statement.names:
-            top = alias.name.partition(".")[0]
-            module = alias.name if alias.asname else top
-            self._names[alias.asname or top] = Module(_project_of_module(module))
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                top = _top(alias.name)
+                module = alias.name if alias.asname else top
+                self._names[alias.asname or top] = Module(_project_of_module(module))
+        elif statement.module and not statement.level:
+            for alias in statement.names:
+                self._remember_member(statement.module, alias)
+
+    def _remember_member(self, module: str, alias: ast.alias) -> None:
+        """Remember a name that is imported from a module."""
+        name = alias.asname or alias.name
+        if alias.name in _VERSION_ATTRIBUTES and alias.name != "version":
+            self._names[name] = Release(_project_of_module(module))
+        elif alias.name[:1].islower() and _top(module) not in ("packaging", "importlib"):
+            self._names[name] = Module(_project_of_module(f"{module}.{alias.name}"))
 
     def remember_assignment(self, target: ast.expr, value: ast.expr) -> None:
         """Remember that a name stands for a version from now on, or no longer does."""
@@ -156,10 +161,11 @@ class Names:
         elif isinstance(target, ast.Tuple) and isinstance(value, ast.Call):
             # is_available, torch_version = _is_package_available("torch", return_version=True)
             meaning = self.value(value)
-            names = [element.id for element in target.elts if isinstance(element, ast.Name)]
-            for name in names:
-                if "version" in name and isinstance(meaning, Release):
-                    self._names[name] = meaning
+            if isinstance(meaning, Release):
+                names = [element.id for element in target.elts if isinstance(element, ast.Name)]
+                for name in names:
+                    if "version" in name:
+                        self._names[name] = meaning
 
     def comparisons(self, test: ast.expr) -> list[Comparison]:
         """Return the comparisons that one part of a condition consists of."""
@@ -175,38 +181,46 @@ class Names:
     def _chain(self, chain: ast.Compare) -> list[Comparison]:
         """Return the comparisons in `a < b < c`."""
         found = []
-        values = [self.value(operand) for operand in (chain.left, *chain.comparators)]
-        for operator, left, right in zip(chain.ops, values, values[1:], strict=False):
+        left = self.value(chain.left)
+        for operator, comparator in zip(chain.ops, chain.comparators, strict=True):
+            right = self.value(comparator)
             sign = _OPERATORS.get(type(operator))
-            if sign is None:
-                continue
-            if isinstance(left, Constant) and isinstance(right, Release):
-                left, right, sign = right, left, _MIRRORED[sign]
-            if isinstance(left, Release) and isinstance(right, Constant):
-                found.append(Comparison(left.project, _specifier(sign, right)))
+            match left, right:
+                case (Release(project=project), Constant()) if sign is not None:
+                    found.append(Comparison(project, _specifier(sign, right)))
+                case (Constant(), Release(project=project)) if sign is not None:
+                    found.append(Comparison(project, _specifier(_MIRRORED[sign], left)))
+                case _:
+                    pass
+            left = right
         return found
 
     def _function_of_version(self, call: ast.Call) -> Comparison | None:
         """Return what a function such as `is_torch_version(">=", "2.4")` compares, or None."""
-        name = last_name(call.func)
-        arguments = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
-        texts = [argument for argument in arguments if isinstance(argument, str)]
-        signs = [argument for argument in texts if argument in _OPPOSITE]
-        signs += [
-            _OPERATOR_FUNCTIONS[argument.attr]
-            for argument in call.args
-            if isinstance(argument, ast.Attribute) and argument.attr in _OPERATOR_FUNCTIONS
-        ]
-        versions = [argument for argument in texts if _VERSION.fullmatch(argument)]
+        signs: list[str] = []
+        versions: list[str] = []
+        names: list[str] = []
+        for argument in call.args:
+            match argument:
+                case ast.Constant(value=str(value)) if value in _OPPOSITE:
+                    signs.append(value)
+                case ast.Constant(value=str(value)) if _VERSION.fullmatch(value):
+                    versions.append(value)
+                case ast.Constant(value=str(value)) if _NAME.fullmatch(value):
+                    names.append(value)
+                case ast.Attribute(attr=attribute) if attribute in _OPERATOR_FUNCTIONS:
+                    signs.append(_OPERATOR_FUNCTIONS[attribute])
+                case _:
+                    pass
         if len(versions) != 1:
             return None
-        sign = signs[0] if signs else ">="
-        matched = _NAMED_FUNCTION.fullmatch(name)
-        if matched is not None and (signs or matched["kind"] != "version"):
-            return Comparison(_project(matched["project"]), f"{sign}{versions[0]}")
-        names = [argument for argument in texts if _NAME.fullmatch(argument)]
+        specifier = f"{signs[0] if signs else '>='}{versions[0]}"
+        name = last_name(call.func)
+        named = _NAMED_FUNCTION.fullmatch(name)
+        if named is not None and (signs or named["kind"] != "version"):
+            return Comparison(_project(named["project"]), specifier)
         if signs and len(names) == 1 and "version" in name:
-            return Comparison(_project(names[0]), f"{sign}{versions[0]}")
+            return Comparison(_project(names[0]), specifier)
         return None
 
     def value(self, node: ast.expr) -> Value | None:
@@ -223,7 +237,7 @@ class Names:
             case ast.Attribute(value=value, attr=attribute):
                 return self._attribute(self.value(value), attribute)
             case ast.Subscript(value=value, slice=part):
-                # [0] is the first number, [:2] are the first two; [1] alone says nothing
+                # [0] is the first number, and [:2] are the first two. [1] alone says nothing.
                 is_first = not isinstance(part, ast.Constant) or part.value in (0, "version")
                 return self.value(value) if is_first else None
             case ast.GeneratorExp(generators=[generator]) | ast.ListComp(generators=[generator]):
@@ -252,15 +266,19 @@ class Names:
         if installed is not None:
             return Release(_project(installed))
         values = [self.value(argument) for argument in call.args]
-        if name == "getattr" and len(call.args) > 1 and isinstance(call.args[1], ast.Constant):
-            return self._attribute(values[0], str(call.args[1].value))
+        if name == "getattr" and len(call.args) > 1:
+            attribute = call.args[1]
+            if isinstance(attribute, ast.Constant):
+                return self._attribute(values[0], str(attribute.value))
         if name.lower() in _WRAPPERS:
             known = [value for value in values if isinstance(value, Release | Constant)]
             return known[0] if len(known) == 1 else None
-        if "version" in name and len(values) == 1 and isinstance(values[0], Module):
+        match values:
             # extract_version(numpy)
-            return Release(values[0].project)
-        return None
+            case [Module(project=project)] if "version" in name:
+                return Release(project)
+            case _:
+                return None
 
 
 def _installed(call: ast.Call, name: str) -> str | None:
@@ -268,11 +286,18 @@ def _installed(call: ast.Call, name: str) -> str | None:
     first = call.args[0] if call.args else None
     if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
         return None
-    returns_version = any(keyword.arg == "return_version" for keyword in call.keywords)
-    is_named_so = "version" in name.lower() and name.lower() not in _PARSERS
-    if name in ("get_distribution", "distribution") or returns_version or is_named_so:
-        return first.value if _NAME.fullmatch(first.value) else None
+    if not _NAME.fullmatch(first.value):
+        return None
+    asks_for_version = any(keyword.arg == "return_version" for keyword in call.keywords)
+    is_of_version = "version" in name.lower() and name.lower() not in _PARSERS
+    if name in ("get_distribution", "distribution") or asks_for_version or is_of_version:
+        return first.value
     return None
+
+
+def _top(module: str) -> str:
+    """Return the first part of a module's dotted name."""
+    return module.partition(".")[0]
 
 
 def _project(module: str) -> NormalizedName:
@@ -280,29 +305,29 @@ def _project(module: str) -> NormalizedName:
 
 
 def _project_of_module(module: str) -> NormalizedName:
-    """Return the project that has a module, of which the dotted name is given."""
-    name, _, rest = module.partition(".")
-    while name in _NAMESPACES and rest:
-        part, _, rest = rest.partition(".")
+    """Return the project that has a module, given by its dotted name."""
+    name, _, inner = module.partition(".")
+    while name in _NAMESPACES and inner:
+        part, _, inner = inner.partition(".")
         name = f"{name}.{part}"
     return _project(name)
 
 
 def constant_of(elements: Sequence[ast.expr]) -> Constant | None:
     """Return the version that a tuple of numbers spells."""
-    numbers = [element.value for element in elements if isinstance(element, ast.Constant)]
-    if not numbers or len(numbers) < len(elements):
-        return None
-    if all(isinstance(number, int) for number in numbers):
-        return Constant(".".join(map(str, numbers)), is_number=True)
-    return None
+    numbers = []
+    for element in elements:
+        if not isinstance(element, ast.Constant) or not isinstance(element.value, int):
+            return None
+        numbers.append(str(element.value))
+    return Constant(".".join(numbers), is_number=True) if numbers else None
 
 
 def _specifier(sign: str, constant: Constant) -> str:
     """Return the specifier of a comparison.
 
-    A number or a tuple is compared with the first parts of a version, of which those after it
-    are cut off as a rule: `numpy_version <= (2, 4)` holds for 2.4.1, too.
+    A number or a tuple is compared with the first parts of a version. Code usually cuts off the
+    others, so `numpy_version <= (2, 4)` holds for 2.4.1 as well.
     """
     version = constant.version.removeprefix("v")
     if constant.is_number:

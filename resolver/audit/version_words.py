@@ -1,4 +1,7 @@
-"""Versions and names as documents write them: `v0.13.0`, `CANN8.5.1`, `8.3.rc1-910b`, `torch_npu`, `vLLM Ascend`."""
+"""Versions and names as documents write them.
+
+Examples are `v0.13.0`, `CANN8.5.1`, `8.3.rc1-910b`, `torch_npu` and `vLLM Ascend`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from typing import Final
 
 import msgspec
 from packaging.specifiers import SpecifierSet
-from packaging.version import Version
 
 from resolver.model import text as texts
 from resolver.model.system import SystemVersion
@@ -19,7 +21,10 @@ from resolver.model.system import SystemVersion
 _VERSION: Final = re.compile(
     r"""
     (?<![0-9.]) \d{1,9} (?: \.\d{1,9} )*
-    (?: [._-]? (?: rc | alpha | beta | post | dev | a | b | t | c ) [._-]? \d{1,9} (?: \.\d{1,9} )* )*
+    (?:
+        [._-]? (?: rc | alpha | beta | post | dev | a | b | t | c )
+        [._-]? \d{1,9} (?: \.\d{1,9} )*
+    )*
     (?: \.[Xx*] )?
     (?: \+ [A-Za-z0-9.]*[A-Za-z0-9] )?
     (?! [A-Za-z0-9] | \.\d )
@@ -37,8 +42,9 @@ _SOCS: Final = {
     "A5": r"(?<![A-Za-z0-9])A5(?![A-Za-z0-9])|(?<![0-9])950(?![0-9])",
     "310P": r"310P",
 }
+_PROJECT_NAME: Final = re.compile(r"[A-Za-z0-9]+(?:[-_.][A-Za-z0-9]+)*")
 # What stands between the name of a project and the versions that are stated of it, and between two
-# of these.
+# such versions.
 _EXTRAS: Final = r"(?:\[[^\]\n]*\])?[\"'`]?\s*"
 _OPERATOR: Final = re.compile(r"\s*,?\s*(?:===?|~=|[<>]=?|!=|=|:)\s*[\"'`]?v?")
 # What variables add to the name of a project: VLLM_TAG, MIN_TORCH_VERSION.
@@ -47,34 +53,42 @@ _SUFFIX: Final = "[-_](?:tag|version|branch|commit)"
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """A version that a text should have: this one, one of a line or, with a specifier, any that it admits."""
+    """A version that a text should have, or a line or a set of which any version will do."""
 
-    # The version; of a line what its versions begin with, such as 8.5; of a specifier the text of
-    # it.
+    # The version; the first parts of a line's versions, such as 8.5; or the specifier set's text.
     text: str
-    # Whether a version of the line will do.
+    # Whether any version of a line will do.
     is_line: bool = False
-    # Which versions will do.
+    # The set of which any version will do; None for a version or a line.
     admitted: SpecifierSet | None = None
-    # Versions that will do although the specifier does not admit them: its own bounds.
+    # The bounds of the set, which will do even if it does not admit them.
     bounds: tuple[str, ...] = ()
 
-    def is_met_by(self, token: str) -> bool:
-        """Return whether a version in a text is the wanted one."""
-        if self.admitted is not None:
-            version = texts.version(token)
-            is_admitted = version is not None and self.admitted.contains(version, prereleases=True)
-            return is_admitted or any(same_version(token, bound) for bound in self.bounds)
-        if self.is_line:
-            return same_version(token, self.text) or token.lower().startswith(
-                f"{self.text.lower()}."
-            )
-        line = _ANY_OF_LINE.fullmatch(token)
-        return same_version(token, self.text) or (line is not None and self._is_of_line(line[1]))
+    def is_in(self, text: str) -> bool:
+        """Return whether a text has the wanted version."""
+        return any(map(self.is_met_by, versions_in(text)))
 
-    def _is_of_line(self, line: str) -> bool:
-        """Return whether the wanted version is the first of a line: `25.0.X` begins with 25.0.rc1."""
-        return bool(re.fullmatch(rf"{re.escape(line)}\.(?:rc1|0)", self.text, re.IGNORECASE))
+    def is_met_by(self, found: str) -> bool:
+        """Return whether a version, as a text has it, is the wanted one."""
+        if self.admitted is not None:
+            return self._is_admitted(found, self.admitted)
+        if same_version(found, self.text):
+            return True
+        if self.is_line:
+            return found.lower().startswith(f"{self.text.lower()}.")
+        line = _ANY_OF_LINE.fullmatch(found)
+        return line is not None and self._is_first_of(line[1])
+
+    def _is_admitted(self, found: str, admitted: SpecifierSet) -> bool:
+        version = texts.version(found)
+        if version is not None and admitted.contains(version, prereleases=True):
+            return True
+        return any(same_version(found, bound) for bound in self.bounds)
+
+    def _is_first_of(self, line: str) -> bool:
+        """Return whether the wanted version begins a line: `25.0.X` begins with 25.0.rc1."""
+        first = rf"{re.escape(line)}\.(?:rc1|0)"
+        return re.fullmatch(first, self.text, re.IGNORECASE) is not None
 
     def __str__(self) -> str:
         return f"{self.text}.*" if self.is_line else self.text
@@ -86,38 +100,40 @@ def versions_in(text: str) -> list[str]:
 
 
 @lru_cache(1 << 14)
-def same_version(first: str, second: str) -> bool:
-    """Return whether two texts are one version: in letter case, by PEP 440, or as a version of CANN or HDK."""
-    if first.lower() == second.lower():
+def same_version(found: str, wanted: str) -> bool:
+    """Return whether two texts are one version, whatever their letter case.
+
+    They are compared as texts, as versions of CANN or HDK, and by PEP 440. A build of the wanted
+    version counts, unless that is a build itself: 2.8.0+cpu for 2.8.0.
+    """
+    if found.lower() == wanted.lower():
         return True
     try:
-        return SystemVersion.parse(first) == SystemVersion.parse(second)
+        return SystemVersion.parse(found) == SystemVersion.parse(wanted)
     except ValueError:
         pass
-    versions = texts.version(first), texts.version(second)
-    if versions[0] is None or versions[1] is None:
+    found_version = texts.version(found)
+    wanted_version = texts.version(wanted)
+    if found_version is None or wanted_version is None:
         return False
-    return versions[0] == versions[1] or _is_local_of(versions[0], versions[1])
-
-
-def _is_local_of(found: Version, wanted: Version) -> bool:
-    """Return whether a version is a build of the other, which says nothing of builds: 2.8.0+cpu of 2.8.0."""
-    return wanted.local is None and found.public == wanted.public
+    if found_version == wanted_version:
+        return True
+    return wanted_version.local is None and found_version.public == wanted_version.public
 
 
 @lru_cache(1 << 12)
 def name_pattern(name: str) -> re.Pattern[str]:
-    """Return the expression of a project's name in a text: of `torch`, but not in `torch-npu` or `intel-torch`.
+    """Return a pattern for a project's name in a text.
 
-    A name that has other characters than names of projects have, such as a path, is matched as it
-    is.
+    That of `torch` does not match within `torch-npu` or `intel-torch`. A name that is not the name
+    of a project, such as a path, is matched as it is.
     """
     if name.startswith(_SOC):
         family = name.removeprefix(_SOC)
         return re.compile(_SOCS.get(family, re.escape(family)), re.IGNORECASE)
-    if not re.fullmatch(r"[A-Za-z0-9]+(?:[-_.][A-Za-z0-9]+)*", name):
+    if not _PROJECT_NAME.fullmatch(name):
         return re.compile(re.escape(name), re.IGNORECASE)
-    words = _SEPARATOR.join(re.escape(word) for word in re.split("[-_.]", name))
+    words = _SEPARATOR.join(map(re.escape, re.split("[-_.]", name)))
     before = r"(?<![A-Za-z0-9])(?<![A-Za-z0-9][-_])"
     after = r"(?![-_]?[A-Za-z])(?![-_]\d+[A-Za-z])"
     variable = f"(?<![A-Za-z0-9]){_PREFIX}{words}{_SUFFIX}"
@@ -126,23 +142,27 @@ def name_pattern(name: str) -> re.Pattern[str]:
 
 def has_name(text: str, names: Iterable[str]) -> bool:
     """Return whether a text has one of these names."""
-    return any(name_pattern(name).search(text) is not None for name in names)
+    return any(name_pattern(name).search(text) for name in names)
 
 
 def stated_versions(text: str, names: Iterable[str]) -> list[str]:
-    """Return the versions that a text states of one of these names, as requirements do: `torch>=2.8,<2.10`."""
+    """Return the versions that a text compares a name with, as in `torch>=2.8,<2.10`."""
     found: list[str] = []
     for name in names:
-        for match in re.finditer(name_pattern(name).pattern + _EXTRAS, text, re.IGNORECASE):
-            found += _after_operators(text, match.end())
+        name_and_extras = name_pattern(name).pattern + _EXTRAS
+        for match in re.finditer(name_and_extras, text, re.IGNORECASE):
+            found += _compared_versions(text, match.end())
     return found
 
 
-def _after_operators(text: str, at: int) -> Iterator[str]:
+def _compared_versions(text: str, position: int) -> Iterator[str]:
     """Yield the versions of the comparisons that begin at a position."""
-    while (operator := _OPERATOR.match(text, at)) is not None:
+    while True:
+        operator = _OPERATOR.match(text, position)
+        if operator is None:
+            return
         version = _VERSION.match(text, operator.end())
         if version is None:
             return
         yield version[0]
-        at = version.end()
+        position = version.end()

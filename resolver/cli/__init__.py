@@ -8,7 +8,7 @@ from typing import Final
 
 __all__ = ["COMMANDS", "main"]
 
-# The module and the function of each command, in the order of --help.
+# The module and function of each command, in the order of --help.
 COMMANDS: Final = {
     "init": "init.command",
     "import": "import.command",
@@ -33,11 +33,11 @@ COMMANDS: Final = {
 
 def main() -> None:
     """Run the command line of this process and exit."""
+    # An interrupt during the imports ends silently.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(
-            signal.SIGINT, signal.SIG_DFL
-        )  # an interrupt during the imports ends silently
-    gc.disable()  # a short run creates many objects that live to its end, and hardly any garbage
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # A short run creates many objects that live to its end, and hardly any garbage.
+    gc.disable()
     from resolver.cli.commands import main as run
 
     run()

@@ -1,16 +1,13 @@
-"""What a lock has and its inputs would not give, for `check --solve`.
+"""How a lock differs from what its inputs would give now, for `check --solve`.
 
-Loaded where something is solved.
+Imported only where something is solved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
-
-from msgspec.structs import replace
 
 from resolver.cli.answers import lock_or_refutation
 from resolver.cli.catalogs import Catalogs
@@ -23,24 +20,24 @@ from resolver.resolve.provider import Tick
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
 
-_OF_HISTORY = ("first", "change")  # what a lock says of the one before
+# The keys of a lock about the lock before it.
+_HISTORY = ("first", "change")
 
 
 @dataclass(frozen=True)
 class SolutionDifference:
-    """How a lock differs from what its inputs give.
+    """How a lock differs from what its inputs give."""
 
-    `pins` are the changes that solving without the lock makes, in the environment and in builds.
-    `parts` are the keys of lock.toml that differ although the pins of the lock are kept.
-    """
-
+    # Whether the inputs have no solution.
     is_refuted: bool = False
+    # The pins that change without the lock, in the environment and where archives are built.
     pins: tuple[PinChange, ...] = ()
+    # The keys of lock.toml that differ even if the pins of the lock are kept.
     parts: tuple[str, ...] = ()
 
     @property
     def is_same(self) -> bool:
-        """Whether nothing differs."""
+        """Return whether nothing differs."""
         return not self.is_refuted and not self.pins and not self.parts
 
     def lines(self) -> Iterator[Message]:
@@ -50,19 +47,17 @@ class SolutionDifference:
         if self.pins:
             yield message("check.other-pins", count=len(self.pins))
         for pin in self.pins:
-            code = (
-                "check.added-pin"
-                if not pin.new
-                else "check.missing-pin"
-                if not pin.old
-                else "check.other-pin"
-            )
+            code = "check.other-pin"
+            if not pin.new:
+                code = "check.added-pin"
+            elif not pin.old:
+                code = "check.missing-pin"
             yield message(code, name=pin.name, locked=pin.old, solved=pin.new)
         if self.parts:
             yield message("check.other-parts", names=self.parts)
 
     def json(self) -> dict[str, Any]:
-        """Return the object in --json; an empty `locked` or `solved` means that the pin is not there."""
+        """Return the object in --json, where an absent pin is an empty text."""
         pins = [{"name": pin.name, "locked": pin.old, "solved": pin.new} for pin in self.pins]
         return {"refuted": self.is_refuted, "pins": pins, "parts": list(self.parts)}
 
@@ -72,46 +67,44 @@ def difference_from_solution(
 ) -> SolutionDifference:
     """Solve a problem anew, and return how its lock differs.
 
-    Raises IndexFailure if what is needed is out of reach.
+    Raise IndexFailure if an index is out of reach.
     """
     solved = _solution(problem, Preferences(), catalogs, tick)
     if solved is None:
         return SolutionDifference(is_refuted=True)
-    pins = tuple(_other_pins(lock, solved))
+    pins = tuple(_changed_pins(lock, solved))
     if pins:
         solved = _solution(problem, KEEP_ALL.preferences(lock), catalogs, tick)
-    return SolutionDifference(
-        pins=pins, parts=tuple(_parts(lock, solved)) if solved is not None else ()
-    )
+    parts = () if solved is None else tuple(_changed_parts(lock, solved))
+    return SolutionDifference(pins=pins, parts=parts)
 
 
 def _solution(
     problem: Problem, preferences: Preferences, catalogs: Catalogs, tick: Tick | None
 ) -> Lock | None:
-    """Return the lock that a problem gives by these preferences; None if it is refuted."""
-    answer = catalogs.ask_recorded(problem, partial(_solved, problem, preferences, tick))
+    """Return the lock that a problem has with these preferences; None if it is refuted."""
+
+    def solve(catalog: Catalog) -> Lock | Refutation:
+        return lock_or_refutation(Universe(problem, catalog, preferences.pins), preferences, tick)
+
+    answer = catalogs.ask_recorded(problem, solve)
     return answer if isinstance(answer, Lock) else None
 
 
-def _solved(
-    problem: Problem, preferences: Preferences, tick: Tick | None, catalog: Catalog
-) -> Lock | Refutation:
-    return lock_or_refutation(Universe(problem, catalog, preferences.pins), preferences, tick)
+def _changed_pins(lock: Lock, solved: Lock) -> Iterator[PinChange]:
+    """Yield the pins in which two locks differ.
 
-
-def _other_pins(lock: Lock, solved: Lock) -> Iterator[PinChange]:
-    """Yield the pins of two locks that differ: of the environment, then of each in which archives are built."""
+    First come the pins of the environment, then of each environment in which archives are built.
+    """
     yield from changes(lock.pin, solved.pin)
-    locked, given = (
-        {pins[0].builds: pins for pins in one.build_environments()} for one in (lock, solved)
-    )
-    for archives in sorted({*locked, *given}):
+    locked = {pins[0].builds: pins for pins in lock.build_environments()}
+    given = {pins[0].builds: pins for pins in solved.build_environments()}
+    for archives in sorted(locked.keys() | given.keys()):
         yield from changes(locked.get(archives, ()), given.get(archives, ()))
 
 
-def _parts(lock: Lock, solved: Lock) -> Iterator[str]:
+def _changed_parts(lock: Lock, solved: Lock) -> Iterator[str]:
     """Yield the keys of lock.toml in which two locks differ."""
-    solved = replace(solved, first=lock.first, change=lock.change)
     for name in Lock.__struct_fields__:
-        if name not in _OF_HISTORY and getattr(lock, name) != getattr(solved, name):
+        if name not in _HISTORY and getattr(lock, name) != getattr(solved, name):
             yield name.replace("_", "-")

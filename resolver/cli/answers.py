@@ -1,6 +1,6 @@
-"""The answer to a problem: its lock, or the explanation of why there is none.
+"""The answer to a problem: its lock, or an explanation of why it has none.
 
-Loaded where something is solved.
+Imported only where something is solved.
 """
 
 from __future__ import annotations
@@ -8,23 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from resolver.config.load import Inputs
-from resolver.i18n import LANGUAGES, translate
 from resolver.index.protocol import Catalog
 from resolver.index.unhashed import UnhashedCatalog
 from resolver.lock.build import build
 from resolver.lock.previous import Preferences
 from resolver.model.explanation import Change, Contradiction, Expected, Explanation
 from resolver.model.lock import Lock
-from resolver.model.message import TEXT, Message, message
+from resolver.model.message import Message, joined
 from resolver.model.problem import Problem
-from resolver.model.resolution import Resolution, Statement
+from resolver.model.reason import Reason
+from resolver.model.resolution import Resolution
+from resolver.report.explanation.reasons import grouped
 from resolver.report.explanation.sentences import sentence
-from resolver.report.explanation.statements import grouped
 from resolver.report.links import way_to_matrices
 from resolver.resolve.provider import Tick
 from resolver.resolve.shortfalls import (
@@ -47,76 +48,74 @@ def lock_or_refutation(
     tick: Tick | None = None,
     verify: Callable[[Resolution], Resolution] | None = None,
 ) -> Lock | Refutation:
-    """Solve a universe's problem and build its lock, which has no changes since the one before; or refute it.
+    """Solve the problem of a universe. Return its lock, or a refutation if there is no solution.
 
-    `verify` compares releases that facts take from commits with these.
+    The lock does not say what changed since the previous one. `tick` is called as solving goes on.
+    `verify` compares the releases that facts take from commits with these commits.
     """
     answer = decide(universe, hints=preferences.pins, tick=tick)
     if isinstance(answer, Refutation):
         return answer
     if verify is not None:
         answer = verify(answer)
-    universe.catalog.prefetch_metadata(
-        other for pin in answer.pins for other in pin.release.others
-    )  # a lock needs it
+    # A lock needs the metadata of all files of a release.
+    others = chain.from_iterable(pin.release.others for pin in answer.pins)
+    universe.catalog.prefetch_metadata(others)
+    outdated = [
+        replace(pin, why=reasons_text(pin.because)) if pin.because else pin
+        for pin in outdated_pins(universe, answer)
+    ]
     answer = replace(
         answer,
         skipped_releases=skipped_releases(universe, answer, preferences.skipped),
         missing_extras=missing_extras(universe, answer),
         newer_pins=tuple(newer_pins(universe, answer)),
         as_of=replace(answer.as_of, undated=undated_pins(universe, answer)),
-        outdated_pins=tuple(
-            replace(row, why=statements_text(row.because)) if row.because else row
-            for row in outdated_pins(universe, answer)
-        ),
+        outdated_pins=tuple(outdated),
     )
-    builds = [
-        (
-            env.archives,
-            statements_text(env.answer.statements)
-            if isinstance(env.answer, Refutation)
-            else env.answer,
-        )
-        for env in solve_builds(answer, universe.catalog, preferred=preferences.builds, tick=tick)
-    ]
+    environments = solve_builds(answer, universe.catalog, preferred=preferences.builds, tick=tick)
+    builds = [(archives, _resolution_or_text(solved)) for archives, solved in environments]
     return build(answer, builds, universe.catalog)
 
 
-def statements_text(statements: Sequence[Statement]) -> Message:
-    """Statements in one line, those with one cause together."""
-    together = grouped(Contradiction(statements=tuple(statements), closing=None)).statements
-    texts = {
-        language: translate("semicolon", language).join(
-            translate(sentence(row), language) for row in together
-        )
-        for language in LANGUAGES
-    }
-    return message(TEXT, **texts)
+def _resolution_or_text(answer: Resolution | Refutation) -> Resolution | Message:
+    """Return a resolution, or why there is none."""
+    if isinstance(answer, Refutation):
+        return reasons_text(answer.reasons)
+    return answer
+
+
+def reasons_text(reasons: Sequence[Reason]) -> Message:
+    """Return reasons as one line. Reasons with one cause share a sentence."""
+    together = grouped(Contradiction(reasons=tuple(reasons), closing=None)).reasons
+    return joined("semicolon", map(sentence, together))
 
 
 def expected_pins(resolution: Resolution) -> Expected:
-    """Return the pins of a resolution in an UnhashedCatalog, and the wheels among them without a sha256."""
-    files = {pin.release.file.filename for pin in resolution.pins if not pin.release.file.sha256}
+    """Return the pins of a resolution, and the wheels among their files without a sha256."""
+    files = [pin.release.file for pin in resolution.pins]
+    names = {file.filename for file in files if not file.sha256}
+    recorded = resolution.problem.recorded
     return Expected(
         pins={pin.name: str(pin.version) for pin in resolution.pins},
-        unhashed=tuple(
-            row for row in resolution.problem.recorded if not row.sha256 and row.filename in files
-        ),
+        unhashed=tuple(row for row in recorded if not row.sha256 and row.filename in names),
     )
 
 
 def _expected(refutation: Refutation, tick: Tick | None) -> Expected | None:
-    """Return what would be locked where an index answers that did not; None if that is not recorded."""
+    """Return the pins to expect once an index answers that did not.
+
+    None if no index decides, or what it has is not recorded.
+    """
     from resolver.explain.contradictions import is_open
 
     clauses = refutation.clauses
     universe = clauses.universe
     recorded = [row for row in universe.problem.recorded if not row.sha256]
-    if not recorded or not any(is_open(ground, clauses) for ground in refutation.core):
+    if not recorded or not any(is_open(constraint, clauses) for constraint in refutation.core):
         return None
-    answer = decide(
-        Universe(universe.problem, UnhashedCatalog(universe.catalog, recorded)), tick=tick
-    )
+    catalog = UnhashedCatalog(universe.catalog, recorded)
+    answer = decide(Universe(universe.problem, catalog), tick=tick)
     if isinstance(answer, Refutation):
         return None
     expected = expected_pins(answer)
@@ -126,12 +125,14 @@ def _expected(refutation: Refutation, tick: Tick | None) -> Expected | None:
 def explanation_of_refutation(
     refutation: Refutation, inputs: Inputs, session: Session
 ) -> Explanation:
-    """Why a refuted problem has no solution, and ways out that hold for all targets of its stack; it is on the page.
+    """Explain why a problem has no solution, and write it on the session's page.
 
-    It takes no longer than the session's time for that. The contradictions are on the page as soon
-    as they are known. Raises IndexFailure if an index seems not to be one.
+    The ways out hold for all targets of the stack. They are searched for no longer than the
+    session's time limit. Contradictions are on the page as soon as they are known. Raise
+    IndexFailure if an index seems not to be one.
     """
-    from resolver.explain.explain import explanation_of  # a lock needs no explaining
+    # A lock needs no explaining.
+    from resolver.explain.explain import explanation_of
     from resolver.explain.trial import Clock
     from resolver.report.explanation.fixes import changes_sentence
 

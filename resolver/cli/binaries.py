@@ -1,4 +1,4 @@
-"""The binaries of a lock, judged: what is known of its wheels, or else read of their files."""
+"""Judging the binaries of a lock by what its wheels need and offer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from resolver.model.lock import Lock, LockedPin
 from resolver.model.problem import Problem
 from resolver.model.release import File
 
-# Of one wheel: all of PyTorch's for a CPU; of those with CUDA everything but libtorch_cuda.so.
+# How much is read of one wheel. It suffices for a PyTorch for CPUs, and for everything of a PyTorch
+# with CUDA except libtorch_cuda.so.
 LARGEST_READ: Final = Limits(packed=200 << 20, unpacked=1 << 30)
 
 Reader = Callable[[LockedPin, File], Linkage | None]
@@ -32,6 +33,7 @@ class Judged(msgspec.Struct, frozen=True):
 
     # How many wheels were judged.
     wheels: int
+    # What wheels need and do not have.
     faults: tuple[tuple[LockedWheel, Fault], ...]
     # The names of wheels that were not read.
     unread: tuple[str, ...]
@@ -40,11 +42,12 @@ class Judged(msgspec.Struct, frozen=True):
 def judge_lock(lock: Lock, problem: Problem, read: Reader) -> Judged:
     """Return what is known of the binaries of a lock.
 
-    `read` is called for each of its wheels. A wheel counts as unread if it returns None or the file
-    cannot be used.
+    `read` is called for each wheel. If it returns None, or the file cannot be used, the wheel
+    counts as unread.
     """
-    wheels = []
-    unread = []
+    wheels: list[LockedWheel] = []
+    unread: list[str] = []
+    judged = 0
     for pin in lock.pin:
         linkage = None
         if pin.file and pin.file[0].name.endswith(".whl"):
@@ -55,14 +58,16 @@ def judge_lock(lock: Lock, problem: Problem, read: Reader) -> Judged:
                 linkage = None
             if linkage is None:
                 unread.append(file.filename)
+            else:
+                judged += 1
         wheels.append(LockedWheel(pin.name, pin.version, linkage))
     links = [fact for fact in problem.facts if isinstance(fact, facts.Links)]
-    faults = tuple(judge(wheels, links, problem.libraries, problem.target.glibc))
-    return Judged(sum(wheel.linkage is not None for wheel in wheels), faults, tuple(unread))
+    faults = judge(wheels, links, problem.libraries, problem.target.glibc)
+    return Judged(judged, tuple(faults), tuple(unread))
 
 
 def from_folder(folder: Path, catalogs: Catalogs) -> Reader:
-    """Return a reader of wheels in a folder, which were compared with their hashes."""
+    """Return a reader for the wheels in a folder, whose hashes are checked already."""
     files = catalogs.pool.files
 
     def read(_: LockedPin, file: File) -> Linkage | None:
@@ -77,7 +82,7 @@ def from_folder(folder: Path, catalogs: Catalogs) -> Reader:
 
 
 def from_index(catalog: LiveCatalog) -> Reader:
-    """Return a reader that fetches of wheels what is not known yet."""
+    """Return a reader that fetches the parts of wheels that are not known yet."""
 
     def read(pin: LockedPin, file: File) -> Linkage | None:
         known = catalog.known_linkage(file)

@@ -1,12 +1,13 @@
-"""`ascend-lock bundle STACK… DIR`: every file of locks in one folder, for machines without network."""
+"""`ascend-lock bundle STACK… DIR`: download every file of locks, for machines without network."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import click
@@ -23,14 +24,14 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import load, stack_names
 from resolver.errors import IndexFailure, InputError, ResolverError, StaleLock, escaped
 from resolver.i18n import translate
-from resolver.index.git import NoSuchCommit, Repositories
 from resolver.index.locked_files import offered, save_sources
+from resolver.index.repositories import NoSuchCommit, Repositories
 from resolver.index.store.cache import default_folder
 from resolver.lock import bundle
 from resolver.lock import file as lock_file
-from resolver.lock.bundle import BundledFile, BundledLock, Manifest
+from resolver.lock.bundle import BundledFile, BundledLock, Manifest, ManifestFile
 from resolver.model.lock import Lock, LockedPin
-from resolver.model.message import Message, joined, message
+from resolver.model.message import joined, message
 from resolver.model.problem import Problem
 from resolver.model.release import File
 from resolver.owned_folder import OwnedFolder
@@ -42,7 +43,10 @@ from resolver.report.script import bundle_script
 @click.command("bundle", short_help="Download every file of locks into one folder.")
 @options.stacks("names", "[STACK...] DIR")
 @click.option(
-    "--check", "only_check", is_flag=True, help="Only compare DIR with its manifest; no network."
+    "--check",
+    "only_check",
+    is_flag=True,
+    help="Only compare DIR with its manifest; no network.",
 )
 @click.option(
     "--prune",
@@ -61,13 +65,40 @@ def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool
     if only_check:
         return _check(folder, run)
     if not stacks:
-        example = (
-            f"{last} DIR" if last in stack_names(run.matrices) else f"STACK {shlex.quote(last)}"
-        )
+        example = f"STACK {shlex.quote(last)}"
+        if last in stack_names(run.matrices):
+            example = f"{last} DIR"
         raise InputError("a stack and a folder are needed", hint=f"ascend-lock bundle {example}")
     parts = _parts(stacks, run)
-    bundle_folder, locks_folder = folder.resolve(), run.locks.resolve()
-    # a bundle has a folder `locks` of its own
+    _require_apart(folder, run.locks)
+    with _opened(folder) as owned:
+        # Another run may have to end first.
+        run.progress.label("cli.bundling", folder=folder)
+        with owned.exclusive():
+            old = bundle.read(owned)
+            if prune:
+                bundle.require_prunable(owned, old)
+            content = _gather(parts, old, owned, run, prune=prune)
+            needed = {*(row.path for row in content.entries), *content.texts}
+            leftover = bundle.left_over(owned, old, needed)
+            manifest = bundle.write(owned, content.locks, content.entries, content.texts, leftover)
+            # The manifest names leftovers until they are removed, so that the run after a killed
+            # one removes them, too.
+            if prune and leftover:
+                bundle.remove(owned, leftover)
+                manifest = bundle.write(owned, content.locks, content.entries, content.texts, ())
+    run.progress.clear()
+    _report(folder, manifest, content, run)
+    for name in leftover:
+        run.print_message("cli.pruned" if prune else "cli.left", name=name)
+    _report_failures(content.failed, run)
+    run.print_message("cli.copy", folder=folder, name=folder.name)
+    return max((error.exit_status for error in content.failed.values()), default=0)
+
+
+def _require_apart(folder: Path, locks: Path) -> None:
+    """Raise InputError if one folder is in the other, as a bundle has a folder `locks` itself."""
+    bundle_folder, locks_folder = folder.resolve(), locks.resolve()
     if bundle_folder.is_relative_to(locks_folder) or locks_folder.is_relative_to(bundle_folder):
         raise InputError(
             "a bundle needs its own folder",
@@ -75,115 +106,119 @@ def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool
             why=f"the locks are in {locks_folder}",
             hint="choose a folder that neither contains the locks folder nor is inside it",
         )
-    with _opened(folder) as owned:
-        run.progress.label("cli.bundling", folder=folder)  # another run may have to end first
-        with owned.exclusive():
-            old = bundle.read(owned)
-            if prune:
-                bundle.require_prunable(owned, old)
-            content = _gather(parts, old, owned, run, prune=prune)
-            leftover = bundle.left_over(
-                owned, old, {*(row.path for row in content.entries), *content.texts}
-            )
-            manifest = bundle.write(owned, content.locks, content.entries, content.texts, leftover)
-            if (
-                prune and leftover
-            ):  # in the manifest until they are removed, so that a killed run leaves none for good
-                bundle.remove(owned, leftover)
-                manifest = bundle.write(owned, content.locks, content.entries, content.texts, ())
-    run.progress.clear()
-    _report(folder, manifest, content, leftover, run, pruned=prune)
-    return max((error.exit_status for error in content.failed.values()), default=0)
 
 
 def _opened(folder: Path) -> OwnedFolder:
-    """Open the folder of a bundle, which is made. Raises InputError."""
+    """Make the folder of a bundle unless it exists, and open it. Raise InputError if it fails."""
     try:
         return OwnedFolder.open(folder, make=True)
     except OSError as error:
-        raise files.input_error(
-            error, "the bundle folder cannot be created", folder, "choose another folder"
-        ) from None
+        what = "the bundle folder cannot be created"
+        raise files.input_error(error, what, folder, "choose another folder") from None
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """A lock for the bundle, its row, and its pins from indexes; pip uses the first file of each."""
+    """A lock for the bundle."""
 
+    # What the lock solves.
     problem: Problem
+    # The lock.
     lock: Lock
+    # The row of the lock in the manifest.
     row: BundledLock
+    # The pins from indexes. pip uses the first file of each.
     pins: Sequence[LockedPin]
 
     def entry(self, pin: LockedPin, path: str, sha256: str) -> BundledFile:
-        """The row of a file of a pin."""
+        """Return the row of a file of a pin, whose size is not known yet."""
         pins = (f"{pin.name}=={pin.version}",)
         return BundledFile(
-            path=path, sha256=sha256, size=0, index=pin.index, pins=pins, locks=(self.row.folder,)
+            path=path,
+            sha256=sha256,
+            size=0,
+            index=pin.index,
+            pins=pins,
+            locks=(self.row.folder,),
         )
 
 
 class _Content(msgspec.Struct, frozen=True):
-    """All locks, rows and texts of the manifest, and the names of files `fetched` now.
+    """The content of a bundle."""
 
-    `failed`: why locks of this run are not in the bundle, by the folder of each.
-    """
-
+    # The locks, of this run and of earlier ones.
     locks: Sequence[BundledLock]
+    # The files that the locks need.
     entries: Sequence[BundledFile]
+    # The texts of the folders of locks and of install.sh, by path.
     texts: dict[str, str]
+    # The names of the files that this run has downloaded.
     fetched: Sequence[str]
+    # Why locks of this run are not in the bundle, by the folder of each.
     failed: dict[str, ResolverError]
 
 
 def _parts(stacks: Sequence[str], run: Settings) -> list[_Part]:
-    """The targets of the stacks, with their locks. `all` stands for the stacks that have one."""
-    every = locked_stacks((ALL,), run.matrices, run.locks) if ALL in stacks else []
-    every = [name for name in every if any(run.locks.glob(f"{Path(name).stem}/*/{lock_file.NAME}"))]
-    names = [*every, *named_stacks([stack for stack in stacks if stack != ALL], run.matrices)]
+    """Return the chosen targets of the stacks, with their locks.
+
+    `all` stands for the stacks that have a lock. Raise InputError if there is no lock or target,
+    and StaleLock if a named target has no lock.
+    """
+    names: list[str] = []
+    if ALL in stacks:
+        every = locked_stacks((ALL,), run)
+        names += [
+            name for name in every if any(run.locks.glob(f"{Path(name).stem}/*/{lock_file.NAME}"))
+        ]
+    names += named_stacks([stack for stack in stacks if stack != ALL], run)
     if not names:
         hint = run.command("lock", "STACK")
         raise InputError("there are no locks to bundle", where=str(run.locks), hint=hint)
-    problems = [
-        (name, problem)
-        for name in dict.fromkeys(names)
-        for problem in compile_problems(load(name, run.matrices))
-    ]
+    problems: list[tuple[str, Problem]] = []
+    for name in dict.fromkeys(names):
+        problems += [(name, problem) for problem in compile_problems(load(name, run.matrices))]
     targets = list(dict.fromkeys(problem.target.name for _, problem in problems))
     for target in run.targets:
         if target not in targets:
+            what = f"no stack named here has a target `{target}`"
             hint = f"the targets are: {', '.join(targets)}"
-            raise InputError(
-                f"no stack named here has a target `{target}`", where="--target", hint=hint
-            )
-    parts = []
-    for name, problem in problems:
-        if run.targets and problem.target.name not in run.targets:
-            continue
-        lock = lock_file.read_own(run.locks / problem.stack.name / problem.target.name)
-        if lock is None:
-            hint = f"{run.command('lock', name)}; or name the targets to bundle with --target"
-            raise StaleLock(f"{name} has no lock for {problem.target.name}", hint=hint)
-        pins = [pin for pin in (*lock.pin, *lock.build_pin) if pin.git is None]
-        parts.append(_Part(problem, lock, BundledLock.of(lock), pins))
-    return parts
+            raise InputError(what, where="--target", hint=hint)
+    return [
+        _part(name, problem, run)
+        for name, problem in problems
+        if not run.targets or problem.target.name in run.targets
+    ]
+
+
+def _part(name: str, problem: Problem, run: Settings) -> _Part:
+    """Return a target with its lock. Raise StaleLock if it has none."""
+    lock = lock_file.read_own(run.lock_folder(problem))
+    if lock is None:
+        raise StaleLock(
+            f"{name} has no lock for {problem.target.name}",
+            hint=f"{run.command('lock', name)}; or name the targets to bundle with --target",
+        )
+    pins = [pin for pin in (*lock.pin, *lock.build_pin) if pin.git is None]
+    return _Part(problem, lock, BundledLock.of(lock), pins)
 
 
 def _gather(
-    parts: Sequence[_Part], old: Manifest | None, folder: OwnedFolder, run: Settings, *, prune: bool
+    parts: Sequence[_Part],
+    old: Manifest | None,
+    folder: OwnedFolder,
+    run: Settings,
+    *,
+    prune: bool,
 ) -> _Content:
-    """Download what the folder lacks of these locks; the others in the `old` manifest stay, unless it is pruned.
+    """Download what the folder lacks of these locks, and return the content of the bundle.
 
-    A lock whose files cannot be downloaded does not affect the others. Its failure is raised if no
-    lock remains, or with `prune`, which might remove what that lock needs.
+    Other locks in the `old` manifest stay, unless it is pruned. A lock whose files cannot be
+    downloaded does not affect the others. Its failure is raised if no lock remains, or with
+    `prune`, which might remove what that lock needs.
     """
     progress = run.progress
     progress.label("cli.comparing", folder=folder.path)
-    names = {pin.file[0].name for part in parts for pin in part.pins}
-    names.update(row.path for row in (bundle.rows_of(old) if old else ()))
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        digests = dict(
-            zip(names, threads.map(lambda name: bundle.sha256_of(folder, name), names), strict=True)
-        )
+    kept = None if prune else old
+    digests = _digests(parts, kept, folder)
     repositories = Repositories(default_folder(), warn=progress.warn)
     failed: dict[str, ResolverError] = {}
     complete: list[_Part] = []
@@ -191,14 +226,9 @@ def _gather(
     to_fetch: dict[str, File] = {}
     with closing(Catalogs(run)) as catalogs:
         for part in parts:
-            missing = [pin for pin in part.pins if digests[pin.file[0].name] != pin.file[0].sha256]
-            missing = [pin for pin in missing if pin.file[0].name not in to_fetch]
             try:
                 sources = save_sources(part.lock, folder, repositories)
-                if missing:
-                    with closing(catalogs.live(part.problem)) as catalog:
-                        offers = offered(missing, catalog)
-                    to_fetch |= {pin.file[0].name: offers[pin.file[0].name] for pin in missing}
+                to_fetch |= _missing_files(part, digests, to_fetch, catalogs)
             except (IndexFailure, NoSuchCommit) as error:
                 failed[part.row.folder] = error
                 continue
@@ -209,50 +239,94 @@ def _gather(
                 entries.append(part.entry(pin, name, digests[name]))
         if failed and (prune or not complete):
             raise next(iter(failed.values()))
-        locks, rows = bundle.merged(
-            None if prune else old, [part.row for part in complete], entries
-        )
-        old_folders = tuple(
-            f"{lock.folder}/" for lock in locks if all(lock != part.row for part in complete)
-        )
-        old_texts = [row for row in (old.texts if old else ()) if row.path.startswith(old_folders)]
-        for row in (*rows, *old_texts):
-            if row.path not in to_fetch and digests[row.path] != row.sha256:
-                hint = "name its stack as well, or drop it with --prune"
-                raise InputError(
-                    f"`{row.path}` was changed after it was bundled",
-                    where=str(folder.path),
-                    hint=hint,
-                )
+        locks, rows = bundle.merged(kept, [part.row for part in complete], entries)
+        kept_texts = _kept_texts(kept, locks, complete)
+        for row in (*rows, *kept_texts):
+            if row.path not in to_fetch:
+                _require_unchanged(row, digests, folder)
         fetched = sorted(to_fetch)
         if fetched:
             progress.label("cli.bundling", folder=folder.path)
             catalogs.pool.save([to_fetch[name] for name in fetched], folder, progress.copying)
         _warn_of_binaries(complete, folder.path, catalogs, run)
-    texts = {row.path: folder.read(row.path, files.LARGEST).decode() for row in old_texts}
+    texts = {row.path: folder.read(row.path, files.LARGEST).decode() for row in kept_texts}
     for part in complete:
-        texts |= {f"{part.row.folder}/{name}": text for name, text in render(part.lock).items()}
+        for name, text in render(part.lock).items():
+            texts[f"{part.row.folder}/{name}"] = text
+    texts |= bundle_script(tuple(locks))
     rows = [msgspec.structs.replace(row, size=folder.size(row.path)) for row in rows]
-    return _Content(locks, rows, texts | bundle_script(tuple(locks)), fetched, failed)
+    return _Content(locks, rows, texts, fetched, failed)
+
+
+def _digests(parts: Sequence[_Part], old: Manifest | None, folder: OwnedFolder) -> dict[str, str]:
+    """Return the sha256 of each file in the folder that a lock or the old manifest names."""
+    names: set[str] = set()
+    for part in parts:
+        names.update(pin.file[0].name for pin in part.pins)
+    if old is not None:
+        names.update(row.path for row in bundle.rows_of(old))
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        digests = threads.map(partial(bundle.sha256_of, folder), names)
+        return dict(zip(names, digests, strict=True))
+
+
+def _missing_files(
+    part: _Part,
+    digests: Mapping[str, str],
+    to_fetch: Container[str],
+    catalogs: Catalogs,
+) -> dict[str, File]:
+    """Return the files of a lock to download, by name, except for `to_fetch`.
+
+    Raise IndexFailure if an index does not offer one any more.
+    """
+    missing: dict[str, LockedPin] = {}
+    for pin in part.pins:
+        name = pin.file[0].name
+        if digests[name] != pin.file[0].sha256 and name not in to_fetch:
+            missing[name] = pin
+    if not missing:
+        return {}
+    with closing(catalogs.live(part.problem)) as catalog:
+        offers = offered(missing.values(), catalog)
+    return {name: offers[name] for name in missing}
+
+
+def _kept_texts(
+    old: Manifest | None, locks: Iterable[BundledLock], parts: Iterable[_Part]
+) -> list[ManifestFile]:
+    """Return the rows of texts in the folders of locks that only earlier runs have bundled."""
+    if old is None:
+        return []
+    new = [part.row for part in parts]
+    folders = tuple(f"{lock.folder}/" for lock in locks if lock not in new)
+    return [row for row in old.texts if row.path.startswith(folders)]
+
+
+def _require_unchanged(row: ManifestFile, digests: Mapping[str, str], folder: OwnedFolder) -> None:
+    """Raise InputError if a file in the folder is not as its row has it."""
+    if digests[row.path] != row.sha256:
+        raise InputError(
+            f"`{row.path}` was changed after it was bundled",
+            where=str(folder.path),
+            hint="name its stack as well, or drop it with --prune",
+        )
 
 
 def _warn_of_binaries(
     parts: Sequence[_Part], folder: Path, catalogs: Catalogs, run: Settings
 ) -> None:
     """Warn of what the binaries in the folder need and their locks do not have."""
-    warned: set[Message] = set()
     for part in parts:
         judged = judge_lock(part.lock, part.problem, from_folder(folder, catalogs))
-        sentences = [fault_sentence(wheel, fault) for wheel, fault in judged.faults]
-        sentences += [message("linkage.unread", names=judged.unread)] if judged.unread else []
-        for sentence in sentences:
-            if sentence not in warned:
-                warned.add(sentence)
-                run.progress.warn(sentence)
+        for wheel, fault in judged.faults:
+            run.progress.warn(fault_sentence(wheel, fault))
+        if judged.unread:
+            run.progress.warn(message("linkage.unread", names=judged.unread))
 
 
 def _check(folder: Path, run: Settings) -> int:
-    """Report where a bundle differs from its manifest."""
+    """Print where a bundle differs from its manifest, and return the exit status."""
     missing = InputError(
         "there is no bundle",
         where=str(folder / bundle.MANIFEST),
@@ -263,12 +337,11 @@ def _check(folder: Path, run: Settings) -> int:
     except OSError:
         raise missing from None
     with owned:
+        # The manifest itself may be damaged.
         try:
             manifest = bundle.read(owned)
-        except InputError as error:  # the manifest itself may be damaged
-            raise StaleLock(
-                error.message, where=error.where, why=error.why, hint=error.hint
-            ) from None
+        except InputError as error:
+            raise StaleLock(**error.parts()) from None
         if manifest is None:
             raise missing
         faults = bundle.mismatches(owned, manifest)
@@ -285,36 +358,28 @@ def _check(folder: Path, run: Settings) -> int:
 
 
 def _totals(manifest: Manifest) -> dict[str, object]:
-    """How many files there are, and their size."""
+    """Return how many files there are, and their size, as values of a message."""
     size = f"{sum(row.size for row in manifest.files) / 1e6:.1f} MB"
     return {"files": message("cli.files", count=len(manifest.files)), "size": size}
 
 
-def _report(
-    folder: Path,
-    manifest: Manifest,
-    content: _Content,
-    leftover: Sequence[str],
-    run: Settings,
-    *,
-    pruned: bool,
-) -> None:
+def _report(folder: Path, manifest: Manifest, content: _Content, run: Settings) -> None:
+    """Print what is in the bundle."""
     locks = [message("cli.for", stack=lock.stack, target=lock.target) for lock in manifest.locks]
-    fetched = message("cli.files", count=len(content.fetched))
     run.print_message(
         "cli.bundled",
         folder=folder,
         **_totals(manifest),
         locks=joined("comma", locks),
-        fetched=fetched,
+        fetched=message("cli.files", count=len(content.fetched)),
     )
-    for name in leftover:
-        run.print_message("cli.pruned" if pruned else "cli.left", name=name)
-    for lock, error in content.failed.items():
-        _, stack, target = lock.split("/")
-        print_to_stderr(
-            f"{translate('cli.for', run.language, stack=stack, target=target)}: error: {error}"
-        )
-    if content.failed:
-        run.print_message("cli.not-bundled", locks=message("cli.locks", count=len(content.failed)))
-    run.print_message("cli.copy", folder=folder, name=folder.name)
+
+
+def _report_failures(failed: Mapping[str, ResolverError], run: Settings) -> None:
+    """Print why locks are not in the bundle."""
+    for folder, error in failed.items():
+        _, stack, target = folder.split("/")
+        name = translate("cli.for", run.language, stack=stack, target=target)
+        print_to_stderr(f"{name}: error: {error}")
+    if failed:
+        run.print_message("cli.not-bundled", locks=message("cli.locks", count=len(failed)))

@@ -1,4 +1,4 @@
-"""`ascend-lock cache dir|size|clear`: where the cache is, how much it takes, and a way to empty it."""
+"""`ascend-lock cache dir|size|clear`: find, measure and empty the cache."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from resolver.cli.commands import list_commands
 from resolver.cli.console import print_line
 from resolver.cli.options import Settings, settings
-from resolver.index.git import Repositories
+from resolver.index.repositories import Repositories
 from resolver.index.store.cache import Cache, default_folder
 
 
@@ -40,18 +40,19 @@ def size() -> int:
 def clear(run: Settings) -> int:
     """Empty the cache: pages, metadata, results and repositories.
 
-    What others have put into the folder stays.
+    Other files in the folder stay.
     """
-    place = default_folder()
-    before = _size(place)
+    cache_folder = default_folder()
+    before = _size(cache_folder)
     if before:
-        with closing(Cache(place, run.progress.warn)) as cache:
+        with closing(Cache(cache_folder, run.progress.warn)) as cache:
             cache.clear()
-        Repositories(place, offline=True, warn=run.progress.warn).clear()
-    size = f"{max(0, before - _size(place)) / 1e6:.1f} MB"
-    run.print_message("cli.cache-cleared", size=size, folder=place)
+        Repositories(cache_folder, offline=True, warn=run.progress.warn).clear()
+    freed = max(0, before - _size(cache_folder))
+    run.print_message("cli.cache-cleared", size=f"{freed / 1e6:.1f} MB", folder=cache_folder)
     return 0
 
 
-def _size(place: Path) -> int:
-    return sum(path.lstat().st_size for path in place.rglob("*") if not path.is_dir())
+def _size(folder: Path) -> int:
+    """Return the bytes of all files in a folder."""
+    return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())

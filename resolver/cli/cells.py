@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from resolver.audit.pairs import unpaired
-from resolver.cli.answers import expected_pins, lock_or_refutation, statements_text
+from resolver.cli.answers import expected_pins, lock_or_refutation, reasons_text
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import Progress
 from resolver.cli.options import Settings
@@ -24,53 +26,70 @@ from resolver.explain.explain import reason_of
 from resolver.explain.trial import Clock
 from resolver.index import snapshot
 from resolver.index.protocol import Catalog
-from resolver.index.snapshot import Recording, RecordingCatalog, SnapshotCatalog
+from resolver.index.recording import Recording, RecordingCatalog
+from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.unhashed import UnhashedCatalog
 from resolver.lock.previous import Preferences
+from resolver.model.constraint import BuildLine, ComponentValue, StackLine
 from resolver.model.lock import Lock
 from resolver.model.matrix import LOCKED, Answer, Cell, CellOutcome, Practices
 from resolver.model.message import joined, message, verbatim
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
+from resolver.model.reason import Reason
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import expected_text, indexes_of
-from resolver.resolve.check_refutation import Claim, check_refutation
-from resolver.resolve.grounds import LineGround
+from resolver.resolve.check_refutation import check_refutation
 from resolver.resolve.solver import Refutation, decide, prove, search
 from resolver.resolve.universe import Universe
 
 T = TypeVar("T")
 
-_SECONDS = (
-    5.0  # for a readable reason of a conflict; after that it is the core as the engine found it
-)
+# The time for a readable reason of a conflict, in seconds. After that, the reason is the core that
+# the engine found.
+_SECONDS: Final = 5.0
 
 
 class Sweep(msgspec.Struct, frozen=True):
-    """The input of each process that solves cells.
+    """The input of each process that solves cells."""
 
-    All must see the same grid and facts, whose `digest` this is.
-    """
-
+    # The path of the grid.
     grid: Path
+    # The folder of facts, indexes and stacks.
     matrices: Path
+    # The digest of both, by which all processes know that they see the same files.
     digest: str
+    # Whether to work without network access.
     offline: bool = False
+    # What replaces parts of the policy of each stack.
     options: PolicyOptions = NO_OPTIONS
 
 
+class _Case(NamedTuple):
+    """A cell, solved with certain files."""
+
+    # The cell.
+    cell: Cell
+    # Whether recorded files without a sha256 count. No lock could have them.
+    unhashed: bool = False
+
+
 class CellSolver:
-    """Solves cells with one cache and one connection, and adds what they request from indexes to a `recording`.
+    """Solves cells with one cache and one connection.
 
     What was found for one machine is tried first on the next machine. It is checked there, so that
     the answer to a cell does not depend on the cells before it.
     """
 
     def __init__(self, sweep: Sweep, recording: Recording | None = None) -> None:
-        """Load the grid. Raises InputError if it is not the one of the sweep."""
+        """Load the grid. What cells request from indexes is added to the `recording`.
+
+        Raise InputError if the grid is not the one of the sweep.
+        """
         self.grid = load_grid(sweep.grid, sweep.matrices)
         if self.grid.digest != sweep.digest:
             raise InputError(
-                "the grid or its facts are not those of the run", where=str(sweep.matrices)
+                "the grid or its facts are not those of the run",
+                where=str(sweep.matrices),
             )
         self._settings = Settings(
             progress=Progress(enabled=False),
@@ -81,55 +100,54 @@ class CellSolver:
         self._catalogs = Catalogs(self._settings)
         self._options = sweep.options
         self._recording = recording
-        # set once the cache lacks something
+        # The grid's snapshot, once the cache lacks something.
         self._snapshot: snapshot.Snapshot | None = None
-        # the last one of each platform, without and with recorded files that have no sha256
+        # The last universe of each platform, without and with files that have no sha256.
         self._universes: dict[tuple[str, bool], Universe] = {}
-        self._has_unhashed = any(not row.sha256 for row in self.grid.problem.recorded)
-        # use, project and release of cells of which such files were of use
-        self._expecting: set[tuple[str, str, str]] = set()
-        # proofs about cells of one release, by use, platform, practices, and whether such files
-        # count
-        self._proofs: dict[tuple[str, str, Practices, bool], list[tuple[Claim, ...]]] = {}
+        self._has_unhashed = any(not recorded.sha256 for recorded in self.grid.problem.recorded)
+        # Use, project and release of cells that such files were of use to.
+        self._expected: set[tuple[str, str, str]] = set()
+        # Proofs about cells of one release, by use, platform, practices and `unhashed`.
+        self._proofs: dict[tuple[str, str, Practices, bool], list[tuple[Reason, ...]]] = {}
         self._proven_release = ""
-        # practices that cells needed, by use, release, platform, and whether such files count
+        # The practices that cells needed, by use, release, platform and `unhashed`.
         self._needed: dict[tuple[str, str, str, bool], tuple[str, ...]] = {}
-        gc.freeze()  # a collection after each cell then looks at nothing older
+        # A collection after each cell then looks at nothing older.
+        gc.freeze()
 
     def close(self) -> None:
         """Release the connection and the cache."""
         self._catalogs.close()
 
     def answer(self, cell: Cell) -> Answer:
-        """Solve a cell.
+        """Return the answer for a cell.
 
-        Offline, from the cache, and from the first thing on that it lacks from the grid's snapshot.
+        Offline, it comes from the cache. Once that lacks something, the grid's snapshot is used.
         """
         try:
             return self._answer(cell)
         except ResolverError as error:
             path = self._settings.snapshot_path(NAME)
-            is_lacking = (
-                self._settings.offline
-                and self._snapshot is None
-                and isinstance(error, IndexFailure)
-            )
-            if is_lacking and path.exists():
+            is_lacking = isinstance(error, IndexFailure) and self._settings.offline
+            if is_lacking and self._snapshot is None and path.exists():
                 self._snapshot = snapshot.read(path)
                 self._universes.clear()
                 return self.answer(cell)
-            return self._as_answer(
-                cell, (), outcome=CellOutcome.UNDECIDED, reason=verbatim(error.message)
-            )
+            reason = verbatim(error.message)
+            return self._as_answer(cell, (), CellOutcome.UNDECIDED, reason=reason)
         finally:
-            gc.collect()  # a solved stack leaves reference cycles
+            # A solved stack leaves reference cycles.
+            gc.collect()
 
     def _answer(self, cell: Cell) -> Answer:
-        """Solve a cell; if that depends on an index, solve it by what is recorded of its wheels without a sha256."""
+        """Return the answer for a cell.
+
+        If it depends on an index that does not answer, solve it with recorded files.
+        """
         if cell.use in self.grid.shipped:
             return self._of_stack(cell)
-        row = cell.use, cell.package, cell.release
-        if row in self._expecting and self._is_refuted(cell, "all"):
+        key = cell.use, cell.package, cell.release
+        if key in self._expected and self._is_refuted(_Case(cell), "all"):
             expected = self._by_recorded_files(cell)
             if expected is not None:
                 return expected
@@ -139,12 +157,12 @@ class CellSolver:
         if self._has_unhashed and any(is_open(ground, answer.clauses) for ground in answer.core):
             expected = self._by_recorded_files(cell)
             if expected is not None:
-                self._expecting.add(row)
+                self._expected.add(key)
                 return expected
         return self._unsolvable(cell, "all", answer)
 
     def _of_stack(self, cell: Cell) -> Answer:
-        """Solve a cell of a shipped stack, which has the practices that it wants."""
+        """Return the answer for a cell of a shipped stack, which turns on practices itself."""
         (problem,) = self._catalogs.with_sources([self.grid.problem_of(cell, (), self._options)])
         with closing(self._catalog(problem)) as catalog:
             answer = lock_or_refutation(Universe(problem, catalog), Preferences())
@@ -153,22 +171,30 @@ class CellSolver:
         return self._locked(cell, self.grid.practices(cell), answer)
 
     def _by_known_files(self, cell: Cell) -> Answer | Refutation:
-        """Solve a cell by the files that the indexes have; a refutation is the one with all practices."""
+        """Solve a cell with the files that the indexes have.
+
+        A refutation is the one with all practices.
+        """
 
         def lock(universe: Universe) -> Lock | Refutation:
             return lock_or_refutation(universe, Preferences())
 
-        answer = self._with_practices(cell, lock)
+        answer = self._with_practices(_Case(cell), lock)
         if isinstance(answer, Refutation):
             return answer
         return self._locked(cell, *answer)
 
     def _by_recorded_files(self, cell: Cell) -> Answer | None:
-        """Solve a cell as if no lock were to be written; None if it depends on an index all the same."""
-        answer = self._with_practices(cell, decide, unhashed=True)
+        """Solve a cell with recorded files, which lack a sha256 and so cannot be locked.
+
+        None if it depends on an index even so.
+        """
+        answer = self._with_practices(_Case(cell, unhashed=True), decide)
         if isinstance(answer, Refutation):
             refuted = self._unsolvable(cell, "all", answer)
-            return None if refuted.outcome is CellOutcome.UNDECIDED else refuted
+            if refuted.outcome is CellOutcome.UNDECIDED:
+                return None
+            return refuted
         practices, resolution = answer
         expected = expected_pins(resolution)
         if not expected.unhashed:
@@ -176,150 +202,184 @@ class CellSolver:
         return self._as_answer(
             cell,
             practices,
-            outcome=CellOutcome.EXPECTED,
+            CellOutcome.EXPECTED,
             pins=expected.pins,
-            unhashed=tuple(row.filename for row in expected.unhashed),
+            unhashed=tuple(recorded.filename for recorded in expected.unhashed),
             reason=expected_text(expected),
         )
 
     # --- practices
 
     def _with_practices(
-        self, cell: Cell, solve: Callable[[Universe], T | Refutation], *, unhashed: bool = False
+        self, case: _Case, solve: Callable[[Universe], T | Refutation]
     ) -> tuple[tuple[str, ...], T] | Refutation:
-        """Return the practices that a cell needs, none of which it can do without, and what `solve` makes of it so.
+        """Return the practices that a cell needs, and what `solve` answers with them.
 
-        A refutation says that all practices together do not help.
+        The cell can do without none of them. A refutation is the one with all practices.
         """
-        known = self._known_practices(cell, unhashed=unhashed)
+        known = self._known_practices(case)
         if known is not None:
-            answer = solve(self._universe(cell, known, unhashed=unhashed))
+            answer = solve(self._universe(case, known))
             if not isinstance(answer, Refutation):
                 return known, answer
-        needed = self._needed_practices(cell, unhashed=unhashed)
+        needed = self._needed_practices(case)
         if isinstance(needed, Refutation):
             return needed
-        answer = solve(self._universe(cell, needed, unhashed=unhashed))
-        return answer if isinstance(answer, Refutation) else (needed, answer)
+        answer = solve(self._universe(case, needed))
+        if isinstance(answer, Refutation):
+            return answer
+        return needed, answer
 
-    def _known_practices(self, cell: Cell, *, unhashed: bool) -> tuple[str, ...] | None:
-        """Return no practices if a cell needs none, or those of another machine, if it needs each; else None.
+    def _known_practices(self, case: _Case) -> tuple[str, ...] | None:
+        """Return no practices if a cell needs none, or another machine's if it needs each of them.
 
-        Whether they are enough is not looked at.
+        None if neither holds. The practices may not be enough.
         """
-        if search(self._universe(cell, (), unhashed=unhashed)) is not None:
+        if search(self._universe(case, ())) is not None:
             return ()
-        known = self._needed.get((cell.use, cell.release, cell.platform, unhashed), ())
-        if known and all(
-            self._is_refuted(cell, _without(known, name), unhashed=unhashed) for name in known
-        ):
+        known = self._needed.get(_key(case), ())
+        if known and all(self._is_refuted(case, _without(known, name)) for name in known):
             return known
         return None
 
-    def _needed_practices(self, cell: Cell, *, unhashed: bool) -> tuple[str, ...] | Refutation:
-        """Return the practices that a resolution with all of them rests on, less those that it can do without."""
-        universe = self._universe(cell, "all", unhashed=unhashed)
+    def _needed_practices(self, case: _Case) -> tuple[str, ...] | Refutation:
+        """Return the practices that a cell needs, each of which it cannot do without.
+
+        A refutation is the one with all practices.
+        """
+        universe = self._universe(case, "all")
         with_all = search(universe) or prove(universe)
         if isinstance(with_all, Refutation):
             return with_all
         needed = tuple(practice.id for practice in with_all.used_practices)
         for name in needed:
-            if not self._is_refuted(cell, _without(needed, name), unhashed=unhashed):
+            if not self._is_refuted(case, _without(needed, name)):
                 needed = _without(needed, name)
-        self._needed[cell.use, cell.release, cell.platform, unhashed] = needed
+        self._needed[_key(case)] = needed
         return needed
 
-    def _is_refuted(self, cell: Cell, practices: Practices, *, unhashed: bool = False) -> bool:
+    def _is_refuted(self, case: _Case, practices: Practices) -> bool:
         """Return whether a cell has no solution with these practices.
 
-        A proof for another machine is looked at first: it holds if its lines are lines of this
-        cell, too, and `check_refutation` confirms all else of it for this machine.
+        A proof for another machine is tried first.
         """
+        cell = case.cell
         if cell.release != self._proven_release:
             self._proofs.clear()
             self._proven_release = cell.release
-        universe = self._universe(cell, practices, unhashed=unhashed)
-        problem = universe.problem
-        lines = {root.origin for root in problem.stack.requirements}
-        proofs = self._proofs.setdefault((cell.use, cell.platform, practices, unhashed), [])
-        for claims in proofs:
-            grounds = [claim.ground for claim in claims]
-            is_of_lines = all(
-                ground.origin in lines for ground in grounds if isinstance(ground, LineGround)
-            )
-            if is_of_lines and not check_refutation(problem, claims, universe.catalog):
-                return True
+        universe = self._universe(case, practices)
+        key = cell.use, cell.platform, practices, case.unhashed
+        proofs = self._proofs.setdefault(key, [])
+        if any(_holds(proof, universe) for proof in proofs):
+            return True
         answer = prove(universe)
         if isinstance(answer, Resolution):
             return False
-        proofs.append(answer.clauses.claims(answer.core))
+        proofs.append(answer.clauses.reasons(answer.core))
         return True
 
     # --- answers
 
     def _locked(self, cell: Cell, practices: Practices, lock: Lock) -> Answer:
+        """Return the answer for a cell with a lock."""
         return self._as_answer(
             cell,
             practices,
-            outcome=CellOutcome.PRACTICES if practices else CellOutcome.LOCKS,
+            CellOutcome.PRACTICES if practices else CellOutcome.LOCKS,
             pins={pin.name: pin.version for pin in lock.pin},
             warnings=lock.all_warnings,
         )
 
-    def _as_answer(self, cell: Cell, practices: Practices, **values: Any) -> Answer:
-        names = () if practices == "all" else practices
-        if values["outcome"] not in LOCKED:
-            values["pairing"] = self.grid.pairing(cell)
-        if "pins" in values:
-            values["unpaired"] = self._unpaired(cell, values["pins"])
-        return Answer(cell=cell, practices=names, stack=self.grid.stack(cell, practices), **values)
+    def _unsolvable(self, cell: Cell, practices: Practices, refutation: Refutation) -> Answer:
+        """Return the answer for a cell without a solution, or with one that awaits an index."""
+        why, awaited = reason_of(refutation, Clock(_SECONDS))
+        if not awaited:
+            reason = reasons_text(why.reasons)
+            closing = why.closing or why.branches[0]
+            cause = closing.subject
+            return self._as_answer(
+                cell, practices, CellOutcome.CONFLICT, reason=reason, cause=cause
+            )
+        needs = joined("comma", list(chain.from_iterable(each.needs for each in awaited)))
+        reason = message("matrix.awaited", indexes=indexes_of(awaited), needs=needs)
+        cause = ", ".join(each.project for each in awaited)
+        return self._as_answer(cell, practices, CellOutcome.UNDECIDED, reason=reason, cause=cause)
+
+    def _as_answer(
+        self, cell: Cell, practices: Practices, outcome: CellOutcome, **fields: Any
+    ) -> Answer:
+        """Return an answer with these fields, and with the fields that follow from them."""
+        if outcome not in LOCKED:
+            fields["pairing"] = self.grid.pairing(cell)
+        if "pins" in fields:
+            fields["unpaired"] = self._unpaired(cell, fields["pins"])
+        return Answer(
+            cell=cell,
+            outcome=outcome,
+            practices=() if practices == "all" else practices,
+            stack=self.grid.stack(cell, practices),
+            **fields,
+        )
 
     def _unpaired(self, cell: Cell, pins: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the pins that the vendor's tables have with other releases, but not together."""
         versions = {canonicalize_name(name): Version(version) for name, version in pins.items()}
         pairs = unpaired(versions, self.grid.projects(cell), self.grid.problem.facts)
         return tuple(
             f"{first} {versions[first]}, {second} {versions[second]}" for first, second in pairs
         )
 
-    def _unsolvable(self, cell: Cell, practices: Practices, refutation: Refutation) -> Answer:
-        why, awaited = reason_of(refutation, Clock(_SECONDS))
-        if awaited:
-            needs = joined("comma", [need for row in awaited for need in row.needs])
-            reason = message("matrix.awaited", indexes=indexes_of(awaited), needs=needs)
-            cause = ", ".join(row.project for row in awaited)
-            return self._as_answer(
-                cell, practices, outcome=CellOutcome.UNDECIDED, reason=reason, cause=cause
-            )
-        cause = why.closing.subject if why.closing is not None else why.branches[0].subject
-        reason = statements_text(why.statements)
-        return self._as_answer(
-            cell, practices, outcome=CellOutcome.CONFLICT, reason=reason, cause=cause
-        )
+    # --- universes
 
-    def _universe(self, cell: Cell, practices: Practices, *, unhashed: bool = False) -> Universe:
-        problem = self.grid.problem_of(cell, practices, self._options)
-        last = self._universes.get((cell.platform, unhashed))
-        if last is not None:
-            universe = last.variant(problem)
+    def _universe(self, case: _Case, practices: Practices) -> Universe:
+        """Return the universe of a cell, which shares what it can with the last one."""
+        problem = self.grid.problem_of(case.cell, practices, self._options)
+        key = case.cell.platform, case.unhashed
+        if key in self._universes:
+            universe = self._universes[key].variant(problem)
         else:
             catalog = self._catalog(problem)
-            universe = Universe(
-                problem, UnhashedCatalog(catalog, problem.recorded) if unhashed else catalog
-            )
-        self._universes[cell.platform, unhashed] = universe
+            if case.unhashed:
+                catalog = UnhashedCatalog(catalog, problem.recorded)
+            universe = Universe(problem, catalog)
+        self._universes[key] = universe
         return universe
 
     def _catalog(self, problem: Problem) -> Catalog:
-        platform, shipped = problem.target.platform, self._catalogs.pool.files.shipped_linkage
+        """Return the snapshot or the indexes, whose answers are recorded on request."""
+        platform = problem.target.platform
+        shipped = self._catalogs.pool.files.shipped_linkage
         if self._snapshot is not None:
             return SnapshotCatalog(self._snapshot, platform, shipped)
         live = self._catalogs.open(problem)
-        return (
-            live
-            if self._recording is None
-            else RecordingCatalog(live, platform, self._recording, shipped)
-        )
+        if self._recording is None:
+            return live
+        return RecordingCatalog(live, platform, self._recording, shipped)
+
+
+def _key(case: _Case) -> tuple[str, str, str, bool]:
+    """Return what cells that may need the same practices have in common."""
+    return case.cell.use, case.cell.release, case.cell.platform, case.unhashed
+
+
+def _holds(proof: Sequence[Reason], universe: Universe) -> bool:
+    """Return whether a proof for another machine holds for the problem of a universe.
+
+    Its lines must be lines of the problem, and `check_refutation` must confirm everything else.
+    """
+    problem = universe.problem
+    lines = {root.origin for root in problem.stack.requirements}
+    reasons = []
+    for reason in proof:
+        constraint = reason.constraint
+        if isinstance(constraint, (StackLine, BuildLine)) and constraint.whole not in lines:
+            return False
+        if isinstance(constraint, ComponentValue):  # as it reads on this machine
+            constraint = problem.component_value(constraint.component)
+        reasons.append(replace(reason, constraint=constraint))
+    return not check_refutation(problem, reasons, universe.catalog)
 
 
 def _without(practices: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """Return the practices except one."""
     return tuple(practice for practice in practices if practice != name)

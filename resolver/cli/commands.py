@@ -1,6 +1,6 @@
-"""The command group, and the one place where failures and signals become messages and exit statuses (see README.md).
+"""The command group, and the one place where failures and signals become exit statuses.
 
-With several stacks in one run, the highest counts (`lock`, `check`).
+README.md lists the statuses. If a run has several stacks, the highest counts (`lock`, `check`).
 """
 
 from __future__ import annotations
@@ -27,14 +27,22 @@ from resolver.files import advice, is_limit
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-_INTERRUPTED: Final = 130  # 128 plus the number of SIGINT, as in shells
-_MESSAGE: Final = "interrupted; no lock was left half-written\n"
-_IGNORED_FOR: Final = (
-    1.0  # seconds after an interrupt without another one; ending the run takes a tenth of it
+# 128 plus the number of SIGINT, as in shells.
+_INTERRUPTED: Final = 130
+_INTERRUPTED_MESSAGE: Final = "interrupted; no lock was left half-written\n"
+# Seconds in which further interrupts are ignored. Ending a run takes a tenth of this.
+_IGNORED_FOR: Final = 1.0
+_REFUSED: Final = "the operating system refused"
+# What the loader and Python say when a resource limit is reached.
+_LIMIT_REACHED: Final = re.compile("failed to map segment|can't start new thread")
+_LIMIT_HINT: Final = (
+    "check `ulimit -v` and `-u`, a container's limits, "
+    "and whether programs may run from there (noexec)"
 )
-_LIMIT: Final = re.compile(
-    "failed to map segment|can't start new thread"
-)  # messages of the loader and of Python
+_BUG_HINT: Final = (
+    "nothing was changed; set ASCEND_LOCK_DEBUG=1 for a traceback, "
+    "and report it with the stack file"
+)
 _EXAMPLES: Final = """\b
 Examples:
   ascend-lock lock verl-qwen3.5            write locks/verl-qwen3.5/<target>/
@@ -45,17 +53,20 @@ _last_interrupt = -_IGNORED_FOR
 
 
 class _Group(click.Group):
-    """Loads a command's module when it is called, so that no command pays for another's imports."""
+    """A group that imports a command's module only when the command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:  # noqa: ARG002
         if cmd_name not in COMMANDS:
-            hint = did_you_mean(cmd_name, COMMANDS, f"commands are {', '.join(COMMANDS)}")
-            raise InputError(f"there is no command `{cmd_name}`", hint=hint)
-        module, _, function = COMMANDS[cmd_name].partition(".")
-        command: click.Command = getattr(import_module(f"resolver.cli.{module}"), function)
+            raise InputError(
+                f"there is no command `{cmd_name}`",
+                hint=did_you_mean(cmd_name, COMMANDS, f"commands are {', '.join(COMMANDS)}"),
+            )
+        module_name, _, function = COMMANDS[cmd_name].partition(".")
+        module = import_module(f"resolver.cli.{module_name}")
+        command: click.Command = getattr(module, function)
         return command
 
 
@@ -73,10 +84,7 @@ def _commands(context: click.Context) -> int:
 
 
 def list_commands(context: click.Context) -> int:
-    """What a group does by itself: without a command, print which ones there are.
-
-    Returns the exit status.
-    """
+    """Print the help of a group that was called without a command. Return the exit status."""
     if context.invoked_subcommand is not None:
         return 0
     print_text(f"{context.get_help()}\n", sys.stderr)
@@ -90,32 +98,37 @@ def main() -> None:
     try:
         code = status()
     except KeyboardInterrupt:
-        with suppress(OSError):  # the terminal may be gone
-            write(sys.stderr, _MESSAGE)
+        # The terminal may be gone.
+        with suppress(OSError):
+            write(sys.stderr, _INTERRUPTED_MESSAGE)
         code = _INTERRUPTED
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
             stream.flush()
-    os._exit(code)  # without waiting for threads of a look-ahead
+    # Do not wait for threads that fetch ahead.
+    os._exit(code)
 
 
 def status() -> int:
-    """Run the command in `sys.argv`. Returns its exit status; errors are reported on stderr."""
+    """Run the command in `sys.argv`, report its errors on stderr, and return the exit status."""
     try:
         code = _commands(standalone_mode=False) or 0
         sys.stdout.flush()
         return code
     except click.Abort:
         raise KeyboardInterrupt from None
-    except (BrokenPipeError, SystemExit):  # click exits if a pipe was closed
+    except (BrokenPipeError, SystemExit):
+        # click exits if a pipe was closed.
         return _INTERRUPTED
     except Exception as exception:
-        if _is_of_interrupt(exception):
+        if _is_caused_by_interrupt(exception):
+            # End the line of ^C, as click does.
             with suppress(OSError):
-                write(sys.stderr, "\n")  # as click does: the line of ^C ends here
+                write(sys.stderr, "\n")
             raise KeyboardInterrupt from None
         error = failure(exception)
-        with suppress(OSError):  # writing may be the very failure being reported
+        # Writing may be the very failure that is reported.
+        with suppress(OSError):
             print_to_stderr(f"error: {error}")
         if "--json" in sys.argv[1:]:
             with suppress(OSError):
@@ -126,54 +139,58 @@ def status() -> int:
 class BugError(ResolverError):
     """A mistake in this program."""
 
-    exit_status = 70  # EX_SOFTWARE of sysexits.h
+    # EX_SOFTWARE of sysexits.h
+    exit_status = 70
 
 
 def failure(error: Exception) -> ResolverError:
-    """An exception as an error of this program. Raises KeyboardInterrupt if it stands for one.
+    """Return an exception as an error of this program.
 
-    With ASCEND_LOCK_DEBUG a bug is raised unchanged.
+    Raise KeyboardInterrupt if it stands for one. With ASCEND_LOCK_DEBUG, raise a bug unchanged.
     """
     text = str(error)
-    refused = "the operating system refused"
-    match error:
-        case ResolverError():
-            return error
-        case click.ClickException():
-            command = (
-                error.ctx.command_path
-                if isinstance(error, click.UsageError) and error.ctx
-                else "ascend-lock"
-            )
-            message = " ".join(error.format_message().split())  # choices are on lines of their own
-            return InputError(message, hint=f"see `{command} --help`")
-        case OSError():
-            where = "" if is_limit(error.errno) else str(error.filename or "")
-            return InputError(
-                refused, where=where, why=error.strerror or text, hint=advice(error.errno)
-            )
-        case MemoryError() | ImportError() | RuntimeError() if isinstance(
-            error, MemoryError
-        ) or _LIMIT.search(text):
-            hint = "check `ulimit -v` and `-u`, a container's limits, and whether programs may run from there (noexec)"
-            return InputError(refused, why=text or "out of memory", hint=hint)
-        case _:
-            pass
-    if "keyboard interrupt" in text.lower():  # PySAT's way of reporting it
+    if isinstance(error, ResolverError):
+        return error
+    if isinstance(error, click.ClickException):
+        return _usage_error(error)
+    if isinstance(error, OSError):
+        return InputError(
+            _REFUSED,
+            where="" if is_limit(error.errno) else str(error.filename or ""),
+            why=error.strerror or text,
+            hint=advice(error.errno),
+        )
+    if isinstance(error, MemoryError):
+        return InputError(_REFUSED, why=text or "out of memory", hint=_LIMIT_HINT)
+    if isinstance(error, (ImportError, RuntimeError)) and _LIMIT_REACHED.search(text):
+        return InputError(_REFUSED, why=text, hint=_LIMIT_HINT)
+    # PySAT reports an interrupt with an exception of its own.
+    if "keyboard interrupt" in text.lower():
         raise KeyboardInterrupt from None
     if os.environ.get("ASCEND_LOCK_DEBUG"):
         raise error
-    hint = "nothing was changed; set ASCEND_LOCK_DEBUG=1 for a traceback, and report it with the stack file"
-    return BugError(f"internal error in ascend-lock: {type(error).__name__}: {error}", hint=hint)
+    message = f"internal error in ascend-lock: {type(error).__name__}: {error}"
+    return BugError(message, hint=_BUG_HINT)
+
+
+def _usage_error(error: click.ClickException) -> InputError:
+    """Return an error of click on one line, with the command whose help to read."""
+    command = "ascend-lock"
+    if isinstance(error, click.UsageError) and error.ctx:
+        command = error.ctx.command_path
+    # click writes each choice of an option on a line of its own.
+    message = " ".join(error.format_message().split())
+    return InputError(message, hint=f"see `{command} --help`")
 
 
 def listen() -> None:
-    """Raise KeyboardInterrupt on SIGINT, SIGTERM and SIGHUP; ignored signals stay ignored, like SIGHUP under nohup.
+    """Raise KeyboardInterrupt on SIGINT, SIGTERM and SIGHUP from now on.
 
-    Where nothing can be raised, as in finalizers, the run ends immediately: otherwise the interrupt
-    would be lost, and an import lock held in such a call would never be released.
+    Ignored signals stay ignored, like SIGHUP under nohup. Where nothing can be raised, as in
+    finalizers, the run ends immediately. Otherwise the interrupt would be lost, and an import lock
+    held in such a call would never be released.
     """
-    sys.unraisablehook = _end
+    sys.unraisablehook = _end_if_interrupted
     signal.signal(signal.SIGTERM, _interrupt)
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -181,7 +198,7 @@ def listen() -> None:
 
 
 def _interrupt(_signal: int, _frame: object) -> None:
-    """Raise, unless that was just done: a second Ctrl-C would interrupt the cleanup after the first."""
+    """Raise KeyboardInterrupt, unless one was just raised and its cleanup is still running."""
     global _last_interrupt
     now = time.monotonic()
     if now - _last_interrupt >= _IGNORED_FOR:
@@ -189,28 +206,37 @@ def _interrupt(_signal: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
 
-def _end(unraisable: UnraisableHookArgs) -> None:
+def _end_if_interrupted(unraisable: UnraisableHookArgs) -> None:
+    """End the process if an interrupt came where it cannot be raised."""
     if not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
         return
     try:
-        os.write(2, f"\n{_MESSAGE}".encode())
+        os.write(2, f"\n{_INTERRUPTED_MESSAGE}".encode())
     finally:
         os._exit(_INTERRUPTED)
 
 
-def _is_of_interrupt(error: BaseException | None) -> bool:
-    """Whether something failed because an interrupt ended the run, such as writing to a terminal that is gone."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__context__
-    return error is not None
+def _is_caused_by_interrupt(error: BaseException) -> bool:
+    """Return whether an error was raised while an interrupt ended the run.
+
+    Writing to a terminal that is gone raises such an error.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt):
+            return True
+        cause = cause.__context__
+    return False
 
 
 def _open_streams() -> None:
-    """Replace closed output streams by the null device, and escape characters that the encoding lacks."""
+    """Replace closed output streams by the null device, and escape what the encoding lacks."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  to the end
+            # Open until the process ends.
+            null = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+            setattr(sys, name, null)
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""What a run writes to the console: lines with commands as called, its progress, and the page of a conflict."""
+"""Output of a run on the console: lines, the progress, and the page of a conflict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -25,60 +24,81 @@ from resolver.model.message import Message, joined, message
 from resolver.model.problem import Problem
 from resolver.model.text import Language
 from resolver.report.document import Document, rewritten, translated
-from resolver.report.terminal import COLUMNS, WIDTH, fitted, for_terminal, styled, terminal_text
+from resolver.report.terminal import (
+    COLUMNS,
+    WIDTH,
+    fitted,
+    for_terminal,
+    styled,
+    terminal_text,
+)
 
-if TYPE_CHECKING:  # loaded where there is a terminal, something to download, or a conflict
+# Imported only with a terminal, a download or a conflict.
+if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
     from resolver.index.net.downloads import TransferProgress
     from resolver.model.explanation import Awaited, Contradiction, Expected, Explanation
 
-_ERASED = "\r\x1b[2K"  # the line that the cursor is on
-_REDRAWN = 10  # times a second
-_NARROWEST = 40  # columns; below that, lines would be single words
+# Erases the line that the cursor is on.
+_ERASE_LINE = "\r\x1b[2K"
+# How often the line of progress is drawn, in times per second.
+_REDRAWS_PER_SECOND = 10
+# Columns. On a narrower terminal, lines would be single words.
+_NARROWEST = 40
 _COMMAND = re.compile(rf"\bascend-lock(?= (?:{'|'.join(COMMANDS)}|--help)\b)")
 
 
 def as_called(text: str) -> str:
-    """The text with the path by which this program was called, if it was: `.venv/bin/ascend-lock lock …`.
+    """Return a text whose commands start with the path by which this program was called.
 
-    If it was found through PATH, commands have only its name, although the system passes a path.
-    For terminals only: files have the same content on every machine.
+    For example, `.venv/bin/ascend-lock lock …`. If the program was found through PATH, commands
+    keep its name, although the system passes a path. This is for terminals only, as files have the
+    same content on every machine.
     """
     program = sys.argv[0]
-    if os.sep not in program or Path(program).name != "ascend-lock" or not _COMMAND.search(text):
+    if os.sep not in program or Path(program).name != "ascend-lock":
         return text
-    return text if shutil.which("ascend-lock") == program else _COMMAND.sub(lambda _: program, text)
+    if not _COMMAND.search(text) or shutil.which("ascend-lock") == program:
+        return text
+    return _COMMAND.sub(lambda _: program, text)
 
 
 def write(stream: TextIO, text: str, room: int | None = None, *, over: bool = False) -> None:
-    """Write a text to a stream of this process, which nothing else does (ruff's rule TID251 sees to that).
+    """Write a text to a stream of this process. Nothing else does, by ruff's rule TID251.
 
-    Whatever a terminal would act on is escaped here, wherever it is from, but for line breaks,
-    tabs, and the styles of `report.terminal` on a stream that has color. Then it is fitted into the
-    columns that there is room for, if told, and written `over` the line of a terminal that the
-    cursor is on, at once, as another process may draw that line.
+    Everything that a terminal would act on is escaped, except line breaks, tabs, and the styles of
+    `report.terminal` on a stream that has color. Lines are broken at `room` columns, if given.
+
+    With `over`, the text replaces the line that the cursor is on. Both happen in one write, as
+    another process may draw that line.
     """
     shown = for_terminal(text, color=has_color(stream))
-    fitting = shown if room is None else fitted(shown, room)
-    stream.write(f"{_ERASED if over else ''}{fitting}")
+    if room is not None:
+        shown = fitted(shown, room)
+    if over:
+        shown = _ERASE_LINE + shown
+    stream.write(shown)
     stream.flush()
 
 
 def print_text(text: str, stream: TextIO | None = None) -> None:
-    """Write a text for people to a stream, or to stdout: on a terminal, no line is wider than it or breaks a word."""
+    """Write a text for people to a stream, by default to stdout.
+
+    On a terminal, lines are broken between words so that they fit.
+    """
     out = sys.stdout if stream is None else stream
     write(out, text, _room(out))
 
 
 def print_data(text: str) -> None:
-    """Write to stdout what a program may read, such as a file or a patch: its lines stay as they are."""
+    """Write data for programs to stdout, such as a file or a patch, without breaking its lines."""
     write(sys.stdout, text)
 
 
 def print_line(text: str) -> None:
-    """Print a line on stdout, with commands as called."""
+    """Print a line on stdout, with commands by the path by which this program was called."""
     print_text(as_called(text) + "\n")
 
 
@@ -88,121 +108,136 @@ def print_json(value: object) -> None:
 
 
 def print_to_stderr(text: str) -> None:
-    """Print a line on stderr, with commands as called; the word `error` before a message is red."""
+    """Print a line on stderr; the word `error` before a message is red.
+
+    Commands start with the path by which this program was called.
+    """
     before, error, message = text.partition("error:")
-    label = styled(error, has_color(sys.stderr), "bold red")
-    print_text(
-        f"{before}{label}{as_called(message)}\n" if error else as_called(text) + "\n", sys.stderr
-    )
+    line = as_called(text)
+    if error:
+        label = styled(error, has_color(sys.stderr), "bold red")
+        line = f"{before}{label}{as_called(message)}"
+    print_text(line + "\n", sys.stderr)
 
 
 def has_color(stream: TextIO) -> bool:
-    """Whether to color what is written there: on a terminal that can, or as NO_COLOR and FORCE_COLOR say."""
+    """Return whether to color the output of a stream.
+
+    NO_COLOR and FORCE_COLOR decide; without them, whether the stream is a terminal with colors.
+    """
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (
-        stream.isatty() and os.environ.get("TERM") != "dumb"
-    )
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def for_stream(blocks: Document, language: Language, stream: TextIO, widest: int = COLUMNS) -> str:
-    """A document as it is written to a stream: no wider than its terminal, and in color if it has it.
+    """Return a document as text for a stream: as wide as its terminal, in color if it has colors.
 
-    Commands in it are as called, which may be longer, so that is done before lines are broken.
+    Paths of commands are put in before lines are broken, as they make lines longer.
     """
-    called = (rewritten(translated(block, language), as_called) for block in blocks)
-    return terminal_text(called, language, columns(stream, widest), color=has_color(stream))
+    called = [rewritten(translated(block, language), as_called) for block in blocks]
+    width = columns(stream, widest)
+    return terminal_text(called, language, width, color=has_color(stream))
 
 
 def columns(stream: TextIO, widest: int) -> int:
-    """`widest`, limited by the terminal's width; without a terminal always `widest`."""
+    """Return the width of a stream's terminal, at most `widest`, or `widest` without a terminal."""
     room = _room(stream)
     return widest if room is None else min(room, widest)
 
 
 def _room(stream: TextIO) -> int | None:
-    """The columns of a stream's terminal; None without one, or if it does not tell, like a serial console."""
-    with suppress(OSError, ValueError):
+    """Return the columns of a stream's terminal.
+
+    None without a terminal, or if it does not know its width, like a serial console.
+    """
+    try:
         room = os.get_terminal_size(stream.fileno()).columns
-        return max(room, _NARROWEST) if room else None
-    return None
+    except (OSError, ValueError):
+        return None
+    if not room:
+        return None
+    return max(room, _NARROWEST)
 
 
 class Progress:
-    """A line that says what is going on. Silent if stderr is not a terminal.
+    """A line on stderr that says what is going on. There is none if stderr is not a terminal.
 
-    The main thread shows and erases it, so that no other one brings it back while something is
-    written.
+    Only the main thread shows and erases it. Otherwise another thread could bring it back while
+    something is written.
     """
 
     def __init__(self, language: Language = "en", *, enabled: bool | None = None) -> None:
         self.language = language
         self._enabled = sys.stderr.isatty() if enabled is None else enabled
         self._live: Live | None = None
-        self._lock = threading.RLock()  # of the line: warnings come from any thread
+        # Guards the line, as warnings come from any thread.
+        self._lock = threading.RLock()
         self._label = ""
         self._place = ""
         self._counters: Message | None = None
         self._transfers: Message | None = None
-        self._first: tuple[float, int] | None = None  # report of a transfer, with its time
+        # When a transfer was first reported, and its bytes at that moment.
+        self._transfer_start: tuple[float, int] | None = None
         self._warned: set[str] = set()
 
     def place(self, text: str) -> None:
-        """Set a prefix for all labels from now on: which part of a larger whole is being worked on."""
+        """Set a prefix for all further labels, such as `2/5 ` for the second of five stacks."""
         self._place = text
 
     def label(self, code: str, /, **values: object) -> None:
-        """Start a new part of the work, with a text of this code as its label."""
+        """Show what is being done, by a text of `locale`."""
         self._label = self._place + translate(message(code, **values), self.language)
         self._begin()
 
     def solving(self, rounds: int, packages: int) -> None:
-        """Called by the solver, once per round and before each further release tried in it."""
-        counts = [message("cli.packages", count=packages), message("cli.steps", count=rounds)]
+        """Show how far the solver is. It calls this in each round and before each release."""
+        counts = [
+            message("cli.packages", count=packages),
+            message("cli.steps", count=rounds),
+        ]
         self._counters = joined("conflict.clause", counts)
         self._begin()
 
     def fetching(self, traffic: Traffic) -> None:
-        """Called by the catalog, from its thread."""
-        self._transfers = message(
-            "cli.requests", count=traffic.requests, size=f"{traffic.bytes / 1e6:.0f}"
-        )
+        """Show how much was requested. The catalog calls this from its thread."""
+        megabytes = f"{traffic.bytes / 1e6:.0f}"
+        self._transfers = message("cli.requests", count=traffic.requests, size=megabytes)
 
     def copying(self, copied: TransferProgress) -> None:
-        """Called by a transfer, from its thread."""
+        """Show how far a transfer is, and how fast. The transfer calls this from its thread."""
         now = time.monotonic()
-        self._first = self._first or (now, copied.bytes)
-        rate = (copied.bytes - self._first[1]) / max(now - self._first[0], 1 / _REDRAWN)
+        if self._transfer_start is None:
+            self._transfer_start = (now, copied.bytes)
+        began, bytes_before = self._transfer_start
+        seconds = max(now - began, 1 / _REDRAWS_PER_SECOND)
+        rate = max((copied.bytes - bytes_before) / seconds, 0)
         size: str | Message = f"{copied.bytes / 1e6:.0f}"
         if copied.total is not None:
             size = message("cli.of", part=size, whole=f"{copied.total / 1e6:.0f}")
-        self._counters = message(
-            "cli.of", part=copied.files, whole=message("cli.files", count=copied.of_files)
-        )
-        self._transfers = message("cli.transfer", size=size, rate=f"{max(rate, 0) / 1e6:.1f}")
+        all_files = message("cli.files", count=copied.of_files)
+        self._counters = message("cli.of", part=copied.files, whole=all_files)
+        self._transfers = message("cli.transfer", size=size, rate=f"{rate / 1e6:.1f}")
 
     def warn(self, warning: Message) -> None:
-        """Print a warning on a line of its own, terminal or not, once each."""
+        """Print a warning on a line of its own, unless it was printed before."""
         text = translate(warning, self.language)
         if text in self._warned:
             return
         self._warned.add(text)
-        line = translate(
-            "cli.warning", self.language, message="\n".join(map(escaped, text.split("\n")))
-        )
+        harmless_text = "\n".join(map(escaped, text.split("\n")))
+        line = translate("cli.warning", self.language, message=harmless_text)
         label = translate("cli.warning", self.language, message="").rstrip()
+        color = has_color(sys.stderr)
+        shown = styled(label, color, "bold yellow") + line.removeprefix(label) + "\n"
+        # A process without a line may solve a cell for one that has a line on this terminal.
+        over = not self._enabled and color and sys.stderr.isatty()
         with self._lock:
             was_shown = self._live is not None
             self.clear()
-            label_shown = styled(label, has_color(sys.stderr), "bold yellow")
-            # Where this process has no line, it may solve a cell for one that has.
-            over = not self._enabled and has_color(sys.stderr) and sys.stderr.isatty()
-            write(
-                sys.stderr,
-                f"{label_shown}{line.removeprefix(label)}\n",
-                _room(sys.stderr),
-                over=over,
-            )
+            write(sys.stderr, shown, _room(sys.stderr), over=over)
             if was_shown:
                 self._begin()
 
@@ -214,7 +249,7 @@ class Progress:
                 self._live = None
 
     def _begin(self) -> None:
-        """Show the line, which rich draws again and again in a thread of its own."""
+        """Show the line, which rich redraws in a thread of its own."""
         with self._lock:
             if not self._enabled or self._live is not None:
                 return
@@ -225,24 +260,22 @@ class Progress:
             self._live = Live(
                 get_renderable=self._line,
                 console=console,
-                refresh_per_second=_REDRAWN,
+                refresh_per_second=_REDRAWS_PER_SECOND,
                 transient=True,
                 redirect_stdout=False,
                 redirect_stderr=False,
             )
             self._live.start()
-            console.show_cursor()  # a killed run cannot
+            # A killed run could not show it again.
+            console.show_cursor()
 
     def _line(self) -> Text:
-        """The label and the figures."""
+        """Return the line to show: the label and the figures."""
         from rich.text import Text
 
-        parts = [
-            translate(part, self.language)
-            for part in (self._counters, self._transfers)
-            if part is not None
-        ]
-        figures = translate("semicolon", self.language).join(parts)
+        parts = [part for part in (self._counters, self._transfers) if part is not None]
+        texts = [translate(part, self.language) for part in parts]
+        figures = translate("semicolon", self.language).join(texts)
         line = self._label + figures
         if self._label and figures:
             line = translate("cli.going-on", self.language, label=self._label, done=figures)
@@ -251,21 +284,21 @@ class Progress:
 
 @dataclass
 class ConflictPage:
-    """Pages on `out`, or nowhere without it.
+    """Writes the conflicts of a run, with an empty line between two targets."""
 
-    Each target's begins with an empty line, the first one apart.
-
-    `options` are those of this run that the suggested commands have to repeat, as no file records
-    them. No command is suggested for a stack that is `undone`: its file goes back to another
-    content.
-    """
-
+    # Where the conflicts are written; None for nowhere.
     out: TextIO | None
+    # The progress of the run, which is erased before something is written.
     progress: Progress
+    # Options of this run that suggested commands must repeat, as no file records them.
     options: tuple[str, ...] = ()
+    # Whether an edit of the stack is undone. No command is suggested for such a stack, as its file
+    # gets its old content back.
     undone: bool = False
+    # Whether something was written.
     _begun: bool = field(default=False, init=False)
-    _written: int = field(default=0, init=False)  # contradictions of the last page
+    # How many contradictions of the present target were written.
+    _written: int = field(default=0, init=False)
 
     def why(
         self,
@@ -274,10 +307,8 @@ class ConflictPage:
         awaited: tuple[Awaited, ...] = (),
         expected: Expected | None = None,
     ) -> None:
-        """Write the first part, long before the ways out are found."""
-        from resolver.report.explanation.conflict import (
-            conflict_blocks,
-        )  # loaded where there is a conflict
+        """Write why there is no solution, long before the ways out are found."""
+        from resolver.report.explanation.conflict import conflict_blocks
 
         self._written = len(contradictions)
         self.write("\n" if self._begun else "")
@@ -286,11 +317,12 @@ class ConflictPage:
         self._warn_of_other_indexes(contradictions)
 
     def ways(self, explanation: Explanation) -> None:
-        """Write the second part, after contradictions that were found since the first."""
+        """Write the ways out, after contradictions that were found since `why` was written."""
         from resolver.report.explanation.conflict import further_blocks, ways_out_blocks
         from resolver.report.explanation.sentences import condensed
 
-        if further := condensed(explanation.contradictions)[self._written :]:
+        further = condensed(explanation.contradictions)[self._written :]
+        if further:
             self.write_blocks(further_blocks(further))
             self.write("\n")
         explanation = replace(explanation, options=(*explanation.options, *self.options))
@@ -303,29 +335,34 @@ class ConflictPage:
             self._write(for_stream(blocks, self.progress.language, self.out, WIDTH))
 
     def _warn_of_other_indexes(self, contradictions: Iterable[Contradiction]) -> None:
-        """If no index has a project, warn that pip on this machine would have asked other indexes as well."""
-        from resolver.index.net.pipconfig import read_pip_config
-        from resolver.model.resolution import Lack, Lacks
+        """Warn that pip would ask further indexes for a project that no index has.
 
-        statements = (row for contradiction in contradictions for row in contradiction.statements)
-        missing = [
-            f"`{row.subject}`"
-            for row in statements
-            if isinstance(row, Lacks) and row.lack is Lack.PROJECT
-        ]
-        if (
-            missing
-            and self.out is not None
-            and (ignored_options := read_pip_config().ignored_options)
-        ):
-            names, options = tuple(dict.fromkeys(missing)), tuple(ignored_options)
+        pip's settings on this machine may name such indexes, which this program ignores.
+        """
+        from resolver.index.net.pipconfig import read_pip_config
+        from resolver.model.constraint import NoCandidate, Unavailable
+
+        if self.out is None:
+            return
+        missing: dict[str, None] = {}
+        for contradiction in contradictions:
+            for reason in contradiction.reasons:
+                constraint = reason.constraint
+                if isinstance(constraint, Unavailable) and constraint.why is NoCandidate.PROJECT:
+                    missing[f"`{constraint.subject}`"] = None
+        if not missing:
+            return
+        options = tuple(read_pip_config().ignored_options)
+        if options:
+            names = tuple(missing)
             self.progress.warn(message("cli.not-followed", options=options, names=names))
 
     def write(self, text: str) -> None:
-        """Write text between the pages, or of another result."""
+        """Write a text that is no part of a conflict, with commands as called."""
         self._write(as_called(text))
 
     def _write(self, text: str) -> None:
+        """Write text to the page, if there is one."""
         if self.out is not None:
             self.progress.clear()
             print_text(text, self.out)

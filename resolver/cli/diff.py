@@ -1,11 +1,13 @@
-"""`ascend-lock diff A [B]`: what differs between two locks."""
+"""`ascend-lock diff A [B]`: show what differs between two locks."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import click
+import msgspec
 
 from resolver.cli.console import for_stream, print_data, print_text
 from resolver.cli.options import Settings, settings
@@ -34,26 +36,21 @@ def command(run: Settings, before: str, after: str | None, form: str) -> int:
     that A names. Targets are compared by name; where A and B are one lock each, whatever its name.
     """
     if after is None:
-        after = before.partition("@")[0]
-        before = before if "@" in before else f"{before}@HEAD"
+        after, at, _ = before.partition("@")
+        if not at:
+            before = f"{before}@HEAD"
     new_locks = named_locks(after, run)
-    pairs = _pairs(named_locks(before, run), new_locks)
-    compared = [
-        (old, new, difference(old.lock, new.lock) if old and new else None) for old, new in pairs
-    ]
+    comparisons = _comparisons(named_locks(before, run), new_locks)
     if run.as_json:
-        rows = [
-            {
-                "before": old and old.name,
-                "after": new and new.name,
-                **({} if changes is None else difference_json(changes)),
-            }
-            for old, new, changes in compared
-        ]
-        is_same = all(changes is not None and not changes for _, _, changes in compared)
-        print_targets("same" if is_same else "different", rows)
+        status = "same"
+        for comparison in comparisons:
+            if comparison.changes is None or comparison.changes:
+                status = "different"
+        print_targets(status, [comparison.json() for comparison in comparisons])
         return 0
-    blocks = [block for row in compared for block in _blocks(*row)]
+    blocks: list[Block] = []
+    for comparison in comparisons:
+        blocks += comparison.blocks()
     if form == "markdown":
         print_data(markdown_text(blocks, run.language))
     else:
@@ -61,25 +58,56 @@ def command(run: Settings, before: str, after: str | None, form: str) -> int:
     return 0
 
 
-def _pairs(
-    before: Sequence[NamedLock], after: Sequence[NamedLock]
-) -> list[tuple[NamedLock | None, NamedLock | None]]:
+class _Comparison(msgspec.Struct, frozen=True):
+    """Two locks for one target, or one lock whose target the other side does not have."""
+
+    # The lock before; None if there is none for this target.
+    old: NamedLock | None
+    # The lock after; None if there is none for this target.
+    new: NamedLock | None
+    # What differs; None if there is only one lock.
+    changes: Difference | None = None
+
+    def json(self) -> dict[str, Any]:
+        """Return the object in --json."""
+        changes = difference_json(self.changes) if self.changes is not None else {}
+        return {
+            "before": self.old and self.old.name,
+            "after": self.new and self.new.name,
+            **changes,
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the heading and the differences."""
+        names = [lock.name for lock in (self.old, self.new) if lock is not None]
+        yield Heading(" -> ".join(names))
+        if self.changes is not None:
+            yield from difference_blocks(self.changes)
+        elif self.old is not None:
+            yield Paragraph((line(message("difference.no-target-after")),))
+        else:
+            yield Paragraph((line(message("difference.no-target-before")),))
+
+
+def _comparisons(before: Sequence[NamedLock], after: Sequence[NamedLock]) -> list[_Comparison]:
+    """Compare one lock with one, else by the names of their targets, sorted.
+
+    Raise InputError if there are several, and no target is in both.
+    """
     if len(before) == len(after) == 1:
-        return [(before[0], after[0])]
-    old, new = ({lock.lock.target.name: lock for lock in locks} for locks in (before, after))
-    if not old.keys() & new.keys():
-        hint = f"compare one of each, such as {before[0].name} and {after[0].name}"
-        raise InputError("the two have no target in common", hint=hint)
-    return [(old.get(name), new.get(name)) for name in sorted({*old, *new})]
-
-
-def _blocks(
-    old: NamedLock | None, new: NamedLock | None, changes: Difference | None
-) -> Iterator[Block]:
-    yield Heading(" -> ".join(lock.name for lock in (old, new) if lock is not None))
-    if changes is not None:
-        yield from difference_blocks(changes)
-    else:
-        yield Paragraph(
-            (line(message("difference.no-target-after" if old else "difference.no-target-before")),)
+        return [_compared(before[0], after[0])]
+    old = {named.lock.target.name: named for named in before}
+    new = {named.lock.target.name: named for named in after}
+    if old.keys().isdisjoint(new):
+        raise InputError(
+            "the two have no target in common",
+            hint=f"compare one of each, such as {before[0].name} and {after[0].name}",
         )
+    return [_compared(old.get(name), new.get(name)) for name in sorted(old | new)]
+
+
+def _compared(old: NamedLock | None, new: NamedLock | None) -> _Comparison:
+    """Return two locks with what differs."""
+    if old is None or new is None:
+        return _Comparison(old, new)
+    return _Comparison(old, new, difference(old.lock, new.lock))

@@ -1,4 +1,4 @@
-"""`ascend-lock add` and `remove`: a stack's file is edited together with its locks, or neither is."""
+"""`ascend-lock add` and `remove`: edit a stack's file together with its locks, or neither."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from resolver.cli.session import Session, finish_edit
 from resolver.config.decode import parse_need
 from resolver.config.load import find_stack, read_stack, read_text
 from resolver.config.schema import StackFile
-from resolver.errors import InputError, did_you_mean, without_secrets
+from resolver.errors import InputError, did_you_mean
 from resolver.explain.stack_text import StackText, subject
 from resolver.i18n import translate
 from resolver.lock.folder import StackEdit
@@ -26,6 +26,7 @@ from resolver.model.fact import Need
 from resolver.model.lock import Lock
 from resolver.model.requirement import Requirement
 from resolver.owned_folder import OwnedFolder
+from resolver.redaction import without_secrets
 
 _frozen = click.option("--frozen", is_flag=True, help="Edit the file without locking.")
 _settings = settings("offline", "seconds", "language", "own_matrices", "locks")
@@ -46,15 +47,12 @@ def add(run: Settings, stack: str, lines: tuple[str, ...], frozen: bool) -> int:
 
     def edit(document: StackText) -> StackText:
         for line, need in needs.items():
-            replaced = {
-                number: old
-                for number, old in document.needs().items()
-                if _takes_the_place_of(need, old)
-            }
+            old_needs = document.needs()
+            replaced = [number for number, old in old_needs.items() if _replaces(need, old)]
             if replaced:
-                first, *others = replaced
-                run.print_message("edit.replaced", old=tuple(map(str, replaced.values())), new=line)
-                document = document.with_line(first, line).without_lines(others)
+                old_lines = tuple(str(old_needs[number]) for number in replaced)
+                run.print_message("edit.replaced", old=old_lines, new=line)
+                document = document.with_line(replaced[0], line).without_lines(replaced[1:])
             else:
                 run.print_message("edit.added", line=line)
                 document = document.with_new_line(line)
@@ -76,17 +74,18 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], frozen: bool) -> i
 
     def edit(document: StackText) -> StackText:
         for name in names:
+            project = text.name(name)
             needs = document.needs()
-            removed = {
-                number: need for number, need in needs.items() if subject(need) == text.name(name)
-            }
+            removed = [number for number, need in needs.items() if subject(need) == project]
             if not removed:
                 subjects = sorted(set(map(subject, needs.values())))
-                hint = did_you_mean(
-                    text.name(name), subjects, f"its lines are about {', '.join(subjects)}"
+                known = f"its lines are about {', '.join(subjects)}"
+                raise InputError(
+                    f"no line of {stack} is about `{name}`",
+                    hint=did_you_mean(project, subjects, known),
                 )
-                raise InputError(f"no line of {stack} is about `{name}`", hint=hint)
-            run.print_message("edit.removed", lines=tuple(map(str, removed.values())))
+            lines = tuple(str(needs[number]) for number in removed)
+            run.print_message("edit.removed", lines=lines)
             document = document.without_lines(removed)
         return document
 
@@ -94,13 +93,15 @@ def remove(run: Settings, stack: str, names: tuple[str, ...], frozen: bool) -> i
 
 
 def _need(line: str) -> Need:
+    """Return what a line of a stack asks for. Raise InputError if it cannot be used."""
     try:
         return parse_need(line, direct=True)
     except ValueError as error:
         raise InputError(without_secrets(f"`{line}` cannot be used"), why=str(error)) from None
 
 
-def _takes_the_place_of(new: Need, old: Need) -> bool:
+def _replaces(new: Need, old: Need) -> bool:
+    """Return whether a new line takes the place of an old one."""
     if isinstance(new, Requirement) and isinstance(old, Requirement):
         return new.name == old.name and (new.marker is None or new.marker == old.marker)
     return subject(new) == subject(old)
@@ -109,30 +110,30 @@ def _takes_the_place_of(new: Need, old: Need) -> bool:
 def _edit_and_lock(
     run: Settings, stack: str, edit: Callable[[StackText], StackText], *, frozen: bool
 ) -> int:
-    """Edit a stack and, unless it is `frozen`, lock it for all of its targets.
+    """Edit a stack and, unless `frozen`, lock it for all of its targets.
 
-    Returns the exit status of `lock`.
-
-    If one of them cannot be locked, neither a lock nor the file is written. One run at a time edits
-    stacks of a folder. Raises ResolverError.
+    Return the exit status of `lock`. If one of the targets cannot be locked, neither a lock nor the
+    file is written. One run at a time edits the stacks of a folder. Raise ResolverError.
     """
     path = find_stack(stack, run.matrices)
     if ships(path):
-        message = f"`{path.stem}` ships with ascend-lock, so its file is not edited"
         raise InputError(
-            message,
+            f"`{path.stem}` ships with ascend-lock, so its file is not edited",
             where=str(path),
             hint=f"copy it, rename the stack in it and edit that: cp {path} .",
         )
-    file = path.resolve()  # where a link leads
+    # Edit the file that a link leads to.
+    file = path.resolve()
     with OwnedFolder.open(file.parent) as folder:
-        run.progress.label("edit.waiting", path=path)  # another run may have to end first
+        # Another run may have to end first.
+        run.progress.label("edit.waiting", path=path)
         with folder.exclusive():
             run.progress.clear()
             finish_edit(stack, run)
             original = file.read_bytes()
             edited = edit(StackText(read_stack(stack, run.matrices).text)).text
-            read_text(edited, StackFile, str(path))  # also of an edit that is not locked
+            # Raise now what locking would raise, even if the stack is not locked.
+            read_text(edited, StackFile, str(path))
             if frozen:
                 folder.write(file.name, edited.encode())
                 return 0
@@ -140,9 +141,9 @@ def _edit_and_lock(
 
 
 def _lock(run: Settings, stack: str, edit: StackEdit) -> int:
-    """Lock the edited stack and write both, or nothing.
+    """Lock the edited stack, and write the file with its locks, or nothing.
 
-    Returns the exit status of `lock`. Raises ResolverError.
+    Return the exit status of `lock`. Raise ResolverError.
     """
     is_written = False
     try:
@@ -153,7 +154,7 @@ def _lock(run: Settings, stack: str, edit: StackEdit) -> int:
         is_written = all(isinstance(result.answer, Lock) for result in results)
     finally:
         run.progress.clear()
-        # an interrupt may have come when everything was on the disk, and nothing in its place yet
+        # An interrupt may have come when everything was on disk, but not in its place yet.
         if not is_written and not finish_edit(stack, run):
             path = find_stack(stack, run.matrices)
             print_to_stderr(translate("edit.undone", run.language, path=path))

@@ -1,4 +1,4 @@
-"""`ascend-lock explain STACK`."""
+"""`ascend-lock explain STACK`: explain a conflict or a pin, and write a way out."""
 
 from __future__ import annotations
 
@@ -43,11 +43,16 @@ from resolver.report.links import way_to_matrices
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 
+# None if there is a solution, and nothing to explain.
+_Answer = Explanation | Why | None
+
 
 @click.command("explain")
 @options.stack
 @click.option(
-    "--package", metavar="NAME[==V]", help="Why NAME is pinned as it is, or what V would break."
+    "--package",
+    metavar="NAME[==V]",
+    help="Why NAME is pinned as it is, or what V would break.",
 )
 @click.option(
     "--apply",
@@ -71,59 +76,81 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
 
     With --package, explain why a pin is what it is.
     """
-    quiet = run.as_json or letter is not None  # who applies a way out has read the page
-    page = ConflictPage(None if quiet else sys.stdout, run.progress, run.repeated_options)
+    # Whoever applies a way out has read the page already.
+    is_quiet = run.as_json or letter is not None
+    page = ConflictPage(None if is_quiet else sys.stdout, run.progress, run.repeated_options)
     requirement = None if package is None else _requirement(package)
     with closing(Catalogs(run)) as catalogs:
         session = Session(run, catalogs, page)
         answers = [(job, _answer(job, requirement, session)) for job in session.jobs(stack)]
     run.progress.clear()
-    conflicts = [(job.folder, answer) for job, answer in answers if isinstance(answer, Explanation)]
-    for folder, explanation in conflicts:
+    conflicts = {job.folder: answer for job, answer in answers if isinstance(answer, Explanation)}
+    for folder, explanation in conflicts.items():
         lock_folder.add(folder, report_files(explanation))
-    fix = None if letter is None else _named_fix(letter, [answer for _, answer in conflicts])
-    original = find_stack(stack, run.matrices)
-    written = [] if fix is None else _write_fix(fix, original)
+    written: list[Path] = []
+    if letter is not None:
+        original = find_stack(stack, run.matrices)
+        written = _write_fix(_named_fix(letter, [*conflicts.values()]), original)
     if run.as_json:
-        rows = [_json(job.problem, answer, run) for job, answer in answers]
-        statuses = [row["status"] for row in rows]
-        print_targets(
-            next(
-                (status for status in ("undecided", "conflict") if status in statuses), statuses[0]
-            ),
-            rows,
-        )
+        _print_json(answers, run)
     else:
         solvable = [job.problem.target.name for job, answer in answers if answer is None]
-        if conflicts and solvable and fix is None:
-            targets = [word for name in solvable for word in ("--target", name)]
-            arguments = shlex.join(
-                [stack, *targets, *option_words(run.policy_options), *run.repeated_options]
-            )
-            page.write(
-                "\n"
-                + translate("conflict.lock-solvable", run.language, len(solvable), stack=arguments)
-                + "\n"
-            )
-        for folder, _ in conflicts:
+        if conflicts and solvable and letter is None:
+            page.write(_lock_solvable(stack, solvable, run))
+        for folder in conflicts:
             print_to_stderr(translate("conflict.report-in", run.language, folder=folder))
-        # a snapshot suffices to find ways out, but not to lock them
-        next_step = "conflict.written-online" if catalogs.used_snapshot else "conflict.written"
         for path in written:
-            new = path.read_text(encoding="utf-8").splitlines(keepends=True)
-            old = answers[0][0].inputs.stack.text.splitlines(keepends=True)
-            print_data(
-                "\n" + "".join(difflib.unified_diff(old, new, str(original), str(path))) + "\n"
-            )
-            name = path.stem if path.parent == run.matrices / "stacks" else str(path)
-            options_of_lock = run.folder_options if catalogs.used_snapshot else run.repeated_options
-            run.print_message(next_step, path=path, stack=shlex.join([name, *options_of_lock]))
-    if fix is not None:
+            _print_written(path, original, run, used_snapshot=catalogs.used_snapshot)
+    if letter is not None:
         return 0
-    return max((UNDECIDED if answer.awaited else CONFLICT for _, answer in conflicts), default=0)
+    statuses = [
+        UNDECIDED if explanation.awaited else CONFLICT for explanation in conflicts.values()
+    ]
+    return max(statuses, default=0)
+
+
+def _print_json(answers: Sequence[tuple[Job, _Answer]], run: Settings) -> None:
+    """Print the answers of all targets as JSON."""
+    rows = [_json(job.problem, answer, run) for job, answer in answers]
+    statuses = [row["status"] for row in rows]
+    status = statuses[0]
+    if "undecided" in statuses:
+        status = "undecided"
+    elif "conflict" in statuses:
+        status = "conflict"
+    print_targets(status, rows)
+
+
+def _lock_solvable(stack: str, targets: Sequence[str], run: Settings) -> str:
+    """Return how to lock the targets that have a solution."""
+    words = [stack]
+    for target in targets:
+        words += ["--target", target]
+    words += [*option_words(run.policy_options), *run.repeated_options]
+    arguments = shlex.join(words)
+    text = translate("conflict.lock-solvable", run.language, len(targets), stack=arguments)
+    return f"\n{text}\n"
+
+
+def _print_written(path: Path, original: Path, run: Settings, *, used_snapshot: bool) -> None:
+    """Print how a written stack differs from the original, and how to lock it."""
+    old = files.read_text(original).splitlines(keepends=True)
+    new = files.read_text(path).splitlines(keepends=True)
+    difference = difflib.unified_diff(old, new, str(original), str(path))
+    print_data("\n" + "".join(difference) + "\n")
+    # A snapshot suffices to find a way out, but not to lock it.
+    if used_snapshot:
+        code, options_of_lock = "conflict.written-online", run.folder_options
+    else:
+        code, options_of_lock = "conflict.written", run.repeated_options
+    name = str(path)
+    if path.parent == run.matrices / "stacks":
+        name = path.stem
+    run.print_message(code, path=path, stack=shlex.join([name, *options_of_lock]))
 
 
 def _requirement(package: str) -> Requirement:
+    """Return the value of --package. Raise InputError unless it is NAME or NAME==VERSION."""
     form = "write for example --package numpy or --package numpy==2.3.5"
     refusal = InputError(f"`{package}` is not NAME or NAME==VERSION", where="--package", hint=form)
     try:
@@ -135,22 +162,28 @@ def _requirement(package: str) -> Requirement:
     return requirement
 
 
-def _answer(
-    job: Job, requirement: Requirement | None, session: Session
-) -> Explanation | Why | None:
-    """Why one target has no solution, or why a pin is what it is; None if there is a solution and no `requirement`."""
+def _answer(job: Job, requirement: Requirement | None, session: Session) -> _Answer:
+    """Return and print why a target has no solution, or why a pin is what it is.
+
+    None if there is a solution and no `requirement` to explain.
+    """
     page, progress, problem = session.page, session.settings.progress, job.problem
     language = progress.language
     pins = KEEP_ALL.preferences(job.previous).pins
 
-    def solve(catalog: Catalog) -> Explanation | Why | None:
+    def solve(catalog: Catalog) -> _Answer:
         universe = Universe(problem, catalog, pins if requirement is not None else None)
         answer = decide(universe, hints=pins, tick=progress.solving)
         if not isinstance(answer, Resolution):
             return explanation_of_refutation(answer, job.inputs, session)
         if requirement is None:
             return None
-        return why(answer, universe, requirement, Clock(session.settings.seconds, progress.solving))
+        return why(
+            answer,
+            universe,
+            requirement,
+            Clock(session.settings.seconds, progress.solving),
+        )
 
     progress.label("cli.solving", stack=problem.stack.name, target=problem.target.name)
     answer = session.catalogs.ask(problem, solve)
@@ -164,42 +197,59 @@ def _answer(
 
 
 def _named_fix(letter: str, explanations: Sequence[Explanation]) -> Fix:
-    """The fix with this letter.
+    """Return the way out with this letter.
 
-    Raises InputError if there is none, or one for each of several targets.
+    Raise InputError if there is none, or if targets have different ones.
     """
     where = "--apply"
     if not explanations:
-        message = "there is no conflict, so there is no way out to write"
-        raise InputError(message, where=where, hint="lock it as it is")
-    every = [(row.problem.target.name, fix) for row in explanations for fix in row.fixes]
-    fixes = {target: fix for target, fix in every if fix.name.lower() == letter.lower()}
+        what = "there is no conflict, so there is no way out to write"
+        raise InputError(what, where=where, hint="lock it as it is")
+    letters: list[str] = []
+    fixes: dict[str, Fix] = {}
+    for explanation in explanations:
+        for fix in explanation.fixes:
+            letters.append(fix.name)
+            if fix.name.lower() == letter.lower():
+                fixes[explanation.problem.target.name] = fix
     if not fixes:
-        letters = ", ".join(dict.fromkeys(fix.name for _, fix in every)) or "none"
-        raise InputError(f"there is no way out `{letter}`", where=where, hint=f"found: {letters}")
-    if len({fix.files for fix in fixes.values()}) > 1:
-        message = f"several targets have different ways out `{letter}`"
-        raise InputError(message, where=where, hint=f"choose with --target: {', '.join(fixes)}")
-    return next(iter(fixes.values()))
+        found = ", ".join(dict.fromkeys(letters)) or "none"
+        raise InputError(f"there is no way out `{letter}`", where=where, hint=f"found: {found}")
+    first, *others = fixes.values()
+    if any(fix.files != first.files for fix in others):
+        what = f"several targets have different ways out `{letter}`"
+        raise InputError(what, where=where, hint=f"choose with --target: {', '.join(fixes)}")
+    return first
 
 
 def _write_fix(fix: Fix, stack: Path) -> list[Path]:
-    """Write the changed stacks beside the original, or here if it ships; never over a file with other content."""
-    stacks = {
-        output_folder(stack) / f"{name}.toml": content.encode() for name, content in fix.files
-    }
+    """Write the changed stacks beside the original, or here if it ships. Return their paths.
+
+    Raise InputError if a file with other content is in the way.
+    """
+    folder = output_folder(stack)
+    stacks = {folder / f"{name}.toml": content.encode() for name, content in fix.files}
     for path, content in stacks.items():
-        if os.path.lexists(path) and not (path.is_file() and path.read_bytes() == content):
-            message = f"`{path}` already exists and differs; nothing was written"
-            raise InputError(message, where=str(path), hint="move it out of the way first")
+        is_written = path.is_file() and path.read_bytes() == content
+        if os.path.lexists(path) and not is_written:
+            raise InputError(
+                f"`{path}` already exists and differs; nothing was written",
+                where=str(path),
+                hint="move it out of the way first",
+            )
     for path, content in stacks.items():
         files.write(path, content)
     return list(stacks)
 
 
-def _json(problem: Problem, answer: Explanation | Why | None, run: Settings) -> dict[str, Any]:
+def _json(problem: Problem, answer: _Answer, run: Settings) -> dict[str, Any]:
+    """Return the object of a target in --json."""
     if answer is None:
-        return {"status": "solvable", "stack": problem.stack.name, "target": problem.target.name}
+        return {
+            "status": "solvable",
+            "stack": problem.stack.name,
+            "target": problem.target.name,
+        }
     if isinstance(answer, Why):
         return why_json(answer, way_to_matrices(run.locks, run.matrices), run.language)
     return explanation_json(answer, run.language)

@@ -1,4 +1,4 @@
-"""`ascend-lock export STACK --format …`: a lock in a format of other tools."""
+"""`ascend-lock export STACK --format …`: write a lock in a format of other tools."""
 
 from __future__ import annotations
 
@@ -34,7 +34,11 @@ Format = Literal["pylock", "sbom", "containerfile"]
 @click.command("export")
 @options.stack
 @click.option(
-    "--format", "form", type=click.Choice(get_args(Format)), required=True, help="Format to write."
+    "--format",
+    "form",
+    type=click.Choice(get_args(Format)),
+    required=True,
+    help="Format to write.",
 )
 @options.output("stdout")
 @click.option(
@@ -71,12 +75,13 @@ def command(
     if len(problems) > 1:
         names = ", ".join(problem.target.name for problem in problems)
         raise InputError(f"{stack} has several targets", hint=f"choose one with --target: {names}")
-    (problem,) = problems
-    folder = run.locks / problem.stack.name / problem.target.name
+    problem = problems[0]
+    folder = run.lock_folder(problem)
     lock = lock_file.read_own(folder)
     if lock is None:
         raise StaleLock(
-            f"{stack} has no lock for {problem.target.name}", hint=run.command("lock", stack)
+            f"{stack} has no lock for {problem.target.name}",
+            hint=run.command("lock", stack),
         )
     if lock.inputs != problem.digest and not lock.exclude_newer:
         run.progress.warn(message("cli.exported-old", stack=stack))
@@ -87,22 +92,33 @@ def command(
             text = _sbom(lock)
         case "containerfile":
             base = base_image or containers.base_image(lock, load_images(run.matrices))
-            # where builds start; the lock's folder is a build argument if it is elsewhere
-            path = Path(os.path.relpath(folder))
-            in_context = (
-                path.as_posix()
-                if ".." not in path.parts
-                else f"locks/{folder.parent.name}/{folder.name}"
-            )
+            in_context = _folder_in_context(folder)
             text = containers.containerfile(
                 lock, folder=in_context, base=base, wheelhouse=wheelhouse
             )
     run.progress.clear()
     if output is None:
         print_data(text)
-        return 0
+    else:
+        _write(text, form, output, run)
+    return 0
+
+
+def _folder_in_context(folder: Path) -> str:
+    """Return the path of a lock's folder in a build context, which is the current folder.
+
+    For a folder elsewhere it is a default, which a build argument replaces.
+    """
+    path = Path(os.path.relpath(folder))
+    if ".." in path.parts:
+        return f"locks/{folder.parent.name}/{folder.name}"
+    return path.as_posix()
+
+
+def _write(text: str, form: Format, output: Path, run: Settings) -> None:
+    """Write an export to a file or a device. Raise InputError if it cannot be written."""
     is_device = output.exists() and not output.is_file()
-    if form == "pylock" and not (is_device or is_valid_pylock_path(output)):
+    if form == "pylock" and not is_device and not is_valid_pylock_path(output):
         run.progress.warn(message("cli.not-a-pylock", name=output.name))
     try:
         files.write_output(output, text)
@@ -110,35 +126,41 @@ def command(
         hint = "name another file with --output"
         raise files.input_error(error, "the export could not be written", output, hint) from None
     run.print_message("cli.written-to", path=output)
-    return 0
 
 
 def _pylock(problem: Problem, lock: Lock, run: Settings) -> str:
+    """Return a lock as pylock.toml, and warn of what it leaves out."""
     run.progress.label("cli.asking", stack=lock.stack)
     with closing(Catalogs(run)) as catalogs, closing(catalogs.live(problem)) as live:
         offers = offered(by_hash(lock), live)
     text = pylocks.pylock(lock, offers)
-    if names := pylocks.with_query(lock, offers):
+    names = pylocks.with_query(lock, offers)
+    if names:
         run.progress.warn(message("cli.left-out-query", names=names))
-    for code, pins in (
-        ("cli.left-out-built", [pin for pin in by_script(lock) if pin.git is None]),
-        ("cli.left-out-git", [pin for pin in by_script(lock) if pin.git is not None]),
-        ("cli.left-out-variants", list(variants(lock))),
-        ("cli.built-unpinned", [pin for pin in by_hash(lock) if pin.mode == "built-apart"]),
-    ):
+    left_out = by_script(lock)
+    groups = {
+        "cli.left-out-built": [pin for pin in left_out if pin.git is None],
+        "cli.left-out-git": [pin for pin in left_out if pin.git is not None],
+        "cli.left-out-variants": variants(lock),
+        "cli.built-unpinned": [pin for pin in by_hash(lock) if pin.mode == "built-apart"],
+    }
+    for code, pins in groups.items():
         if pins:
-            run.progress.warn(
-                message(code, names=tuple(f"{pin.name} {pin.version}" for pin in pins))
-            )
+            releases = tuple(f"{pin.name} {pin.version}" for pin in pins)
+            run.progress.warn(message(code, names=releases))
     if lock.override:
         run.progress.warn(message("cli.taken-out"))
     return text
 
 
 def _sbom(lock: Lock) -> str:
+    """Return a lock as an SBOM. Raise InputError if the library for it is not installed."""
     try:
         from resolver.report.sbom import sbom
     except ModuleNotFoundError as error:
-        hint = "pip install 'ascend-lock[sbom]'"
-        raise InputError("an SBOM needs cyclonedx-python-lib", why=str(error), hint=hint) from None
+        raise InputError(
+            "an SBOM needs cyclonedx-python-lib",
+            why=str(error),
+            hint="pip install 'ascend-lock[sbom]'",
+        ) from None
     return sbom(lock)

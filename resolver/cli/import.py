@@ -1,4 +1,4 @@
-"""`ascend-lock import FILE`: what other tools have of requirements, as a stack."""
+"""`ascend-lock import FILE`: make a stack of the requirements in a file of another tool."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ from resolver.errors import InputError
 from resolver.model.target import PLATFORMS, Platform
 
 
+def _read_python(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    """Return the value of --python. Raise InputError if it is not one version of Python."""
+    return value and PYTHON(value)
+
+
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @options.output("stdout")
@@ -27,7 +32,7 @@ from resolver.model.target import PLATFORMS, Platform
 @click.option(
     "--python",
     default="",
-    callback=lambda _context, _option, value: value and PYTHON(value),
+    callback=_read_python,
     metavar="X.Y",
     help="Python of the target (default: one that FILE admits).",
 )
@@ -53,7 +58,9 @@ from resolver.model.target import PLATFORMS, Platform
     "--root",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     metavar="DIR",
-    help="Folder outside of which no file is read (default: that of FILE, without its hidden files).",
+    help=(
+        "Folder outside of which no file is read (default: that of FILE, without its hidden files)."
+    ),
 )
 @settings("language", "own_matrices")
 def command(
@@ -84,23 +91,24 @@ def command(
     for warning in stack.messages:
         run.progress.warn(warning)
     if not stack.requires:
-        hint = "in a pyproject.toml, only [project] and [dependency-groups] are read"
         raise InputError(
-            f"`{file}` has nothing that a stack could ask for", where=str(file), hint=hint
+            f"`{file}` has nothing that a stack could ask for",
+            where=str(file),
+            hint="in a pyproject.toml, only [project] and [dependency-groups] are read",
         )
+    stack_name = name or (output or file).stem
     target = {"python": source.python, "platform": platform, "glibc": glibc}
-    text = stack.text(name or (output or file).stem, file.name, target, {"cann": cann, "soc": soc})
-    compile_problems(
-        load_with(read_text(text, StackFile, str(output or "the stack")), run.matrices)
-    )  # as `lock` does
+    text = stack.text(stack_name, file.name, target, {"cann": cann, "soc": soc})
+    # Raise now what `lock` would raise.
+    document = read_text(text, StackFile, str(output or "the stack"))
+    compile_problems(load_with(document, run.matrices))
     if output is None:
         print_data(text)
         return 0
     files.write(output, text.encode())
     path = shlex.quote(str(output))
     if stack.lacking:
-        run.print_message(
-            "import.besides", names=stack.lacking, stack=path, arguments=shlex.join(stack.lacking)
-        )
+        arguments = shlex.join(stack.lacking)
+        run.print_message("import.besides", names=stack.lacking, stack=path, arguments=arguments)
     run.print_message("import.written", path=output, count=len(stack.requires), stack=path)
     return 0

@@ -1,8 +1,7 @@
-"""`ascend-lock facts import`: facts and images made from tables of upstream."""
+"""`ascend-lock facts import`: make facts and images from tables of upstream."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import cached_property
@@ -19,9 +18,8 @@ from resolver.audit.upstream.generated import ChangedRow, generate, write
 from resolver.audit.upstream.tables import ArchiveRow, UpstreamFile, load_tables
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import print_json, print_line
+from resolver.cli.fact_selection import first_problem
 from resolver.cli.options import Settings, settings
-from resolver.config.compile import compile_problems
-from resolver.config.load import load, stack_names
 from resolver.errors import CHANGED_UPSTREAM, InputError, did_you_mean
 from resolver.i18n import translate
 from resolver.index.parse.distribution import archive_version
@@ -30,12 +28,12 @@ from resolver.model import patterns
 from resolver.model.message import Message, message
 from resolver.model.release import File
 
-_AT = re.compile(r"(?P<name>[^=]+)=(?P<commit>[0-9a-f]{40})")
-
 
 @click.command("import")
 @click.option(
-    "--diff", is_flag=True, help="Only say what changed upstream, with status 5; write nothing."
+    "--diff",
+    is_flag=True,
+    help="Only say what changed upstream, with status 5; write nothing.",
 )
 @click.option(
     "--at",
@@ -44,7 +42,9 @@ _AT = re.compile(r"(?P<name>[^=]+)=(?P<commit>[0-9a-f]{40})")
     help="Read a repository of upstream.toml as it was at this commit; may be repeated.",
 )
 @click.option(
-    "--anew", is_flag=True, help="Give rows that say the same as before their newest source, too."
+    "--anew",
+    is_flag=True,
+    help="Give rows that say the same as before their newest source, too.",
 )
 @settings("own_matrices", "language", "as_json")
 def command(run: Settings, diff: bool, at: tuple[str, ...], anew: bool) -> int:
@@ -66,48 +66,41 @@ def command(run: Settings, diff: bool, at: tuple[str, ...], anew: bool) -> int:
         try:
             write(generated, run.matrices)
         except OSError as error:
+            what = "the facts cannot be written"
             hint = "name another folder of facts with --matrices DIR"
-            raise files.input_error(
-                error, "the facts cannot be written", run.matrices, hint
-            ) from None
-    is_changed = diff and bool(generated.changes)
+            raise files.input_error(error, what, run.matrices, hint) from None
+    status = "imported"
+    if diff:
+        status = "changed" if generated.changes else "current"
+    counts = {"facts": generated.facts, "images": generated.images}
     if run.as_json:
-        print_json(
-            {
-                "status": "changed" if is_changed else "current" if diff else "imported",
-                "facts": generated.facts,
-                "images": generated.images,
-                "changes": [_json(change) for change in generated.changes],
-            }
-        )
+        changes = [_json(change) for change in generated.changes]
+        print_json({"status": status, "changes": changes, **counts})
     else:
         for line in _lines(generated.changes):
             print_line(translate(line, run.language))
-        run.print_message(
-            "import.count",
-            facts=generated.facts,
-            images=generated.images,
-            count=len(generated.changes),
-        )
-    return CHANGED_UPSTREAM if is_changed else 0
+        run.print_message("import.count", count=len(generated.changes), **counts)
+    return CHANGED_UPSTREAM if status == "changed" else 0
 
 
 def _commit(text: str, tables: UpstreamFile) -> tuple[str, str]:
-    """Return the repository and the commit of an option. Raises InputError."""
-    names = [repository.name for repository in tables.repository]
-    match = _AT.fullmatch(text)
-    if match is None or not patterns.COMMIT.matches(match["commit"]):
+    """Return the repository and the commit of a value of --at.
+
+    Raise InputError if it has another form, or upstream.toml does not have the repository.
+    """
+    name, _, commit = text.partition("=")
+    if not name or not patterns.COMMIT.matches(commit):
         hint = "name a repository of matrices/upstream.toml and a full commit: --at pytorch=0123…"
         raise InputError(f"`{text}` is no repository with a commit", where="--at", hint=hint)
-    if match["name"] not in names:
-        hint = did_you_mean(match["name"], names, f"known are {', '.join(names)}")
-        raise InputError(
-            f"upstream.toml has no repository `{match['name']}`", where="--at", hint=hint
-        )
-    return match["name"], match["commit"]
+    names = [repository.name for repository in tables.repository]
+    if name not in names:
+        hint = did_you_mean(name, names, f"known are {', '.join(names)}")
+        raise InputError(f"upstream.toml has no repository `{name}`", where="--at", hint=hint)
+    return name, commit
 
 
 def _json(change: ChangedRow) -> dict[str, Any]:
+    """Return the object of a changed row in --json."""
     keys = {
         key: {"before": _plain(old), "now": _plain(new)} for key, (old, new) in change.keys.items()
     }
@@ -115,7 +108,7 @@ def _json(change: ChangedRow) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it; a day is a text there."""
+    """Return a value of TOML as JSON has it, where a day is a text."""
     if isinstance(value, (bool, int, str, type(None))):
         return value
     if isinstance(value, Mapping):
@@ -126,18 +119,20 @@ def _plain(value: Any) -> Any:
 
 
 def _lines(changes: Sequence[ChangedRow]) -> Iterator[Message]:
+    """Yield a line for each changed row and each changed key of it."""
     for change in changes:
         yield message(f"import.{change.how}", name=change.name, file=change.file)
-        for key, values in change.keys.items():
-            before, now = (
-                "-" if value is None else files.json_text(_plain(value), indent=None)
-                for value in values
-            )
-            yield message("import.key", key=key, before=before, now=now)
+        for key, (old, new) in change.keys.items():
+            yield message("import.key", key=key, before=_value_text(old), now=_value_text(new))
+
+
+def _value_text(value: Any) -> str:
+    """Return a value of TOML for people; `-` for none."""
+    return "-" if value is None else files.json_text(_plain(value), indent=None)
 
 
 class _Archives(ExitStack):
-    """Reads files of the archives that upstream.toml names, from the indexes of the first stack."""
+    """Reads members of the archives that upstream.toml names, from the first stack's indexes."""
 
     def __init__(self, run: Settings) -> None:
         super().__init__()
@@ -146,20 +141,19 @@ class _Archives(ExitStack):
 
     @cached_property
     def _offers(self) -> Offers:
-        """The index; asked only if there are archives. Raises InputError without a stack."""
-        names = stack_names(self._run.matrices)
-        if not names:
-            raise InputError(
-                "there is no stack", hint="archives come from the indexes of the first stack"
-            )
-        problem = compile_problems(load(names[0], self._run.matrices))[0]
+        """Return the offers of the indexes, which are opened only if there are archives.
+
+        Raise InputError if there is no stack.
+        """
+        hint = "archives come from the indexes of the first stack"
+        problem = first_problem(self._run, hint)
         catalogs = self.enter_context(closing(Catalogs(self._run, readings=False)))
         return Offers(problem, self.enter_context(closing(catalogs.live(problem))))
 
     def read(self, archive: ArchiveRow, path: str) -> str | None:
-        """Return the text of a file in an archive; None if it has none.
+        """Return the text of a member of an archive; None if the archive does not have it.
 
-        Raises InputError and IndexFailure.
+        Raise InputError if no index has the archive, and IndexFailure if one is out of reach.
         """
         self._run.progress.label("cli.looking-at", fact=archive.file)
         if archive.file not in self._files:
@@ -170,15 +164,17 @@ class _Archives(ExitStack):
             return None
 
     def _file(self, archive: ArchiveRow) -> File:
+        """Return the file of an archive. Raise InputError if no index has it with its sha256."""
         release = archive_version(archive.file, archive.project) or ""
-        versions = self._offers.matching(archive.project, SpecifierSet(f"=={release}"))
-        offered = [
-            file for version in versions for file in self._offers.files(archive.project, version)
-        ]
-        for file in offered:
-            if file.filename == archive.file and file.sha256 in ("", archive.sha256):
-                return self._offers.catalog.sha256(file)
-        hint = "correct the row of [[archive]] in matrices/upstream.toml"
+        for version in self._offers.matching(archive.project, SpecifierSet(f"=={release}")):
+            for file in self._offers.files(archive.project, version):
+                if file.filename == archive.file and file.sha256 in (
+                    "",
+                    archive.sha256,
+                ):
+                    return self._offers.catalog.sha256(file)
         raise InputError(
-            f"no index has {archive.file} with the stated sha256", where=archive.sha256, hint=hint
+            f"no index has {archive.file} with the stated sha256",
+            where=archive.sha256,
+            hint="correct the row of [[archive]] in matrices/upstream.toml",
         )

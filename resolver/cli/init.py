@@ -1,11 +1,11 @@
-"""`ascend-lock init`: a stack for this machine, or a named one, from the matrix of what goes together."""
+"""`ascend-lock init`: write a stack for a machine and a purpose from the matrix of what locks."""
 
 from __future__ import annotations
 
 import os
 import platform
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,7 +19,7 @@ from resolver.config.load import load_systems, read_text
 from resolver.config.schema import StackFile
 from resolver.errors import InputError, NothingToLock, escaped, harmless
 from resolver.i18n import translate
-from resolver.model.matrix import LOCKED, CellOutcome, Matrix, stack_text
+from resolver.model.matrix import LOCKED, Answer, CellOutcome, Matrix, stack_text
 from resolver.model.patterns import GLIBC
 from resolver.model.system import SystemVersion
 from resolver.model.target import PLATFORMS
@@ -35,21 +35,28 @@ _FIELDS: Final = {
     "python": "--python",
     "use": "--for",
 }
-_ANY = "0.0.0"  # the checks compare what they find with a lock's; here only what they find counts
+# Which cells a stack is made of: locked ones, else expected ones, else undecided ones.
+_OUTCOMES: Final = (LOCKED, (CellOutcome.EXPECTED,), (CellOutcome.UNDECIDED,))
+# The checks of `verify` compare a version that they find with a lock's. Here only what they find
+# counts, so that they are given any version.
+_ANY_VERSION = "0.0.0"
 _ASCEND = "/usr/local/Ascend"
 
 
 class Machine(NamedTuple):
-    """What a stack's `[target]` would say of this machine; empty where nothing is known.
+    """What the `[target]` of a stack would say of this machine. What is not known is empty."""
 
-    `python` is the one that runs this, and `hdk` the driver.
-    """
-
+    # The release of the Python that runs this program, such as `3.11`.
     python: str
+    # The platform, such as `linux-aarch64`.
     platform: str
+    # The version of glibc.
     glibc: str
+    # The version of the active CANN, else of the current one.
     cann: str
+    # The version of the driver.
     hdk: str
+    # The family of the NPUs.
     soc: str
 
 
@@ -86,179 +93,224 @@ def command(
     not given is read from it; elsewhere it is asked for on a terminal.
     """
     matrix = read_matrix(run.matrices / "matrix.json")
-    machine = this_machine()._asdict()
-    fields = {
-        key: _spelt(key, value) for key, value in {**options_of_target, "use": use}.items() if value
-    }
-    if (
-        machine["cann"] or machine["soc"]
-    ):  # else this is a machine to lock on, not one to install on
-        fields = {key: value for key, value in machine.items() if key in _FIELDS and value} | fields
-    unknown = [option for key, option in _FIELDS.items() if key not in fields]
-    if unknown and not sys.stdin.isatty():
-        choices = " ".join(
-            f"{option} {'|'.join(_values(key, matrix, fields))}" for key, option in _FIELDS.items()
-        )
-        raise InputError(
-            f"not known of this machine: {', '.join(unknown)}", hint=f"ascend-lock init {choices}"
-        )
-    chosen = {key: _chosen(key, matrix, fields, run) for key in _FIELDS}
-    outcomes = (LOCKED, (CellOutcome.EXPECTED,), (CellOutcome.UNDECIDED,))
-    answer = next(filter(None, (matrix.newest(chosen, some, pre=pre) for some in outcomes)), None)
+    machine = this_machine()
+    fields = _fields(machine, {**options_of_target, "use": use})
+    if not sys.stdin.isatty():
+        _require_all(fields, matrix)
+    for key in _FIELDS:
+        fields[key] = _chosen(key, matrix, fields, run)
+    fields = {key: fields[key] for key in _FIELDS}
+    answer = _newest(matrix, fields, pre=pre)
     if answer is None:
-        raise _refusal(matrix, chosen, run)
+        raise _refusal(matrix, fields, run)
     cell = answer.cell
-    row = next(row for row in matrix.uses if row.name == chosen["use"])
-    if row.stack:
-        run.print_message("init.shipped", stack=row.stack, command=run.command("lock", row.stack))
+    (matrix_use,) = [row for row in matrix.uses if row.name == fields["use"]]
+    if matrix_use.stack:
+        command = run.command("lock", matrix_use.stack)
+        run.print_message("init.shipped", stack=matrix_use.stack, command=command)
         return 0
-    path = output or Path(f"{chosen['use']}.toml")
+    path = output or Path(f"{matrix_use.name}.toml")
     options.require_absent(path)
-    own_glibc = _glibc(glibc, run) if glibc else machine["glibc"] if machine["cann"] else ""
-    text = stack_text(
-        replace(cell, glibc=own_glibc or cell.glibc), row, answer.practices, path.stem
-    )
-    read_text(text, StackFile, str(path))  # not every name of a file is one of a stack
+    if glibc:
+        cell = replace(cell, glibc=_glibc_version(glibc, run))
+    elif machine.cann and machine.glibc:
+        cell = replace(cell, glibc=machine.glibc)
+    text = stack_text(cell, matrix_use, answer.practices, path.stem)
+    # Not every name of a file is a name of a stack.
+    read_text(text, StackFile, str(path))
     files.write(path, text.encode())
-    release = f"{cell.package} {cell.release}"
-    if answer.reason is not None:
-        reason = translate(answer.reason, run.language)
-        code = "init.expected" if answer.outcome is CellOutcome.EXPECTED else "init.undecided"
-        run.print_message(code, path=path, release=release, reason=reason, date=matrix.date)
-    else:
-        run.print_message(
-            "init.written", path=path, release=release, count=len(answer.pins), date=matrix.date
-        )
-        if answer.practices:
-            run.print_message("init.practices", names=answer.practices)
-    if own_glibc and own_glibc != cell.glibc:
-        run.print_message("init.glibc", glibc=own_glibc, solved=cell.glibc)
+    _print_written(path, answer, matrix, run)
+    if cell.glibc != answer.cell.glibc:
+        run.print_message("init.glibc", glibc=cell.glibc, solved=answer.cell.glibc)
     run.print_message("init.next", command=run.command("lock", str(path)))
     return 0
 
 
-def _glibc(text: str, run: Settings) -> str:
-    """Return the version of glibc that is given, or that a system of this name has.
+def _fields(machine: Machine, given: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the values of the fields that are given, or else known of this machine.
 
-    Raises InputError.
+    Raise InputError if a component cannot have its value.
     """
-    systems = load_systems(run.matrices)
-    component = systems.content.component.get("glibc") if systems is not None else None
-    names = component.names if component is not None else {}
-    known = {_plain(name): version for name, version in names.items()}
+    fields: dict[str, str] = {}
+    # Without CANN and NPU, this is a machine to lock on, not one to install on.
+    if machine.cann or machine.soc:
+        fields = {key: value for key, value in machine._asdict().items() if key in _FIELDS}
+    for key, value in given.items():
+        # The matrix has CANN 8.3.RC2 for `8.3.rc2`, and SoCs in capitals.
+        if value and key in ("cann", "soc"):
+            fields[key] = str(options.component(key, value))
+        elif value:
+            fields[key] = value
+    return {key: value for key, value in fields.items() if value}
+
+
+def _require_all(fields: Mapping[str, str], matrix: Matrix) -> None:
+    """Raise InputError if a field is not known, as nobody can be asked for it."""
+    unknown = [option for key, option in _FIELDS.items() if key not in fields]
+    if not unknown:
+        return
+    words = ["ascend-lock init"]
+    for key, option in _FIELDS.items():
+        words.append(f"{option} {'|'.join(_values(key, matrix, fields))}")
+    raise InputError(f"not known of this machine: {', '.join(unknown)}", hint=" ".join(words))
+
+
+def _newest(matrix: Matrix, fields: Mapping[str, str], *, pre: bool) -> Answer | None:
+    """Return the newest release that locks in cells with these fields; None without one.
+
+    A release that is expected to lock, or that is undecided, comes only if none locks.
+    """
+    for outcomes in _OUTCOMES:
+        answer = matrix.newest(fields, outcomes, pre=pre)
+        if answer is not None:
+            return answer
+    return None
+
+
+def _print_written(path: Path, answer: Answer, matrix: Matrix, run: Settings) -> None:
+    """Print which release a written stack has, and what the matrix says of it."""
+    release = f"{answer.cell.package} {answer.cell.release}"
+    if answer.reason is not None:
+        code = "init.undecided"
+        if answer.outcome is CellOutcome.EXPECTED:
+            code = "init.expected"
+        reason = translate(answer.reason, run.language)
+        run.print_message(code, path=path, release=release, reason=reason, date=matrix.date)
+        return
+    count = len(answer.pins)
+    run.print_message("init.written", path=path, release=release, count=count, date=matrix.date)
+    if answer.practices:
+        run.print_message("init.practices", names=answer.practices)
+
+
+def _glibc_version(text: str, run: Settings) -> str:
+    """Return a version of glibc as given, or the version that the named system has.
+
+    Raise InputError if it is neither.
+    """
     if GLIBC.matches(text):
         return text
-    if _plain(text) in known:
-        return known[_plain(text)]
-    hint = f"give its version (ldd --version), or one of {', '.join(names)}"
+    versions: Mapping[str, str] = {}
+    systems = load_systems(run.matrices)
+    if systems is not None and "glibc" in systems.content.component:
+        versions = systems.content.component["glibc"].names
+    for name, version in versions.items():
+        if _plain(name) == _plain(text):
+            return version
     raise InputError(
         f"`{escaped(text)}` is no version of glibc, and no system that is known",
         where="--glibc",
-        hint=hint,
+        hint=f"give its version (ldd --version), or one of {', '.join(versions)}",
     )
 
 
 def _plain(name: str) -> str:
-    """Return a system's name without what people write in several ways: openEuler-22.03, openeuler 22.03 LTS."""
-    return "".join(
-        character for character in name.lower().removesuffix("lts") if character.isalnum()
-    )
+    """Return a system's name in one spelling for openEuler-22.03 and openeuler 22.03 LTS."""
+    lower = name.lower().removesuffix("lts")
+    return "".join(character for character in lower if character.isalnum())
 
 
-def _spelt(key: str, value: str) -> str:
-    """A value as the matrix spells it: CANN `8.3.rc2` is 8.3.RC2, a SoC is in capitals.
+def _chosen(key: str, matrix: Matrix, fields: Mapping[str, str], run: Settings) -> str:
+    """Return the value of a field. Ask the user if `fields` do not have it.
 
-    Raises InputError.
+    Raise InputError if the matrix does not have the value.
     """
-    return str(options.component(key, value)) if key in ("cann", "soc") else value
-
-
-def _chosen(key: str, matrix: Matrix, fields: dict[str, str], run: Settings) -> str:
-    """A value that the matrix has; if it is not among the `fields`, the user is prompted for it, and it is added."""
-    choices = _values(
-        key, matrix, {other: value for other, value in fields.items() if other != key}
-    )
+    others = {name: value for name, value in fields.items() if name != key}
+    choices = _values(key, matrix, others)
     if key not in fields:
         question = translate(f"matrix.page-{key}", run.language)
         shown = {harmless(choice): choice for choice in choices}
-        answer = click.prompt(  # noqa: TID251  its texts are harmless
-            question, type=click.Choice([*shown]), default=[*shown][-1]
+        names = list(shown)
+        # Its texts are harmless.
+        answer = click.prompt(question, type=click.Choice(names), default=names[-1])  # noqa: TID251
+        return shown[str(answer)]
+    if fields[key] not in _values(key, matrix, {}):
+        raise InputError(
+            f"the matrix has no cell for `{fields[key]}`",
+            where=_FIELDS[key],
+            hint=f"it has {', '.join(choices)}",
         )
-        fields[key] = shown[str(answer)]
-    elif fields[key] not in _values(key, matrix, {}):
-        what = f"the matrix has no cell for `{fields[key]}`"
-        raise InputError(what, where=_FIELDS[key], hint=f"it has {', '.join(choices)}")
     return fields[key]
 
 
 def _values(key: str, matrix: Matrix, fields: Mapping[str, str]) -> list[str]:
-    """The values of a field among the cells with these others, or among all, in an order that people expect."""
+    """Return the values of a field in cells with these other fields, or in all if there are none.
+
+    CANN comes oldest first, uses in the order of the grid, the rest sorted.
+    """
     cells = [answer.cell for answer in matrix.answers]
     fitting = [
-        cell
-        for cell in cells
-        if all(getattr(cell, name) == value for name, value in fields.items())
+        cell for cell in cells if all(getattr(cell, name) == fields[name] for name in fields)
     ]
     values = {getattr(cell, key) for cell in fitting or cells}
-    order: Iterable[str] = (
-        matrix.canns if key == "cann" else [use.name for use in matrix.uses] if key == "use" else ()
-    )
-    return [value for value in order if value in values] or sorted(values)
+    order: Sequence[str] = sorted(values)
+    if key == "cann":
+        order = matrix.canns
+    elif key == "use":
+        order = [use.name for use in matrix.uses]
+    return [value for value in order if value in values]
 
 
-def _refusal(matrix: Matrix, chosen: Mapping[str, str], run: Settings) -> NothingToLock:
-    """Why no cell locks: the conflict of the newest release, and the nearest cells that lock."""
-    refused = matrix.newest(chosen, (CellOutcome.CONFLICT,))
-    what = ", ".join(chosen.values())
+def _refusal(matrix: Matrix, fields: Mapping[str, str], run: Settings) -> NothingToLock:
+    """Return why no cell locks: the conflict of the newest release, with the nearest that lock."""
+    refused = matrix.newest(fields, (CellOutcome.CONFLICT,))
+    asked = ", ".join(fields.values())
+    hint = run.command("pairs")
     if refused is None or refused.reason is None:
-        return NothingToLock(
-            f"the vendor's tables have nothing for {what}", hint=run.command("pairs")
-        )
-    nearest = [
-        f"{answer.cell.package} {answer.cell.release} (CANN {answer.cell.cann}, SoC {answer.cell.soc})"
-        for answer in matrix.ways_out(refused)
-    ]
+        return NothingToLock(f"the vendor's tables have nothing for {asked}", hint=hint)
+    nearest: list[str] = []
+    for answer in matrix.ways_out(refused):
+        cell = answer.cell
+        nearest.append(f"{cell.package} {cell.release} (CANN {cell.cann}, SoC {cell.soc})")
+    if nearest:
+        hint = f"nearest: {', '.join(nearest)}"
+    reason = translate(refused.reason, run.language)
     return NothingToLock(
-        f"nothing locks for {what}",
-        why=f"{refused.cell.package} {refused.cell.release}: {translate(refused.reason, run.language)}",
-        hint=f"nearest: {', '.join(nearest)}" if nearest else run.command("pairs"),
+        f"nothing locks for {asked}",
+        why=f"{refused.cell.package} {refused.cell.release}: {reason}",
+        hint=hint,
     )
 
 
 def this_machine(environ: Mapping[str, str] = os.environ, ascend: str = _ASCEND) -> Machine:
-    """By files and npu-smi, with the active or else the current CANN; driver and CANN are installed in `ascend`."""
-    lock = LockedStack("", "", "", "", "", {"cann": _ANY})
+    """Return what files and npu-smi say of this machine.
+
+    Driver and CANN are installed in the folder `ascend`.
+    """
+    lock = LockedStack("", "", "", "", "", {"cann": _ANY_VERSION})
     context = CheckContext(lock, "", environ, ascend=ascend)
     tool = ask_npu_smi(context)
     library, glibc = platform.libc_ver()
-    canns = (
-        check_cann(CheckContext(lock, "", env)).values["found"]
-        for env in _environments(environ, ascend)
-    )
+    cann = ""
+    for variables in _environments(environ, ascend):
+        cann = _release(check_cann(CheckContext(lock, "", variables)).values["found"])
+        if cann:
+            break
     return Machine(
         python=".".join(platform.python_version_tuple()[:2]),
         platform=f"{platform.system().lower()}-{platform.machine()}",
         glibc=glibc if library == "glibc" else "",
-        cann=next(filter(None, map(_release, canns)), ""),
+        cann=cann,
         hdk=_release(check_hdk(context, tool).values["found"]),
         soc=soc_family(tool.chip),
     )
 
 
 def _environments(environ: Mapping[str, str], ascend: str) -> Iterator[Mapping[str, str]]:
-    """The environment, and what it would be with each CANN that an installation makes the current one."""
+    """Yield the environment, then what it would be with each CANN that an installation links to."""
     yield environ
-    if not environ.get("ASCEND_HOME_PATH") and not environ.get("ASCEND_TOOLKIT_HOME"):
-        homes = [ascend, *(f"{home}/Ascend" for home in (environ.get("HOME"),) if home)]
-        yield from (
-            {"ASCEND_HOME_PATH": f"{home}/{name}"}
-            for home in homes
-            for name in ("cann", "ascend-toolkit/latest")
-        )
+    if environ.get("ASCEND_HOME_PATH") or environ.get("ASCEND_TOOLKIT_HOME"):
+        return
+    homes = [ascend]
+    if environ.get("HOME"):
+        homes.append(f"{environ['HOME']}/Ascend")
+    for home in homes:
+        for name in ("cann", "ascend-toolkit/latest"):
+            yield {"ASCEND_HOME_PATH": f"{home}/{name}"}
 
 
 def _release(text: str) -> str:
-    """The text if it is a version of CANN or HDK."""
+    """Return the version of CANN or of the driver that a text is; empty if it is none."""
     try:
         return str(SystemVersion.parse(text))
     except ValueError:

@@ -1,4 +1,4 @@
-"""`ascend-lock lock STACK…`."""
+"""`ascend-lock lock STACK…`: lock stacks for their targets."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from resolver.cli.selection import named_stacks
 from resolver.cli.session import Session, result_or_error
 from resolver.errors import ResolverError, StaleLock
 from resolver.lock.previous import UpgradePolicy
+from resolver.model.lock import Lock
 
 
 @click.command("lock")
@@ -78,9 +79,8 @@ def command(
     `all`, a target that so far has a conflict report instead of a lock, and still has no solution,
     counts as done.
     """
-    names = named_stacks(stacks, run.matrices)
-    # for a single stack contradictions are printed as they become known; for several there is a
-    # table
+    names = named_stacks(stacks, run)
+    # For a single stack, conflicts are printed as they become known. For several there is a table.
     out = sys.stderr if len(names) == 1 and not run.as_json else None
     with closing(Catalogs(run)) as catalogs:
         policy = UpgradePolicy(upgrade, frozenset(map(canonicalize_name, packages)))
@@ -90,44 +90,47 @@ def command(
     run.progress.clear()
     counted = [result for result in results if not (ALL in stacks and result.is_known_conflict)]
     status = max((result.exit_status for result in counted), default=0)
-    stale = check and any(result.written for result in results)
-    if stale:
+    is_stale = check and any(result.written for result in results)
+    if is_stale:
         status = max(status, StaleLock.exit_status)
     if run.as_json:
-        failed = any(isinstance(result.answer, ResolverError) for result in results)
-        if failed and len(results) == 1:
+        has_failed = any(isinstance(result.answer, ResolverError) for result in results)
+        if has_failed and len(results) == 1:
             print_failures(results, run.language)
-        rows = [result_json(result, run.language) for result in results]
-        print_targets("error" if failed else STATUS_BY_EXIT[status], rows)
+        targets = [result_json(result, run.language) for result in results]
+        print_targets("error" if has_failed else STATUS_BY_EXIT[status], targets)
         return status
     print_results(results, run.language, together=len(names) > 1)
-    if stale:
-        arguments = (word for word in sys.argv[1:] if word not in ("--check", "--dry-run"))
+    if is_stale:
+        arguments = [word for word in sys.argv[1:] if word not in ("--check", "--dry-run")]
         run.print_message("cli.hint", command=shlex.join(("ascend-lock", *arguments)))
     return status
 
 
 def _lock_all(names: Sequence[str], session: Session) -> list[TargetResult]:
-    """The result for each target of each stack, in order.
+    """Return the result for each target of each stack, in order.
 
     A failure does not keep others from being locked.
     """
-    prepared = [(name, result_or_error(partial(session.jobs, name))) for name in names]
-    readable = [jobs for _, jobs in prepared if not isinstance(jobs, ResolverError)]
-    session.policy.check(
-        [job.previous for jobs in readable for job in jobs if job.previous is not None]
-    )
+    jobs_of_stacks = [result_or_error(partial(session.jobs, name)) for name in names]
+    previous: list[Lock] = []
+    for jobs in jobs_of_stacks:
+        if not isinstance(jobs, ResolverError):
+            previous += [job.previous for job in jobs if job.previous is not None]
+    session.policy.check(previous)
     results: list[TargetResult] = []
-    for number, (name, jobs) in enumerate(prepared, 1):
-        session.settings.progress.place(f"{number}/{len(names)} " if len(names) > 1 else "")
-        locked = (
-            jobs
-            if isinstance(jobs, ResolverError)
-            else result_or_error(partial(session.lock, jobs))
-        )
+    for number, (name, jobs) in enumerate(zip(names, jobs_of_stacks, strict=True), 1):
+        if len(names) > 1:
+            session.settings.progress.place(f"{number}/{len(names)} ")
+        if isinstance(jobs, ResolverError):
+            locked: list[TargetResult] | ResolverError = jobs
+        else:
+            locked = result_or_error(partial(session.lock, jobs))
         if isinstance(locked, ResolverError):
-            locked = [TargetResult(stack=name, answer=locked, dry_run=session.dry_run)]
-        results += locked
-        if number < len(prepared):
-            gc.collect()  # a solved stack leaves reference cycles, and collection is disabled
+            results.append(TargetResult(stack=name, answer=locked, dry_run=session.dry_run))
+        else:
+            results += locked
+        # A solved stack leaves reference cycles, and automatic collection is off.
+        if number < len(names):
+            gc.collect()
     return results

@@ -1,4 +1,4 @@
-"""`ascend-lock matrix`: every cell of a grid is solved; then its page, its data, and what changed since another."""
+"""`ascend-lock matrix`: solve every cell of a grid, and write its page and its data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from resolver.errors import CHANGED_UPSTREAM, InputError
 from resolver.files import digest
 from resolver.i18n import translate
 from resolver.index import snapshot
-from resolver.index.snapshot import Recording
+from resolver.index.recording import Recording
 from resolver.model import text
 from resolver.model.matrix import Answer, Cell, Matrix
 from resolver.model.message import message
@@ -40,7 +40,8 @@ from resolver.report.matrix import (
 )
 from resolver.report.terminal import WIDTH
 
-_LOGGED = 50  # cells between two lines of progress where there is no terminal
+# The number of cells between two lines of progress where there is no terminal.
+_CELLS_PER_LINE = 50
 _path = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -83,7 +84,9 @@ _path = click.Path(path_type=Path, dir_okay=False)
     help="Solve on the dask cluster at tcp://HOST:PORT instead.",
 )
 @click.option(
-    "--record", is_flag=True, help="Also record what is asked of the indexes, for use offline."
+    "--record",
+    is_flag=True,
+    help="Also record what is asked of the indexes, for use offline.",
 )
 @settings("offline", "cutoff", "as_of", "language", "own_matrices")
 def command(
@@ -107,30 +110,33 @@ def command(
     path = (grid_path or run.matrices / "grid.toml").resolve()
     grid = load_grid(path, run.matrices)
     releases = _releases(grid, run)
-    sweep = Sweep(
-        path, run.matrices.resolve(), grid.digest, offline=run.offline, options=run.policy_options
-    )
+    options = run.policy_options
+    sweep = Sweep(path, run.matrices.resolve(), grid.digest, offline=run.offline, options=options)
     cells = list(grid.cells(releases))
     if not cells:
-        why = f"No fact pairs a release of {grid.package} with a CANN that one of its machines can have."
-        raise InputError("the grid has no cell", where=str(path), why=why)
+        machines = "a CANN that one of its machines can have"
+        raise InputError(
+            "the grid has no cell",
+            where=str(path),
+            why=f"No fact pairs a release of {grid.package} with {machines}.",
+        )
     part = data.with_name(f"{data.name}.part")
-    with Journal(part, digest([sweep.digest, run.offline, repr(run.policy_options)])) as journal:
+    with Journal(part, digest([sweep.digest, run.offline, repr(options)])) as journal:
         recording = Recording(()) if record else None
         if recording is not None or (jobs == 1 and address is None):
             with closing(CellSolver(sweep, recording)) as solver:
                 solved = _solved(cells, partial(map, solver.answer), journal, run)
         else:
-            pool: ExecutorFactory = (
-                partial(processes, jobs) if address is None else partial(cluster, address)
-            )
+            pool: ExecutorFactory = partial(processes, jobs)
+            if address is not None:
+                pool = partial(cluster, address)
             solved = _solved(cells, partial(answers, sweep, pool), journal, run)
         matrix = Matrix(
             package=grid.package,
             date=today().isoformat(),
             inputs=grid.digest,
             releases=_rows(releases, cells),
-            canns=tuple(grid.canns()),
+            canns=grid.canns(),
             uses=grid.file.content.use,
             answers=tuple(solved),
         )
@@ -146,41 +152,41 @@ def command(
     if before is None:
         return 0
     print_text("\n" + matrix_difference(before, matrix, run.language))
-    return (
-        CHANGED_UPSTREAM
-        if any(is_broken(old, new) for _, old, new in changed_cells(before, matrix))
-        else 0
-    )
+    for _, old, new in changed_cells(before, matrix):
+        if is_broken(old, new):
+            return CHANGED_UPSTREAM
+    return 0
 
 
 def _releases(grid: Grid, run: Settings) -> dict[str, list[str]]:
-    """Return the newest releases of each of the grid's projects that indexes have, newest first."""
-    found: dict[str, list[str]] = {}
+    """Return the newest releases that indexes have of the grid's projects, newest first."""
+    releases: dict[str, list[str]] = {}
     with closing(Catalogs(run)) as catalogs:
         for package in grid.packages:
             lookup = catalogs.ask(grid.problem, methodcaller("lookup", package))
-            keys = [key for page in lookup.pages for key in page.releases]
-            versions = {version for key in keys if (version := text.version(key)) is not None}
-            found[package] = [
-                str(version)
-                for version in sorted(versions, reverse=True)[: grid.file.content.newest]
-            ]
-    return found
+            versions: set[Version] = set()
+            for page in lookup.pages:
+                parsed = map(text.version, page.releases)
+                versions.update(version for version in parsed if version is not None)
+            newest = sorted(versions, reverse=True)[: grid.file.content.newest]
+            releases[package] = list(map(str, newest))
+    return releases
 
 
 def _rows(
     releases: Mapping[str, Sequence[str]], cells: Iterable[Cell]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the releases that have cells, by project, newest first."""
-    used: dict[str, set[str]] = {}
+    """Return the releases that have cells, by project, newest first.
+
+    `releases` gives the order. Releases of a project that it lacks are sorted by version.
+    """
+    releases_with_cells: dict[str, set[str]] = {}
     for cell in cells:
-        used.setdefault(cell.package, set()).add(cell.release)
+        releases_with_cells.setdefault(cell.package, set()).add(cell.release)
     rows = {}
-    for package, names in used.items():
-        known = releases.get(package, ())
-        rows[package] = tuple(name for name in known if name in names) or tuple(
-            sorted(names, key=Version, reverse=True)
-        )
+    for package, names in releases_with_cells.items():
+        ordered = [name for name in releases.get(package, ()) if name in names]
+        rows[package] = tuple(ordered or sorted(names, key=Version, reverse=True))
     return rows
 
 
@@ -190,7 +196,10 @@ def _solved(
     journal: Journal,
     run: Settings,
 ) -> list[Answer]:
-    """The answer of each cell; those that an interrupted run of the same inputs had are not solved again."""
+    """Return the answer of each cell.
+
+    Answers of an interrupted run of the same inputs are taken from the journal.
+    """
     names = {cell.name for cell in cells}
     solved = [answer for answer in journal.begin() if answer.cell.name in names]
     done = {answer.cell.name for answer in solved}
@@ -200,11 +209,10 @@ def _solved(
     for number, answer in enumerate(solve(unsolved), 1):
         journal.add(answer)
         solved.append(answer)
-        minutes = (time.monotonic() - began) / number * (len(unsolved) - number) / 60
-        progress = message(
-            "matrix.progress", done=number, of=len(unsolved), minutes=f"{minutes:.0f}"
-        )
+        minutes_per_cell = (time.monotonic() - began) / 60 / number
+        minutes = f"{minutes_per_cell * (len(unsolved) - number):.0f}"
+        progress = message("matrix.progress", done=number, of=len(unsolved), minutes=minutes)
         run.progress.label(progress.code, **progress.values)
-        if number % _LOGGED == 0 and not sys.stderr.isatty():
+        if number % _CELLS_PER_LINE == 0 and not sys.stderr.isatty():
             print_to_stderr(translate(progress, run.language))
     return solved

@@ -20,91 +20,117 @@ from resolver.config.load import stack_names
 from resolver.errors import InputError
 from resolver.i18n import LANGUAGES, translate
 from resolver.model.message import message
-from resolver.model.problem import PolicyOptions
+from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.requirement import Value, parse_value
 from resolver.model.text import Language
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-ALL: Final = "all"  # every stack
+# Stands for every stack on a command line.
+ALL: Final = "all"
 _LOCKS: Final = Path("locks")
-_LOCAL: Final = Path("matrices")
-_MATRICES: Final = "ASCEND_LOCK_MATRICES"
+_LOCAL_MATRICES: Final = Path("matrices")
+# The environment variable that names the folder of facts, indexes and stacks.
+_MATRICES_VARIABLE: Final = "ASCEND_LOCK_MATRICES"
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 Command = Callable[..., int]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The shared options of a run: the folders of facts and locks, its output, and how each stack is handled.
+    """The options of a run that several commands share."""
 
-    No `targets` means all; `cutoff` and `as_of` replace the stack's own. A conflict is explained
-    within so many `seconds`.
-    """
-
+    # Where the run shows what it is doing.
     progress: Progress
+    # The language of the output.
     language: Language
+    # The folder of facts, indexes and stacks that the user named; None for the default.
     own_matrices: Path | None = None
+    # The folder of locks.
     locks: Path = _LOCKS
+    # Whether to print one JSON object and nothing else on stdout.
     as_json: bool = False
+    # Whether to work without network access.
     offline: bool = False
+    # The names of the targets to handle; empty for all.
     targets: tuple[str, ...] = ()
+    # The moment that replaces the stack's own `exclude-newer`.
     cutoff: dt.datetime | None = None
+    # The day that replaces the stack's own `as-of`; empty for the stack's.
     as_of: str = ""
-    seconds: float = (
-        900.0  # for commands without the option: a snapshot has all requests of an explanation
-    )
+    # The time limit for the explanation of a conflict, in seconds. Commands without the option,
+    # such as `snapshot`, have ample time, as a snapshot must have all requests of an explanation.
+    seconds: float = 900.0
 
     @property
     def matrices(self) -> Path:
-        """The folder of facts, indexes and stacks."""
+        """Return the folder of facts, indexes and stacks."""
         return self.own_matrices or _default_matrices()
 
     @property
     def policy_options(self) -> PolicyOptions:
-        """What replaces parts of each stack's policy."""
+        """Return the options that replace parts of each stack's policy."""
         return PolicyOptions(exclude_newer=self.cutoff, as_of=self.as_of)
 
     @property
     def folder_options(self) -> tuple[str, ...]:
-        """The options by which another command uses the same folders."""
-        facts = () if self.own_matrices is None else ("--matrices", str(self.own_matrices))
-        return facts if self.locks == _LOCKS else (*facts, "--locks", str(self.locks))
+        """Return the options with which another command uses the same folders."""
+        words: list[str] = []
+        if self.own_matrices is not None:
+            words += ["--matrices", str(self.own_matrices)]
+        if self.locks != _LOCKS:
+            words += ["--locks", str(self.locks)]
+        return tuple(words)
 
     @property
     def repeated_options(self) -> tuple[str, ...]:
-        """The options for a similar command to have the same result."""
-        return ("--offline", *self.folder_options) if self.offline else self.folder_options
+        """Return the options with which a similar command has the same result."""
+        if self.offline:
+            return ("--offline", *self.folder_options)
+        return self.folder_options
 
     def snapshot_path(self, stack: str) -> Path:
-        """The path of the snapshot of a stack to read, whether it exists or not: that of `own_snapshot` first."""
+        """Return the path of the snapshot of a stack to read, whether it exists or not.
+
+        The user's own snapshot comes before the one beside the facts.
+        """
         own = self.own_snapshot(stack)
-        return own if own.exists() else output_folder(self.matrices) / "snapshots" / own.name
+        if own.exists():
+            return own
+        return output_folder(self.matrices) / "snapshots" / own.name
 
     def own_snapshot(self, stack: str) -> Path:
-        """The path of the snapshot of a stack to write: beside `matrices` if the user has them, otherwise here.
+        """Return the path of the snapshot of a stack to write.
 
-        Those that are in use because there are no others are not the user's, even if they are those
-        of a checkout.
+        It is beside `matrices` if the user chose that folder by an option, by the environment or by
+        the current folder. Otherwise it is in the current folder: a default that ships is not the
+        user's, even in a checkout.
         """
-        has_own = (
-            self.own_matrices is not None or bool(os.environ.get(_MATRICES)) or _LOCAL.is_dir()
-        )
-        folder = output_folder(self.matrices) if has_own else Path()
+        is_named = self.own_matrices is not None or bool(os.environ.get(_MATRICES_VARIABLE))
+        folder = Path()
+        if is_named or _LOCAL_MATRICES.is_dir():
+            folder = output_folder(self.matrices)
         return folder / "snapshots" / f"{stack}.snapshot"
 
+    def lock_folder(self, problem: Problem) -> Path:
+        """Return the folder of a target's lock."""
+        return self.locks / problem.stack.name / problem.target.name
+
     def command(self, *words: str) -> str:
-        """A command about the same folders as it is written in a message, quoted for a shell."""
+        """Return a command that uses the same folders, quoted for a shell."""
         return shlex.join(("ascend-lock", *words, *self.folder_options))
 
     def print_message(self, code: str, /, **values: object) -> None:
-        """Print a text of this code on stdout, in the language of the run, with commands as called."""
+        """Print a text of `locale` on stdout, in the language of the run."""
         print_line(translate(message(code, **values), self.language))
 
 
 def settings(*names: str) -> Callable[[Command], Command]:
-    """Give a command these of the options below, and pass it their values as `Settings`."""
+    """Return a decorator that adds shared options to a command.
+
+    `names` are keys of `_SHARED`. The command receives their values as one `Settings`.
+    """
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
@@ -112,64 +138,78 @@ def settings(*names: str) -> Callable[[Command], Command]:
             shared = {name: values.pop(name) for name in names}
             language = _language(shared.pop("language", None))
             progress = Progress(language, enabled=False if shared.get("as_json") else None)
+            run = Settings(progress=progress, language=language, **shared)
             try:
-                return command(Settings(progress=progress, language=language, **shared), **values)
+                return command(run, **values)
             finally:
                 progress.clear()
 
+        # click adds an option to the function itself.
         for name in reversed(names):
-            _SHARED[name](wrapper)  # click adds the option to the function itself
+            _SHARED[name](wrapper)
         return wrapper
 
     return decorate
 
 
 def ships(path: Path) -> bool:
-    """Whether it is part of an installation, which the next one replaces; a checkout's own files are its user's."""
+    """Return whether a path is part of the installed package.
+
+    The next installation replaces it. The files of a checkout are its user's.
+    """
     return path.resolve().is_relative_to(_PACKAGE)
 
 
 def output_folder(path: Path) -> Path:
-    """The folder for files made from a stack or the facts: that of these or, if they ship, the current one."""
+    """Return the folder for files that are made from a stack or from the facts at `path`.
+
+    That is the folder beside it, or the current one if `path` ships with the package.
+    """
     return Path() if ships(path) else path.parent
 
 
 def today() -> dt.date:
-    """The day in UTC."""
+    """Return the present day in UTC."""
     return dt.datetime.now(tz=dt.timezone.utc).date()
 
 
 def _default_matrices() -> Path:
-    """`./matrices`, otherwise the folder that ships: the package's own, which in a checkout is a link."""
-    if folder := os.environ.get(_MATRICES):
+    """Return the folder that the environment names, else `./matrices`, else the one that ships."""
+    folder = os.environ.get(_MATRICES_VARIABLE)
+    if folder:
         return Path(folder)
-    return _LOCAL if _LOCAL.is_dir() else (_PACKAGE / "matrices").resolve()
+    if _LOCAL_MATRICES.is_dir():
+        return _LOCAL_MATRICES
+    # In a checkout this is a link.
+    return (_PACKAGE / "matrices").resolve()
 
 
 def _require_no_link(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
-    """Return the folder of locks. Raise InputError if nobody named it and it is a link.
+    """Return the folder of locks. Raise InputError if it is the default and a link.
 
-    Whoever proposes a change to a repository can make it one, and locks would be written where it
-    leads.
+    A proposed change to a repository can turn the folder into a link, and locks would be written
+    where it leads.
     """
-    is_named = context.get_parameter_source(parameter.name or "") is not ParameterSource.DEFAULT
-    if not is_named and value.is_symlink():
-        why = f"It leads to {value.readlink()}."
-        hint = "if that is meant, name it: --locks DIR"
+    source = context.get_parameter_source(parameter.name or "")
+    if source is ParameterSource.DEFAULT and value.is_symlink():
         raise InputError(
             "the folder of locks is a link, which is not followed",
             where=str(value),
-            why=why,
-            hint=hint,
+            why=f"It leads to {value.readlink()}.",
+            hint="if that is meant, name it: --locks DIR",
         )
     return value
 
 
 def _language(option: str | None) -> Language:
-    """That of the option; without one Chinese if the locale is and the encoding of stdout has it, or English."""
+    """Return the language of the output: the option's, else the locale's, else English.
+
+    Without the option it is English if stdout cannot encode Chinese.
+    """
     if option is None:
-        locale = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))), "")
-        option = locale[:2].lower()
+        variables = os.environ
+        locale = variables.get("LC_ALL") or variables.get("LC_MESSAGES") or variables.get("LANG")
+        option = (locale or "")[:2].lower()
         try:
             "中".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
         except (UnicodeEncodeError, LookupError):
@@ -180,25 +220,32 @@ def _language(option: str | None) -> Language:
 def _complete_stack(
     _context: click.Context, _parameter: click.Parameter, prefix: str
 ) -> list[CompletionItem]:
-    """The stacks whose names begin so, for completion in a shell; otherwise, files."""
-    from click.shell_completion import CompletionItem  # only while completing
+    """Return the stacks whose names begin with `prefix`, for completion in a shell; else files."""
+    # Only a shell that completes a word needs it.
+    from click.shell_completion import CompletionItem
 
-    names = [name for name in (*stack_names(_default_matrices()), ALL) if name.startswith(prefix)]
-    return [CompletionItem(name) for name in names] or [CompletionItem(prefix, type="file")]
+    names = [*stack_names(_default_matrices()), ALL]
+    items = [CompletionItem(name) for name in names if name.startswith(prefix)]
+    return items or [CompletionItem(prefix, type="file")]
 
 
 def _read_moment(
     _context: click.Context, _parameter: click.Parameter, value: dt.datetime | None
 ) -> dt.datetime | None:
-    from resolver.config.decode import cutoff_moment  # most runs have none
+    """Return the end of a day, or a moment with its time zone; None without a value."""
+    # Most runs have no such option.
+    from resolver.config.decode import cutoff_moment
 
+    if value is None:
+        return None
     try:
-        return value and cutoff_moment(value if value.tzinfo else value.date())
+        return cutoff_moment(value if value.tzinfo else value.date())
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
 
 def _read_as_of(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str:
+    """Return the value of --as-of in its normal form; empty without a value."""
     from resolver.model.as_of import read_as_of
 
     try:
@@ -208,14 +255,21 @@ def _read_as_of(_context: click.Context, _parameter: click.Parameter, value: str
 
 
 def stacks(name: str, metavar: str, *, required: bool = True) -> Callable[[Command], Command]:
-    """An argument of any number of stacks."""
+    """Return an argument for any number of stacks."""
     return click.argument(
-        name, metavar=metavar, nargs=-1, required=required, shell_complete=_complete_stack
+        name,
+        metavar=metavar,
+        nargs=-1,
+        required=required,
+        shell_complete=_complete_stack,
     )
 
 
 def component(name: str, text: str) -> Value:
-    """The value of the option that is named after a component of a machine. Raises InputError."""
+    """Return the value of the option that is named after a component of a machine.
+
+    Raise InputError if the component cannot have it.
+    """
     try:
         return parse_value(name, text)
     except ValueError as error:
@@ -223,7 +277,7 @@ def component(name: str, text: str) -> Value:
 
 
 def output(default: str) -> Callable[[Command], Command]:
-    """The file that a command writes."""
+    """Return the option that names the file to write; `default` describes it without the option."""
     return click.option(
         "-o",
         "--output",
@@ -234,11 +288,12 @@ def output(default: str) -> Callable[[Command], Command]:
 
 
 def require_absent(path: Path) -> None:
-    """Raise InputError where something is already."""
+    """Raise InputError if a path exists, even as a broken link."""
     if os.path.lexists(path):
-        hint = "move it out of the way, or name another file with --output"
         raise InputError(
-            f"`{path}` already exists; nothing was written", where=str(path), hint=hint
+            f"`{path}` already exists; nothing was written",
+            where=str(path),
+            hint="move it out of the way, or name another file with --output",
         )
 
 
@@ -254,7 +309,10 @@ _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
         "--matrices",
         "own_matrices",
         type=click.Path(path_type=Path, file_okay=False),
-        help="Folder of facts, indexes and stacks, in place of ./matrices or, without that, the one that ships.",
+        help=(
+            "Folder of facts, indexes and stacks, "
+            "in place of ./matrices or, without that, the one that ships."
+        ),
     ),
     "locks": click.option(
         "--locks",
@@ -264,7 +322,10 @@ _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
         help="Folder of locks (default: ./locks).",
     ),
     "as_json": click.option(
-        "--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else."
+        "--json",
+        "as_json",
+        is_flag=True,
+        help="Print one JSON object on stdout and nothing else.",
     ),
     "offline": click.option(
         "--offline",
@@ -278,7 +339,7 @@ _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
         metavar="NAME",
         help="Only this target; may be repeated.",
     ),
-    "cutoff": click.option(  # a day (to its end) or a moment
+    "cutoff": click.option(
         "--exclude-newer",
         "cutoff",
         type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z"]),
@@ -290,7 +351,10 @@ _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
         "--as-of",
         callback=_read_as_of,
         metavar="DATE|newest|auto",
-        help="Prefer releases uploaded by this day (default: the stack's, or two weeks after what it pins).",
+        help=(
+            "Prefer releases uploaded by this day "
+            "(default: the stack's, or two weeks after what it pins)."
+        ),
     ),
     "seconds": click.option(
         "--explain-seconds",
@@ -298,12 +362,18 @@ _SHARED: Final[Mapping[str, Callable[[Command], Command]]] = {
         type=click.FloatRange(min=0.1),
         default=60.0,
         metavar="N",
-        help="Time limit for explaining a conflict; what was found by then is reported (default: 60).",
+        help=(
+            "Time limit for explaining a conflict; "
+            "what was found by then is reported (default: 60)."
+        ),
     ),
 }
 facts_days = click.option(
     "--facts-days",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Report facts checked more than N days ago (default: 180 when asking the indexes, else none).",
+    help=(
+        "Report facts checked more than N days ago "
+        "(default: 180 when asking the indexes, else none)."
+    ),
 )

@@ -1,9 +1,10 @@
-"""The result of a run for each target, as it is printed for people and in `--json`."""
+"""The result of a run for each target, and how it is printed for people and in `--json`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,13 +39,16 @@ from resolver.report.summary import (
 )
 from resolver.report.terminal import COLUMNS
 
-if TYPE_CHECKING:  # a remembered lock needs no explaining
+# A remembered lock needs no explaining.
+if TYPE_CHECKING:
     from resolver.model.explanation import Explanation
 
+# Exit statuses. UNDECIDED is also the status of a failed index, as the answer depends on one.
 CONFLICT = 1
-UNDECIDED = 3  # as for a failure of an index, since it depends on one
-_TABLE = 1000  # columns of the table, where no terminal has fewer: a row is a line
-# In --json, by exit status.
+UNDECIDED = 3
+# Columns of the table where there is no terminal, so that each row is one line.
+_TABLE_COLUMNS = 1000
+# The `status` in --json, by exit status.
 STATUS_BY_EXIT = {
     0: "locked",
     CONFLICT: "conflict",
@@ -54,49 +58,62 @@ STATUS_BY_EXIT = {
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One target to be locked. `has_report`: of a conflict, instead of a lock."""
+    """A target to lock."""
 
+    # The files that the problem was read from.
     inputs: Inputs
+    # What to solve.
     problem: Problem
+    # The folder of the target's lock.
     folder: Path
+    # The lock that is there before the run; None if there is none.
     previous: Lock | None
+    # Whether the folder has the report of a conflict instead of a lock.
     has_report: bool
 
 
 class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result for a target, its `job`; or for a whole stack, if its files could not be read.
+    """The result for a target, or for a stack whose files could not be read."""
 
-    `written` are the files of the lock's folder that changed, or would in a `dry_run`.
-    """
-
+    # The name of the stack.
     stack: str
+    # The target; None for a whole stack.
     job: Job | None = None
+    # The lock, the explanation of a conflict, or what failed.
     answer: Lock | Explanation | ResolverError
+    # Whether nothing is written.
     dry_run: bool = False
+    # How long solving took.
     seconds: float = 0.0
+    # The names of the files in the lock's folder that changed, or would change without `dry_run`.
     written: tuple[str, ...] = ()
 
     @property
     def target(self) -> str:
-        """The name of the target; empty for a whole stack."""
-        return self.job.problem.target.name if self.job is not None else ""
+        """Return the name of the target; empty for a whole stack."""
+        if self.job is None:
+            return ""
+        return self.job.problem.target.name
 
     @property
     def folder(self) -> Path:
-        """Where the lock and the report of the target are."""
-        return self.job.folder if self.job is not None else Path()
+        """Return the folder of the target's lock and report; the current one for a whole stack."""
+        if self.job is None:
+            return Path()
+        return self.job.folder
 
     @property
     def pins_changed(self) -> bool:
-        """Whether there is a lock with another decision than the one before."""
-        previous = self.job.previous if self.job is not None else None
-        return isinstance(self.answer, Lock) and (
-            previous is None or not same_decisions(previous, self.answer)
-        )
+        """Return whether there is a lock, and it decides otherwise than the previous one."""
+        if not isinstance(self.answer, Lock):
+            return False
+        if self.job is None or self.job.previous is None:
+            return True
+        return not same_decisions(self.job.previous, self.answer)
 
     @property
     def exit_status(self) -> int:
-        """The exit status of a run with this result alone."""
+        """Return the exit status of a run with this result alone."""
         match self.answer:
             case Lock():
                 return 0
@@ -107,78 +124,93 @@ class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_known_conflict(self) -> bool:
-        """Whether there is no solution, and the target's conflict report said so before."""
-        return (
-            not isinstance(self.answer, (Lock, ResolverError))
-            and self.job is not None
-            and self.job.has_report
-        )
+        """Return whether there is no solution, and a report in the folder says so already."""
+        if isinstance(self.answer, (Lock, ResolverError)):
+            return False
+        return self.job is not None and self.job.has_report
 
 
 def print_targets(status: str, targets: Sequence[dict[str, Any]]) -> None:
-    """Print one shape, described in docs/lock.md; the keys of an only target are also at the top."""
-    only = targets[0] if len(targets) == 1 else {}
-    print_json({**only, "status": status, "targets": targets})
+    """Print the JSON object that docs/lock.md describes.
+
+    The keys of a single target are also at the top.
+    """
+    shortcut = targets[0] if len(targets) == 1 else {}
+    print_json({**shortcut, "status": status, "targets": targets})
 
 
 def result_json(result: TargetResult, language: Language) -> dict[str, Any]:
-    """The object of a target in `print_targets`."""
+    """Return the object of a target for `print_targets`."""
     match result.answer:
         case Lock() as lock:
             return lock_json(lock, result.folder, moved=result.pins_changed, written=result.written)
         case ResolverError() as error:
-            return {
-                "status": "error",
-                "stack": result.stack,
-                "target": result.target,
-                **error.parts(),
-            }
+            names = {"stack": result.stack, "target": result.target}
+            return {"status": "error", **names, **error.parts()}
         case explanation:
-            from resolver.report.explanation.json import (
-                explanation_json,
-            )  # loaded where there is a conflict
+            # Imported only for a conflict.
+            from resolver.report.explanation.json import explanation_json
 
             return explanation_json(explanation, language)
 
 
 def print_results(results: Sequence[TargetResult], language: Language, *, together: bool) -> None:
-    """Print all about the locks of one stack, or of several `together` the table and what a dry run would change."""
-    printed: set[Message] = set()
+    """Print the results of a run for people.
+
+    For one stack, that is everything about its locks, and a table if there are several targets. For
+    several stacks `together`, it is the table, and what a dry run would change.
+    """
     blocks: list[Block] = []
+    printed: set[Message] = set()
     for result in results:
         if not isinstance(result.answer, Lock) or result.job is None:
             continue
         if result.dry_run and (result.written or not together):
             blocks += _difference(result.answer, result.job, result.written)
         elif not together:
-            warnings = _warnings_to_show(result.answer, result.job, result.written)
-            new = [warning for warning in warnings if warning not in printed]
-            printed.update(new)
-            text = summary(
-                result.answer,
-                result.job.problem,
-                result.folder,
-                language,
-                written=bool(result.written),
-                moved=result.pins_changed,
-                shown=new,
-                columns=columns(sys.stdout, COLUMNS),
-                color=has_color(sys.stdout),
-            )
-            print_text(text)
+            _print_summary(result.answer, result.job, result, language, printed)
     if blocks:
-        print_text(for_stream(blocks, language, sys.stdout) + "\n" * together)
+        difference_text = for_stream(blocks, language, sys.stdout)
+        if together:
+            difference_text += "\n"
+        print_text(difference_text)
     print_failures(results, language)
     rows = [_row(result, language) for result in results]
-    lines = table(rows, language, columns(sys.stdout, _TABLE), color=has_color(sys.stdout))
+    width = columns(sys.stdout, _TABLE_COLUMNS)
+    table_text = table(rows, language, width, color=has_color(sys.stdout))
     if together:
-        print_text(lines + closing_line(rows, language))
+        print_text(table_text + closing_line(rows, language))
     elif len(rows) > 1:
-        print_text("\n" + lines)
+        print_text("\n" + table_text)
+
+
+def _print_summary(
+    lock: Lock,
+    job: Job,
+    result: TargetResult,
+    language: Language,
+    printed: set[Message],
+) -> None:
+    """Print the summary of a lock with its warnings that are not in `printed`, and add them."""
+    warnings = _warnings_to_show(lock, job, result.written)
+    unprinted = [warning for warning in warnings if warning not in printed]
+    printed.update(unprinted)
+    text = summary(
+        lock,
+        job.problem,
+        result.folder,
+        language,
+        written=bool(result.written),
+        moved=result.pins_changed,
+        shown=unprinted,
+        columns=columns(sys.stdout, COLUMNS),
+        color=has_color(sys.stdout),
+    )
+    print_text(text)
 
 
 def _warnings_to_show(lock: Lock, job: Job, written: Sequence[str]) -> list[Message]:
-    """The warnings of a lock to show: if it was written, the grave ones and those that the lock before did not have."""
+    """Return the grave and the new warnings of a lock; none if nothing was written."""
     if not written:
         return []
     new = new_warnings(job.previous, lock)
@@ -188,58 +220,77 @@ def _warnings_to_show(lock: Lock, job: Job, written: Sequence[str]) -> list[Mess
 
 
 def _difference(lock: Lock, job: Job, written: Sequence[str]) -> Iterator[Block]:
-    code = "cli.would-change" if written else "cli.would-not-change"
-    code = "cli.would-write" if job.previous is None else code
+    """Yield what a dry run would change."""
+    if job.previous is None:
+        code = "cli.would-write"
+    elif written:
+        code = "cli.would-change"
+    else:
+        code = "cli.would-not-change"
     yield Paragraph((line(message(code, folder=job.folder, names=tuple(written))),))
     if job.previous is not None and written:
         yield from difference_blocks(difference(job.previous, lock))
 
 
 def print_failures(results: Sequence[TargetResult], language: Language) -> None:
-    """Print what failed, and where the reports of conflicts are."""
+    """Print on stderr what failed, and where the reports of conflicts are."""
     for result in results:
         if isinstance(result.answer, ResolverError):
-            who = result.stack
+            name = result.stack
             if result.target:
-                who = translate("cli.for", language, stack=result.stack, target=result.target)
-            print_to_stderr(
-                f"{who}: error: {result.answer}" if len(results) > 1 else f"error: {result.answer}"
-            )
+                name = translate("cli.for", language, stack=result.stack, target=result.target)
+            prefix = f"{name}: " if len(results) > 1 else ""
+            print_to_stderr(f"{prefix}error: {result.answer}")
         elif result.written and not isinstance(result.answer, Lock):
             print_to_stderr(translate("conflict.report-in", language, folder=result.folder))
 
 
 def _row(result: TargetResult, language: Language) -> SummaryRow:
+    """Return the row of a result in the table."""
     changes = "-"
     match result.answer:
         case Lock() as lock:
-            pins = message("cli.pins", count=len(lock.pin))
-            warnings = message("cli.warnings", count=len(lock.all_warnings))
-            state = message(
-                "cli.row-warned" if lock.all_warnings else "cli.row-locked",
-                pins=pins,
-                warnings=warnings,
-            )
-            kind = "locked"
-            if result.dry_run:
-                state = message("cli.row-stale" if result.written else "state.current")
-                kind = "stale" if result.written else "current"
-            if result.pins_changed and lock.first:
-                changes = translate("cli.first-lock", language)
-            elif result.pins_changed and lock.change:
-                changes = translate("cli.pins", language, len(lock.change))
-            else:
-                changes = translate("cli.no-change", language)
+            state, kind = _state_of_lock(lock, result)
+            changes = _changes(lock, result, language)
         case ResolverError() as error:
             state, kind = message("cli.row-failed", message=error.message), "failed"
         case explanation if explanation.awaited:
-            indexes = dict.fromkeys(name for row in explanation.awaited for name in row.indexes)
-            state, kind = message("cli.row-undecided", names=joined("comma", indexes)), "undecided"
-        case _:
-            state = message(
-                "cli.row-conflict-before" if result.is_known_conflict else "cli.row-conflict"
+            indexes = dict.fromkeys(
+                chain.from_iterable(awaited.indexes for awaited in explanation.awaited)
             )
-            kind = "without-a-solution"
+            state = message("cli.row-undecided", names=joined("comma", indexes))
+            kind = "undecided"
+        case _:
+            state, kind = message("cli.row-conflict"), "without-a-solution"
+            if result.is_known_conflict:
+                state = message("cli.row-conflict-before")
     return SummaryRow(
-        result.stack, result.target, result.seconds, changes, translate(state, language), kind
+        result.stack,
+        result.target,
+        result.seconds,
+        changes,
+        translate(state, language),
+        kind,
     )
+
+
+def _state_of_lock(lock: Lock, result: TargetResult) -> tuple[Message, str]:
+    """Return the state of a lock for the table, and its kind."""
+    if result.dry_run and result.written:
+        return message("cli.row-stale"), "stale"
+    if result.dry_run:
+        return message("state.current"), "current"
+    pins = message("cli.pins", count=len(lock.pin))
+    if not lock.all_warnings:
+        return message("cli.row-locked", pins=pins), "locked"
+    warnings = message("cli.warnings", count=len(lock.all_warnings))
+    return message("cli.row-warned", pins=pins, warnings=warnings), "locked"
+
+
+def _changes(lock: Lock, result: TargetResult, language: Language) -> str:
+    """Return how many pins of a lock changed, for the table."""
+    if result.pins_changed and lock.first:
+        return translate("cli.first-lock", language)
+    if result.pins_changed and lock.change:
+        return translate("cli.pins", language, len(lock.change))
+    return translate("cli.no-change", language)

@@ -1,21 +1,35 @@
-"""`ascend-lock pairs`: which versions go together, as facts say; nothing is solved, and no index is asked."""
+"""`ascend-lock pairs`: show which versions go together, as facts say, without any index."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from itertools import chain
 
 import click
-from packaging.utils import canonicalize_name
+from packaging.utils import NormalizedName, canonicalize_name
 
-from resolver.audit.pairs import pairings, projects_paired_with, projects_with_pairs, read_declared
+from resolver.audit.pairs import (
+    pairings,
+    projects_paired_with,
+    projects_with_pairs,
+    read_declared,
+)
 from resolver.cli import options
 from resolver.cli.console import columns, print_json, print_text
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import known_values
 from resolver.config.decode import require_known_soc
 from resolver.config.fact_rules import compile_facts
-from resolver.config.load import load_facts, load_systems, readings_folder, wheels_folder
+from resolver.config.load import (
+    load_facts,
+    load_systems,
+    readings_folder,
+    wheels_folder,
+)
 from resolver.errors import InputError, did_you_mean
+from resolver.model.fact import Fact
+from resolver.model.requirement import Value
 from resolver.model.target import component_name
 from resolver.report.pairs import WIDEST, pairs_json, pairs_table
 from resolver.report.terminal import WIDTH
@@ -30,10 +44,14 @@ from resolver.report.terminal import WIDTH
 )
 @click.option("--cann", metavar="VERSION", help="Only releases that go with this CANN.")
 @click.option(
-    "--soc", metavar="FAMILY", help="Only releases that run on this SoC family, such as A3."
+    "--soc",
+    metavar="FAMILY",
+    help="Only releases that run on this SoC family, such as A3.",
 )
 @click.option(
-    "--sources", is_flag=True, help="Name the facts behind each line, with their sources."
+    "--sources",
+    is_flag=True,
+    help="Name the facts behind each line, with their sources.",
 )
 @settings("own_matrices", "language", "as_json")
 def command(run: Settings, package: str, cann: str | None, soc: str | None, sources: bool) -> int:
@@ -45,39 +63,60 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
     """
     known = known_values(load_systems(run.matrices))
     facts = compile_facts(load_facts(run.matrices), known=known)
-    name, names = canonicalize_name(package), projects_with_pairs(facts)
-    if name not in names:
-        hint = did_you_mean(
-            name, names, f"they pair those of {', '.join(names)}" if names else "see --matrices"
-        )
-        if naming := projects_paired_with(name, facts):
-            hint = f"it is in the pairings of {', '.join(naming)}: ascend-lock pairs --package {naming[0]}"
-        raise InputError(
-            f"no fact pairs releases of `{package}`", where=str(run.matrices / "facts"), hint=hint
-        )
+    project = canonicalize_name(package)
+    _require_pairs(project, package, facts, run)
     given = {"cann": cann, "soc": soc}
     components = {
-        part: options.component(part, text) for part, text in given.items() if text is not None
+        name: options.component(name, text) for name, text in given.items() if text is not None
     }
+    only_soc: dict[str, Value] = {}
     if "soc" in components:
         require_known_soc(components["soc"], known, "--soc")
+        only_soc["soc"] = components["soc"]
     declared = read_declared(
-        name, facts, readings_folder(run.matrices), wheels_folder(run.matrices)
+        project, facts, readings_folder(run.matrices), wheels_folder(run.matrices)
     )
-    soc_alone = {part: value for part, value in components.items() if part == "soc"}
-    every = pairings(name, facts, declared, known.get("cann", ()), soc_alone)
-    usable = [row for row in every if "soc" not in components or row.runs_on(components["soc"])]
-    rows = [row for row in usable if "cann" not in components or row.goes_with(components["cann"])]
+    usable = pairings(project, facts, declared, known.get("cann", ()), only_soc)
+    if "soc" in components:
+        usable = [pairing for pairing in usable if pairing.runs_on(components["soc"])]
+    shown = usable
+    if "cann" in components:
+        shown = [pairing for pairing in usable if pairing.goes_with(components["cann"])]
     if run.as_json:
-        print_json({"package": name, **given, "releases": pairs_json(rows, run.language)})
-    elif rows:
-        widths = {
-            "columns": columns(sys.stdout, WIDTH),
-            "table_columns": columns(sys.stdout, WIDEST),
-        }
-        print_text(pairs_table(rows, run.language, sources=sources, **widths))
+        print_json({"package": project, **given, "releases": pairs_json(shown, run.language)})
+    elif shown:
+        text = pairs_table(
+            shown,
+            run.language,
+            sources=sources,
+            columns=columns(sys.stdout, WIDTH),
+            table_columns=columns(sys.stdout, WIDEST),
+        )
+        print_text(text)
     else:
-        canns = sorted({release for row in usable for release in row.canns}, reverse=True)
-        values = ", ".join(f"{component_name(part)} {value}" for part, value in components.items())
-        run.print_message("pairs.none", project=name, asked=values, canns=tuple(canns) or "-")
+        canns = sorted(set(chain.from_iterable(pairing.canns for pairing in usable)), reverse=True)
+        asked = ", ".join(f"{component_name(name)} {value}" for name, value in components.items())
+        run.print_message("pairs.none", project=project, asked=asked, canns=tuple(canns) or "-")
     return 0
+
+
+def _require_pairs(
+    project: NormalizedName, package: str, facts: Sequence[Fact], run: Settings
+) -> None:
+    """Raise InputError if no fact pairs releases of a project. `package` is its name as given."""
+    known = projects_with_pairs(facts)
+    if project in known:
+        return
+    partners = projects_paired_with(project, facts)
+    if partners:
+        command = f"ascend-lock pairs --package {partners[0]}"
+        hint = f"it is in the pairings of {', '.join(partners)}: {command}"
+    elif known:
+        hint = did_you_mean(project, known, f"they pair those of {', '.join(known)}")
+    else:
+        hint = "see --matrices"
+    raise InputError(
+        f"no fact pairs releases of `{package}`",
+        where=str(run.matrices / "facts"),
+        hint=hint,
+    )

@@ -1,13 +1,15 @@
-"""`ascend-lock facts read-linkage`: what the binaries of locked wheels need, recorded beside the facts."""
+"""`ascend-lock facts read-linkage`: record what the binaries of wheels need and offer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
+from pathlib import Path
 from typing import Final
 
 import click
 import msgspec
+from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver import files
@@ -21,13 +23,17 @@ from resolver.errors import ResolverError
 from resolver.index.live import LiveCatalog
 from resolver.index.locked_files import files_by_name, page_of
 from resolver.index.protocol import UnusableFile
-from resolver.index.store.linkage_readings import LinkageReading, read_linkages, write_linkages
+from resolver.index.store.linkage_readings import (
+    LinkageReading,
+    read_linkages,
+    write_linkages,
+)
 from resolver.index.store.readings import read_wheels
 from resolver.lock import file as lock_file
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.linkage import TORCH
-from resolver.model.lock import Lock, LockedPin
+from resolver.model.lock import LockedPin
 from resolver.model.problem import Problem
 from resolver.model.release import File, Release
 from resolver.resolve.candidates import Candidates
@@ -35,11 +41,14 @@ from resolver.resolve.candidates import Candidates
 _TORCH_NPU: Final = text.name("torch-npu")
 
 
-class _Wanted(msgspec.Struct, frozen=True):
-    """A wheel that is to be recorded, and the catalog that has it."""
+class _Wheel(msgspec.Struct, frozen=True):
+    """A wheel to record."""
 
+    # The project of the wheel.
     project: NormalizedName
+    # The wheel.
     file: File
+    # The catalog that has it.
     catalog: LiveCatalog
 
 
@@ -55,113 +64,127 @@ def command(run: Settings, anew: bool) -> int:
     removed.
     """
     folder = linkage_folder(run.matrices)
-    old: dict[str, LinkageReading] = {}
-    for path in files.list_files(folder, ".json"):
-        old |= {reading.sha256: reading for reading in read_linkages(folder, text.name(path.stem))}
+    recorded: dict[str, LinkageReading] = {}
     readings: dict[NormalizedName, dict[str, LinkageReading]] = {}
+    for path in files.list_files(folder, ".json"):
+        project = text.name(path.stem)
+        readings[project] = {}
+        for reading in read_linkages(folder, project):
+            recorded[reading.sha256] = reading
     unread: list[str] = []
     with closing(Catalogs(run)) as catalogs:
-        for wanted in _wanted(run, catalogs):
-            of_project = readings.setdefault(wanted.project, {})
-            if wanted.file.sha256 in of_project:
+        for wheel in _wheels_to_record(run, catalogs):
+            of_project = readings.setdefault(wheel.project, {})
+            sha256 = wheel.file.sha256
+            if sha256 in of_project:
                 continue
-            reading = old.get(wanted.file.sha256)
-            if reading is None or anew:
-                run.progress.label("cli.looking-at", fact=wanted.file.filename)
-                reading = _read(wanted, unread, anew=anew) or reading
-            if reading is not None:
-                of_project[reading.sha256] = reading
+            if sha256 in recorded:
+                of_project[sha256] = recorded[sha256]
+            if anew or sha256 not in recorded:
+                run.progress.label("cli.looking-at", fact=wheel.file.filename)
+                try:
+                    of_project[sha256] = _read(wheel, anew=anew)
+                except (ResolverError, UnusableFile) as error:
+                    unread.append(f"{wheel.file.filename} is unread: {error}")
     run.progress.clear()
-    for path in files.list_files(folder, ".json"):
-        readings.setdefault(text.name(path.stem), {})
-    try:
-        for project, rows in sorted(readings.items()):
-            write_linkages(rows.values(), folder, project)
-    except OSError as error:
-        hint = "name another folder of facts with --matrices DIR"
-        raise files.input_error(error, "the readings cannot be written", folder, hint) from None
+    _write(readings, folder)
     for line in unread:
         print_line(line)
-    count = sum(map(len, readings.values()))
-    print_line(
-        f"{count} wheels of {sum(map(bool, readings.values()))} projects in {folder}; {len(unread)} unread"
-    )
+    counts = [len(of_project) for of_project in readings.values() if of_project]
+    wheels, projects = sum(counts), len(counts)
+    print_line(f"{wheels} wheels of {projects} projects in {folder}; {len(unread)} unread")
     return 0
 
 
-def _read(wanted: _Wanted, unread: list[str], *, anew: bool) -> LinkageReading | None:
-    """Return the reading of a wheel, from the cache unless `anew`; None if there is none, which `unread` then says."""
-    try:
-        # what is known of a PyTorch may be what its wheel for another Python has
-        linkage = (
-            wanted.catalog.known_linkage(wanted.file)
-            if not anew and wanted.project != TORCH
-            else None
-        )
-        if linkage is None:
-            linkage = wanted.catalog.read_linkage(wanted.file, LARGEST_READ)
-    except (ResolverError, UnusableFile) as error:
-        unread.append(f"{wanted.file.filename} is unread: {error}")
-        return None
+def _read(wheel: _Wheel, *, anew: bool) -> LinkageReading:
+    """Return the reading of a wheel, from the cache unless `anew`.
+
+    Raise UnusableFile if it cannot be read, and IndexFailure if its index is out of reach.
+    """
+    linkage = None
+    # What is known of a PyTorch may come from its wheel for another Python.
+    if not anew and wheel.project != TORCH:
+        linkage = wheel.catalog.known_linkage(wheel.file)
     if linkage is None:
-        unread.append(f"{wanted.file.filename} is unread: its server does not answer to ranges")
-        return None
-    return LinkageReading(wanted.file.filename, wanted.file.sha256, linkage.objects)
+        linkage = wheel.catalog.read_linkage(wheel.file, LARGEST_READ)
+    if linkage is None:
+        raise UnusableFile("its server does not answer to ranges")
+    return LinkageReading(wheel.file.filename, wheel.file.sha256, linkage.objects)
 
 
-def _wanted(run: Settings, catalogs: Catalogs) -> Iterator[_Wanted]:
-    """Yield the wheels to record; PyTorch's once for each release and platform."""
-    seen: set[tuple[str, str]] = set()
+def _write(readings: Mapping[NormalizedName, Mapping[str, LinkageReading]], folder: Path) -> None:
+    """Write the readings of each project, and remove the file of a project without any.
+
+    Raise InputError if a file cannot be written.
+    """
+    try:
+        for project, of_project in sorted(readings.items()):
+            write_linkages(of_project.values(), folder, project)
+    except OSError as error:
+        hint = "name another folder of facts with --matrices DIR"
+        raise files.input_error(error, "the readings cannot be written", folder, hint) from None
+
+
+def _wheels_to_record(run: Settings, catalogs: Catalogs) -> Iterator[_Wheel]:
+    """Yield the wheels to record, of PyTorch one for each release and platform."""
+    torch_seen: set[tuple[str, str]] = set()
     for name in stack_names(run.matrices):
         for problem in compile_problems(load(name, run.matrices)):
             with closing(catalogs.live(problem)) as catalog:
-                lock = lock_file.read(run.locks / problem.stack.name / problem.target.name)
-                for project, file in (*_of_lock(lock, catalog), *_of_links(problem, catalog, run)):
-                    version = file.filename.split("-")[1]
-                    key = (version, problem.target.platform)
-                    if not file.is_wheel or file.filename.endswith("-any.whl") or not file.sha256:
+                for wheel in _wheels_of_problem(problem, catalog, run):
+                    file = wheel.file
+                    has_no_binaries = not file.is_wheel or file.filename.endswith("-any.whl")
+                    if has_no_binaries or not file.sha256:
                         continue
-                    if project != TORCH or key not in seen:
-                        yield _Wanted(project, file, catalog)
-                    if project == TORCH:
-                        seen.add(key)
+                    if wheel.project == TORCH:
+                        version = file.filename.split("-")[1]
+                        key = (version, problem.target.platform)
+                        if key in torch_seen:
+                            continue
+                        torch_seen.add(key)
+                    yield wheel
 
 
-def _of_lock(lock: Lock | None, catalog: LiveCatalog) -> Iterator[tuple[NormalizedName, File]]:
-    """Yield the wheels of a lock, as far as their index still has them."""
-    for pin in (*lock.pin, *lock.build_pin) if lock is not None else ():
-        if pin.file and pin.file[0].name.endswith(".whl"):
-            file = _offer(pin, catalog)
+def _wheels_of_problem(problem: Problem, catalog: LiveCatalog, run: Settings) -> Iterator[_Wheel]:
+    """Yield the files of a target's lock, then of projects that are linked with others."""
+    lock = lock_file.read(run.lock_folder(problem))
+    if lock is not None:
+        for pin in (*lock.pin, *lock.build_pin):
+            file = _offered_wheel(pin, catalog)
             if file is not None:
-                yield text.name(pin.name), file
+                yield _Wheel(text.name(pin.name), file, catalog)
+    yield from _linked_wheels(problem, catalog, run)
 
 
-def _offer(pin: LockedPin, catalog: LiveCatalog) -> File | None:
+def _offered_wheel(pin: LockedPin, catalog: LiveCatalog) -> File | None:
+    """Return the wheel of a pin; None if it is none, or its index does not have it any more."""
+    if not pin.file or not pin.file[0].name.endswith(".whl"):
+        return None
     locked = pin.file[0]
     try:
         offers = files_by_name(page_of(pin, catalog)).get(locked.name, ())
     except ResolverError:
         return None
-    return next((file for file in offers if file.sha256 == locked.sha256), None)
+    for file in offers:
+        if file.sha256 == locked.sha256:
+            return file
+    return None
 
 
-def _of_links(
-    problem: Problem, catalog: LiveCatalog, run: Settings
-) -> Iterator[tuple[NormalizedName, File]]:
-    """Yield the wheels of linked projects for the target, and those of PyTorch that a torch-npu is made for."""
-    # Without lines, as those may name commits; and without facts that take releases out, as a line
-    # may ask for them.
+def _linked_wheels(problem: Problem, catalog: LiveCatalog, run: Settings) -> Iterator[_Wheel]:
+    """Yield the files of linked projects for a target.
+
+    These are the projects that a `links` fact says to be linked with others, and PyTorch in each
+    release that a torch-npu is made for.
+    """
     links = tuple(fact for fact in problem.facts if isinstance(fact, facts.Links))
+    # Lines are left out, as they may name commits. Facts that take releases out are left out, as
+    # another stack may ask for these releases.
     stack = msgspec.structs.replace(problem.stack, requirements=())
     candidates = Candidates(msgspec.structs.replace(problem, stack=stack, facts=links), catalog)
-    linked = {fact.package for fact in links if fact.to}
-    torches = [
-        text.requirement(pin).specifier
-        for reading in read_wheels(wheels_folder(run.matrices), _TORCH_NPU)
-        for pin in reading.pins
-        if text.requirement(pin).name == TORCH
-    ]
-    for name in sorted({*linked, TORCH}):
+    torch_specifiers = _torch_specifiers(run)
+    names = {fact.package for fact in links if fact.to}
+    for name in sorted({*names, TORCH}):
         try:
             project = candidates.project(name)
         except ResolverError:
@@ -172,6 +195,15 @@ def _of_links(
                 continue
             version = release.version.public
             if name != TORCH or any(
-                specifier.contains(version, prereleases=True) for specifier in torches
+                specifier.contains(version, prereleases=True) for specifier in torch_specifiers
             ):
-                yield name, release.file
+                yield _Wheel(name, release.file, catalog)
+
+
+def _torch_specifiers(run: Settings) -> list[SpecifierSet]:
+    """Return what the recorded wheels of torch-npu require of PyTorch."""
+    specifiers: list[SpecifierSet] = []
+    for reading in read_wheels(wheels_folder(run.matrices), _TORCH_NPU):
+        requirements = [text.requirement(pin) for pin in reading.pins]
+        specifiers += [need.specifier for need in requirements if need.name == TORCH]
+    return specifiers

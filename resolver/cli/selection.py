@@ -1,4 +1,4 @@
-"""Which stacks, targets and locks a command is about, as they are named on its command line; `ascend-lock stacks`."""
+"""The stacks, targets and locks that are named on a command line; `ascend-lock stacks`."""
 
 from __future__ import annotations
 
@@ -23,132 +23,157 @@ if TYPE_CHECKING:
     from resolver.model.problem import Problem
 
 
-def named_stacks(stacks: Iterable[str], matrices: Path) -> list[str]:
-    """The stacks, each once; with `all`, those of `matrices` first, sorted.
+def named_stacks(stacks: Iterable[str], run: Settings) -> list[str]:
+    """Return the named stacks, each once. `all` stands for every stack of the facts' folder.
 
-    Raises InputError if there are none.
+    Those of `all` come first, sorted. Raise InputError for `all` if there are none.
     """
-    every = stack_names(matrices) if ALL in stacks else []
-    if ALL in stacks and not every:
-        hint = "give the path of a stack file, or the folder with stacks by --matrices DIR"
-        raise InputError("there are no stacks", where=str(matrices / "stacks"), hint=hint)
-    return list(dict.fromkeys([*every, *(stack for stack in stacks if stack != ALL)]))
+    names: list[str] = []
+    if ALL in stacks:
+        names += stack_names(run.matrices)
+        if not names:
+            raise InputError(
+                "there are no stacks",
+                where=str(run.matrices / "stacks"),
+                hint="give the path of a stack file, or the folder with stacks by --matrices DIR",
+            )
+    names += [stack for stack in stacks if stack != ALL]
+    return list(dict.fromkeys(names))
 
 
-def locked_stacks(stacks: Sequence[str], matrices: Path, locks: Path) -> list[str]:
-    """The stacks as in `named_stacks`, where `all` stands for those whose locks belong into `locks`.
+def locked_stacks(stacks: Sequence[str], run: Settings) -> list[str]:
+    """Return the named stacks, each once. `all` stands for the stacks that may have locks.
 
-    Those are all stacks of `matrices` if the two folders are beside each other; if not, those of
-    them that have a lock or a conflict report in `locks`. And a file beside `locks` that is named
-    after a lock there is a stack as well.
+    If the folders of facts and locks are side by side, these are all stacks of the facts' folder.
+    Otherwise they are those with a lock or a conflict report. A file beside the folder of locks
+    that has the name of a lock is a stack, too.
     """
     if ALL not in stacks:
-        return named_stacks(stacks, matrices)
-    locked = _with_locks(locks)
-    shared = set(stack_names(matrices))
-    files = [
-        str(path)
-        for name in sorted(locked - shared)
-        if (path := _file_next_to(locks, name)).is_file()
-    ]
-    every = named_stacks((ALL,), matrices) if shared or not files else []
-    if locks.resolve().parent != matrices.resolve().parent:
-        every = [name for name in every if name in locked]
-    return list(dict.fromkeys([*every, *files, *(stack for stack in stacks if stack != ALL)]))
+        return named_stacks(stacks, run)
+    locked = _locked_names(run)
+    shared = set(stack_names(run.matrices))
+    own_files = [_own_file(name, run) for name in sorted(locked - shared)]
+    own = [str(path) for path in own_files if path.is_file()]
+    names: list[str] = []
+    if shared or not own:
+        names = named_stacks((ALL,), run)
+    if run.locks.resolve().parent != run.matrices.resolve().parent:
+        names = [name for name in names if name in locked]
+    names += own
+    names += [stack for stack in stacks if stack != ALL]
+    return list(dict.fromkeys(names))
 
 
-def unknown_locks(matrices: Path, locks: Path) -> list[str]:
-    """The names in `locks` that `locked_stacks` finds no stack for, sorted."""
-    names = _with_locks(locks) - set(stack_names(matrices))
-    return sorted(name for name in names if not _file_next_to(locks, name).is_file())
+def unknown_locks(run: Settings) -> list[str]:
+    """Return the names of locks for which `locked_stacks` finds no stack, sorted."""
+    names = _locked_names(run).difference(stack_names(run.matrices))
+    return sorted(name for name in names if not _own_file(name, run).is_file())
 
 
 def chosen_targets(problems: Sequence[Problem], targets: Collection[str]) -> Sequence[Problem]:
-    """The named targets, which must exist; all without a name. Raises InputError."""
+    """Return the problems of the named targets, or all if none is named.
+
+    Raise InputError if the stack lacks one of the targets.
+    """
     names = [problem.target.name for problem in problems]
     for unknown in sorted(set(targets).difference(names)):
-        hint = f"its targets are {', '.join(names)}"
-        raise InputError(f"{problems[0].stack.name} has no target `{unknown}`", hint=hint)
+        raise InputError(
+            f"{problems[0].stack.name} has no target `{unknown}`",
+            hint=f"its targets are {', '.join(names)}",
+        )
     return [problem for problem in problems if not targets or problem.target.name in targets]
 
 
 class NamedLock(msgspec.Struct, frozen=True):
-    """A lock, its folder, and what people may call it: `STACK/TARGET`, with `@REVISION` if it is not that of now."""
+    """A lock that a command line names."""
 
+    # The lock.
     lock: Lock
+    # The folder of the lock.
     folder: Path
+    # What people call it: `STACK/TARGET`, with `@REVISION` if it is read from a commit.
     name: str
 
 
 def named_locks(name: str, run: Settings) -> list[NamedLock]:
-    """The locks that `STACK`, `STACK/TARGET` or a path stands for, at the commit of git behind an `@`, if there is one.
+    """Return the locks that a name stands for, sorted by their folders.
 
-    Sorted by their folders. A path is that of a stack's file, a folder of locks, a lock's folder or
-    its lock.toml. Raises InputError if there are none.
+    The name is `STACK`, `STACK/TARGET`, or the path of a stack's file, of a folder of locks, of a
+    lock's folder or of its lock.toml. After an `@` it names a commit of git to read them from.
+    Raise InputError if there are none.
     """
     location, at, revision = name.partition("@")
     folder = _folder(location, run)
-    if revision:
-        texts = files_at(revision, folder, lock_file.NAME)
-        found = [
-            (lock_file.parse(text, path.parent), path.parent)
-            for path, text in sorted(texts.items())
-        ]
-    else:
-        lock_path = folder / lock_file.NAME
-        paths = [lock_path] if lock_path.exists() else folder.glob(f"[!.]*/{lock_file.NAME}")
-        found = [
-            (lock, path.parent)
-            for path in sorted(paths)
-            if (lock := lock_file.read(path.parent)) is not None
-        ]
-    if not found:
-        stacks = {path.parts[-3] for path in run.locks.glob(f"*/*/{lock_file.NAME}")}
-        otherwise = (
-            f"{run.command('lock', location)}; or name STACK/TARGET, or the folder of a lock"
-        )
-        hint = did_you_mean(location, stacks, otherwise)
-        hint = f"see `git log -- {folder}`" if revision and location in stacks else hint
-        at = f" at `{revision}`" if revision else ""
-        raise InputError(f"there is no lock of `{location}`{at}", where=str(folder), hint=hint)
-    locks = [
-        (lock, path) for lock, path in found if not run.targets or lock.target.name in run.targets
-    ]
+    locks = _locks_at(revision, folder) if revision else _locks_in(folder)
     if not locks:
-        hint = f"there are {', '.join(lock.target.name for lock, _ in found)}"
+        raise _no_lock(location, revision, folder, run)
+    chosen = locks
+    if run.targets:
+        chosen = {path: lock for path, lock in locks.items() if lock.target.name in run.targets}
+    if not chosen:
         raise InputError(
-            f"`{name}` has no lock for {', '.join(run.targets)}", where="--target", hint=hint
+            f"`{name}` has no lock for {', '.join(run.targets)}",
+            where="--target",
+            hint=f"there are {', '.join(lock.target.name for lock in locks.values())}",
         )
     return [
         NamedLock(lock, path, f"{lock.stack}/{lock.target.name}{at}{revision}")
-        for lock, path in locks
+        for path, lock in chosen.items()
     ]
 
 
-def _folder(place: str, run: Settings) -> Path:
-    path = Path(place)
+def _locks_at(revision: str, folder: Path) -> dict[Path, Lock]:
+    """Return the locks below a folder in a commit, by their folders."""
+    texts = files_at(revision, folder, lock_file.NAME)
+    return {path.parent: lock_file.parse(texts[path], path.parent) for path in sorted(texts)}
+
+
+def _locks_in(folder: Path) -> dict[Path, Lock]:
+    """Return the lock in a folder, or those in its folders, by their folders."""
+    folders = [folder]
+    if not (folder / lock_file.NAME).exists():
+        folders = sorted(path.parent for path in folder.glob(f"[!.]*/{lock_file.NAME}"))
+    locks = {path: lock_file.read(path) for path in folders}
+    return {path: lock for path, lock in locks.items() if lock is not None}
+
+
+def _no_lock(location: str, revision: str, folder: Path, run: Settings) -> InputError:
+    """Return the error for a location without a lock, now or in the commit."""
+    stacks = {path.parts[-3] for path in run.locks.glob(f"*/*/{lock_file.NAME}")}
+    if revision and location in stacks:
+        hint = f"see `git log -- {folder}`"
+    else:
+        lock_it = run.command("lock", location)
+        otherwise = f"{lock_it}; or name STACK/TARGET, or the folder of a lock"
+        hint = did_you_mean(location, stacks, otherwise)
+    at = f" at `{revision}`" if revision else ""
+    return InputError(f"there is no lock of `{location}`{at}", where=str(folder), hint=hint)
+
+
+def _folder(location: str, run: Settings) -> Path:
+    """Return the folder that a location without a revision stands for."""
+    path = Path(location)
     if path.name == lock_file.NAME:
         return path.parent
     if path.suffix == ".toml":
-        return run.locks / read_stack(place, run.matrices).content.stack.name
-    inside = run.locks / place
-    return (
-        path
-        if path.is_relative_to(run.locks) or (path.is_dir() and not inside.is_dir())
-        else inside
-    )
+        return run.locks / read_stack(location, run.matrices).content.stack.name
+    in_locks = run.locks / location
+    if path.is_relative_to(run.locks) or (path.is_dir() and not in_locks.is_dir()):
+        return path
+    return in_locks
 
 
-def _with_locks(locks: Path) -> set[str]:
-    return {
-        path.parts[-3]
-        for name in (lock_file.NAME, "conflict.json")
-        for path in locks.glob(f"*/*/{name}")
-    }
+def _locked_names(run: Settings) -> set[str]:
+    """Return the names of the stacks with a lock or a conflict report."""
+    names: set[str] = set()
+    for file in (lock_file.NAME, "conflict.json"):
+        names.update(path.parts[-3] for path in run.locks.glob(f"*/*/{file}"))
+    return names
 
 
-def _file_next_to(locks: Path, name: str) -> Path:
-    return locks.parent / f"{name}.toml"
+def _own_file(name: str, run: Settings) -> Path:
+    """Return the path of the file of a stack beside the folder of locks, if there is one."""
+    return run.locks.parent / f"{name}.toml"
 
 
 @click.command("stacks")

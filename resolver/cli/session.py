@@ -1,4 +1,4 @@
-"""A run over stacks: the targets of each, their locks or explanations, and the writing of all at once."""
+"""A run over stacks: it locks or explains their targets, and writes all results at once."""
 
 from __future__ import annotations
 
@@ -33,25 +33,28 @@ from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.report import render
 
-if TYPE_CHECKING:  # a remembered lock needs no explaining
+# A remembered lock needs no explaining.
+if TYPE_CHECKING:
     from resolver.model.explanation import Explanation
 
 _Result = TypeVar("_Result")
 
-_NEEDS_FACTS = (
-    "torch-npu",
-    "vllm-ascend",
-)  # their metadata says nothing of CANN, nor of what to install with them
+# Projects whose metadata says nothing of CANN, nor of what to install with them.
+_NEEDS_FACTS = ("torch-npu", "vllm-ascend")
 
 
 def _is_commit_unread(lock: Lock, problem: Problem) -> bool:
-    """Return whether a release from a commit, which no line names, was not compared with it: the next run may be."""
-    direct = {source.commit for source in problem.sources.values()}
-    return any(
-        pin.git.trust is not None and pin.git.commit not in direct
-        for pin in lock.pin
-        if pin.git is not None
-    )
+    """Return whether requirements of a commit that only facts name are unverified.
+
+    The next run may be able to verify them.
+    """
+    commits_of_lines = {source.commit for source in problem.sources.values()}
+    for pin in lock.pin:
+        if pin.git is None or pin.git.trust is None:
+            continue
+        if pin.git.commit not in commits_of_lines:
+            return True
+    return False
 
 
 class _OvertakenError(Exception):
@@ -59,7 +62,7 @@ class _OvertakenError(Exception):
 
 
 def result_or_error(work: Callable[[], _Result]) -> _Result | ResolverError:
-    """The result of `work`, or why it failed."""
+    """Return the result of `work`, or the error if it fails."""
     try:
         return work()
     except Exception as error:
@@ -67,9 +70,9 @@ def result_or_error(work: Callable[[], _Result]) -> _Result | ResolverError:
 
 
 def finish_edit(stack: str, run: Settings) -> bool:
-    """Finish an edit of a stack that a killed run had begun to write, and tell of it.
+    """Finish an edit of a stack that a killed run had begun to write, and say so on stderr.
 
-    Raises ResolverError.
+    Return whether there was one. Raise ResolverError if it cannot be finished.
     """
     path = find_stack(stack, run.matrices)
     name = read_stack(stack, run.matrices).content.stack.name
@@ -81,25 +84,31 @@ def finish_edit(stack: str, run: Settings) -> bool:
 
 @dataclass(frozen=True)
 class Session:
-    """The settings and catalogs of a run. Conflicts are written to the `page`.
+    """A run that locks or explains the targets of stacks."""
 
-    With `ignore_remembered` even remembered locks are solved again. A `dry_run` leaves the folders
-    of locks as they are. With `all_or_none` nothing is written unless every target has a lock; then
-    an `edit` of the stack is, too.
-    """
-
+    # The options of the run.
     settings: Settings
+    # The indexes, or what stands for them offline.
     catalogs: Catalogs
+    # Where conflicts are written.
     page: ConflictPage
+    # Which pins of the existing locks are kept.
     policy: UpgradePolicy = KEEP_ALL
+    # Whether to solve again even if the result for the same inputs and pages is remembered.
     ignore_remembered: bool = False
+    # Whether the folders of locks stay as they are.
     dry_run: bool = False
+    # Whether to write nothing unless every target has a lock.
     all_or_none: bool = False
+    # A change of the stack's file, which is written together with the locks.
     edit: StackEdit | None = None
 
     def jobs(self, stack: str) -> list[Job]:
-        """The targets of a stack, each with its existing lock. Raises ResolverError."""
-        run, progress = self.settings, self.settings.progress
+        """Return the targets of a stack, each with its existing lock.
+
+        Raise ResolverError if a file of the stack or a lock cannot be read.
+        """
+        run = self.settings
         if self.edit is not None:
             inputs = load_edited(stack, self.edit.new.decode(), run.matrices)
         else:
@@ -107,40 +116,46 @@ class Session:
                 finish_edit(stack, run)
             inputs = load(stack, run.matrices)
         problems = chosen_targets(compile_problems(inputs, options=run.policy_options), run.targets)
-        needs = [root.need for problem in problems for root in problem.stack.requirements]
-        projects = {need.name for need in needs if isinstance(need, Requirement)}
-        for name in _NEEDS_FACTS:
-            if name in projects and not (run.matrices / "facts" / f"{name}.toml").is_file():
-                progress.warn(message("cli.no-facts", name=name, folder=run.matrices / "facts"))
+        self._warn_without_facts(problems)
         jobs = []
         for problem in self.catalogs.with_sources(problems):
-            folder = run.locks / problem.stack.name / problem.target.name
+            folder = run.lock_folder(problem)
             if not self.dry_run:
                 lock_folder.recover(folder)
             previous = self._previous(folder)
-            has_report = not (folder / lock_file.NAME).exists() and bool(
-                lock_folder.reports(folder)
-            )
+            has_lock = (folder / lock_file.NAME).exists()
+            has_report = not has_lock and bool(lock_folder.reports(folder))
             jobs.append(Job(inputs, problem, folder, previous, has_report))
         return jobs
 
-    def lock(self, jobs: Sequence[Job]) -> list[TargetResult]:
-        """Lock each target, with conflicts on the page; then write the locks, all at once, and the reports.
+    def _warn_without_facts(self, problems: Sequence[Problem]) -> None:
+        """Warn if the stack names a project that cannot be locked well without its facts."""
+        facts = self.settings.matrices / "facts"
+        projects: set[str] = set()
+        for problem in problems:
+            needs = [root.need for root in problem.stack.requirements]
+            projects |= {need.name for need in needs if isinstance(need, Requirement)}
+        for name in _NEEDS_FACTS:
+            if name in projects and not (facts / f"{name}.toml").is_file():
+                self.settings.progress.warn(message("cli.no-facts", name=name, folder=facts))
 
-        If another run writes a lock meanwhile, that becomes the previous lock and locking starts
-        over from it. Otherwise an upgrade would be undone by a run that started before it and
-        finished after it.
+    def lock(self, jobs: Sequence[Job]) -> list[TargetResult]:
+        """Lock or explain each target, then write all locks at once, and the reports.
+
+        If another run writes a lock meanwhile, locking starts over with it as the previous lock.
+        Otherwise a run that started before an upgrade and finished after it would undo the upgrade.
         """
         while True:
+            results = [self._result(job) for job in jobs]
             try:
-                return self._write([self._result(job) for job in jobs])
+                return self._write(results)
             except _OvertakenError:
                 jobs = [replace(job, previous=self._previous(job.folder)) for job in jobs]
 
     def _previous(self, folder: Path) -> Lock | None:
-        """The lock in a folder; None if there is none.
+        """Return the lock in a folder; None if there is none.
 
-        Raises InputError if it cannot be read, except for an upgrade, which does without it.
+        Raise InputError if it cannot be read. An upgrade does without it.
         """
         try:
             return lock_file.read_own(folder)
@@ -150,6 +165,7 @@ class Session:
             raise
 
     def _result(self, job: Job) -> TargetResult:
+        """Solve a target, and return its result with the time it took. Errors are results."""
         stack = job.problem.stack.name
         self.settings.progress.label("cli.locking", stack=stack, target=job.problem.target.name)
         began = time.monotonic()
@@ -160,72 +176,95 @@ class Session:
         )
 
     def _answer(self, job: Job) -> Lock | Explanation:
+        """Return the lock of a target with its changes since the previous one, or the explanation.
+
+        Raise NothingToLock if no line of the stack applies to the target.
+        """
         answer = self.catalogs.ask(job.problem, partial(self._lock_or_explain, job))
         if not isinstance(answer, Lock):
             return answer
-        progress, language = self.settings.progress, self.settings.language
         if not answer.pin:
-            notes = [translate(note, language) for note in answer.notes]
-            raise NothingToLock(
-                translate(
-                    "cli.nothing-applies", language, stack=answer.stack, target=answer.target.name
-                ),
-                where=job.problem.stack.where,
-                why="; ".join(notes) or translate("cli.nothing-applies-why", language),
-                hint=translate("cli.nothing-applies-hint", language),
-            )
-        for old, new in replaced_files(job.previous, answer) if job.previous is not None else ():
-            progress.warn(message("cli.replaced", file=new.name, was=old.sha256, now=new.sha256))
+            raise self._nothing_to_lock(answer, job.problem)
+        if job.previous is not None:
+            for old, new in replaced_files(job.previous, answer):
+                replaced = message("cli.replaced", file=new.name, was=old.sha256, now=new.sha256)
+                self.settings.progress.warn(replaced)
         return with_changes(answer, job.previous)
 
+    def _nothing_to_lock(self, lock: Lock, problem: Problem) -> NothingToLock:
+        """Return the error for a lock without pins."""
+        language = self.settings.language
+        target = lock.target.name
+        notes = "; ".join(translate(note, language) for note in lock.notes)
+        return NothingToLock(
+            translate("cli.nothing-applies", language, stack=lock.stack, target=target),
+            where=problem.stack.where,
+            why=notes or translate("cli.nothing-applies-why", language),
+            hint=translate("cli.nothing-applies-hint", language),
+        )
+
     def _lock_or_explain(self, job: Job, catalog: Catalog) -> Lock | Explanation:
-        """The lock, regardless of what changed; without a solution, the explanation."""
+        """Return the lock without its changes, remembered or solved, or the explanation."""
         problem, preferences = job.problem, self.policy.preferences(job.previous)
         remembered = RememberedLock(self.catalogs.pool.cache, problem)
-        lock = None if self.ignore_remembered else remembered.get(catalog, preferences)
-        if lock is not None:
-            return lock
+        if not self.ignore_remembered:
+            lock = remembered.get(catalog, preferences)
+            if lock is not None:
+                return lock
+        # A remembered lock does not need the solver.
         from resolver.cli.answers import explanation_of_refutation, lock_or_refutation
         from resolver.resolve.solver import Refutation
         from resolver.resolve.universe import Universe
 
         universe = Universe(problem, catalog, preferences.pins)
-        answer = lock_or_refutation(
-            universe, preferences, self.settings.progress.solving, self.catalogs.verified
-        )
+        progress = self.settings.progress.solving
+        answer = lock_or_refutation(universe, preferences, progress, self.catalogs.verified)
         if isinstance(answer, Refutation):
             return explanation_of_refutation(answer, job.inputs, self)
-        # a lock is a fixed point: solving with its own pins preferred gives it again
         if universe.is_answer_final and not _is_commit_unread(answer, problem):
-            for key in (preferences, KEEP_ALL.preferences(answer)):
-                remembered.keep(catalog, answer, key)
+            remembered.keep(catalog, answer, preferences)
+            # A lock is a fixed point: solving with its own pins preferred gives it again.
+            remembered.keep(catalog, answer, KEEP_ALL.preferences(answer))
         return answer
 
     def _write(self, results: list[TargetResult]) -> list[TargetResult]:
+        """Write the locks and reports, and return the results with the files written.
+
+        Raise _OvertakenError if another run changed a lock that this one has read.
+        """
         if self.all_or_none and not all(isinstance(result.answer, Lock) for result in results):
             return results
-        previous = {result.folder: result.job.previous for result in results if result.job}
         changed: dict[Path, dict[str, str]] = {}
         written: dict[Path, tuple[str, ...]] = {}
         for result in results:
             folder, answer = result.folder, result.answer
             if isinstance(answer, Lock):
                 texts = rendered(answer, self.catalogs.pool.cache, render)
-                if names := (*lock_folder.outdated(texts, folder), *lock_folder.reports(folder)):
+                names = (
+                    *lock_folder.outdated(texts, folder),
+                    *lock_folder.reports(folder),
+                )
+                if names:
                     changed[folder], written[folder] = texts, names
             elif not isinstance(answer, ResolverError) and not self.dry_run:
-                from resolver.report.explanation.conflict import report_files
-
-                report = report_files(answer)
-                lock_folder.add(folder, report)
-                written[folder] = tuple(report)
-
-        def require_unchanged(folder: Path) -> None:
-            if self._previous(folder) != previous[folder] and lock_folder.outdated(
-                changed[folder], folder
-            ):
-                raise _OvertakenError
-
+                written[folder] = _write_report(answer, folder)
         if not self.dry_run:
+            previous = {result.folder: result.job.previous for result in results if result.job}
+
+            def require_unchanged(folder: Path) -> None:
+                if self._previous(folder) == previous[folder]:
+                    return
+                if lock_folder.outdated(changed[folder], folder):
+                    raise _OvertakenError
+
             lock_folder.replace(changed, require_unchanged, self.edit)
         return [replace(result, written=written.get(result.folder, ())) for result in results]
+
+
+def _write_report(explanation: Explanation, folder: Path) -> tuple[str, ...]:
+    """Write the report of a conflict, and return the names of its files."""
+    from resolver.report.explanation.conflict import report_files
+
+    report = report_files(explanation)
+    lock_folder.add(folder, report)
+    return tuple(report)

@@ -1,4 +1,4 @@
-"""Solving the cells of a grid in processes of this machine or of a cluster, going on where an earlier run stopped."""
+"""Solving the cells of a grid in several processes, and the journal of their answers."""
 
 from __future__ import annotations
 
@@ -23,73 +23,75 @@ from resolver.files import json_text
 from resolver.model.matrix import Answer, Cell, CellOutcome
 from resolver.owned_folder import OwnedFolder
 
-_TRIES = 3  # runs of a cell in a row whose process was killed
+# How often in a row a pool whose process was killed is replaced.
+_TRIES = 3
+# The size in bytes of the longest journal that is read.
 _LARGEST_JOURNAL = 256 * files.MIB
 
 ExecutorFactory = Callable[[], AbstractContextManager[Executor]]
 
-
-_solver = lru_cache(1)(CellSolver)  # that of this process
+# Returns the solver of this process, which it keeps from cell to cell.
+_solver_of_process = lru_cache(1)(CellSolver)
 
 
 def _solve(sweep: Sweep, cell: Cell) -> Answer:
-    """The answer for a cell, in any process.
+    """Return the answer for a cell. This runs in any process.
 
-    Raises InputError if its files are not those of the sweep.
+    Raise InputError if the grid or the facts have changed since the sweep began.
     """
-    return _solver(sweep).answer(cell)
+    return _solver_of_process(sweep).answer(cell)
 
 
 def answers(sweep: Sweep, pool: ExecutorFactory, cells: Sequence[Cell]) -> Iterator[Answer]:
-    """The answers as they become known. What a killed process had is solved again.
+    """Yield the answers as they become known. The cells of a killed process are solved again.
 
-    Raises ResolverError if processes are killed again and again.
+    Raise ResolverError if processes are killed again and again.
     """
     unsolved = {cell.name: cell for cell in cells}
     tries = 0
     while unsolved:
         with pool() as executor:
             try:
-                for future in as_completed(
-                    [executor.submit(_solve, sweep, cell) for cell in unsolved.values()]
-                ):
+                futures = [executor.submit(_solve, sweep, cell) for cell in unsolved.values()]
+                for future in as_completed(futures):
                     answer = future.result()
                     del unsolved[answer.cell.name]
                     tries = 0
                     yield answer
             except (BrokenProcessPool, OSError) as error:
-                # Python's own pipe to a pool that broke while it was given work: "handle is
-                # closed", without a number
+                # If a pool breaks while it is given work, Python's pipe to it says "handle is
+                # closed", in an OSError without a number.
                 if isinstance(error, OSError) and error.errno is not None:
                     raise
                 tries += 1
                 if tries >= _TRIES:
-                    why = f"{len(unsolved)} cells are left, and {_TRIES} runs of them ended so"
-                    hint = "is there enough memory? fewer at once: --jobs 1"
                     raise ResolverError(
-                        "a process that solves cells was killed", why=why, hint=hint
+                        "a process that solves cells was killed",
+                        why=f"{len(unsolved)} cells are left, and {_TRIES} runs of them ended so",
+                        hint="is there enough memory? fewer at once: --jobs 1",
                     ) from None
 
 
 @contextmanager
 def processes(number: int) -> Iterator[Executor]:
-    """So many processes of this machine, which end with this one."""
-    # not forked: a fork would share the threads' locks and the connection to the cache
+    """Yield an executor with this number of processes, which end with this one."""
+    # A fork would share the locks of threads and the connection to the cache.
     context = multiprocessing.get_context("spawn")
     executor = ProcessPoolExecutor(number, mp_context=context, initializer=_follow_parent)
     try:
         yield executor
     finally:
-        # otherwise `shutdown` would wait for a process that started while another was killed
+        # Otherwise `shutdown` would wait for a process that started while another was killed.
         for child in multiprocessing.active_children():
             child.terminate()
         executor.shutdown(cancel_futures=True)
+        # Python would report the executor's semaphores as leaked.
         del executor
-        gc.collect()  # of its semaphores, which would be reported as leaked
+        gc.collect()
 
 
 def _follow_parent() -> None:
-    """End when the process that started this one does, which alone hears of ^C."""
+    """End this process with the one that started it, which alone is interrupted by ^C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 
@@ -103,15 +105,19 @@ def _follow_parent() -> None:
 
 @contextmanager
 def cluster(address: str) -> Iterator[Executor]:
-    """The workers of a dask cluster, which runs the cells of a lost one again by itself.
+    """Yield an executor for the workers of a dask cluster.
 
-    Raises InputError.
+    The cluster itself runs the cells of a lost worker again. Raise InputError if the library is not
+    installed, or nothing answers at the address.
     """
     try:
         from distributed import Client
     except ImportError:
-        hint = "pip install 'ascend-lock[cluster]', here and on the workers"
-        raise InputError("a cluster needs dask.distributed", where="--cluster", hint=hint) from None
+        raise InputError(
+            "a cluster needs dask.distributed",
+            where="--cluster",
+            hint="pip install 'ascend-lock[cluster]', here and on the workers",
+        ) from None
     try:
         client = Client(address, timeout=30)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
@@ -123,13 +129,14 @@ def cluster(address: str) -> Iterator[Executor]:
 
 
 class Journal:
-    """The answers of an unfinished run, in a file: a line that identifies its inputs, then one for each answer.
+    """The file with the answers of an unfinished run.
 
-    Use it as a context. One run at a time has the file, so that no answer is in it twice.
+    Its first line identifies the inputs. Each further line is an answer. One run at a time has the
+    file. Use it as a context manager.
     """
 
     def __init__(self, path: Path, head: str) -> None:
-        """Open the file. Raises InputError if another run has it."""
+        """Open the file. Raise InputError if another run has it."""
         self._head = f"{head}\n".encode()
         self._name = path.name
         self._folder = OwnedFolder.open(path.parent)
@@ -152,7 +159,10 @@ class Journal:
         self._folder.close()
 
     def begin(self) -> list[Answer]:
-        """Return the decided answers of an interrupted run of the same inputs, and make ready for others."""
+        """Return the decided answers of an interrupted run of the same inputs.
+
+        A journal of other inputs is emptied.
+        """
         self._file.seek(0)
         content = self._file.read(_LARGEST_JOURNAL)
         if not content.startswith(self._head):
@@ -160,7 +170,7 @@ class Journal:
             self._file.write(self._head)
             self._file.flush()
             return []
-        # what a killed run did not write to its end
+        # Cut off a line that a killed run did not finish.
         whole = content.rpartition(b"\n")[0] + b"\n"
         self._file.truncate(len(whole))
         answers: dict[str, Answer] = {}
@@ -178,9 +188,10 @@ class Journal:
         self._file.flush()
 
     def end(self) -> None:
-        """Remove the file: the run is complete."""
+        """Remove the file of a complete run."""
         self._folder.remove(self._name)
 
 
 def _line(answer: Answer) -> str:
+    """Return the line of an answer."""
     return json_text(msgspec.to_builtins(answer), indent=None) + "\n"

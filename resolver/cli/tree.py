@@ -1,4 +1,4 @@
-"""`ascend-lock tree STACK`: who requires what in a lock."""
+"""`ascend-lock tree STACK`: show who requires what in a lock."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _formats = click.Choice(["text", "mermaid"])
     help="Only below this project; may be repeated.",
 )
 @click.option(
-    "--invert", is_flag=True, help="Who requires the projects, up to the lines of the stack."
+    "--invert",
+    is_flag=True,
+    help="Who requires the projects, up to the lines of the stack.",
 )
 @click.option(
     "--depth",
@@ -36,39 +38,44 @@ _formats = click.Choice(["text", "mermaid"])
 @click.option("--format", "form", type=_formats, default="text", help="Format (default: text).")
 @settings("targets", "language", "own_matrices", "locks", "as_json")
 def command(
-    run: Settings, stack: str, packages: tuple[str, ...], invert: bool, depth: int | None, form: str
+    run: Settings,
+    stack: str,
+    packages: tuple[str, ...],
+    invert: bool,
+    depth: int | None,
+    form: str,
 ) -> int:
     """Show who requires what in STACK's lock.
 
     STACK may be STACK/TARGET, and STACK@REVISION, as for `diff`. What is below a project is shown
     once; `(*)` marks where it would come again.
     """
-    names = tuple(map(canonicalize_name, packages))
-    locks = {row.name: row.lock for row in named_locks(stack, run)}
-    pins = {name: {pin.name for pin in lock.pin} for name, lock in locks.items()}
-    for unknown in sorted(set(names).difference(*pins.values())):
-        hint = did_you_mean(
-            unknown, set[str]().union(*pins.values()), "see the tree without --package"
+    projects = [canonicalize_name(package) for package in packages]
+    trees: dict[str, Tree] = {}
+    locked: set[str] = set()
+    for named in named_locks(stack, run):
+        pinned = {pin.name for pin in named.lock.pin}
+        locked |= pinned
+        roots = [project for project in projects if project in pinned]
+        if roots or not projects:
+            trees[named.name] = Tree(named.lock, roots, depth, inverted=invert)
+    for unknown in sorted(set(projects) - locked):
+        raise InputError(
+            f"the lock has no project `{unknown}`",
+            where="--package",
+            hint=did_you_mean(unknown, locked, "see the tree without --package"),
         )
-        raise InputError(f"the lock has no project `{unknown}`", where="--package", hint=hint)
-    trees = {
-        name: Tree(
-            lock, [package for package in names if package in pins[name]], depth, inverted=invert
-        )
-        for name, lock in locks.items()
-        if not names or not pins[name].isdisjoint(names)
-    }
     if run.as_json:
         print_json({"targets": [tree.json() for tree in trees.values()]})
     elif form == "mermaid":
         if len(trees) > 1:
             raise InputError(f"{stack} has several targets", hint=f"choose one: {', '.join(trees)}")
-        print_data(next(iter(trees.values())).mermaid())
+        for tree in trees.values():
+            print_data(tree.mermaid())
     else:
-        several = len(trees) > 1 and bool(names)
-        texts = [
-            (f"{name}:\n" if several else "") + tree.text(run.language)
-            for name, tree in trees.items()
-        ]
+        texts = [tree.text(run.language) for tree in trees.values()]
+        # A tree below a project does not say which lock it is of.
+        if len(trees) > 1 and projects:
+            texts = [f"{name}:\n{text}" for name, text in zip(trees, texts, strict=True)]
         print_text("\n".join(texts))
     return 0

@@ -1,4 +1,4 @@
-"""`ascend-lock verify STACK`: the lock's own verify.py, run with the environment's Python."""
+"""`ascend-lock verify STACK`: run the lock's verify.py for an environment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ from resolver.report.verify import FILE
     help="The environment's Python (default: the active environment's, else python3).",
 )
 @click.option(
-    "--full", is_flag=True, help="Compare the contents of every file, not just of a sample."
+    "--full",
+    is_flag=True,
+    help="Compare the contents of every file, not just of a sample.",
 )
 @click.option("--quick", is_flag=True, help="Import only the modules that the stack lists.")
 @click.option(
@@ -47,31 +49,55 @@ from resolver.report.verify import FILE
 )
 @settings("targets", "language", "own_matrices", "locks", "as_json")
 def command(
-    run: Settings, stack: str, python: str | None, **options_of_verify: str | bool | float | None
+    run: Settings,
+    stack: str,
+    python: str | None,
+    **options_of_verify: str | bool | float | None,
 ) -> int:
     """Check whether this machine and environment match STACK's lock.
 
     The exit status is 0 if they do, 1 if not, and 2 if the command is wrong.
     """
     program = _program(stack, run)
-    # the same choice as in install.sh: the active environment's Python, otherwise the one on PATH
-    active = next(filter(None, map(os.environ.get, ("VIRTUAL_ENV", "CONDA_PREFIX"))), None)
-    python = python or (f"{active}/bin/python" if active else shutil.which("python3") or "python3")
-    values = {**options_of_verify, "python": python, "lang": run.language, "json": run.as_json}
-    arguments = [
-        f"--{name.replace('_', '-')}" if value is True else f"--{name}={value}"
-        for name, value in values.items()
-        if value
-    ]
-    return subprocess.run([sys.executable, "-I", str(program), *arguments], check=False).returncode  # noqa: S603
+    python = python or _environment_python()
+    values = {
+        **options_of_verify,
+        "python": python,
+        "lang": run.language,
+        "json": run.as_json,
+    }
+    arguments: list[str] = []
+    for name, value in values.items():
+        if value is True:
+            arguments.append(f"--{name.replace('_', '-')}")
+        elif value:
+            arguments.append(f"--{name}={value}")
+    command_line = [sys.executable, "-I", str(program), *arguments]
+    return subprocess.run(command_line, check=False).returncode  # noqa: S603
+
+
+def _environment_python() -> str:
+    """Return the active environment's Python, else the one on PATH, as install.sh does."""
+    active = os.environ.get("VIRTUAL_ENV") or os.environ.get("CONDA_PREFIX")
+    if active:
+        return f"{active}/bin/python"
+    return shutil.which("python3") or "python3"
 
 
 def _program(stack: str, run: Settings) -> Path:
-    """The verify.py of the only lock, or of the only one for this machine's processor."""
+    """Return the path of the lock's verify.py.
+
+    Raise InputError if there are several locks, and not exactly one is for this processor.
+    """
     locks = named_locks(stack, run)
-    this_platform = f"linux-{platform.machine()}"
-    fitting = [row for row in locks if len(locks) == 1 or row.lock.target.platform == this_platform]
-    if len(fitting) != 1:
-        hint = f"choose this machine's target: {', '.join(row.lock.target.name for row in locks)}"
-        raise InputError(f"{stack} is locked for several targets", where="--target", hint=hint)
-    return fitting[0].folder / FILE
+    if len(locks) > 1:
+        names = ", ".join(named.lock.target.name for named in locks)
+        this_platform = f"linux-{platform.machine()}"
+        locks = [named for named in locks if named.lock.target.platform == this_platform]
+        if len(locks) != 1:
+            raise InputError(
+                f"{stack} is locked for several targets",
+                where="--target",
+                hint=f"choose this machine's target: {names}",
+            )
+    return locks[0].folder / FILE

@@ -1,7 +1,7 @@
-"""TOML values to the types in the annotations of fields, each error at its key; and the texts among them parsed.
+"""From the values of a TOML file to the types that the annotations of fields name.
 
-A field is a key of the table, in kebab case, or as its `name` has it. msgspec cannot do this, as
-its hooks see neither a field's key nor one of its own types, and its errors have no place.
+A field is a key of its table, in kebab case or as its `name` says. An error names the file, the
+line and the key, which msgspec's own decoder cannot do: its hooks do not see a field's key.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, timezone
 from enum import Enum
 from functools import lru_cache, partial
-from itertools import chain
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin
 
 import msgspec
 from packaging.requirements import InvalidRequirement
@@ -30,7 +29,7 @@ from resolver.model.as_of import read_as_of
 from resolver.model.fact import Need
 from resolver.model.repository import Direct
 from resolver.model.requirement import COMPONENTS, ComponentRequirement, Requirement, Value
-from resolver.model.source import References
+from resolver.model.source import Reference, References
 from resolver.model.text import (
     ALONE,
     NOT_EMPTY,
@@ -44,7 +43,7 @@ from resolver.model.text import (
     printable,
 )
 
-# What a line may be that is no requirement: an address, and so a password.
+# Part of an address, and so perhaps of a password, in a line that is not a requirement.
 _MAYBE_ADDRESS: Final = re.compile(r"[@?#]|//|:/")
 _TYPES: Final = {
     str: "a string in quotes",
@@ -58,11 +57,12 @@ _TYPES: Final = {
     time: "a time",
 }
 
-ComponentValues = Mapping[str, tuple[Value, ...]]  # the values of components in systems.toml
+# The values of each component in systems.toml.
+ComponentValues = Mapping[str, tuple[Value, ...]]
 
 
 def cutoff_moment(value: date) -> datetime:
-    """The moment that a cut-off names, in UTC; a day means its end.
+    """Return the moment in UTC that a cut-off names; a day stands for its end.
 
     Raises ValueError if UTC has no such year.
     """
@@ -73,28 +73,31 @@ def cutoff_moment(value: date) -> datetime:
         except OverflowError:
             raise ValueError("it is in no year from 1 to 9999 of UTC") from None
         return aware
-    if value == date.max:  # which has no day after it
+    # No day follows the last one.
+    if value == date.max:
         return datetime.max.replace(tzinfo=timezone.utc)
     return datetime.combine(value + timedelta(days=1), time(), timezone.utc)
 
 
 def parse_need(line: str, *, direct: bool = False) -> Need:
-    """A requirement on a project or a component, as in facts and stacks.
+    """Return the requirement on a project or a component in a line of a fact or stack.
 
-    With `direct` it may name an address.
+    With `direct` it may name an address. Raises ValueError or InputError.
     """
-    if (component_need := ComponentRequirement.parse(line)) is not None:
+    component_need = ComponentRequirement.parse(line)
+    if component_need is not None:
         return component_need
     need = parse_requirement(line, direct=direct)
-    if (name := need.name) in COMPONENTS:
+    if need.name in COMPONENTS:
         raise ValueError(
-            f"`{name}` is a component: write `{name} in A | B` or `{name} >= A`, in lower case"
+            f"`{need.name}` is a component: write `{need.name} in A | B` or "
+            f"`{need.name} >= A`, in lower case"
         )
     return need
 
 
 def parse_condition(line: str) -> ComponentRequirement:
-    """A requirement on a component, and nothing else."""
+    """Return the requirement on a component in a line. Raises ValueError for any other line."""
     need = ComponentRequirement.parse(line)
     if need is None:
         raise ValueError(
@@ -104,129 +107,173 @@ def parse_condition(line: str) -> ComponentRequirement:
 
 
 def parse_requirement(line: str, *, direct: bool = False) -> Requirement:
-    """A requirement on a project (PEP 508). Without `direct` it must not name an address."""
+    """Return the requirement on a project in a line (PEP 508).
+
+    Only with `direct` may it name an address. Raises ValueError or InputError.
+    """
     try:
         need = texts.requirement(line)
     except InvalidRequirement as error:
-        shown = "a line that may contain a password" if _MAYBE_ADDRESS.search(line) else f"`{line}`"
-        raise InputError(
-            f"{shown} is not a requirement", why=str(error).partition("\n")[0]
-        ) from None
-    if need.url and not direct:
-        raise ValueError("only a stack's own `requires` may take a project from an address")
+        has_secret = _MAYBE_ADDRESS.search(line) is not None
+        shown = "a line that may contain a password" if has_secret else f"`{line}`"
+        why = str(error).partition("\n")[0]
+        raise InputError(f"{shown} is not a requirement", why=why) from None
     if need.url:
+        if not direct:
+            raise ValueError("only a stack's own `requires` may take a project from an address")
         Direct.parse(need.url)
     return need
 
 
 def require_known_socs(need: Need, known: ComponentValues, where: str) -> None:
-    """Raise InputError if a requirement names a SoC family that no target could have."""
-    if isinstance(need, ComponentRequirement) and need.component == "soc":
-        for clause in chain(*need.alternatives):
-            if clause.value is not None:
-                require_known_soc(clause.value, known, where)
+    """Raise InputError if a requirement names a SoC family that no target can have."""
+    if not isinstance(need, ComponentRequirement) or need.component != "soc":
+        return
+    for comparisons in need.alternatives:
+        for comparison in comparisons:
+            if comparison.value is not None:
+                require_known_soc(comparison.value, known, where)
 
 
 def require_known_soc(value: Value, known: ComponentValues, where: str) -> None:
-    """Raise InputError unless a SoC family is a known one. If none is known, anything passes."""
+    """Raise InputError unless a SoC family is known. If no families are listed, any is accepted."""
     families = known.get("soc", (value,))
     if value not in families:
         hint = f"known are {', '.join(map(str, families))}"
         raise InputError(f"`{value}` is not a known SoC family", where=where, hint=hint)
 
 
-# How a text becomes what a field has.
-_READERS: Final[Mapping[Any, Callable[[str], Any]]] = {
-    Need: parse_need,
-    Requirement: parse_requirement,
-    RequirementLine: lambda line: str(parse_requirement(line)),
-    ComponentRequirement: parse_condition,
-    NormalizedName: partial(
-        canonicalize_name, validate=True
-    ),  # anything more than a name would never match
-    SpecifierSet: texts.specifier_set,
-    Version: Version,
-}
+class _Located(NamedTuple):
+    """A value of a TOML file and where it is."""
+
+    value: Any
+    text: TomlText
+    path: Path
+
+    def child(self, key: str | int, value: Any) -> _Located:
+        """Return the value at a key or position of this table or list."""
+        return _Located(value, self.text, (*self.path, key))
+
+    def checked(self, kind: type) -> Any:
+        """Return the value. Raises InputError unless it has exactly this type of TOML."""
+        if type(self.value) is not kind:
+            got = _TYPES[type(self.value)]
+            raise self.unusable(f"expected {_TYPES[kind]}, got {got}")
+        return self.value
+
+    def parse(self, read: Callable[[Any], Any], value: Any) -> Any:
+        """Return what `read` makes of a value. Raises its ValueError as InputError with a place."""
+        return self.text.parse(read, value, *self.path)
+
+    def unusable(self, why: str) -> InputError:
+        """Return the error that says why the value is refused."""
+        where = self.text.place(*self.path)
+        return InputError(f"{last_key(self.path)} cannot be used", where=where, why=why)
 
 
-def decode(kind: Any, value: Any, text: TomlText, path: Path = ()) -> Any:
-    """A value of a TOML text as an object of this type. Raises InputError with file:line:key."""
+def decode(kind: Any, value: Any, text: TomlText) -> Any:
+    """Return a value of a TOML file as an object of a type.
+
+    Raises InputError with file:line:key.
+    """
+    return _decode(kind, _Located(value, text, ()))
+
+
+def _decode(kind: Any, located: _Located) -> Any:
     if kind is Any:
-        return value
-    if kind in _READERS:
-        return text.parse(_READERS[kind], _checked(str, value, text, path), *path)
-    if kind == Cutoff:
-        checked = value if isinstance(value, datetime) else _checked(date, value, text, path)
-        return text.parse(cutoff_moment, checked, *path)
-    if kind == AsOfText:
-        checked = value if isinstance(value, date) else _checked(str, value, text, path)
-        return text.parse(read_as_of, checked, *path)
-    if kind == Variables:
-        return _variables(_checked(dict, value, text, path), text, path)
-    if kind == References:
-        return _source(value, text, path)
-    origin, arguments = get_origin(kind), get_args(kind)
+        return located.value
+    if kind in _TEXT_READERS:
+        return located.parse(_TEXT_READERS[kind], located.checked(str))
+    if kind in _VALUE_READERS:
+        return _VALUE_READERS[kind](located)
+    origin = get_origin(kind)
+    arguments = get_args(kind)
     if origin is Annotated:
-        return _annotated(arguments[0], arguments[1:], value, text, path)
+        return _annotated(arguments[0], arguments[1:], located)
     if origin in (Union, UnionType):
-        members = [member for member in arguments if member is not NoneType]
-        fitting = [
-            member for member in members if (get_origin(member) is tuple) == isinstance(value, list)
-        ]
-        return decode((fitting or members)[0], value, text, path)
+        return _decode(_fitting_member(arguments, located.value), located)
     if origin is tuple:
-        rows = enumerate(_checked(list, value, text, path))
-        return tuple(decode(arguments[0], item, text, (*path, at)) for at, item in rows)
+        return _tuple(arguments[0], located)
     if origin in (dict, Mapping):
-        read_key = _READERS.get(arguments[0], str)
-        return {
-            text.parse(read_key, key, *path, key): decode(arguments[1], item, text, (*path, key))
-            for key, item in sorted(_checked(dict, value, text, path).items())
-        }
+        return _mapping(arguments[0], arguments[1], located)
     if origin is Literal:
-        return _choice(arguments, value, text, path)
+        return _choice(arguments, located)
+    return _instance(kind, located)
+
+
+def _instance(kind: type, located: _Located) -> Any:
+    """Return a value as an instance of a class."""
     if issubclass(kind, Enum):
-        return kind(_choice([member.value for member in kind], value, text, path))
-    if issubclass(kind, msgspec.Struct):
-        table, keys = _checked(dict, value, text, path), _keys(kind)
-        for key in table:
-            if key not in keys:
-                raise text.unknown("unknown key", key, keys, *path, key)
-        return _struct(kind, table, text, path)
-    return _checked(kind, value, text, path)
+        return kind(_choice([member.value for member in kind], located))
+    if not issubclass(kind, msgspec.Struct):
+        return located.checked(kind)
+    keys = _keys(kind)
+    for key in located.checked(dict):
+        if key not in keys:
+            raise located.text.unknown("unknown key", key, keys, *located.path, key)
+    return _struct(kind, located)
 
 
-def _annotated(kind: Any, notes: Sequence[Any], value: Any, text: TomlText, path: Path) -> Any:
-    if ALONE in notes and not isinstance(value, list):
-        return (decode(get_args(kind)[0], value, text, path),)
-    value = decode(kind, value, text, path)
+def _annotated(kind: Any, notes: Sequence[Any], located: _Located) -> Any:
+    if ALONE in notes and not isinstance(located.value, list):
+        return (_decode(get_args(kind)[0], located),)
+    value = _decode(kind, located)
     if NOT_EMPTY in notes and not value:
-        raise _unusable(text, path, "it is empty")
-    for read in filter(callable, notes):
-        value = text.parse(read, value, *path)
+        raise located.unusable("it is empty")
+    for note in notes:
+        if callable(note):
+            value = located.parse(note, value)
     return value
 
 
-def _struct(kind: type[msgspec.Struct], table: dict[str, Any], text: TomlText, path: Path) -> Any:
+def _fitting_member(members: Sequence[Any], value: Any) -> Any:
+    """Return the member of a union that a value is meant for: one of lists for a list, if any."""
+    possible = [member for member in members if member is not NoneType]
+    for member in possible:
+        is_list = get_origin(member) is tuple
+        if is_list == isinstance(value, list):
+            return member
+    return possible[0]
+
+
+def _tuple(kind: Any, located: _Located) -> tuple[Any, ...]:
+    items = enumerate(located.checked(list))
+    return tuple(_decode(kind, located.child(position, item)) for position, item in items)
+
+
+def _mapping(key_kind: Any, value_kind: Any, located: _Located) -> dict[Any, Any]:
+    read_key = _TEXT_READERS.get(key_kind, str)
+    decoded = {}
+    for key, item in sorted(located.checked(dict).items()):
+        child = located.child(key, item)
+        decoded[child.parse(read_key, key)] = _decode(value_kind, child)
+    return decoded
+
+
+def _struct(kind: type[msgspec.Struct], located: _Located) -> Any:
+    """Return a table, whose keys are known, as an instance of a type."""
+    table = located.value
     values: dict[str, Any] = {}
     missing = []
     for field, notes in _fields(kind):
+        key = field.encode_name
         if field.type == Where:
-            values[field.name] = text.line(*path)
+            values[field.name] = located.text.line(*located.path)
         elif SAME_TABLE in notes:
-            values[field.name] = _struct(get_args(field.type)[0], table, text, path)
+            values[field.name] = _struct(get_args(field.type)[0], located)
         elif UNWRITTEN in notes:
             continue
-        elif field.encode_name in table:
-            values[field.name] = decode(
-                field.type, table[field.encode_name], text, (*path, field.encode_name)
-            )
+        elif key in table:
+            values[field.name] = _decode(field.type, located.child(key, table[key]))
         elif field.required:
-            missing.append(field.encode_name)
+            missing.append(key)
     if missing:
-        must = ", ".join(key for key, required in _keys(kind).items() if required)
-        what = f"the key `{missing[0]}` is missing"
-        raise InputError(what, where=text.place(*path), hint=f"it must have {must}")
+        required_keys = [key for key, is_required in _keys(kind).items() if is_required]
+        raise InputError(
+            f"the key `{missing[0]}` is missing",
+            where=located.text.place(*located.path),
+            hint=f"it must have {', '.join(required_keys)}",
+        )
     return kind(**values)
 
 
@@ -234,7 +281,7 @@ def _struct(kind: type[msgspec.Struct], table: dict[str, Any], text: TomlText, p
 def _fields(
     kind: type[msgspec.Struct],
 ) -> tuple[tuple[msgspec.structs.FieldInfo, tuple[Any, ...]], ...]:
-    """The fields of a type, each with the notes of its annotation."""
+    """Return the fields of a type, each with the notes of its annotation."""
     return tuple(
         (field, getattr(field.type, "__metadata__", ())) for field in msgspec.structs.fields(kind)
     )
@@ -242,7 +289,7 @@ def _fields(
 
 @lru_cache
 def _keys(kind: type[msgspec.Struct]) -> dict[str, bool]:
-    """The keys that a table of this type may have, and whether it must."""
+    """Return the keys that a table of a type may have, and whether each is required."""
     keys: dict[str, bool] = {}
     for field, notes in _fields(kind):
         if SAME_TABLE in notes:
@@ -252,47 +299,74 @@ def _keys(kind: type[msgspec.Struct]) -> dict[str, bool]:
     return keys
 
 
-def _choice(options: Sequence[Any], value: Any, text: TomlText, path: Path) -> Any:
-    if _checked(type(options[0]), value, text, path) not in options:
-        raise text.unknown(f"{last_key(path)} cannot be", value, options, *path)
+def _choice(options: Sequence[Any], located: _Located) -> Any:
+    value = located.checked(type(options[0]))
+    if value not in options:
+        what = f"{last_key(located.path)} cannot be"
+        raise located.text.unknown(what, value, options, *located.path)
     return value
 
 
-def _source(value: Any, text: TomlText, path: Path) -> References:
-    """Return the references of a source: one text, or a list.
-
-    Raise InputError at the text that is none.
-    """
-    if not isinstance(value, list):
-        return References((text.parse(read_reference, _checked(str, value, text, path), *path),))
-    if not value:
-        raise _unusable(text, path, "it is empty")
-    places = ((*path, at) for at in range(len(value)))
-    return References(
-        tuple(
-            text.parse(read_reference, _checked(str, item, text, place), *place)
-            for place, item in zip(places, value, strict=True)
-        )
-    )
+def _cutoff(located: _Located) -> datetime:
+    is_moment = isinstance(located.value, datetime)
+    value = located.value if is_moment else located.checked(date)
+    moment: datetime = located.parse(cutoff_moment, value)
+    return moment
 
 
-def _variables(table: dict[str, Any], text: TomlText, path: Path) -> tuple[tuple[str, str], ...]:
-    for key, value in table.items():
-        if not patterns.VARIABLE.matches(key):
+def _as_of(located: _Located) -> str:
+    is_day = isinstance(located.value, date)
+    value = located.value if is_day else located.checked(str)
+    day: str = located.parse(read_as_of, value)
+    return day
+
+
+def _references(located: _Located) -> References:
+    """Return the references of a source, which is a text or a list of texts."""
+    if not isinstance(located.value, list):
+        return References((_reference(located),))
+    if not located.value:
+        raise located.unusable("it is empty")
+    items = enumerate(located.value)
+    return References(tuple(_reference(located.child(position, item)) for position, item in items))
+
+
+def _reference(located: _Located) -> Reference:
+    reference: Reference = located.parse(read_reference, located.checked(str))
+    return reference
+
+
+def _variables(located: _Located) -> tuple[tuple[str, str], ...]:
+    """Return environment variables, sorted by name."""
+    table = located.checked(dict)
+    for name, value in table.items():
+        variable = located.child(name, value)
+        if not patterns.VARIABLE.matches(name):
             raise InputError(
-                f"`{key}` is not the name of an environment variable",
-                where=text.place(*path, key),
+                f"`{name}` is not the name of an environment variable",
+                where=variable.text.place(*variable.path),
                 hint="use only letters, digits and `_`, and no digit first",
             )
-        text.parse(printable, _checked(str, value, text, (*path, key)), *path, key)
+        variable.parse(printable, variable.checked(str))
     return tuple(sorted(table.items()))
 
 
-def _checked(kind: Any, value: Any, text: TomlText, path: Path) -> Any:
-    if type(value) is not kind:
-        raise _unusable(text, path, f"expected {_TYPES[kind]}, got {_TYPES[type(value)]}")
-    return value
+# How a text becomes a value of each type.
+_TEXT_READERS: Final[Mapping[Any, Callable[[str], Any]]] = {
+    Need: parse_need,
+    Requirement: parse_requirement,
+    RequirementLine: lambda line: str(parse_requirement(line)),
+    ComponentRequirement: parse_condition,
+    # Validated, since anything that is not a name would match no project.
+    NormalizedName: partial(canonicalize_name, validate=True),
+    SpecifierSet: texts.specifier_set,
+    Version: Version,
+}
 
-
-def _unusable(text: TomlText, path: Path, why: str) -> InputError:
-    return InputError(f"{last_key(path)} cannot be used", where=text.place(*path), why=why)
+# How a value that may be something else than a text becomes one of each type.
+_VALUE_READERS: Final[Mapping[Any, Callable[[_Located], Any]]] = {
+    Cutoff: _cutoff,
+    AsOfText: _as_of,
+    Variables: _variables,
+    References: _references,
+}

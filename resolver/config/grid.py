@@ -1,10 +1,11 @@
-"""The grid of `ascend-lock matrix`: from grid.toml and the facts to its cells, each a stack to be solved."""
+"""The grid of `ascend-lock matrix`: its cells, each a stack, from grid.toml and the facts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import tomli_w
@@ -20,54 +21,57 @@ from resolver.config.schema import GridFile, StackFile
 from resolver.errors import InputError
 from resolver.files import digest
 from resolver.model import text
-from resolver.model.fact import Requires, Sources, Strength, component_requirements
+from resolver.model.fact import Need, Requires, Sources, Strength, component_requirements
 from resolver.model.matrix import Cell, Practices, Use, stack_text
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
-from resolver.model.requirement import ComponentRequirement, Requirement, Value, parse_value
+from resolver.model.requirement import Requirement, Value, parse_value
 
-NAME = "matrix"  # of the stack that stands for a grid, and of its snapshot
+# The name of the stack that stands for a grid, and of its snapshot.
+NAME: Final = "matrix"
 
 
 class Grid(msgspec.Struct, frozen=True):
     """A grid with the files that its stacks use."""
 
     file: Document[GridFile]
-    # what all cells share: facts, indexes, systems
+    # The files that all cells share: facts, indexes, systems.
     inputs: Inputs
-    # a problem of these, whose only line asks for the grid's package, for the first of the machines
+    # A problem of these files for the first machine. Its only line asks for the grid's package.
     problem: Problem
-    # what facts require, on any machine; without practices
+    # What facts require on any machine, without practices.
     facts: tuple[Requires, ...]
-    # by name of a use, the files of the stack whose targets are its cells
+    # The files of each shipped stack whose targets are cells, by the name of the use.
     shipped: Mapping[str, Inputs]
 
     @property
     def package(self) -> NormalizedName:
-        """The project whose releases are the rows of most uses."""
+        """Return the project whose releases are the rows of most uses."""
         return self.file.content.package
 
     @property
     def packages(self) -> tuple[NormalizedName, ...]:
-        """The projects whose releases on the indexes are rows: the grid's, then those of uses."""
-        uses = [use for use in self.file.content.use if not use.stack]
-        return tuple(dict.fromkeys([self.package, *map(self._rows_of, uses)]))
+        """Return the projects whose releases on the indexes are rows, the grid's own first."""
+        packages = [self.package]
+        packages += [self._package_of(use) for use in self.file.content.use if not use.stack]
+        return tuple(dict.fromkeys(packages))
 
-    def _rows_of(self, use: Use) -> NormalizedName:
+    def _package_of(self, use: Use) -> NormalizedName:
         """Return the project whose releases are the rows of a use."""
         return canonicalize_name(use.package) if use.package else self.package
 
     @property
     def digest(self) -> str:
-        """What the answers of the grid follow from, apart from the indexes' content."""
+        """Return the sha256 of all that outcomes follow from, except the indexes' content."""
         stacks = [[name, inputs.stack.digest] for name, inputs in sorted(self.shipped.items())]
         return digest([self.file.digest, self.problem.digest, self.problem.readings, stacks])
 
     def use(self, cell: Cell) -> Use:
         """Return the use of a cell."""
-        return next(use for use in self.file.content.use if use.name == cell.use)
+        uses = {use.name: use for use in self.file.content.use}
+        return uses[cell.use]
 
     def stack(self, cell: Cell, practices: Practices) -> str:
-        """Return the TOML of a cell's stack; of a shipped one as it is, whatever the practices."""
+        """Return the TOML of a cell's stack. A shipped stack does not depend on `practices`."""
         if cell.use in self.shipped:
             return self.shipped[cell.use].stack.text
         return stack_text(cell, self.use(cell), practices)
@@ -77,100 +81,59 @@ class Grid(msgspec.Struct, frozen=True):
         return self.shipped[cell.use].stack.content.stack.practices
 
     def problem_of(self, cell: Cell, practices: Practices, options: PolicyOptions) -> Problem:
-        """Return the problem of a cell."""
+        """Return the problem of a cell. Raises InputError."""
         if cell.use in self.shipped:
             problems = compile_problems(self.shipped[cell.use], options=options)
             return next(problem for problem in problems if _machine(problem) == cell.machine[1:])
-        inputs = with_stack(
-            self.inputs, read_text(self.stack(cell, practices), StackFile, "grid.toml")
-        )
-        return compile_problems(inputs, options=options)[0]
+        stack = read_text(self.stack(cell, practices), StackFile, "grid.toml")
+        return compile_problems(with_stack(self.inputs, stack), options=options)[0]
 
     def projects(self, cell: Cell) -> tuple[NormalizedName, ...]:
         """Return the projects that a cell's lines name, its own first."""
         if cell.use in self.shipped:
-            needs = [root.need for root in self.problem_of(cell, (), NO_OPTIONS).stack.requirements]
+            stack = self.problem_of(cell, (), NO_OPTIONS).stack
+            needs = [root.need for root in stack.requirements]
         else:
             needs = [parse_need(line) for line in self.use(cell).requires]
-        names = [need.name for need in needs if isinstance(need, Requirement)]
-        return tuple(dict.fromkeys([canonicalize_name(cell.package), *names]))
+        names = [canonicalize_name(cell.package)]
+        names += [need.name for need in needs if isinstance(need, Requirement)]
+        return tuple(dict.fromkeys(names))
 
     def pairing(self, cell: Cell) -> tuple[str, ...]:
         """Return what facts say that a cell's release goes with, as they write it."""
-        release = Version(cell.release)
-        system: dict[str, Value] = {"soc": parse_value("soc", cell.soc)}
-        facts = [fact for fact in self.facts if not fact.wheels and fact.applies_on(system)]
-        needs = [
-            need
-            for fact in facts
-            if fact.is_about(canonicalize_name(cell.package), release)
-            for need in fact.needs
-        ]
-        return tuple(dict.fromkeys(map(str, needs)))
+        needs = self._needs(canonicalize_name(cell.package), Version(cell.release), cell.soc)
+        return tuple(dict.fromkeys(str(need) for need in needs))
 
-    def canns(self) -> list[str]:
+    def canns(self) -> tuple[str, ...]:
         """Return the known releases of CANN, oldest first."""
-        known = self.inputs.systems.content.component if self.inputs.systems is not None else {}
-        return list(known["cann"].known) if "cann" in known else []
+        systems = self.inputs.systems
+        cann = systems.content.component.get("cann") if systems is not None else None
+        return cann.known if cann is not None else ()
 
     def cells(self, releases: Mapping[str, Sequence[str]]) -> Iterator[Cell]:
-        """Yield the cells that the vendor's tables have, for these releases of `packages`, then those of stacks.
+        """Yield the cells of these releases of `packages`, then the cells of shipped stacks.
 
-        The tables have a cell if facts about a release name a CANN, and the machine meets what they
-        say of CANN and Python. Each project's releases are newest first.
+        There is a cell if facts about a release name a CANN, and the machine has what they require
+        of CANN and Python. Each project's releases are newest first.
         """
+        stack_uses = [use for use in self.file.content.use if use.stack]
+        release_uses = [use for use in self.file.content.use if not use.stack]
         for package in self.packages:
-            uses = [
-                use
-                for use in self.file.content.use
-                if not use.stack and self._rows_of(use) == package
-            ]
-            tried = {use.name: _tried(use, releases[package]) for use in uses}
-            for release in releases[package]:
-                for machine in self._machines(package, release):
-                    for use in uses:
-                        if release in tried[use.name] and (
-                            not use.python or machine["python"] in use.python
-                        ):
-                            yield Cell(use=use.name, package=package, release=release, **machine)
-        for use in self.file.content.use:
-            if use.stack:
-                yield from self._cells_of_stack(use)
+            uses = [use for use in release_uses if self._package_of(use) == package]
+            yield from self._cells_of_package(package, uses, releases[package])
+        for use in stack_uses:
+            yield from self._cells_of_stack(use)
 
-    def _machines(self, package: NormalizedName, release: str) -> Iterator[dict[str, str]]:
-        """Yield the machines that facts about a release name; none if no fact names a CANN."""
-        for row, cann in product(self.file.content.machine, self.canns()):
-            for soc, platform, python in product(row.soc, row.platform, row.python):
-                needs = self._needs(package, Version(release), soc)
-                system: dict[str, Value] = {
-                    "cann": parse_value("cann", cann),
-                    "python": Version(python),
-                }
-                is_paired = any(need.component == "cann" for need in needs)
-                if is_paired and all(need.is_promised_by(system) for need in needs):
-                    yield {
-                        "cann": cann,
-                        "soc": soc,
-                        "platform": platform,
-                        "python": python,
-                        "glibc": row.glibc,
-                    }
-
-    def _needs(
-        self, package: NormalizedName, release: Version, soc: str
-    ) -> list[ComponentRequirement]:
-        """Return what facts about a release say of CANN and Python on a SoC."""
-        system: dict[str, Value] = {"soc": parse_value("soc", soc)}
-        needs = []
-        for fact in self.facts:
-            if fact.wheels or not fact.is_about(package, release) or not fact.applies_on(system):
-                continue
-            needs += [
-                need
-                for need in component_requirements(fact.needs)
-                if need.component in ("cann", "python")
-            ]
-        return needs
+    def _cells_of_package(
+        self, package: NormalizedName, uses: Sequence[Use], releases: Sequence[str]
+    ) -> Iterator[Cell]:
+        tried = {use.name: _tried(use, releases) for use in uses}
+        for release in releases:
+            for machine in self._machines(package, release):
+                for use in uses:
+                    has_python = not use.python or machine["python"] in use.python
+                    if has_python and release in tried[use.name]:
+                        yield Cell(use=use.name, package=package, release=release, **machine)
 
     def _cells_of_stack(self, use: Use) -> Iterator[Cell]:
         for problem in compile_problems(self.shipped[use.name]):
@@ -186,53 +149,90 @@ class Grid(msgspec.Struct, frozen=True):
                 glibc=glibc,
             )
 
+    def _machines(self, package: NormalizedName, release: str) -> Iterator[dict[str, str]]:
+        """Yield the machines that facts about a release name; none if no fact names a CANN."""
+        for row, cann in product(self.file.content.machine, self.canns()):
+            for soc, platform, python in product(row.soc, row.platform, row.python):
+                if self._is_named(package, Version(release), soc, cann, python):
+                    yield {
+                        "cann": cann,
+                        "soc": soc,
+                        "platform": platform,
+                        "python": python,
+                        "glibc": row.glibc,
+                    }
+
+    def _is_named(
+        self, package: NormalizedName, release: Version, soc: str, cann: str, python: str
+    ) -> bool:
+        """Return whether facts about a release on a SoC name a CANN, and admit these versions."""
+        needs = component_requirements(self._needs(package, release, soc))
+        system: dict[str, Value] = {
+            "cann": parse_value("cann", cann),
+            "python": Version(python),
+        }
+        about_versions = [need for need in needs if need.component in system]
+        names_cann = any(need.component == "cann" for need in needs)
+        return names_cann and all(need.is_promised_by(system) for need in about_versions)
+
+    def _needs(self, package: NormalizedName, release: Version, soc: str) -> list[Need]:
+        """Return what facts require of a release on a SoC, whatever wheel of it is installed."""
+        system: dict[str, Value] = {"soc": parse_value("soc", soc)}
+        needs: list[Need] = []
+        for fact in self.facts:
+            is_about_release = not fact.wheels and fact.is_about(package, release)
+            if is_about_release and fact.applies_on(system):
+                needs += fact.needs
+        return needs
+
 
 def _tried(use: Use, releases: Sequence[str]) -> Sequence[str]:
     """Return the releases of a project that are tried for a use, newest first."""
     admitted = SpecifierSet(use.versions)
     tried = [release for release in releases if admitted.contains(release, prereleases=True)]
     if use.one_of_series:
-        series: dict[tuple[int, ...], str] = {}
-        for final_ones in (True, False):
-            for release in tried:
-                version = Version(release)
-                if version.is_prerelease != final_ones:
-                    series.setdefault(version.release, release)
-        tried = [release for release in tried if release in series.values()]
+        tried = _newest_of_each_series(tried)
     return tried[: use.newest]
+
+
+def _newest_of_each_series(releases: Sequence[str]) -> list[str]:
+    """Return the newest of releases that differ in suffixes only, a final one if there is any."""
+    final: dict[tuple[int, ...], str] = {}
+    prereleases: dict[tuple[int, ...], str] = {}
+    for release in releases:
+        version = Version(release)
+        series = prereleases if version.is_prerelease else final
+        series.setdefault(version.release, release)
+    kept = {**prereleases, **final}.values()
+    return [release for release in releases if release in kept]
 
 
 def _machine(problem: Problem) -> tuple[str, ...]:
     """Return CANN, SoC, platform, Python and glibc of a problem's target."""
     target = problem.target
-    system = [str(target.system.get(name, "")) for name in ("cann", "soc")]
-    return (
-        *system,
-        target.platform,
-        ".".join(map(str, target.python_line)),
-        ".".join(map(str, target.glibc)),
-    )
+    cann = str(target.system.get("cann", ""))
+    soc = str(target.system.get("soc", ""))
+    python = ".".join(map(str, target.python_line))
+    glibc = ".".join(map(str, target.glibc))
+    return cann, soc, target.platform, python, glibc
 
 
 def _release(problem: Problem, package: NormalizedName) -> str:
-    """Return the version of a project that a stack's line names: by `==`, or by a commit that a fact describes.
+    """Return the version of a project that a stack's line names.
 
-    Raises InputError for another line.
+    It is named by `==`, or by a commit that a fact describes. Raises InputError without such a
+    line.
     """
+    described_commits = [fact for fact in problem.facts if isinstance(fact, Sources)]
     for root in problem.requirements_on(package):
         need = root.need
         assert isinstance(need, Requirement)  # noqa: S101  only these have a name
-        commits = [
-            fact for fact in problem.facts if isinstance(fact, Sources) and fact.package == package
-        ]
-        described = next(
-            (fact.recipe.version for fact in commits if need.url and fact.commit in need.url), None
-        )
-        if described is not None:
-            return str(described)
-        pinned = [specifier.version for specifier in need.specifier if text.is_exact(specifier)]
-        if pinned:
-            return pinned[0]
+        for fact in described_commits:
+            if fact.package == package and fact.commit in need.url:
+                return str(fact.recipe.version)
+        for specifier in need.specifier:
+            if text.is_exact(specifier):
+                return specifier.version
     raise InputError(
         f"the stack has no line that names a version of {package}",
         where=problem.stack.where,
@@ -247,31 +247,52 @@ def load_grid(path: Path, matrices: Path) -> Grid:
     Raises InputError with file:line:key.
     """
     file = read(path, GridFile, path.name)
+    _check_uses(file)
+    machines = _distinct_machines(file)
+    inputs = load_with(_stack_for(file.content.package, min(machines)), matrices)
+    facts = compile_facts(inputs.facts, None, known_values(inputs.systems))
+    requires = [fact for fact in facts if isinstance(fact, Requires)]
+    return Grid(
+        file=file,
+        inputs=inputs,
+        problem=compile_problems(inputs)[0],
+        facts=tuple(fact for fact in requires if fact.strength is not Strength.PRACTICE),
+        shipped={use.name: load(use.stack, matrices) for use in file.content.use if use.stack},
+    )
+
+
+def _check_uses(file: Document[GridFile]) -> None:
+    """Raise InputError for a second use of a name, and a use that is no kind of use."""
+    seen: set[str] = set()
     for number, use in enumerate(file.content.use):
-        if use.name in [other.name for other in file.content.use[:number]]:
-            raise InputError(
-                f"two uses are named `{use.name}`", where=file.place("use", number, "name")
-            )
-        if bool(use.stack) == bool(use.requires) or (use.stack and not use.package):
+        if use.name in seen:
+            where = file.place("use", number, "name")
+            raise InputError(f"two uses are named `{use.name}`", where=where)
+        seen.add(use.name)
+        has_both_or_none = bool(use.stack) == bool(use.requires)
+        if has_both_or_none or (use.stack and not use.package):
             what = "a use has either `requires`, or `stack` with the `package` that it is for"
             raise InputError(what, where=file.place("use", number))
+
+
+def _distinct_machines(file: Document[GridFile]) -> set[tuple[str, ...]]:
+    """Return SoC, platform and Python of each machine. Raises InputError for a repeated one."""
     machines: set[tuple[str, ...]] = set()
     for number, row in enumerate(file.content.machine):
-        combined = set(product(row.soc, row.platform, row.python))
-        if repeated := machines & combined:
-            machine = ", ".join(min(repeated))
-            raise InputError(
-                f"two rows have the machine {machine}", where=file.place("machine", number)
-            )
-        machines |= combined
-    soc, platform, python = min(machines)
-    target = {"python": python, "platform": platform, "system": {"soc": soc}}
-    stack = {"stack": {"name": NAME, "requires": [file.content.package]}, "target": target}
-    inputs = load_with(read_text(tomli_w.dumps(stack), StackFile, "grid.toml"), matrices)
-    known = known_values(inputs.systems)
-    facts = [
-        fact for fact in compile_facts(inputs.facts, None, known) if isinstance(fact, Requires)
-    ]
-    asked = tuple(fact for fact in facts if fact.strength is not Strength.PRACTICE)
-    shipped = {use.name: load(use.stack, matrices) for use in file.content.use if use.stack}
-    return Grid(file, inputs, compile_problems(inputs)[0], asked, shipped)
+        row_machines = set(product(row.soc, row.platform, row.python))
+        repeated = machines & row_machines
+        if repeated:
+            what = f"two rows have the machine {', '.join(min(repeated))}"
+            raise InputError(what, where=file.place("machine", number))
+        machines |= row_machines
+    return machines
+
+
+def _stack_for(package: NormalizedName, machine: tuple[str, ...]) -> Document[StackFile]:
+    """Return the stack that asks for the newest release of a project on a machine."""
+    soc, platform, python = machine
+    tables = {
+        "stack": {"name": NAME, "requires": [package]},
+        "target": {"python": python, "platform": platform, "system": {"soc": soc}},
+    }
+    return read_text(tomli_w.dumps(tables), StackFile, "grid.toml")

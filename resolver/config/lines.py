@@ -13,7 +13,8 @@ from typing import TypeVar
 
 import msgspec
 
-from resolver.errors import InputError, did_you_mean, without_secrets
+from resolver.errors import InputError, did_you_mean
+from resolver.redaction import without_secrets
 
 Path = tuple[str | int, ...]
 Value = TypeVar("Value")
@@ -24,7 +25,8 @@ _COMMENT = re.compile(r"#[^\n]*")
 _KEY_PART = re.compile(
     r"""[ \t]*(?:"([^"\\\n]*(?:\\.[^"\\\n]*)*)"|'([^'\n]*)'|([A-Za-z0-9_-]+))[ \t]*"""
 )
-_SCALAR = re.compile(  # strings of each kind, or anything else up to what ends it
+# A string of any kind, or anything else up to what ends it.
+_SCALAR = re.compile(
     r'"""[^\\]*?(?:\\.[^\\]*?)*?"{3,5}'
     r"|'''.*?'{3,5}"
     r'|"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
@@ -35,7 +37,7 @@ _SCALAR = re.compile(  # strings of each kind, or anything else up to what ends 
 
 
 class LineNumbers:
-    """Line numbers of a document, by path: `("requires", 0, "versions")`."""
+    """The line of each key and element of a document, by path: `("requires", 0, "versions")`."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -44,64 +46,65 @@ class LineNumbers:
         self._scan()
 
     def line(self, path: Path) -> int:
-        """The line of the deepest part of `path` that is in the text; 1 if none is."""
-        return next(
-            (
-                self._lines[path[:end]]
-                for end in range(len(path), 0, -1)
-                if path[:end] in self._lines
-            ),
-            1,
-        )
+        """Return the line of the deepest part of `path` that is in the text; 1 if none is."""
+        while path and path not in self._lines:
+            path = path[:-1]
+        return self._lines.get(path, 1)
 
     def _scan(self) -> None:
         table: Path = ()
-        rows: dict[Path, int] = {}  # the number of the last row of each array of tables
+        # The number of the last row of each array of tables.
+        last_rows: dict[Path, int] = {}
         position = self._skip(0)
         while position < len(self._text):
             if self._text[position] != "[":
                 position = self._skip(self._pair(table, position))
                 continue
-            is_row = self._text.startswith("[[", position)
-            keys, end = self._key(position + 1 + is_row)
-            table = ()
-            for key in keys[:-1]:
-                table = (*table, key)
-                table = (*table, rows[table]) if table in rows else table
-            table = (*table, keys[-1])
-            if is_row:
-                rows[table] = rows.get(table, -1) + 1
-                table = (*table, rows[table])
+            brackets = 2 if self._text.startswith("[[", position) else 1
+            keys, end = self._key(position + brackets)
+            table = _header_path(keys, last_rows)
+            if brackets == 2:
+                last_rows[table] = last_rows.get(table, -1) + 1
+                table = (*table, last_rows[table])
             self._mark(table, position)
-            position = self._skip(end + 1 + is_row)
+            position = self._skip(end + brackets)
 
     def _pair(self, table: Path, position: int) -> int:
+        """Note a key and its value; return the position after them."""
         keys, end = self._key(position)
-        self._mark((*table, *keys), position)
-        return self._value((*table, *keys), self._skip(end + 1))
+        path = (*table, *keys)
+        self._mark(path, position)
+        return self._value(path, self._skip(end + 1))
 
     def _value(self, path: Path, position: int) -> int:
+        """Note a value and what is in it; return the position after it."""
         self._mark(path, position)
         opening = self._text[position]
         if opening not in "[{":
-            match = _SCALAR.match(self._text, position)
-            return match.end() if match else position + 1
-        number, position = 0, self._skip(position + 1)
+            scalar = _SCALAR.match(self._text, position)
+            return scalar.end() if scalar else position + 1
+        number = 0
+        position = self._skip(position + 1)
         while self._text[position] not in "]}":
-            position = (
-                self._value((*path, number), position)
-                if opening == "["
-                else self._pair(path, position)
-            )
-            number, position = number + 1, self._skip(position)
+            if opening == "[":
+                position = self._value((*path, number), position)
+            else:
+                position = self._pair(path, position)
+            number += 1
+            position = self._skip(position)
             if self._text[position] == ",":
                 position = self._skip(position + 1)
         return position + 1
 
     def _key(self, position: int) -> tuple[Path, int]:
+        """Return the parts of a dotted key, and the position after it."""
         keys: list[str] = []
         while part := _KEY_PART.match(self._text, position):
-            keys.append(next(group for group in part.groups() if group is not None))
+            double_quoted, single_quoted, bare = part.groups()
+            if bare is not None:
+                keys.append(bare)
+            else:
+                keys.append(single_quoted if double_quoted is None else double_quoted)
             position = part.end()
             if self._text[position : position + 1] != ".":
                 break
@@ -109,6 +112,7 @@ class LineNumbers:
         return tuple(keys), position
 
     def _skip(self, position: int) -> int:
+        """Return the position after space and comments."""
         while True:
             if space := _SPACE.match(self._text, position):
                 position = space.end()
@@ -118,56 +122,74 @@ class LineNumbers:
             position = comment.end()
 
     def _mark(self, path: Path, position: int) -> None:
-        while path and path not in self._lines:  # a table is where its first content is
+        """Note the line of a path, and of each table around it that has no line yet."""
+        while path and path not in self._lines:
             self._lines[path] = bisect_left(self._breaks, position) + 1
             path = path[:-1]
 
 
-_lines = lru_cache(LineNumbers)
+def _header_path(keys: Path, last_rows: dict[Path, int]) -> Path:
+    """Return the path of a header `[a.b]`, with the last row of each array of tables around it."""
+    path: Path = ()
+    for key in keys[:-1]:
+        path = (*path, key)
+        if path in last_rows:
+            path = (*path, last_rows[path])
+    return (*path, keys[-1])
+
+
+@lru_cache
+def _line_numbers(text: str) -> LineNumbers:
+    return LineNumbers(text)
 
 
 class TomlText(msgspec.Struct, frozen=True, dict=True):
-    """The text of a TOML file, which can tell where a key is.
+    """The text of a TOML file, which can tell where a key is."""
 
-    `name` is the path to show to people.
-    """
-
+    # The path of the file to show to people.
     name: str
     text: str
 
     def line(self, *path: str | int) -> str:
-        """file:line of a key."""
-        return f"{self.name}:{_lines(self.text).line(path)}"
+        """Return file:line of a key."""
+        return f"{self.name}:{_line_numbers(self.text).line(path)}"
 
     def place(self, *path: str | int) -> str:
-        """file:line: key, for errors."""
-        dotted = "".join(
-            f"[{step}]" if isinstance(step, int) else f".{step}" for step in path
-        ).lstrip(".")
-        return self.line(*path) + (f": {without_secrets(dotted)}" if dotted else "")
+        """Return file:line: key, for errors."""
+        dotted = ""
+        for step in path:
+            dotted += f"[{step}]" if isinstance(step, int) else f".{step}"
+        key = without_secrets(dotted.lstrip("."))
+        return f"{self.line(*path)}: {key}" if key else self.line(*path)
 
     def parse(self, read: Callable[[Value], Parsed], value: Value, *path: str | int) -> Parsed:
-        """`read(value)`; what it raises, ValueError or an InputError without a place, becomes an InputError there."""
+        """Return what `read` makes of the value of a key.
+
+        Raises its ValueError, or its InputError without a place, as InputError with the place.
+        """
         try:
             return read(value)
         except InputError as error:
-            raise InputError(
-                error.message, where=self.place(*path), why=error.why, hint=error.hint
-            ) from None
-        except ValueError as error:  # its message has no secret in it; the value might
-            raise InputError(
-                f"{last_key(path)} cannot be used", where=self.place(*path), why=str(error)
-            ) from None
+            where = self.place(*path)
+            raise InputError(error.message, where=where, why=error.why, hint=error.hint) from None
+        except ValueError as error:
+            # Not the value itself, which may have a secret; the message of the error has none.
+            what = f"{last_key(path)} cannot be used"
+            raise InputError(what, where=self.place(*path), why=str(error)) from None
 
     def unknown(
         self, what: str, name: object, known: Iterable[object], *path: str | int
     ) -> InputError:
-        """The error of a name that is none of the known ones."""
-        names = sorted(map(str, known))
-        hint = did_you_mean(str(name).lower(), names, f"known are {', '.join(names) or 'none'}")
+        """Return the error for a name that is not among the known ones."""
+        names = sorted(str(known_name) for known_name in known)
+        all_names = f"known are {', '.join(names) or 'none'}"
+        hint = did_you_mean(str(name).lower(), names, all_names)
         return InputError(without_secrets(f"{what} `{name}`"), where=self.place(*path), hint=hint)
 
 
 def last_key(path: Path) -> str:
-    """The key at the end of a path, whatever is below it."""
-    return next((f"`{step}`" for step in reversed(path) if isinstance(step, str)), "the file")
+    """Return the last key of a path in backticks, without positions below it."""
+    for step in reversed(path):
+        if isinstance(step, str):
+            return f"`{step}`"
+    return "the file"

@@ -1,4 +1,7 @@
-"""The shapes of stack, fact, index, systems and image files, of the model's types as far as those say it all."""
+"""The tables of the TOML files of `matrices/`.
+
+Rows that need no other form than a type of the model are of that type.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ class _Table(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
 
 
 class Defaults(_Table, kw_only=True, frozen=True):
-    """Values that the rows of the file need not repeat."""
+    """Values of all rows of a file that do not have their own."""
 
     strength: fact.Strength | None = None
     source: References | None = None
@@ -66,22 +69,25 @@ class FactFile(_Table, kw_only=True, frozen=True):
 
 
 class IndexRow(Index, kw_only=True, frozen=True):
-    """`packages` is shorthand for a binding of these projects to this index alone."""
+    """An index of indexes.toml or of a stack."""
 
+    # Projects that are bound to this index alone, which saves a `binding` row.
     packages: tuple[Bound, ...] = ()
 
 
 class IndexesFile(_Table, kw_only=True, frozen=True):
-    """indexes.toml; a stack may have the same tables, which are added to these."""
+    """indexes.toml. A stack may have the same tables, which come before these."""
 
     index: tuple[IndexRow, ...] = ()
     binding: tuple[Binding, ...] = ()
 
 
 class ComponentRow(_Table, kw_only=True, frozen=True):
-    """What is known about a component: what it is, and the values that exist, oldest first."""
+    """A component of targets in systems.toml."""
 
+    # What it is.
     summary: Text
+    # The values that exist, oldest first.
     known: tuple[Text, ...] = ()
     # The libraries that come with it, by which the dynamic loader finds them.
     libraries: tuple[Text, ...] = ()
@@ -93,6 +99,7 @@ class ComponentRow(_Table, kw_only=True, frozen=True):
 class SystemsFile(_Table, kw_only=True, frozen=True):
     """systems.toml."""
 
+    # The components by name.
     component: dict[str, ComponentRow]
 
 
@@ -111,34 +118,43 @@ class RecordedFile(_Table, kw_only=True, frozen=True):
 
 
 class VariantsFile(_Table, kw_only=True, frozen=True):
-    """variants.toml: what the components of targets are called in the properties of wheel variants (PEP 825)."""
+    """variants.toml: how properties of wheel variants (PEP 825) name values of components."""
 
     property: tuple[PropertyRow, ...] = ()
 
 
 class GridFile(_Table, kw_only=True, frozen=True):
-    """grid.toml: the `newest` releases of `package`, for each use on each of the machines."""
+    """grid.toml: releases of projects, each tried for each use on each machine."""
 
+    # The project whose releases are the rows of uses that name no other.
     package: NormalizedName
+    # How many of its newest releases are tried.
     newest: int
     machine: Annotated[tuple[Machines, ...], NOT_EMPTY]
     use: Annotated[tuple[Use, ...], NOT_EMPTY]
 
 
 class StackTable(_Table, kw_only=True, frozen=True):
-    """`requires` are lines about projects and components; `facts` names files, all where it is missing."""
+    """The table `stack` of a stack's file."""
 
+    # The name of the stack and of its lock's folder.
     name: Annotated[str, _NAME]
+    # What the stack is for, in English.
     summary: Text = ""
+    # What the stack is for, in Chinese.
     summary_zh: Text = ""
+    # Where the lines of the stack come from.
     source: str = ""
+    # Requirements on projects and components, one a line.
     requires: Annotated[tuple[Text, ...], NOT_EMPTY]
+    # The names of the files of facts in use; all files without the key.
     facts: tuple[Text, ...] | None = None
+    # The ids of the practices that are in force.
     practices: Literal["all"] | tuple[Text, ...] = ()
 
 
 class SystemTable(_Table, kw_only=True, frozen=True):
-    """The components of a target that are not keys of the target itself."""
+    """The table `system` of a target; "" for a component that the target does not state."""
 
     cann: Annotated[str, partial(component_text, "cann")] = ""
     hdk: Annotated[str, partial(component_text, "hdk")] = ""
@@ -146,20 +162,26 @@ class SystemTable(_Table, kw_only=True, frozen=True):
 
 
 class TargetTable(_Table, kw_only=True, frozen=True):
-    """`system` has the other components."""
+    """A table `target` of a stack's file."""
 
+    # The name of the target; one is made of its values without the key.
     name: Annotated[str, _NAME] | None = None
+    # `3.11`, or `3.11.14` for machines with this patch release.
     python: Annotated[str, PYTHON]
     platform: Platform
     glibc: Glibc = "2.28"
+    # The other components.
     system: SystemTable = SystemTable()
 
 
 class RelaxRow(_Table, kw_only=True, frozen=True):
-    """A fact that the stack sets aside, entirely or some of its needs, and why."""
+    """A fact that the stack sets aside."""
 
+    # The id of the fact.
     fact: Text
+    # The needs of the fact that are set aside; the whole fact without the key.
     needs: Annotated[tuple[Text, ...], NOT_EMPTY] = ()
+    # Why the stack sets it aside.
     reason: Text
 
 
@@ -167,13 +189,22 @@ class StackFile(_Table, kw_only=True, frozen=True):
     """A file of stacks/."""
 
     stack: StackTable
+    # One machine, or several, which get a lock each.
     target: TargetTable | tuple[TargetTable, ...]
+    # Indexes of the stack's own.
     index: tuple[IndexRow, ...] = ()
+    # The indexes that projects come from.
     binding: tuple[Binding, ...] = ()
     policy: Policy = Policy()
+    # Where the stack differs from a guide or image that it follows.
     departs: tuple[Departure, ...] = ()
+    # Facts that are set aside.
     relax: tuple[RelaxRow, ...] = ()
+    # Projects that must not be installed.
     absent: tuple[Absence, ...] = ()
+    # Files of indexes that may be out of reach.
     recorded: tuple[Recorded, ...] = ()
+    # Facts of the stack's own, about any project.
     fact: FactFile = FactFile()
+    # What is run to check an installation.
     check: Checks = Checks()

@@ -1,16 +1,20 @@
-"""The references of a source, each from its text.
+"""The references of a source, each read from its text.
 
-``` OWNER/REPO PATH @COMMIT (TAG) #L12-L20 `QUOTE`   a file of a repository; the parts after the
-commit are optional OWNER/REPO @COMMIT                               a commit as a whole OWNER/REPO
-tag v1.2.3                            a tag OWNER/REPO#123                                   an
-issue or pull request NAME-1.0.tar.gz sha256:HEX MEMBER #L12 `QUOTE`   a file in a wheel or source
-archive; its hash, lines, quote optional index pypi NAME (2026-11-28)                     the
-releases of a project on an index hiascend.com/PATH (2026-11-28)                   a page, with the
-day on which it was read tried on linux-aarch64 (2026-11-28): WHAT        something that was run
-"TITLE" (2026-11-28)                             a document that is on no page ```
+```
+OWNER/REPO PATH @COMMIT (TAG) #L12-L20 `QUOTE`   a file of a repository; all after COMMIT optional
+OWNER/REPO @COMMIT                               a commit as a whole
+OWNER/REPO tag v1.2.3                            a tag
+OWNER/REPO#123                                   an issue or pull request
+NAME-1.0.tar.gz sha256:HEX MEMBER #L12 `QUOTE`   a file in a wheel or source archive;
+                                                 its hash, lines and quote are optional
+index pypi NAME (2026-11-28)                     the releases of a project on an index
+hiascend.com/PATH (2026-11-28)                   a page, with the day on which it was read
+tried on linux-aarch64 (2026-11-28): WHAT        something that was run
+"TITLE" (2026-11-28)                             a document that is on no page
+```
 
-A repository of another forge than GitHub has its host before it. A quote may be what is not there:
-without `QUOTE`.
+A repository that is not on GitHub has its host before it. A text that the passage does not have is
+quoted as without `QUOTE`.
 """
 
 from __future__ import annotations
@@ -40,6 +44,7 @@ from resolver.model.source import (
     Trial,
 )
 
+# Characters of a reference.
 _LONGEST: Final = 4_000
 _NAME: Final = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
 _HOST: Final = r"[a-z0-9-]+(?:\.[a-z0-9-]+)+"
@@ -55,7 +60,8 @@ _WHOLE_COMMIT: Final = re.compile(rf"{_REPOSITORY} {_COMMIT}")
 _REVISION: Final = re.compile(rf"{_REPOSITORY} tag (?P<tag>{_TAG})")
 _ISSUE: Final = re.compile(rf"{_REPOSITORY}#(?P<number>[1-9][0-9]{{0,8}})")
 _MEMBER: Final = re.compile(
-    rf"(?P<file>[A-Za-z0-9_][A-Za-z0-9._+!-]*(?:\.tar\.gz|\.zip|\.whl)) (?:sha256:(?P<sha256>\S+) )?{_PATH}{_PASSAGE}"
+    r"(?P<file>[A-Za-z0-9_][A-Za-z0-9._+!-]*(?:\.tar\.gz|\.zip|\.whl)) "
+    rf"(?:sha256:(?P<sha256>\S+) )?{_PATH}{_PASSAGE}"
 )
 _LISTING: Final = re.compile(rf"index (?P<index>{_NAME}) (?P<project>{_NAME}) {_DAY}")
 _TRIAL: Final = re.compile(rf"tried on (?P<machine>{_NAME}) {_DAY}: (?P<what>\S.*)")
@@ -67,35 +73,33 @@ _QUOTE: Final = re.compile(r" (without )?`([^`]+)`")
 _HEX: Final = re.compile(r"[0-9a-f]+")
 
 _FORMS: Final = (
-    "write for instance `OWNER/REPO PATH @COMMIT #L12` with all 40 digits, `NAME-1.0.tar.gz MEMBER #L12`, "
-    "`OWNER/REPO tag v1.2`, `OWNER/REPO#123`, `HOST/PATH (2026-11-28)`, `index pypi NAME (2026-11-28)`, "
-    "`tried on linux-aarch64 (2026-11-28): WHAT` or `'\"TITLE\" (2026-11-28)'`; several are a list of such texts"
+    "write for instance `OWNER/REPO PATH @COMMIT #L12` with all 40 digits, "
+    "`NAME-1.0.tar.gz MEMBER #L12`, `OWNER/REPO tag v1.2`, `OWNER/REPO#123`, "
+    "`HOST/PATH (2026-11-28)`, `index pypi NAME (2026-11-28)`, "
+    "`tried on linux-aarch64 (2026-11-28): WHAT` or `'\"TITLE\" (2026-11-28)'`; "
+    "several are a list of such texts"
 )
 
 
 def read_source(*texts: str) -> References:
     """Return the source that has these references.
 
-    Raise InputError with a hint for one in no known form.
+    Raises InputError with a hint for a text in no known form.
     """
-    return References(tuple(map(read_reference, texts)))
+    return References(tuple(read_reference(text) for text in texts))
 
 
 def read_reference(text: str) -> Reference:
-    """Return a reference.
+    """Return the reference that a text writes.
 
-    Raise InputError with a hint for a text in no known form, such as prose or several joined.
+    Raises InputError with a hint for a text in no known form, such as prose or several references.
     """
     if len(text) > _LONGEST:
-        raise InputError(
-            "a source is too long to be read", why=f"it has {len(text)} characters", hint=_FORMS
-        )
-    if not text.strip():
+        why = f"it has {len(text)} characters"
+        raise InputError("a source is too long to be read", why=why, hint=_FORMS)
+    text = text.strip()
+    if not text:
         raise InputError("a source is empty", hint=_FORMS)
-    return _reference(text.strip())
-
-
-def _reference(text: str) -> Reference:
     if not text.isprintable():
         raise _unreadable(text, "it has characters that do not print")
     for form, read in _READERS:
@@ -110,7 +114,7 @@ def _unreadable(text: str, why: str) -> InputError:
 
 
 def _likely_mistake(text: str) -> str:
-    """Return what is probably wrong with a text that has no known form; empty if that is unknown."""
+    """Return what is probably wrong with a text in no known form; "" if that is unclear."""
     if "; " in _QUOTE.sub("", text):
         return "several references are a list, with a text for each"
     if " branch " in text or re.search(r"@[A-Za-z]*[g-zG-Z/]", text):
@@ -173,7 +177,7 @@ def _page(match: re.Match[str]) -> Page:
     return Page(address=match["address"], day=_day(match))
 
 
-# A form and what reads it, in the order in which they are tried.
+# The forms in the order in which they are tried, each with what reads a match of it.
 _READERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Reference]], ...]] = (
     (_TRIAL, _trial),
     (_DOCUMENT, _document),
@@ -206,16 +210,15 @@ def _path(match: re.Match[str]) -> str:
 
 
 def _passage(match: re.Match[str]) -> Passage:
-    quotes = tuple(
-        Quote(text, is_absent=bool(absent)) for absent, text in _QUOTE.findall(match["quotes"])
-    )
+    found_quotes = _QUOTE.findall(match["quotes"])
+    quotes = tuple(Quote(text, is_absent=bool(without)) for without, text in found_quotes)
     if match["lines"] is None:
         return Passage(quotes=quotes)
     lines = _LINES.fullmatch(match["lines"])
     if lines is None:
         raise _unreadable(match[0], "lines are written `#L12` or `#L12-L20`")
     first = int(lines[1])
-    last = int(lines[2] or lines[1])
+    last = int(lines[2]) if lines[2] else first
     if last < first:
         raise _unreadable(match[0], "the last line is before the first")
     return Passage(lines=Lines(first, last), quotes=quotes)

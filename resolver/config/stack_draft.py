@@ -1,11 +1,11 @@
-"""A stack made of the requirements in a file of another tool: which of them a stack for NPUs can have, and its text."""
+"""A stack made of a file of another tool: which requirements a stack can have, and its text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import tomli_w
@@ -21,21 +21,25 @@ from resolver.config.requirement_files.file_requirements import (
     FileRequirements,
     shown_requirement,
 )
-from resolver.errors import InputError, escaped, without_secrets
+from resolver.errors import InputError, escaped
 from resolver.model.fact import Need
 from resolver.model.message import Message, message, verbatim
 from resolver.model.requirement import Requirement
 from resolver.model.target import Target
+from resolver.redaction import without_secrets
 
 # How NVIDIA and others name what is for CUDA alone: nvidia-cublas-cu12, cuda-python, cupy-cuda12x.
 _CUDA: Final = re.compile(r"(^|-)(nvidia|cuda\d*x?|cu\d+)(-|$)")
+# A local version label: `+cpu` in `torch==2.9.0+cpu`.
 _LABEL: Final = re.compile(r"(?<=[0-9a-z])\+[a-z0-9]+([._-][a-z0-9]+)*", re.IGNORECASE)
+# A path or an address that is not a git repository.
 _ADDRESS: Final = re.compile(r"[./~]|[^;]*(?<!\bgit\+https)(?<!\bgit\+ssh)(?<!\bgit\+file)://")
+# Projects that run on NPUs only with a plugin, and the plugin.
 _PLUGINS: Final = {"torch": "torch-npu", "vllm": "vllm-ascend"}
-_MARKERS: Final = Target(
-    name="", python="3.11", platform="linux-aarch64", glibc=(2, 28)
-).markers  # any target's
-_LONGEST: Final = 200  # characters of a line that are told
+# The markers of any target, to see whether a marker can be evaluated.
+_MARKERS: Final = Target(name="", python="3.11", platform="linux-aarch64", glibc=(2, 28)).markers
+# Characters of a line that a message shows.
+_LONGEST: Final = 200
 _ALL: Final = SpecifierSet(">=0")
 _HEAD: Final = """\
 # What {file} asks for, as `ascend-lock import` took it over.
@@ -45,106 +49,136 @@ _HEAD: Final = """\
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """The lines of a stack, and messages about those that are not as in the file."""
+    """What a stack takes over of a file."""
 
+    # The lines of the stack.
     requires: tuple[str, ...]
+    # What is not as in the file.
     messages: tuple[Message, ...]
-    lacking: tuple[str, ...]  # plugins without which what it asks for does not run on NPUs
+    # The plugins without which the lines do not run on NPUs, and which are not among them.
+    lacking: tuple[str, ...]
 
     def text(
         self, name: str, file: str, target: Mapping[str, str], system: Mapping[str, str]
     ) -> str:
-        """The text of the stack file."""
+        """Return the text of the stack's file, made of `file`, for this target."""
         summary = f"What {escaped(file)} asks for, on Ascend {system['soc']}"
         stack = {"name": name, "summary": summary, "requires": self.requires}
         tables = {"stack": stack, "target": {**target, "system": system}}
         return _HEAD.format(file=escaped(file)) + tomli_w.dumps(tables)
 
 
-def draft(requirements: FileRequirements, matrices: Path) -> Draft:
-    """What a stack can have of a file, in its order and each line once, without CUDA's projects and local versions.
+class _UsableLine(NamedTuple):
+    """A line that a stack can have."""
 
-    Raises InputError if the facts cannot be read.
+    # The line as the stack has it.
+    text: str
+    # Its place in the file, as file:line.
+    where: str
+    need: Need
+
+
+def draft(requirements: FileRequirements, matrices: Path) -> Draft:
+    """Return what a stack can have of a file, in its order and each line once.
+
+    Projects for CUDA and local version labels are left out. Raises InputError if the facts cannot
+    be read.
     """
-    messages = [_left_out(line, why) for line, why in requirements.left_out]
+    messages = [_left_out(line, line.shown, why) for line, why in requirements.left_out]
     excluded = _excluded_projects(matrices)
-    lines = [*_usable(requirements.lines, excluded, messages)]
-    bounds = {
-        need.name: SpecifierSet()
-        for _, need in lines
-        if isinstance(need, Requirement) and not need.url
-    }
-    for line, need in _usable(requirements.constraints, excluded, messages):
+    lines = list(_usable(requirements.lines, excluded, messages))
+    bounds: dict[NormalizedName, SpecifierSet] = {}
+    for line in lines:
+        if isinstance(line.need, Requirement) and not line.need.url:
+            bounds[line.need.name] = SpecifierSet()
+    for constraint in _usable(requirements.constraints, excluded, messages):
+        need = constraint.need
         if not isinstance(need, Requirement) or need.name not in bounds:
-            messages.append(
-                _left_out(
-                    _as_shown(line), message("import.constraint", line=without_secrets(str(need)))
-                )
-            )
+            why = message("import.constraint", line=without_secrets(str(need)))
+            messages.append(_left_out(constraint, shown_requirement(constraint.text), why))
         elif need.marker is not None:
-            lines.append((line, need))
+            lines.append(constraint)
         else:
             bounds[need.name] &= need.specifier
-    names = {need.name for _, need in lines if isinstance(need, Requirement)}
     if requirements.hashes:
         messages.append(message("import.hashes", count=requirements.hashes))
-    lacking = tuple(
-        plugin for project, plugin in _PLUGINS.items() if project in names and plugin not in names
-    )
-    return Draft(
-        tuple(dict.fromkeys(_bounded(line, need, bounds) for line, need in lines)),
-        tuple(messages),
-        lacking,
-    )
+    requires = dict.fromkeys(_bounded(line, bounds) for line in lines)
+    return Draft(tuple(requires), tuple(messages), _lacking_plugins(lines))
+
+
+def _lacking_plugins(lines: Iterable[_UsableLine]) -> tuple[str, ...]:
+    names = {line.need.name for line in lines if isinstance(line.need, Requirement)}
+    needed = [plugin for project, plugin in _PLUGINS.items() if project in names]
+    return tuple(plugin for plugin in needed if plugin not in names)
 
 
 def _usable(
     lines: Iterable[FileLine], excluded: Mapping[NormalizedName, Message], messages: list[Message]
-) -> Iterator[tuple[FileLine, Need]]:
-    """The lines that a stack can have, as it has them."""
+) -> Iterator[_UsableLine]:
+    """Yield the lines that a stack can have; add messages about the other ones."""
     for line in lines:
-        if _ADDRESS.match(line.text) or line.text.startswith("git+"):
-            code = "import.unnamed" if line.text.startswith("git+") else "import.folder"
-            messages.append(_left_out(_as_shown(line), message(code)))
+        text = _without_labels(line.text)
+        need = _need(line.text, text, excluded)
+        if isinstance(need, Message):
+            messages.append(_left_out(line, shown_requirement(line.text), need))
             continue
-        head, *marker = line.text.partition(";")
-        plain = line.text if "://" in head else "".join((_LABEL.sub("", head), *marker))
-        try:
-            need = parse_need(plain, direct=True)
-            if isinstance(need, Requirement) and need.marker:
-                need.marker.evaluate(_MARKERS)
-        except (InputError, ValueError, UndefinedEnvironmentName) as error:
-            line = _as_shown(line)
-            # the reason that something is no requirement quotes it
-            is_read = line.shown and not isinstance(error, InputError)
-            messages.append(
-                _left_out(
-                    line,
-                    verbatim(without_secrets(str(error))) if is_read else message("import.unread"),
-                )
-            )
-            continue
-        if isinstance(need, Requirement) and _has_secret(need):
-            messages.append(_left_out(_as_shown(line), message("import.unread")))
-            continue
-        if isinstance(need, Requirement) and not need.url:
-            why = excluded.get(need.name) or (_CUDA.search(need.name) and message("import.cuda"))
-            if why:
-                messages.append(_left_out(_as_shown(line), why))
-                continue
-        if plain != line.text:
-            messages.append(
-                message("import.label", where=line.where, line=shown_requirement(plain))
-            )
-        yield FileLine(plain if "'" in plain else plain.replace('"', "'"), line.where), need
+        if text != line.text:
+            messages.append(message("import.label", where=line.where, line=shown_requirement(text)))
+        yield _UsableLine(_in_single_quotes(text), line.where, need)
+
+
+def _without_labels(line: str) -> str:
+    """Return a line without local version labels, which an address and a marker keep."""
+    head, semicolon, marker = line.partition(";")
+    return line if "://" in head else _LABEL.sub("", head) + semicolon + marker
+
+
+def _in_single_quotes(line: str) -> str:
+    """Return a line with single quotes, which TOML need not escape, if it has no mixed ones."""
+    return line if "'" in line else line.replace('"', "'")
+
+
+def _need(line: str, plain_line: str, excluded: Mapping[NormalizedName, Message]) -> Need | Message:
+    """Return the requirement in a line without labels, or why a stack cannot have the line."""
+    if line.startswith("git+"):
+        return message("import.unnamed")
+    if _ADDRESS.match(line):
+        return message("import.folder")
+    try:
+        need = parse_need(plain_line, direct=True)
+        if isinstance(need, Requirement) and need.marker:
+            need.marker.evaluate(_MARKERS)
+    except InputError:
+        # The error quotes the line, of which nothing may be shown.
+        return message("import.unread")
+    except (ValueError, UndefinedEnvironmentName) as error:
+        is_requirement = shown_requirement(line) != ""
+        why = verbatim(without_secrets(str(error)))
+        return why if is_requirement else message("import.unread")
+    if not isinstance(need, Requirement):
+        return need
+    return _why_not(need, excluded) or need
+
+
+def _why_not(need: Requirement, excluded: Mapping[NormalizedName, Message]) -> Message | None:
+    """Return why a stack cannot have a requirement; None if it can."""
+    if _has_secret(need):
+        return message("import.unread")
+    if need.url:
+        return None
+    if need.name in excluded:
+        return excluded[need.name]
+    if _CUDA.search(need.name):
+        return message("import.cuda")
+    return None
 
 
 def _has_secret(need: Requirement) -> bool:
     """Return whether a requirement may hold a password, although it can be read.
 
-    An address in a marker or a version may have one. So may one of git whose host has a port, which
-    may be its beginning, if what looks like a revision has a `/`, as in
-    `https://user:12/rest@host/path`.
+    An address in a marker or a version may have one. So may the address of a git repository whose
+    host seems to have a port and whose revision has a `/`: in `https://user:12/rest@host/path`, the
+    password is `12/rest`.
     """
     text = str(replace(need, url=""))
     if without_secrets(text) != text:
@@ -154,31 +188,32 @@ def _has_secret(need: Requirement) -> bool:
     return ":" in authority and "/" in revision
 
 
-def _bounded(line: FileLine, need: Need, bounds: Mapping[NormalizedName, SpecifierSet]) -> str:
+def _bounded(line: _UsableLine, bounds: Mapping[NormalizedName, SpecifierSet]) -> str:
+    """Return a line with the bounds of constraints on its project."""
+    need = line.need
     if not isinstance(need, Requirement) or need.url or not str(bounds[need.name]):
         return line.text
-    return str(replace(need, specifier=need.specifier & bounds[need.name])).replace('"', "'")
+    bounded = replace(need, specifier=need.specifier & bounds[need.name])
+    return str(bounded).replace('"', "'")
 
 
 def _excluded_projects(matrices: Path) -> dict[NormalizedName, Message]:
-    """The projects of which facts exclude all releases, or that another project replaces; and why."""
+    """Return the projects that no stack can have, with the reason that a fact gives.
+
+    A fact excludes all their releases, or says that another project replaces them.
+    """
     reasons = {}
     for file in load_facts(matrices):
         for fact in (*file.content.excludes, *file.content.names):
             if _ALL in fact.versions:
                 reasons[fact.package] = verbatim(fact.reason, fact.reason_zh)
-        for fact in file.content.absent:
-            reasons[fact.other] = verbatim(fact.reason, fact.reason_zh)
+        for absence in file.content.absent:
+            reasons[absence.other] = verbatim(absence.reason, absence.reason_zh)
     return reasons
 
 
-def _as_shown(line: FileLine) -> FileLine:
-    """Return a line that is to be a requirement, with what of it may be shown."""
-    return replace(line, shown=shown_requirement(line.text))
-
-
-def _left_out(line: FileLine, why: Message) -> Message:
-    """Return the message about a line, which is quoted only as far as its meaning is known."""
-    if not line.shown:
+def _left_out(line: FileLine | _UsableLine, shown: str, why: Message) -> Message:
+    """Return the message about a line; `shown` is what of it may be quoted, "" for nothing."""
+    if not shown:
         return message("import.left-out-unread", where=line.where, why=why)
-    return message("import.left-out", where=line.where, why=why, line=line.shown[:_LONGEST])
+    return message("import.left-out", where=line.where, why=why, line=shown[:_LONGEST])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
 
@@ -11,15 +11,26 @@ from packaging.version import Version
 
 from resolver.errors import ResolverError
 from resolver.explain.costs import NEARBY, UNLISTED, UNSURE
+from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import Candidate, NeedLine, Package, PackageKind, StackLine
-from resolver.model.fact import Need, Requires, Warns, component_requirements
+from resolver.model.constraint import (
+    VERSION_PART,
+    BuildLine,
+    ComponentValue,
+    Constraint,
+    Line,
+    NoCandidate,
+    StackLine,
+    Unavailable,
+)
+from resolver.model.dependency import Candidate
+from resolver.model.fact import Need, Warns, component_requirements
+from resolver.model.package import Package, PackageKind
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement, Value
-from resolver.model.resolution import Lack, Resolution
+from resolver.model.resolution import Resolution
 from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.grounds import ComponentGround, Ground, LackGround, LineGround
 from resolver.resolve.project import Project, highest_bound
 
 _LOOKS = 4_000  # candidates looked at for one set and one direction
@@ -32,7 +43,7 @@ _AHEAD = {
     48: 16,
 }  # after so many candidates -> how many are requested at once
 
-Choice = Mapping[Ground, Candidate]
+Choice = Mapping[Constraint, Candidate]
 
 
 class Alternatives:
@@ -45,7 +56,7 @@ class Alternatives:
 
     def __init__(self, clauses: Clauses, expired: Callable[[], bool]) -> None:
         self.unreadable: set[Candidate] = set()
-        self.met_unlisted: list[frozenset[Ground]] = []
+        self.met_unlisted: list[frozenset[Constraint]] = []
         self._clauses = clauses
         self._expired = expired
         problem = clauses.universe.problem
@@ -59,12 +70,12 @@ class Alternatives:
         self._tabulated = {
             fact.package
             for fact in problem.facts
-            if isinstance(fact, Requires) and component_requirements(fact.needs)
+            if isinstance(fact, facts.Requires) and component_requirements(fact.needs)
         }
 
     # --- of several changes together
 
-    def choices(self, changing: Sequence[Ground], *, newest: bool) -> Iterator[Choice]:
+    def choices(self, changing: Sequence[Constraint], *, newest: bool) -> Iterator[Choice]:
         """Releases and values for a set of changes, in order of preference, that are not known to clash.
 
         What is learned while one choice is tried applies to the next. Whatever has the fewest
@@ -73,31 +84,35 @@ class Alternatives:
         looks = takewhile(lambda _: not self._expired(), range(_LOOKS))
         options = self.options(changing, newest=newest)
         undecided = sorted(
-            options, key=lambda ground: (isinstance(ground, ComponentGround), len(options[ground]))
+            options,
+            key=lambda constraint: (
+                isinstance(constraint, ComponentValue),
+                len(options[constraint]),
+            ),
         )
         for choice in self._complete(options, undecided, {}, looks):
             if self.unreadable.isdisjoint(choice.values()):
                 yield choice
 
     def options(
-        self, changing: Sequence[Ground], *, newest: bool
-    ) -> Mapping[Ground, Sequence[Candidate]]:
+        self, changing: Sequence[Constraint], *, newest: bool
+    ) -> Mapping[Constraint, Sequence[Candidate]]:
         """What each of a set of changes may become."""
         listed_only = any(changes.issubset(changing) for changes in self.met_unlisted)
         return {
-            ground: [
+            constraint: [
                 candidate
-                for candidate in self._candidates(ground, changing, newest=newest)
+                for candidate in self._candidates(constraint, changing, newest=newest)
                 if candidate not in self.unreadable
                 and not (listed_only and self._is_unlisted(candidate))
             ]
-            for ground in free_of(changing)
+            for constraint in free_of(changing)
         }
 
     def _complete(
         self,
-        options: Mapping[Ground, Sequence[Candidate]],
-        free: Sequence[Ground],
+        options: Mapping[Constraint, Sequence[Candidate]],
+        free: Sequence[Constraint],
         choice: Choice,
         looks: Iterator[int],
     ) -> Iterator[Choice]:
@@ -108,10 +123,12 @@ class Alternatives:
         if not free:
             yield choice
             return
-        clauses, ground = self._clauses, free[0]
-        candidates = options[ground]
-        if isinstance(ground, ComponentGround):
-            candidates = sorted(candidates, key=lambda value: self.doubt({**choice, ground: value}))
+        clauses, constraint = self._clauses, free[0]
+        candidates = options[constraint]
+        if isinstance(constraint, ComponentValue):
+            candidates = sorted(
+                candidates, key=lambda value: self.doubt({**choice, constraint: value})
+            )
         chosen = [*map(clauses.variable, choice.values())]
         opened = 0
         for at, candidate in enumerate(candidates):
@@ -124,24 +141,28 @@ class Alternatives:
             opened += 1
             _open(clauses, candidate)
             if clauses.satisfiable([*chosen, clauses.variable(candidate)]):
-                yield from self._complete(options, free[1:], {**choice, ground: candidate}, looks)
+                yield from self._complete(
+                    options, free[1:], {**choice, constraint: candidate}, looks
+                )
             if not clauses.satisfiable(chosen):
-                return  # no option for this ground can work any more
+                return  # no option for this constraint can work any more
 
     # --- of one
 
     def _candidates(
-        self, ground: Ground, changing: Collection[Ground], *, newest: bool
+        self, constraint: Constraint, changing: Collection[Constraint], *, newest: bool
     ) -> Sequence[Candidate]:
         """What a line or a component may become, nearest to the original one or newest first.
 
         Last come releases with objections, and those not in their project's tables. Objections that
         depend on components that are `changing` as well do not count yet.
         """
-        if isinstance(ground, ComponentGround):
-            return self._clauses.packages[Package(ground.name, "", PackageKind.COMPONENT)][1:]
-        assert isinstance(ground, LineGround)  # noqa: S101  nothing else has candidates
-        need = self._needs[ground.origin]
+        if isinstance(constraint, ComponentValue):
+            return self._clauses.packages[Package(constraint.component, "", PackageKind.COMPONENT)][
+                1:
+            ]
+        assert isinstance(constraint, (StackLine, BuildLine))  # noqa: S101  nothing else has candidates
+        need = self._needs[constraint.whole]
         package, specifiers = Package(need.name), need.specifier
         self._clauses.add_package(package)
         releases = [
@@ -173,9 +194,7 @@ class Alternatives:
             )
         releases += (candidate for candidate in further if candidate not in releases)
         machine = {
-            name: value
-            for name, value in self._system.items()
-            if ComponentGround(name) not in changing
+            name: value for name, value in self._system.items() if name not in _components(changing)
         }
         return sorted(releases, key=lambda candidate: self._doubt(candidate, machine) // UNSURE)
 
@@ -191,22 +210,22 @@ class Alternatives:
             )
         )
 
-    def lacking(self, ground: Ground) -> Ground | None:
-        """The ground that a line's project has releases without a file for the target, if there is one."""
-        if not isinstance(ground, LineGround):
+    def lacking(self, constraint: Constraint) -> Constraint | None:
+        """The constraint that a line's project has releases without a file for the target, if there is one."""
+        if not isinstance(constraint, (StackLine, BuildLine)):
             return None
-        lack = LackGround(self._needs[ground.origin].name, Lack.FILE, "")
+        lack = Unavailable(self._needs[constraint.whole].name, NoCandidate.FILE)
         return lack if lack in self._clauses.ruled_out_releases else None
 
     # --- how far from the original stack
 
-    def distance(self, origin: StackLine | NeedLine, candidate: Candidate) -> tuple[int, int]:
+    def distance(self, line: Line, candidate: Candidate) -> tuple[int, int]:
         """How many releases, and full years, newer than a line admits a candidate is; negative if it is older.
 
         No years if an index does not tell, and for an older release that was uploaded later, as of
         a series still maintained.
         """
-        need, position = self._needs[origin], candidate.release.position
+        need, position = self._needs[line], candidate.release.position
         newer = _position(need.specifier, self._clauses.universe.project(need.name)) - position
         return newer, self._years(need, position)
 
@@ -251,9 +270,9 @@ class Alternatives:
     def doubt(self, choice: Choice) -> int:
         """The surcharge for these releases, on the machine given by the components among them."""
         machine = dict(self._system)
-        for ground, candidate in choice.items():
-            if isinstance(ground, ComponentGround) and not isinstance(candidate.chosen, Release):
-                machine[ground.name] = candidate.chosen
+        for constraint, candidate in choice.items():
+            if isinstance(constraint, ComponentValue) and not isinstance(candidate.chosen, Release):
+                machine[constraint.component] = candidate.chosen
         return sum(self._doubt(candidate, machine) for candidate in choice.values())
 
     def _doubt(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
@@ -291,19 +310,27 @@ class Alternatives:
         name = candidate.package.name
         if not isinstance(candidate.chosen, Release) or name not in self._tabulated:
             return False
-        facts = self._clauses.universe.project(text.name(name)).facts_about(
-            candidate.release.position, Requires
-        )
-        return not any(component_requirements(fact.needs) for fact in facts)
+        project = self._clauses.universe.project(text.name(name))
+        about = project.facts_about(candidate.release.position, facts.Requires)
+        return not any(component_requirements(fact.needs) for fact in about)
 
 
-def free_of(changing: Sequence[Ground]) -> list[Ground]:
+def _components(changing: Iterable[Constraint]) -> set[str]:
+    """Return the components among a set of changes."""
+    return {
+        constraint.component for constraint in changing if isinstance(constraint, ComponentValue)
+    }
+
+
+def free_of(changing: Sequence[Constraint]) -> list[Constraint]:
     """The components and lines of a set of changes that become something else."""
-    free: list[Ground] = [ground for ground in changing if isinstance(ground, ComponentGround)]
+    free: list[Constraint] = [
+        constraint for constraint in changing if isinstance(constraint, ComponentValue)
+    ]
     return free + [
-        ground
-        for ground in changing
-        if isinstance(ground, LineGround) and ground.aspect == "version"
+        constraint
+        for constraint in changing
+        if isinstance(constraint, (StackLine, BuildLine)) and constraint.part == VERSION_PART
     ]
 
 

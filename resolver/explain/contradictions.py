@@ -1,6 +1,6 @@
-"""The sets of user constraints (lines of the stack, components of the target) that clash, and the grounds for it.
+"""The sets of user constraints (lines of the stack, components of the target) that clash, and the constraints for it.
 
-The fewest grounds that clash are a core. A contradiction is a core as statements, with the package
+The fewest constraints that clash are a core. A contradiction is a core as reasons, with the package
 for which they leave nothing, or the contradictory cases into which it branches.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice, takewhile
+from itertools import islice, takewhile
 from typing import TypeGuard
 
 from packaging.version import Version
@@ -17,67 +17,80 @@ from pysat.solvers import Minisat22
 
 from resolver.errors import ResolverError
 from resolver.model import text
-from resolver.model.dependency import Candidate, Edge, NeedLine, Package, PackageKind, StackLine
+from resolver.model.constraint import (
+    BuildLine,
+    ComponentValue,
+    Constraint,
+    Excluded,
+    Exclusive,
+    Line,
+    NoCandidate,
+    Requires,
+    StackLine,
+    Unavailable,
+)
+from resolver.model.dependency import Candidate, Edge
 from resolver.model.explanation import Branch, Closing, Contradiction
 from resolver.model.fact import Warns
+from resolver.model.package import Package, PackageKind
+from resolver.model.reason import Reason, requirement_of
 from resolver.model.release import Release
-from resolver.model.resolution import Lack, Needs, Statement
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.core_statements import release_ranges, statements_of
-from resolver.resolve.grounds import (
-    CollisionGround,
-    ComponentGround,
-    ExclusionGround,
-    Ground,
-    LackGround,
-    LineGround,
-    RequirementGround,
-)
+from resolver.resolve.reasons import described, release_ranges
 from resolver.resolve.universe import Universe
 
 _DEPTH = 3  # of the look around the stack
 _LOOKED_AT = 600  # releases
 _QUESTIONS = 300  # to the solver, for one smallest core
 _MOST = 12  # sets of user constraints, and cores, of each round
-_SAME_CONSTRAINTS = 4  # cores of the same user constraints
+_SAME_USER_SET = 4  # cores of the same user constraints
 _DEEPEST = 4  # cases within cases
 
-UserConstraint = StackLine | NeedLine | ComponentGround
+# what the stack itself rules out, on any index
+_RULED_OUT_BY_STACK = (NoCandidate.COMMIT, NoCandidate.PRERELEASE, NoCandidate.NEEDLESS)
+
+UserConstraint = Line | ComponentValue
 
 
-def constraint_of(ground: Ground) -> UserConstraint | None:
-    """The user constraint that a ground belongs to, if any."""
-    match ground:
-        case LineGround():
-            return ground.origin
-        case ComponentGround():
-            return ground
+def user_constraint_of(constraint: Constraint) -> UserConstraint | None:
+    """Return the line or component that a constraint is, or is a part of; None for any other."""
+    match constraint:
+        case StackLine() | BuildLine():
+            return constraint.whole
+        case ComponentValue():
+            return constraint
         case _:
             return None
 
 
-def user_constraints(clauses: Clauses) -> dict[UserConstraint, list[Ground]]:
-    """Every user constraint with its grounds: the lines in the order of the stack, then the target's components."""
-    rows: dict[UserConstraint, list[Ground]] = {
+def user_constraints(clauses: Clauses) -> dict[UserConstraint, list[Constraint]]:
+    """Return every user constraint with its parts.
+
+    Lines come in the order of the stack, then the target's components.
+    """
+    parts: dict[UserConstraint, list[Constraint]] = {
         root.origin: [] for root in clauses.universe.problem.stack.requirements
     }
-    for ground in clauses.known:
-        if (constraint := constraint_of(ground)) is not None:
-            rows.setdefault(constraint, []).append(ground)
-    return {constraint: grounds for constraint, grounds in rows.items() if grounds}
+    for constraint in clauses.known:
+        user_constraint = user_constraint_of(constraint)
+        if user_constraint is not None:
+            parts.setdefault(user_constraint, []).append(constraint)
+    return {user_constraint: known for user_constraint, known in parts.items() if known}
 
 
 def clashing(
-    clauses: Clauses, reasons: Sequence[Ground], expired: Callable[[], bool]
+    clauses: Clauses, background: Sequence[Constraint], expired: Callable[[], bool]
 ) -> Iterator[tuple[UserConstraint, ...]]:
-    """Every minimal set of user constraints that is unsatisfiable with these reasons (MARCO, Liffiton et al. 2016)."""
-    grounds = user_constraints(clauses)
-    numbers = {constraint: number for number, constraint in enumerate(grounds, 1)}
+    """Yield every minimal set of user constraints that is unsatisfiable with a background.
 
-    def is_satisfiable(constraints: Iterable[UserConstraint]) -> bool:
-        return clauses.satisfiable(
-            among=[*reasons, *chain.from_iterable(map(grounds.__getitem__, constraints))]
-        )
+    The algorithm is MARCO (Liffiton et al. 2016).
+    """
+    parts = user_constraints(clauses)
+    numbers = {user_constraint: number for number, user_constraint in enumerate(parts, 1)}
+
+    def is_satisfiable(user_set: Iterable[UserConstraint]) -> bool:
+        of_user = [part for user_constraint in user_set for part in parts[user_constraint]]
+        return clauses.satisfiable(among=[*background, *of_user])
 
     with Minisat22() as seeds:
         seeds.set_phases(list(numbers.values()))
@@ -85,22 +98,28 @@ def clashing(
             seeds.add_clause([number, -number])
         while seeds.solve() and not expired():
             model = set(seeds.get_model())
-            seed = [constraint for constraint, number in numbers.items() if number in model]
+            seed = [
+                user_constraint for user_constraint, number in numbers.items() if number in model
+            ]
             if is_satisfiable(seed):
-                for constraint in numbers:
-                    if constraint not in seed and is_satisfiable([*seed, constraint]):
-                        seed.append(constraint)
+                for user_constraint in numbers:
+                    if user_constraint not in seed and is_satisfiable([*seed, user_constraint]):
+                        seed.append(user_constraint)
                 seeds.add_clause(
-                    [number for constraint, number in numbers.items() if constraint not in seed]
+                    [
+                        number
+                        for user_constraint, number in numbers.items()
+                        if user_constraint not in seed
+                    ]
                 )
             else:
-                blamed = {constraint_of(ground) for ground in clauses.core()}
-                clash = [constraint for constraint in seed if constraint in blamed]
-                for constraint in clash[::-1]:
-                    if not is_satisfiable(other for other in clash if other != constraint):
-                        clash.remove(constraint)
+                blamed = {user_constraint_of(constraint) for constraint in clauses.core()}
+                clash = [user_constraint for user_constraint in seed if user_constraint in blamed]
+                for user_constraint in clash[::-1]:
+                    if not is_satisfiable(other for other in clash if other != user_constraint):
+                        clash.remove(user_constraint)
                 yield tuple(clash)
-                seeds.add_clause([-numbers[constraint] for constraint in clash])
+                seeds.add_clause([-numbers[user_constraint] for user_constraint in clash])
 
 
 def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
@@ -164,80 +183,83 @@ def _open_ways(
 
 def smallest(
     clauses: Clauses,
-    core: Sequence[Ground],
-    hard: Collection[Ground],
-    soft: Iterable[Ground],
+    core: Sequence[Constraint],
+    hard: Collection[Constraint],
+    soft: Iterable[Constraint],
     expired: Callable[[], bool],
-) -> tuple[Ground, ...]:
-    """A core with the fewest grounds, or `core`, which must be minimal, if none has fewer.
+) -> tuple[Constraint, ...]:
+    """A core with the fewest constraints, or `core`, which must be minimal, if none has fewer.
 
-    `hard` grounds are part of it, needed or not; the others come from `soft`.
+    `hard` constraints are part of it, needed or not; the others come from `soft`.
     Past the limits the result is `core`: minimal, but perhaps not smallest.
     """
-    softs = [ground for ground in soft if ground not in set(hard)]
+    softs = [constraint for constraint in soft if constraint not in set(hard)]
     size = len(set(core).difference(hard))
     with Hitman(solver="m22", htype="sorted") as hitman:
         for _ in takewhile(lambda _: not expired(), range(_QUESTIONS if size > 1 else 0)):
-            hit: list[Ground] | None = hitman.get()
+            hit: list[Constraint] | None = hitman.get()
             if hit is None or len(hit) >= size:
                 break
             if not clauses.satisfiable(among=[*hard, *hit]):
                 return (*hard, *hit)
             broken = clauses.broken()
-            hitman.hit([ground for ground in softs if ground in broken])
+            hitman.hit([constraint for constraint in softs if constraint in broken])
     return tuple(core)
 
 
-def is_open(ground: Ground, clauses: Clauses) -> TypeGuard[LackGround]:
-    """Whether a ground is a lack of what an index may have that could not be reached."""
-    if not isinstance(ground, LackGround) or ground.lack in (
-        Lack.SOURCE,
-        Lack.PRERELEASE,
-        Lack.NEEDLESS,
-    ):
-        return False  # the stack itself rules these out on any index
-    return bool(clauses.universe.project(ground.name).unreachable)
+def is_open(constraint: Constraint, clauses: Clauses) -> TypeGuard[Unavailable]:
+    """Return whether an index that could not be reached may have what is unavailable."""
+    if not isinstance(constraint, Unavailable) or constraint.why in _RULED_OUT_BY_STACK:
+        return False
+    return bool(clauses.universe.project(constraint.project).unreachable)
 
 
-def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Ground, ...]]:
-    """Independent cores: with different user constraints, or with the same ones but disjoint reasons.
+def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Constraint, ...]]:
+    """Yield independent cores: with different user constraints, or with nothing but these in common.
 
-    A user constraint that is impossible by itself hides its other clashes, so in a second round the
-    reasons of those cores are left out. If something clashes whatever an index has that could not
+    A user constraint that is impossible by itself hides its other clashes, so in a second round
+    what else is in those cores is left out. If something clashes whatever an index has that could not
     be reached, no core rests on that.
     """
     explore(clauses, expired)
-    certain = [ground for ground in clauses.known if not is_open(ground, clauses)]
-    grounds = clauses.known if clauses.satisfiable(among=certain) else certain
-    reasons = [ground for ground in grounds if constraint_of(ground) is None]
-    seen: set[frozenset[Ground]] = set()
+    certain = [constraint for constraint in clauses.known if not is_open(constraint, clauses)]
+    constraints = clauses.known if clauses.satisfiable(among=certain) else certain
+    background = [
+        constraint for constraint in constraints if user_constraint_of(constraint) is None
+    ]
+    seen: set[frozenset[Constraint]] = set()
     subjects: dict[tuple[UserConstraint, ...], set[str]] = {}
     for _ in range(2):
-        hiding: set[Ground] = set()
-        for core in islice(_cores(clauses, reasons, subjects, expired), _MOST):
-            if len({constraint_of(ground) for ground in core} - {None}) == 1:
-                hiding.update(ground for ground in core if constraint_of(ground) is None)
+        hiding: set[Constraint] = set()
+        for core in islice(_cores(clauses, background, subjects, expired), _MOST):
+            if len({user_constraint_of(constraint) for constraint in core} - {None}) == 1:
+                hiding.update(
+                    constraint for constraint in core if user_constraint_of(constraint) is None
+                )
             if frozenset(core) not in seen:
                 seen.add(frozenset(core))
                 yield core
         if not hiding:
             return
-        reasons = [ground for ground in reasons if ground not in hiding]
+        background = [constraint for constraint in background if constraint not in hiding]
 
 
 def _cores(
     clauses: Clauses,
-    reasons: Sequence[Ground],
+    background: Sequence[Constraint],
     subjects: dict[tuple[UserConstraint, ...], set[str]],
     expired: Callable[[], bool],
-) -> Iterator[tuple[Ground, ...]]:
-    """Cores with these reasons; `subjects` are those in which cores of the same user constraints met so far."""
-    grounds = user_constraints(clauses)
-    for constraints in sorted(islice(clashing(clauses, reasons, expired), _MOST), key=len):
-        hard = [ground for constraint in constraints for ground in grounds[constraint]]
-        unused = reasons
-        met = subjects.setdefault(constraints, set())
-        for _ in range(_SAME_CONSTRAINTS):
+) -> Iterator[tuple[Constraint, ...]]:
+    """Yield cores within a background.
+
+    `subjects` are those in which cores of the same user constraints met so far.
+    """
+    parts = user_constraints(clauses)
+    for user_set in sorted(islice(clashing(clauses, background, expired), _MOST), key=len):
+        hard = [part for user_constraint in user_set for part in parts[user_constraint]]
+        unused = background
+        met = subjects.setdefault(user_set, set())
+        for _ in range(_SAME_USER_SET):
             if clauses.satisfiable(among=[*hard, *unused]):
                 break
             core = readable_core(clauses, hard, unused, expired)
@@ -245,28 +267,31 @@ def _cores(
             if subject not in met:  # otherwise it is the same in another way
                 met.add(subject)
                 yield core
-            used = {ground for ground in core if constraint_of(ground) is None}
+            used = {constraint for constraint in core if user_constraint_of(constraint) is None}
             if not used:
                 break
-            unused = [ground for ground in unused if ground not in used]
+            unused = [constraint for constraint in unused if constraint not in used]
 
 
 def readable_core(
-    clauses: Clauses, hard: Sequence[Ground], reasons: Sequence[Ground], expired: Callable[[], bool]
-) -> tuple[Ground, ...]:
-    """A smallest core of user constraints that clash for these reasons, with no needless aspect, as reported to people.
+    clauses: Clauses,
+    hard: Sequence[Constraint],
+    background: Sequence[Constraint],
+    expired: Callable[[], bool],
+) -> tuple[Constraint, ...]:
+    """Return a smallest core of user constraints that clash, with no needless part, for people.
 
     If a version does not exist, that is enough: faults of releases that no user constraint admits
     are not reported.
     """
     missing = [
-        ground
-        for ground in reasons
-        if isinstance(ground, LackGround) and ground.lack is Lack.RELEASE
+        constraint
+        for constraint in background
+        if isinstance(constraint, Unavailable) and constraint.why is NoCandidate.RELEASE
     ]
     if missing and not clauses.satisfiable(among=[*hard, *missing]):
-        reasons = missing
-    core = smallest(clauses, clauses.minimal(among=[*hard, *reasons]), hard, reasons, expired)
+        background = missing
+    core = smallest(clauses, clauses.minimal(among=[*hard, *background]), hard, background, expired)
     return tuple(clauses.minimal(among=core))
 
 
@@ -274,31 +299,30 @@ def readable_core(
 
 
 def contradiction(
-    clauses: Clauses, core: Sequence[Ground], expired: Callable[[], bool] = lambda: False
+    clauses: Clauses, core: Sequence[Constraint], expired: Callable[[], bool] = lambda: False
 ) -> Contradiction:
-    """A core in the form for people, with its cases as far as time allows."""
-    statement_of = statements_of(clauses, core)
-    statements = tuple(dict.fromkeys(statement_of.values()))
-    numbers = {
-        ground: statements.index(statement) + 1 for ground, statement in statement_of.items()
-    }
+    """Return a core in the form for people, with its cases as far as time allows."""
+    reason_of = described(clauses, core)
+    reasons = tuple(dict.fromkeys(reason_of.values()))
+    numbers = {constraint: reasons.index(reason) + 1 for constraint, reason in reason_of.items()}
     cases = branches(clauses, numbers, expired=expired)
     return Contradiction(
-        statements=statements,
+        reasons=reasons,
         closing=None if cases else closing(clauses, numbers, core),
         branches=cases,
-        notes=tuple(_notes(clauses, statements)),
+        notes=tuple(_notes(clauses, reasons)),
     )
 
 
-def _notes(clauses: Clauses, statements: Iterable[Statement]) -> Iterator[Warns]:
-    ends = {
-        (row.subject, Version(end))
-        for row in statements
-        if isinstance(row, Needs)
-        for span in row.versions
-        for end in (span.newest, span.oldest)
-    }
+def _notes(clauses: Clauses, reasons: Iterable[Reason]) -> Iterator[Warns]:
+    """Yield what is known to be wrong with the releases whose requirements are among the reasons."""
+    ends = set()
+    for reason in reasons:
+        if requirement_of(reason) is None:
+            continue
+        for span in reason.versions:
+            ends.add((reason.subject, Version(span.newest)))
+            ends.add((reason.subject, Version(span.oldest)))
     for fact in clauses.universe.problem.facts:
         if not isinstance(fact, Warns) or fact.unless or fact.extra or fact.together_with:
             continue
@@ -308,29 +332,36 @@ def _notes(clauses: Clauses, statements: Iterable[Statement]) -> Iterator[Warns]
 
 def closing(
     clauses: Clauses,
-    numbers: Mapping[Ground, int],
-    grounds: Sequence[Ground],
+    numbers: Mapping[Constraint, int],
+    constraints: Sequence[Constraint],
     assumed: Sequence[Candidate] = (),
 ) -> Closing:
-    """The package for which the `grounds` leave nothing.
+    """Return the package for which the `constraints` leave nothing.
 
-    `numbers` are the numbers of the core's statements.
+    `numbers` are the numbers of the core's reasons.
     """
-    subject = closing_subject(clauses, grounds, assumed)
-    if _is_empty(clauses, grounds, subject, assumed):
-        grounds = [ground for ground in grounds if subject in _restricted_packages(clauses, ground)]
-    return Closing(subject=subject, numbers=tuple(sorted({numbers[ground] for ground in grounds})))
+    subject = closing_subject(clauses, constraints, assumed)
+    if _is_empty(clauses, constraints, subject, assumed):
+        constraints = [
+            constraint
+            for constraint in constraints
+            if subject in _restricted_packages(clauses, constraint)
+        ]
+    concerned = {numbers[constraint] for constraint in constraints}
+    return Closing(subject=subject, numbers=tuple(sorted(concerned)))
 
 
 def closing_subject(
-    clauses: Clauses, core: Sequence[Ground], assumed: Sequence[Candidate] = ()
+    clauses: Clauses, core: Sequence[Constraint], assumed: Sequence[Candidate] = ()
 ) -> str:
-    """What the grounds of a core meet in: the package that most of them are about, the latest known of several."""
-    pairs = {
-        (ground.origin if isinstance(ground, LineGround) else ground, name): None
-        for ground in core
-        for name in _restricted_packages(clauses, ground)
-    }
+    """Return the package that most constraints of a core are about, the latest known of several.
+
+    The parts of a line count as one.
+    """
+    pairs: dict[tuple[Constraint, str], None] = {}
+    for constraint in core:
+        for name in _restricted_packages(clauses, constraint):
+            pairs[user_constraint_of(constraint) or constraint, name] = None
     subjects = Counter(name for _, name in pairs)
     order = list(subjects)
     ranked = sorted(order, key=lambda name: (subjects[name], order.index(name)), reverse=True)
@@ -338,15 +369,17 @@ def closing_subject(
 
 
 def _is_empty(
-    clauses: Clauses, core: Sequence[Ground], name: str, cases: Sequence[Candidate]
+    clauses: Clauses, core: Sequence[Constraint], name: str, cases: Sequence[Candidate]
 ) -> bool:
-    """Whether the grounds of a core about a package, through chosen releases, leave none of its releases."""
-    restricting = [ground for ground in core if name in _restricted_packages(clauses, ground)]
+    """Whether the constraints of a core about a package, through chosen releases, leave none of its releases."""
+    restricting = [
+        constraint for constraint in core if name in _restricted_packages(clauses, constraint)
+    ]
     chosen: dict[Package, set[Candidate]] = {case.package: {case} for case in cases}
-    for ground in restricting:
-        if isinstance(ground, (RequirementGround, CollisionGround)):
+    for constraint in restricting:
+        if isinstance(constraint, (Requires, Exclusive)):
             parents: dict[Package, set[Candidate]] = {}
-            for parent, _ in clauses.edges.get(ground, ()):
+            for parent, _ in clauses.edges.get(constraint, ()):
                 if parent is not None:
                     parents.setdefault(parent.package, set()).add(parent)
             for package, candidates in parents.items():
@@ -359,7 +392,7 @@ def _is_empty(
 
 def branches(
     clauses: Clauses,
-    numbers: Mapping[Ground, int],
+    numbers: Mapping[Constraint, int],
     assumed: Sequence[Candidate] = (),
     *,
     expired: Callable[[], bool],
@@ -398,31 +431,33 @@ def branches(
 
 
 def _cases(
-    clauses: Clauses, core: Sequence[Ground], package: Package, assumed: Sequence[Candidate]
+    clauses: Clauses, core: Sequence[Constraint], package: Package, assumed: Sequence[Candidate]
 ) -> list[list[Candidate]]:
     """The releases of a package that a core leaves, newest first, grouped by what the core says about them."""
-    cases: dict[tuple[Ground, ...], list[Candidate]] = {}
+    cases: dict[tuple[Constraint, ...], list[Candidate]] = {}
     variables = [*map(clauses.variable, assumed)]
     others = [
-        ground
-        for ground in core
-        if not (isinstance(ground, RequirementGround) and ground.package == package)
+        constraint
+        for constraint in core
+        if not (isinstance(constraint, Requires) and constraint.package == package)
     ]
     for candidate in clauses.packages[package]:
         if clauses.satisfiable([*variables, clauses.variable(candidate)], others):
             says = tuple(
-                ground
-                for ground in core
-                if any(parent is candidate for parent, _ in clauses.edges.get(ground, ()))
+                constraint
+                for constraint in core
+                if any(parent is candidate for parent, _ in clauses.edges.get(constraint, ()))
             )
             cases.setdefault(says, []).append(candidate)
     return sorted(cases.values(), key=lambda candidates: _position(candidates[0]))
 
 
-def _splits(core: Sequence[Ground], done: set[Package]) -> list[Package]:
+def _splits(core: Sequence[Constraint], done: set[Package]) -> list[Package]:
     """The packages whose releases have different requirements in a core, those with the most statements first."""
     texts = dict.fromkeys(
-        (ground.package, ground.text) for ground in core if isinstance(ground, RequirementGround)
+        (constraint.package, constraint.text)
+        for constraint in core
+        if isinstance(constraint, Requires)
     )
     counts = Counter(package for package, _ in texts)
     return [package for package, count in counts.most_common() if count > 1 and package not in done]
@@ -432,14 +467,15 @@ def _position(candidate: Candidate) -> int:
     return candidate.chosen.position if isinstance(candidate.chosen, Release) else 0
 
 
-def _restricted_packages(clauses: Clauses, ground: Ground) -> list[str]:
-    match ground:
-        case ComponentGround() | LackGround():
-            return [ground.name]
-        case ExclusionGround():
-            return [ground.project]
-        case LineGround() | RequirementGround() | CollisionGround():
-            packages = (edge.package for _, edge in clauses.edges.get(ground, ()))
+def _restricted_packages(clauses: Clauses, constraint: Constraint) -> list[str]:
+    """Return the packages that a constraint is about."""
+    match constraint:
+        case ComponentValue():
+            return [constraint.component]
+        case Unavailable() | Excluded():
+            return [constraint.project]
+        case StackLine() | BuildLine() | Requires() | Exclusive():
+            packages = (edge.package for _, edge in clauses.edges.get(constraint, ()))
             names = (
                 package.name for package in packages if package.kind is not PackageKind.UNAVAILABLE
             )
@@ -447,16 +483,18 @@ def _restricted_packages(clauses: Clauses, ground: Ground) -> list[str]:
 
 
 def hidden_contradiction(
-    core: Sequence[Ground], clauses: Clauses, expired: Callable[[], bool]
+    core: Sequence[Constraint], clauses: Clauses, expired: Callable[[], bool]
 ) -> Contradiction | None:
-    """A core that shows once other grounds are relaxed, with whole lines: what their versions rule out is no reason.
+    """Return a core that shows once other constraints are relaxed, with whole lines.
 
     None if it rests on what is excluded in a changed stack alone.
     """
-    constraints = {constraint_of(ground) for ground in core} - {None}
-    hard = [ground for ground in clauses.known if constraint_of(ground) in constraints]
-    reasons = [ground for ground in core if constraint_of(ground) is None]
+    user_set = {user_constraint_of(constraint) for constraint in core} - {None}
+    hard = [
+        constraint for constraint in clauses.known if user_constraint_of(constraint) in user_set
+    ]
+    background = [constraint for constraint in core if user_constraint_of(constraint) is None]
     with clauses.without():
-        if clauses.satisfiable(among=[*hard, *reasons]):
+        if clauses.satisfiable(among=[*hard, *background]):
             return None
-        return contradiction(clauses, readable_core(clauses, hard, reasons, expired), expired)
+        return contradiction(clauses, readable_core(clauses, hard, background, expired), expired)

@@ -9,10 +9,10 @@ from pysat.examples.rc2 import RC2
 from pysat.formula import WCNF
 
 from resolver.model import text
+from resolver.model.constraint import BuildLine, Constraint, Excluded, Requires, StackLine
 from resolver.model.explanation import Change, ChangeKind, Fix
 from resolver.model.fact import Fact, Strength, Warns
 from resolver.model.requirement import Requirement
-from resolver.resolve.grounds import ExclusionGround, Ground, LineGround, RequirementGround
 
 UNSURE = 100  # a release that fails, or may fail on this target, according to a warning
 NEARBY = 10  # one made for another release of the target's CANN line
@@ -67,37 +67,41 @@ _NOT_CONSTRAINTS = {
 
 
 class Corrections:
-    """Grounds that may change, with their prices, and the demands on a set of changes (minimum-cost hitting sets)."""
+    """Constraints that may change, with their prices, and the demands on a set of changes (minimum-cost hitting sets)."""
 
     def __init__(self) -> None:
-        self._variables: dict[Ground, int] = {}
+        self._variables: dict[Constraint, int] = {}
         self._solver = RC2(WCNF())
 
-    def add_core(self, prices: Mapping[Ground, int], only_with: Collection[Ground] = ()) -> None:
-        """One of these grounds must change, at its price; with `only_with`, only if all of those change."""
-        for ground, price in prices.items():
-            if ground not in self._variables:
-                self._variables[ground] = len(self._variables) + 1
-                self._solver.add_clause([-self._variables[ground]], weight=price)
-        unless = [-self._variables[ground] for ground in only_with]
-        self._solver.add_clause([*unless, *(self._variables[ground] for ground in prices)])
+    def add_core(
+        self, prices: Mapping[Constraint, int], only_with: Collection[Constraint] = ()
+    ) -> None:
+        """One of these constraints must change, at its price; with `only_with`, only if all of those change."""
+        for constraint, price in prices.items():
+            if constraint not in self._variables:
+                self._variables[constraint] = len(self._variables) + 1
+                self._solver.add_clause([-self._variables[constraint]], weight=price)
+        unless = [-self._variables[constraint] for constraint in only_with]
+        self._solver.add_clause([*unless, *(self._variables[constraint] for constraint in prices)])
 
-    def exclude(self, tried: Collection[Ground], *, exactly: bool = False) -> None:
+    def exclude(self, tried: Collection[Constraint], *, exactly: bool = False) -> None:
         """Exclude this set of changes and its supersets; with `exactly`, only the set itself."""
         unchanged = [
             variable
-            for ground, variable in self._variables.items()
-            if exactly and ground not in tried
+            for constraint, variable in self._variables.items()
+            if exactly and constraint not in tried
         ]
-        self._solver.add_clause([*(-self._variables[ground] for ground in tried), *unchanged])
+        self._solver.add_clause(
+            [*(-self._variables[constraint] for constraint in tried), *unchanged]
+        )
 
-    def cheapest(self) -> list[Ground] | None:
+    def cheapest(self) -> list[Constraint] | None:
         """The cheapest set of changes that meets every demand so far; None if none is left."""
         model: Sequence[int] | None = self._solver.compute()
         if model is None:
             return None
         true = {literal for literal in model if literal > 0}
-        return [ground for ground, variable in self._variables.items() if variable in true]
+        return [constraint for constraint, variable in self._variables.items() if variable in true]
 
 
 def cost(fix: Fix) -> int:
@@ -193,11 +197,11 @@ def project_of(need: str) -> str:
         return ""
 
 
-def risky(ground: Ground) -> bool:
-    """Whether changing a ground goes against a fact or upstream's own metadata."""
-    return isinstance(ground, (RequirementGround, ExclusionGround))
+def risky(constraint: Constraint) -> bool:
+    """Whether changing a constraint goes against a fact or upstream's own metadata."""
+    return isinstance(constraint, (Requires, Excluded))
 
 
-def drops(ground: Ground) -> bool:
-    """Whether changing a ground drops its line."""
-    return isinstance(ground, LineGround) and not ground.aspect
+def drops(constraint: Constraint) -> bool:
+    """Whether changing a constraint drops its line."""
+    return isinstance(constraint, (StackLine, BuildLine)) and not constraint.part

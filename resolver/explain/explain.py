@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from packaging.utils import NormalizedName, canonicalize_name
 
 from resolver.config.load import Inputs
-from resolver.explain.contradictions import constraint_of, contradiction, cores, explore, is_open
+from resolver.explain.contradictions import contradiction, cores, explore, is_open
 from resolver.explain.costs import (
     SPLIT,
     broken_without,
@@ -25,12 +25,15 @@ from resolver.explain.stack_text import StackText, with_suffix
 from resolver.explain.trial import ChangedStack, Clock, Expired, Trials
 from resolver.index.protocol import Catalog, polling
 from resolver.lock.applied_facts import applied_facts
-from resolver.model.dependency import (
-    NeedLine,
-    PackageKind,
-    RequirementOrigin,
-    SameRelease,
+from resolver.model.constraint import (
+    BuildLine,
+    ComponentValue,
+    Constraint,
+    Excluded,
+    Exclusive,
+    Requires,
     StackLine,
+    Unavailable,
 )
 from resolver.model.explanation import (
     Awaited,
@@ -43,12 +46,13 @@ from resolver.model.explanation import (
     ShownPin,
 )
 from resolver.model.fact import Warns, as_warning
+from resolver.model.package import PackageKind
 from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 from resolver.model.requirement import COMPONENTS, Requirement
-from resolver.model.resolution import Lacks, Needs, Resolution
+from resolver.model.resolution import Resolution
 from resolver.resolve.candidates import pins
-from resolver.resolve.core_statements import cutoff_text
-from resolver.resolve.grounds import Ground
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.reasons import cutoff_text
 from resolver.resolve.shortfalls import lost_extras
 from resolver.resolve.solver import Refutation
 from resolver.resolve.universe import Universe
@@ -90,9 +94,9 @@ def explanation_of(
     trials = Trials(inputs, clauses.universe, clock, options, catalog_of)
     with polling(clock.look):
         results = find_fixes(clauses, found_cores, trials, report_fix)
-    reported = [set(row.statements) for row in contradictions]
+    reported = [set(row.reasons) for row in contradictions]
     contradictions += tuple(
-        hidden for _, hidden in results.further if set(hidden.statements) not in reported
+        hidden for _, hidden in results.further if set(hidden.reasons) not in reported
     )
     all_cores = [*found_cores, *(core for core, _ in results.further)]
     concerned = _projects_of(contradictions)
@@ -126,49 +130,66 @@ def reason_of(refutation: Refutation, clock: Clock) -> tuple[Contradiction, tupl
 
 
 def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
-    """What the answer needs from indexes that could not be reached; nothing if no solution exists whatever they have.
+    """Return what the answer needs from indexes that could not be reached.
 
-    Of several grounds that rest on them, each is left out in turn, until nothing clashes or others
-    alone do.
+    That is nothing if there is no solution whatever they have. Of several constraints that rest on
+    them, each is left out in turn, until nothing clashes or others alone do.
     """
     clauses = refutation.clauses
-    origins_by_name: dict[NormalizedName, list[RequirementOrigin]] = {}
-    if not any(is_open(ground, clauses) for ground in refutation.core):
+    if not any(is_open(constraint, clauses) for constraint in refutation.core):
         return ()
     with polling(clock.look), suppress(Expired):
         explore(clauses, clock.expired)
+    needs: dict[NormalizedName, dict[str, None]] = {}
+    needed_by: dict[NormalizedName, dict[str, None]] = {}
     among = list(clauses.known)
     while not clauses.satisfiable(among=among):
         core = clauses.minimal(among=among)
-        missing = [ground for ground in core if is_open(ground, clauses)]
+        missing = [constraint for constraint in core if is_open(constraint, clauses)]
         if not missing:
             return ()
-        among = [ground for ground in among if ground not in missing]
-        edges = [rows[0][1] for ground in core if (rows := clauses.edges.get(ground))]
-        for name in (ground.name for ground in missing):
-            origins_by_name.setdefault(name, []).extend(
-                edge.origin for edge in edges if edge.package.name == name
-            )
+        among = [constraint for constraint in among if constraint not in missing]
+        for name in (constraint.project for constraint in missing):
+            for text, requirer in _requirements_on(name, core, clauses):
+                needs.setdefault(name, {})[text] = None
+                if requirer:
+                    needed_by.setdefault(name, {})[requirer] = None
     return tuple(
         Awaited(
             indexes=clauses.universe.project(name).unreachable,
             project=name,
-            needs=tuple(dict.fromkeys(getattr(origin, "text", name) for origin in origins)),
-            by=tuple(
-                dict.fromkeys(
-                    origin.parent
-                    for origin in origins
-                    if isinstance(origin, (NeedLine, SameRelease))
-                )
-            ),
+            needs=tuple(texts),
+            by=tuple(needed_by.get(name, ())),
         )
-        for name, origins in origins_by_name.items()
+        for name, texts in needs.items()
     )
 
 
-def _found_cores(refutation: Refutation, clock: Clock) -> list[Sequence[Ground]]:
+def _requirements_on(
+    name: NormalizedName, core: Iterable[Constraint], clauses: Clauses
+) -> Iterator[tuple[str, str]]:
+    """Yield the requirements of a core on a project, each with the first release that has it.
+
+    The stack's own lines have an empty text there.
+    """
+    for constraint in core:
+        edges = clauses.edges.get(constraint, ())
+        if not edges or edges[0][1].package.name != name:
+            continue
+        match constraint:
+            case StackLine():
+                yield constraint.text, ""
+            case BuildLine():
+                yield constraint.text, f"{constraint.package} {constraint.version}"
+            case Requires():
+                yield constraint.text, str(edges[0][0])
+            case ComponentValue() | Excluded() | Exclusive() | Unavailable():
+                pass  # these require nothing
+
+
+def _found_cores(refutation: Refutation, clock: Clock) -> list[Sequence[Constraint]]:
     """The cores that are found in time; without any, that of the refutation."""
-    result: list[Sequence[Ground]] = []
+    result: list[Sequence[Constraint]] = []
     with polling(clock.look), suppress(Expired):
         for core in cores(refutation.clauses, clock.expired):
             result += [core]  # one by one, as each takes its time
@@ -186,7 +207,10 @@ def _options(inputs: Inputs, problem: Problem, options: PolicyOptions) -> Iterat
 def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> Iterator[str]:
     """The projects that the stack asks for and no index has, except those in the contradictions."""
     reported = {
-        lack.subject for row in contradictions for lack in row.statements if isinstance(lack, Lacks)
+        reason.subject
+        for contradiction in contradictions
+        for reason in contradiction.reasons
+        if isinstance(reason.constraint, Unavailable)
     }
     names = {
         edge.package.name: None
@@ -203,9 +227,9 @@ def _missing(universe: Universe, contradictions: Iterable[Contradiction]) -> Ite
 def _projects_of(contradictions: Iterable[Contradiction]) -> list[str]:
     names: dict[str, None] = {}
     for row in contradictions:
-        for statement in row.statements:
-            if isinstance(statement, (Needs, Lacks)):
-                names[statement.subject.partition("[")[0]] = None
+        for reason in row.reasons:
+            if isinstance(reason.constraint, (Requires, BuildLine, Unavailable)):
+                names[reason.subject.partition("[")[0]] = None
         if row.closing is not None:
             names[row.closing.subject] = None
     return list(names)
@@ -347,7 +371,7 @@ def _with_letter(fix: Fix, letter: str, stack_name: str, options: PolicyOptions)
 
 
 def _split(
-    trials: Trials, found_cores: Iterable[Sequence[Ground]], concerned: Sequence[str]
+    trials: Trials, found_cores: Iterable[Sequence[Constraint]], concerned: Sequence[str]
 ) -> list[Fix]:
     """Two environments instead of one, both of them locked, if that solves all of these cores.
 
@@ -357,8 +381,7 @@ def _split(
     stack = trials.problem.stack
     order = {root.origin: at for at, root in enumerate(stack.requirements)}
     clashes = [
-        {order[line] for ground in core if isinstance(line := constraint_of(ground), StackLine)}
-        for core in found_cores
+        {order[row.whole] for row in core if isinstance(row, StackLine)} for core in found_cores
     ]
     if any(len(clash) < 2 for clash in clashes):
         return []  # something clashes with the target, or with itself

@@ -25,25 +25,27 @@ from resolver.explain.changes import Changes, proposed
 from resolver.explain.costs import ADD, BUILD, LINE, NOTE, PRACTICE, RENAME
 from resolver.explain.stack_text import StackText
 from resolver.explain.trial import ChangedStack, Trials
-from resolver.index.parse.metadata import InformalRequirements, informal_requirements
+from resolver.index.parse.informal import InformalRequirements, informal_requirements
 from resolver.index.protocol import UnusableFile
 from resolver.model import text
-from resolver.model.dependency import Candidate, NeedSource, Package, PackageKind, Unusable
+from resolver.model.constraint import (
+    ComponentValue,
+    Constraint,
+    Exclusive,
+    NoCandidate,
+    RequirementSource,
+    Requires,
+    Unavailable,
+)
+from resolver.model.dependency import Candidate
 from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Absent, Builds, Collides
+from resolver.model.package import Package, PackageKind
 from resolver.model.release import File, RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement, parse_value
-from resolver.model.resolution import Lack
 from resolver.model.target import missing_on_machine, newer_glibc, tag_values
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.core_statements import similar_project
-from resolver.resolve.grounds import (
-    CollisionGround,
-    ComponentGround,
-    Ground,
-    LackGround,
-    RequirementGround,
-)
+from resolver.resolve.reasons import similar_project
 
 _MARKED = 3  # releases with the same requirement whose metadata is searched for markers
 _ARCHIVES = 3  # of a project that are read for what they note: they may be large
@@ -52,7 +54,7 @@ _GLIBC = re.compile(r"\bGLIBC_(\d{1,2}\.\d{1,3})\b")
 
 
 class Proposals:
-    """Changed stacks to lock, for grounds of one problem that clash."""
+    """Changed stacks to lock, for constraints of one problem that clash."""
 
     def __init__(self, clauses: Clauses, trials: Trials, changes: Changes) -> None:
         self._clauses = clauses
@@ -61,12 +63,12 @@ class Proposals:
         self._problem = trials.problem
         self._built = {fact.package for fact in self._problem.facts if isinstance(fact, Builds)}
 
-    def renamed_projects(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
+    def renamed_projects(self, constraints: Sequence[Constraint]) -> Iterator[ChangedStack]:
         """The stack with projects that no index has replaced by known ones with similar names."""
         names = {
-            ground.name: similar_project(self._clauses, ground.project)
-            for ground in grounds
-            if isinstance(ground, LackGround) and ground.lack is Lack.PROJECT
+            constraint.project: similar_project(self._clauses, constraint.project)
+            for constraint in constraints
+            if isinstance(constraint, Unavailable) and constraint.why is NoCandidate.PROJECT
         }
         stack, changes = StackText(self._trials.text), []
         for at, root in enumerate(self._problem.stack.requirements):
@@ -98,11 +100,11 @@ class Proposals:
             changes = tuple(Change(ChangeKind.PRACTICE, name, where=where) for name in practices)
             yield ChangedStack(changes, stack.text, PRACTICE, risky=False)
 
-    def added_lines(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
+    def added_lines(self, core: Sequence[Constraint]) -> Iterator[ChangedStack]:
         """The stack with a line for a project that clashes with what must be absent where a line names it."""
-        ids = {ground.fact for ground in core if isinstance(ground, CollisionGround)}
         facts = [fact for fact in self._problem.facts if isinstance(fact, (Absent, Collides))]
-        pairs = {(fact.package, fact.other) for fact in facts if fact.id in ids}
+        exclusive = [row.fact for row in core if isinstance(row, Exclusive)]
+        pairs = {(fact.package, fact.other) for fact in exclusive}
         requested = {edge.package.name for edge in self._clauses.universe.roots()}
         for fact in facts:
             if (
@@ -120,43 +122,51 @@ class Proposals:
                 )
                 yield ChangedStack((change,), stack.with_new_line(line).text, LINE, risky=False)
 
-    def other_pythons(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
-        """The stack for other Pythons, nearest first, if a ground is about Python or missing files for it."""
+    def other_pythons(self, constraints: Sequence[Constraint]) -> Iterator[ChangedStack]:
+        """The stack for other Pythons, nearest first, if a constraint is about Python or missing files for it."""
         if any(
-            ground == ComponentGround("python") or self._depends_on_python(ground)
-            for ground in grounds
+            _is_value_of("python", constraint) or self._depends_on_python(constraint)
+            for constraint in constraints
         ):
-            yield from self._values("python", grounds)
+            yield from self._values("python", constraints)
 
-    def other_glibcs(self, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
-        """The stack for another glibc, nearest first, if a ground is about it or a wheel needs a newer one."""
-        if ComponentGround("glibc") in grounds:
-            yield from self._values("glibc", grounds)
-        lacks = (ground for ground in grounds if isinstance(ground, LackGround))
-        names = {ground.name for ground in lacks if ground.lack in (Lack.FILE, Lack.UNUSABLE)}
+    def other_glibcs(self, constraints: Sequence[Constraint]) -> Iterator[ChangedStack]:
+        """The stack for another glibc, nearest first, if a constraint is about it or a wheel needs a newer one."""
+        if any(_is_value_of("glibc", constraint) for constraint in constraints):
+            yield from self._values("glibc", constraints)
+        lacks = (constraint for constraint in constraints if isinstance(constraint, Unavailable))
+        names = {
+            constraint.project
+            for constraint in lacks
+            if constraint.why is NoCandidate.FILE or constraint.is_unusable
+        }
         glibcs = {glibc for name in names for glibc in self._glibcs_of(name)}
-        glibcs.update(self._glibcs_of_binaries(grounds))
+        glibcs.update(self._glibcs_of_binaries(constraints))
         for glibc in sorted(glibcs, key=Version):
             yield self._component("glibc", glibc)
 
-    def _glibcs_of_binaries(self, grounds: Sequence[Ground]) -> Iterator[str]:
+    def _glibcs_of_binaries(self, constraints: Sequence[Constraint]) -> Iterator[str]:
         """Yield what the binaries need of the releases that cannot be used as the target's glibc is older."""
-        for ground in grounds:
-            for _, edge in self._clauses.edges.get(ground, ()):
-                if (
-                    isinstance(edge.origin, Unusable)
-                    and edge.origin.reason is RejectionReason.GLIBC
-                ):
-                    match = _GLIBC.search(edge.origin.text)
-                    if match is not None:
-                        yield match[1]
+        for constraint in constraints:
+            if (
+                not isinstance(constraint, Unavailable)
+                or constraint.why is not RejectionReason.GLIBC
+            ):
+                continue
+            for candidate, _ in self._clauses.edges.get(constraint, ()):
+                if candidate is None:
+                    continue
+                rejection = self._clauses.universe.rejections[candidate]
+                match = _GLIBC.search(rejection.detail)
+                if match is not None:
+                    yield match[1]
 
-    def _values(self, component: str, grounds: Sequence[Ground]) -> Iterator[ChangedStack]:
+    def _values(self, component: str, constraints: Sequence[Constraint]) -> Iterator[ChangedStack]:
         """The stack for each other value of a component that all statements about it admit, nearest first."""
         requirements = [
             edge.allows
-            for ground in grounds
-            for _, edge in self._clauses.edges.get(ground, ())
+            for constraint in constraints
+            for _, edge in self._clauses.edges.get(constraint, ())
             if isinstance(edge.allows, ComponentRequirement) and edge.allows.component == component
         ]
         for value in self._problem.values.get(component, ()):
@@ -165,41 +175,37 @@ class Proposals:
             ):
                 yield self._component(component, str(value))
 
-    def _depends_on_python(self, ground: Ground) -> bool:
-        """Whether another Python could remove a ground: a missing file, or a requirement with a marker."""
-        if isinstance(ground, LackGround):
-            is_unusable = ground.lack is Lack.UNUSABLE
-            if is_unusable and ground.detail in (
-                RejectionReason.PYTHON.name,
-                RejectionReason.PATCH.name,
-            ):
+    def _depends_on_python(self, constraint: Constraint) -> bool:
+        """Whether another Python could remove a constraint: a missing file, or a requirement with a marker."""
+        if isinstance(constraint, Unavailable):
+            if constraint.why in (NoCandidate.FILE, RejectionReason.PYTHON, RejectionReason.PATCH):
                 return True
-            return ground.lack is Lack.FILE or (is_unusable and self._has_wheels_for_others(ground))
-        return _of_metadata(ground) and self._is_marked(ground)
+            return constraint.is_unusable and self._has_wheels_for_others(constraint)
+        return _of_metadata(constraint) and self._is_marked(constraint)
 
-    def _has_wheels_for_others(self, ground: LackGround) -> bool:
+    def _has_wheels_for_others(self, constraint: Unavailable) -> bool:
         """Whether archives that cannot be used are of releases with wheels for other Pythons on this machine."""
         project, machine = (
-            self._clauses.universe.project(ground.name),
+            self._clauses.universe.project(constraint.project),
             tag_values(self._problem.target),
         )
-        for candidate, _ in self._clauses.edges.get(ground, ()):
+        for candidate, _ in self._clauses.edges.get(constraint, ()):
             if candidate is not None:
                 for row in project.wheels_set_aside(candidate.release.position):
                     if missing_on_machine(row.filename, machine).keys() == {"python"}:
                         return True
         return False
 
-    def _is_marked(self, ground: RequirementGround) -> bool:
+    def _is_marked(self, constraint: Requires) -> bool:
         """Whether the metadata of the newest releases with this requirement has it under a marker about Python."""
-        parents = (parent for parent, _ in self._clauses.edges[ground] if parent is not None)
+        parents = (parent for parent, _ in self._clauses.edges[constraint] if parent is not None)
         for release in [parent.chosen for parent in islice(parents, _MARKED)]:
             if isinstance(release, Release) and release.file.is_wheel:
                 with suppress(UnusableFile, ResolverError):
                     for line in self._trials.catalog.metadata(release.file).requires_dist:
                         if (
                             _PYTHON.search(line)
-                            and text.requirement(line).without_marker() == ground.text
+                            and text.requirement(line).without_marker() == constraint.text
                         ):
                             return True
         return False
@@ -214,39 +220,42 @@ class Proposals:
                 yield glibc
 
     def _component(self, name: str, value: str) -> ChangedStack:
-        ground = ComponentGround(name)
+        constraint = self._problem.component_value(name)
         candidate = Candidate(Package(name, "", PackageKind.COMPONENT), parse_value(name, value))
-        return self._changes.apply([ground], {ground: candidate})
+        return self._changes.apply([constraint], {constraint: candidate})
 
-    def builds_from_source(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
+    def builds_from_source(self, core: Sequence[Constraint]) -> Iterator[ChangedStack]:
         """The stack with unused facts that build a project of a core from source, so that its wheel does not matter."""
-        for name in dict.fromkeys(ground.package.name for ground in core if _of_metadata(ground)):
+        for name in dict.fromkeys(
+            constraint.package.name for constraint in core if _of_metadata(constraint)
+        ):
             unused = self._unused_facts(name) if name not in self._built else None
             if unused is not None and unused.content.builds:
                 yield self._with_facts(unused)
 
-    def facts_for_archives(self, core: Sequence[Ground]) -> Iterator[ChangedStack]:
+    def facts_for_archives(self, core: Sequence[Constraint]) -> Iterator[ChangedStack]:
         """The stack with a fact that states what a core's archive needs: an unused one, or what the archive notes.
 
         Only for releases that the stack's own lines admit.
         """
         clauses, universe = self._clauses, self._clauses.universe
-        dynamic = Lack.UNUSABLE, RejectionReason.DYNAMIC.name
-        for ground in core:
-            if not isinstance(ground, LackGround) or (ground.lack, ground.detail) != dynamic:
+        for constraint in core:
+            if not isinstance(constraint, Unavailable):
                 continue
-            lines = [edge for edge in universe.roots() if edge.package.name == ground.name]
-            parents = [parent for parent, _ in clauses.edges[ground] if parent is not None]
+            if constraint.why is not RejectionReason.DYNAMIC:
+                continue
+            lines = [edge for edge in universe.roots() if edge.package.name == constraint.project]
+            parents = [parent for parent, _ in clauses.edges[constraint] if parent is not None]
             admitted = [
                 parent
                 for parent in parents
                 if all(universe.is_admitted(parent, line) for line in lines)
             ]
-            unused = self._unused_facts(ground.name) if admitted else None
+            unused = self._unused_facts(constraint.project) if admitted else None
             if unused is not None and (unused.content.metadata or unused.content.builds):
                 yield self._with_facts(unused)
                 continue
-            others = [other for other in core if other != ground]
+            others = [other for other in core if other != constraint]
             possible = (
                 parent
                 for parent in admitted
@@ -254,7 +263,7 @@ class Proposals:
             )
             for release in islice(dict.fromkeys(parent.release for parent in possible), _ARCHIVES):
                 if (notes := self._notes(release.file)) is not None:
-                    yield self._with_notes(ground.name, release, notes)
+                    yield self._with_notes(constraint.project, release, notes)
                     break
 
     def _notes(self, file: File) -> InformalRequirements | None:
@@ -294,5 +303,10 @@ class Proposals:
         return ChangedStack((change,), stack.text, BUILD if has_wheels else NOTE, risky=False)
 
 
-def _of_metadata(ground: Ground) -> TypeGuard[RequirementGround]:
-    return isinstance(ground, RequirementGround) and ground.source is NeedSource.METADATA
+def _is_value_of(component: str, constraint: Constraint) -> bool:
+    """Return whether a constraint is the target's value of a component."""
+    return isinstance(constraint, ComponentValue) and constraint.component == component
+
+
+def _of_metadata(constraint: Constraint) -> TypeGuard[Requires]:
+    return isinstance(constraint, Requires) and constraint.source is RequirementSource.METADATA

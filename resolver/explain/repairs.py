@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from resolver.explain import costs
 from resolver.explain.alternatives import free_of
-from resolver.explain.changes import Changes
-from resolver.explain.contradictions import constraint_of, hidden_contradiction, is_open
+from resolver.explain.changes import Changes, is_cutoff
+from resolver.explain.contradictions import hidden_contradiction, is_open, user_constraint_of
 from resolver.explain.proposals import Proposals
 from resolver.explain.stack_text import StackText
 from resolver.explain.trial import (
@@ -31,10 +31,10 @@ from resolver.explain.trial import (
     attempt,
 )
 from resolver.lock.applied_facts import applied_facts
+from resolver.model.constraint import ComponentValue, Constraint
 from resolver.model.explanation import Attempt, Change, ChangeKind
-from resolver.model.resolution import Lack, Resolution
+from resolver.model.resolution import Resolution
 from resolver.resolve.clauses import Clauses
-from resolver.resolve.grounds import ComponentGround, Ground, LackGround
 from resolver.resolve.solver import Refutation
 
 # fixes that go against nothing, after which dropping lines is no longer considered, nor what is
@@ -53,16 +53,14 @@ _MARGIN = 100
 # up to which price that is so for the same target: another Python or glibc with another version or
 # CANN
 _SMALL = 310
-_ONLY_PROPOSED = (
-    ComponentGround("python"),
-    ComponentGround("glibc"),
-)  # the clauses do not know what another one would bring
+# components of which the clauses do not know what another value would bring
+_ONLY_PROPOSED = ("python", "glibc")
 _TRIES = 3  # releases locked for one set and one direction, until one works
 
 
 def find_fixes(
     clauses: Clauses,
-    cores: Sequence[Sequence[Ground]],
+    cores: Sequence[Sequence[Constraint]],
     trials: Trials,
     report: Callable[[tuple[Change, ...]], None],
 ) -> FixSearchResults:
@@ -74,11 +72,11 @@ def find_fixes(
     results, search = FixSearchResults(report), list[Repairs]()
     first = Repairs(clauses, cores, trials, results, search)
     search.append(first)
-    proposals, grounds = first.proposals, list(chain.from_iterable(cores))
+    proposals, constraints = first.proposals, list(chain.from_iterable(cores))
     kinds = (
-        proposals.renamed_projects(grounds),
-        proposals.other_pythons(grounds),
-        proposals.other_glibcs(grounds),
+        proposals.renamed_projects(constraints),
+        proposals.other_pythons(constraints),
+        proposals.other_glibcs(constraints),
     )
     with suppress(Expired):
         for changed in proposals.enabled_practices():
@@ -97,9 +95,9 @@ def find_fixes(
                 break
             min(steps, key=itemgetter(0))[1]()
         if not results.fixes:  # of many pinned lines there are more sets than can be tried
-            for ground in dict.fromkeys(grounds):
-                if costs.drops(ground) and first.changes.keeps_a_line([ground]):
-                    first.propose(first.changes.apply([ground], {}), results.attempts)
+            for constraint in dict.fromkeys(constraints):
+                if costs.drops(constraint) and first.changes.keeps_a_line([constraint]):
+                    first.propose(first.changes.apply([constraint], {}), results.attempts)
     return results
 
 
@@ -114,7 +112,7 @@ class Repairs:
     def __init__(
         self,
         clauses: Clauses,
-        cores: Sequence[Sequence[Ground]],
+        cores: Sequence[Sequence[Constraint]],
         trials: Trials,
         results: FixSearchResults,
         search: list[Repairs],
@@ -133,9 +131,9 @@ class Repairs:
         self.proposals = Proposals(clauses, trials, self.changes)
         self._corrections = costs.Corrections()
         self._proposed: list[ChangedStack] = []
-        self._next: list[Ground] | None = None
+        self._next: list[Constraint] | None = None
         self._sets_left, self._rounds_left = _SETS, _ROUNDS
-        self._reasons: set[Ground] = set()  # of known contradictions, without user constraints
+        self._reasons: set[Constraint] = set()  # of known contradictions, without user constraints
         for core in cores:
             self._add_core(core)
 
@@ -161,7 +159,7 @@ class Repairs:
                 steps.append((price, partial(self._correct, changing)))
         return min(steps, key=itemgetter(0), default=None)
 
-    def _cheapest_correction(self) -> list[Ground] | None:
+    def _cheapest_correction(self) -> list[Constraint] | None:
         while self._next is None and min(self._sets_left, self._rounds_left) > 0:
             self._next = self._corrections.cheapest()
             if self._next is None:
@@ -173,8 +171,8 @@ class Repairs:
                 self._next = None
         return self._next
 
-    def _price(self, changing: Sequence[Ground]) -> int:
-        return sum(self.changes.price(ground) or 0 for ground in changing)
+    def _price(self, changing: Sequence[Constraint]) -> int:
+        return sum(self.changes.price(constraint) or 0 for constraint in changing)
 
     # --- changed stacks
 
@@ -198,7 +196,7 @@ class Repairs:
 
     # --- sets of changes
 
-    def _correct(self, changing: Sequence[Ground]) -> None:
+    def _correct(self, changing: Sequence[Constraint]) -> None:
         """Try a set of changes that meets every demand so far: the result is a fix, or one more demand.
 
         The clauses do not know what is newer than the cut-off: without it, changes are up to that
@@ -207,18 +205,14 @@ class Repairs:
         clauses, corrections = self._clauses, self._corrections
         self._next = None
         self._rounds_left -= 1
-        cutoff = [
-            ground
-            for ground in changing
-            if isinstance(ground, LackGround) and ground.lack is Lack.CUTOFF
-        ]
+        cutoff = [constraint for constraint in changing if is_cutoff(constraint)]
         if cutoff:
             corrections.exclude(cutoff)
             self._sets_left -= 1
             self.propose(self._before.then(self.changes.apply(cutoff, {})), self._results.attempts)
             return
         with clauses.without(
-            same for ground in changing for same in self.changes.changed_together(ground)
+            same for constraint in changing for same in self.changes.changed_together(constraint)
         ):
             if not clauses.satisfiable():
                 self._add_core(clauses.minimal())
@@ -229,10 +223,12 @@ class Repairs:
                 if not self._try(changing):
                     corrections.exclude(changing)
 
-    def _add_core(self, core: Sequence[Ground], given: Sequence[Ground] = ()) -> bool:
-        """Demand that one of a core's grounds changes (where the `given` ones change); False where none may."""
-        self._reasons.update(ground for ground in core if constraint_of(ground) is None)
-        missing = [ground.name for ground in core if is_open(ground, self._clauses)]
+    def _add_core(self, core: Sequence[Constraint], given: Sequence[Constraint] = ()) -> bool:
+        """Demand that one of a core's constraints changes (where the `given` ones change); False where none may."""
+        self._reasons.update(
+            constraint for constraint in core if user_constraint_of(constraint) is None
+        )
+        missing = [constraint.project for constraint in core if is_open(constraint, self._clauses)]
         self._results.unreached.update(
             {name: self._clauses.universe.project(name).unreachable for name in missing}
         )
@@ -240,21 +236,27 @@ class Repairs:
         # target
         self._propose(
             core,
-            [lack for ground in given if (lack := self._alternatives.lacking(ground)) is not None],
+            [
+                lack
+                for constraint in given
+                if (lack := self._alternatives.lacking(constraint)) is not None
+            ],
         )
-        changing = dict.fromkeys(self.changes.changed_together(ground)[0] for ground in core)
-        prices = {
-            ground: price
-            for ground in changing
-            if ground not in _ONLY_PROPOSED and (price := self.changes.price(ground)) is not None
-        }
+        changing = dict.fromkeys(
+            self.changes.changed_together(constraint)[0] for constraint in core
+        )
+        prices = {}
+        for constraint in changing:
+            price = self.changes.price(constraint)
+            if price is not None and not _is_only_proposed(constraint):
+                prices[constraint] = price
         if prices:
             self._corrections.add_core(prices, given)
         elif not given:
             self._sets_left = 0
         return bool(prices)
 
-    def _propose(self, core: Sequence[Ground], lacks: Sequence[Ground] = ()) -> None:
+    def _propose(self, core: Sequence[Constraint], lacks: Sequence[Constraint] = ()) -> None:
         """Make the proposals that a core suggests; no component and no archive of a project a second time."""
         done = {
             change.subject
@@ -285,7 +287,7 @@ class Repairs:
             proposed += proposals.builds_from_source(core)
         self._proposed += map(self._before.then, proposed)
 
-    def _try(self, changing: Sequence[Ground]) -> bool:
+    def _try(self, changing: Sequence[Constraint]) -> bool:
         """Lock the stacks to which a set of changes may lead; False if neither it nor more changes are of any use."""
         clauses, alternatives = self._clauses, self._alternatives
         attempts: list[Attempt] = []
@@ -333,23 +335,33 @@ class Repairs:
         ]
         if not clauses.satisfiable(offered):  # what was learned from the attempts
             core = [
-                ground
-                for ground in clauses.minimal(offered)
-                if not (locks_somewhere and costs.risky(ground))
+                constraint
+                for constraint in clauses.minimal(offered)
+                if not (locks_somewhere and costs.risky(constraint))
             ]
             return self._add_core(core, free_of(changing))
         if self._is_original and not locks_somewhere:
             self._results.attempts += attempts[:1]
         if refuted is not None and not locks_somewhere:  # more than these releases is in the way
-            core = [ground for ground in refuted.core if ground in clauses.known]
+            core = [
+                constraint
+                for constraint in map(self._of_original, refuted.core)
+                if constraint in clauses.known
+            ]
             if self._add_core(core, free_of(changing)):
                 return True
         self._corrections.exclude(changing, exactly=failed and not locks_somewhere)
         return True
 
-    def _report(self, hidden: Sequence[Ground]) -> None:
+    def _of_original(self, constraint: Constraint) -> Constraint:
+        """Return a constraint of a changed stack as one of the stack that is repaired."""
+        if isinstance(constraint, ComponentValue):
+            return self._clauses.universe.problem.component_value(constraint.component)
+        return constraint
+
+    def _report(self, hidden: Sequence[Constraint]) -> None:
         """Record a contradiction that another one had hidden until the stack was changed."""
-        reasons = [ground for ground in hidden if constraint_of(ground) is None]
+        reasons = [constraint for constraint in hidden if user_constraint_of(constraint) is None]
         if (
             not self._is_original
             or not self._reasons.isdisjoint(reasons)
@@ -357,7 +369,7 @@ class Repairs:
         ):
             return
         further = hidden_contradiction(hidden, self._clauses, self._trials.clock.expired)
-        if further is not None and len(further.statements) <= _READABLE:
+        if further is not None and len(further.reasons) <= _READABLE:
             self._results.further.append((hidden, further))
 
     # --- locking
@@ -473,3 +485,8 @@ def _without_practices(changed: ChangedStack, practices: Sequence[Change]) -> Ch
     )
     changes = tuple(change for change in changed.changes if change not in practices)
     return replace(changed, changes=changes, text=stack.text)
+
+
+def _is_only_proposed(constraint: Constraint) -> bool:
+    """Return whether another value is tried only where something in a core suggests it."""
+    return isinstance(constraint, ComponentValue) and constraint.component in _ONLY_PROPOSED

@@ -27,7 +27,7 @@ from resolver.model.fact import Need
 from resolver.model.problem import NO_OPTIONS, PolicyOptions
 from resolver.model.requirement import Requirement, parse_value
 from resolver.model.target import default_name
-from resolver.resolve.core_statements import cutoff_text
+from resolver.resolve.reasons import cutoff_text
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
 _COMMENT = re.compile(rf"^((?:{_STRING.pattern}|[^\"'#\n])*#[ \t]*)(?:instead of (.+?): )?([^\n]*)")

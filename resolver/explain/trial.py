@@ -17,10 +17,10 @@ from resolver.config.load import Inputs, read_text, with_stack
 from resolver.errors import ResolverError
 from resolver.explain import costs
 from resolver.index.protocol import Catalog, polling
+from resolver.model.constraint import Constraint
 from resolver.model.explanation import Attempt, AttemptOutcome, Change, ChangeKind, Contradiction
 from resolver.model.problem import PolicyOptions, Problem
 from resolver.model.resolution import Resolution
-from resolver.resolve.grounds import Ground
 from resolver.resolve.solver import Refutation, decide, solve_builds
 from resolver.resolve.universe import Universe
 
@@ -286,7 +286,7 @@ class FixSearchResults(msgspec.Struct):
     attempts: list[Attempt] = msgspec.field(default_factory=list)
     seen: dict[tuple[int, frozenset[Change]], bool] = msgspec.field(default_factory=dict)
     refused: set[str] = msgspec.field(default_factory=set)
-    further: list[tuple[Sequence[Ground], Contradiction]] = msgspec.field(default_factory=list)
+    further: list[tuple[Sequence[Constraint], Contradiction]] = msgspec.field(default_factory=list)
     unreached: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
     def add(self, changed: ChangedStack, resolution: Resolution) -> None:
@@ -340,7 +340,7 @@ def attempt(changed: ChangedStack, answer: Refutation | Undecided, target: str =
     if target:
         return Attempt(changes=changed.reported, outcome=AttemptOutcome.ELSEWHERE, target=target)
     return Attempt(
-        changes=changed.reported, outcome=AttemptOutcome.CONFLICT, because=answer.statements
+        changes=changed.reported, outcome=AttemptOutcome.CONFLICT, because=answer.reasons
     )
 
 

@@ -15,13 +15,15 @@ from resolver.explain.contradictions import contradiction, cores
 from resolver.explain.trial import Clock, Expired
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import NeedLine, NeedSource, RequirementOrigin
+from resolver.model.constraint import Excluded, Exclusive, Line, RequirementSource, Requires
 from resolver.model.explanation import Contradiction, Why
+from resolver.model.package import Package
+from resolver.model.reason import Reason
 from resolver.model.release import Release
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Forbids, Pin, Resolution, Shares, Statement
-from resolver.resolve.core_statements import origin_statement, release_ranges
+from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.project import Project
+from resolver.resolve.reasons import pinned_reason, release_ranges
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 
@@ -46,8 +48,9 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
             ),
         )
     project = universe.project(name)
-    statements = {
-        origin_statement(origin): _admits(origin, name) for origin in _merged(pin.because)
+    admitted = {
+        pinned_reason(constraint, resolution): _admits(constraint, name)
+        for constraint in _merged(pin.because)
     }
     newer = tuple(_newer(project, pin.version))
     tried = _tried(project, requirement.specifier, newer)
@@ -65,15 +68,15 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
                 "",
             )
     bound = [
-        statement
-        for statement, allows in statements.items()
+        reason
+        for reason, allows in admitted.items()
         if newer and not any(allows.contains(version, prereleases=True) for version in newer)
     ]
     return Why(
         problem=resolution.problem,
         name=pin.name,
         version=str(pin.version),
-        requirements=tuple(statements),
+        requirements=tuple(admitted),
         bound=tuple(bound),
         facts=tuple(_facts(resolution, project, pin)),
         newer=newer,
@@ -150,25 +153,25 @@ def _moves(before: Resolution, after: Resolution) -> Iterator[tuple[str, str, st
             yield name, old.get(name, ""), new.get(name, "")
 
 
-def _merged(origins: Iterable[RequirementOrigin]) -> Iterator[RequirementOrigin]:
-    """The origins, each file's lines about one project as one: some files have a line for each version of Python."""
-    rows: dict[RequirementOrigin, list[Requirement]] = {}
-    for origin in origins:
-        key, needs = origin, []
-        if isinstance(origin, NeedLine) and origin.source is NeedSource.METADATA:
-            need = text.requirement(origin.text)
-            key, needs = (
-                replace(origin, text=replace(need, specifier=SpecifierSet()).without_marker()),
-                [need],
-            )
-        rows.setdefault(key, []).extend(needs)
-    for origin, needs in rows.items():
-        if needs and isinstance(origin, NeedLine):
-            yield replace(
-                origin, text=replace(needs[0], specifier=_narrowed(needs)).without_marker()
-            )
+def _merged(because: Iterable[Line | Requires]) -> Iterator[Line | Requires]:
+    """Yield requirements, each file's lines about one project as one.
+
+    Some files have a line for each version of Python.
+    """
+    merged: dict[Line | Requires, list[Requirement]] = {}
+    for constraint in because:
+        if isinstance(constraint, Requires) and constraint.is_metadata:
+            need = text.requirement(constraint.text)
+            unbounded = replace(need, specifier=SpecifierSet()).without_marker()
+            merged.setdefault(replace(constraint, text=unbounded), []).append(need)
         else:
-            yield origin
+            merged.setdefault(constraint, [])
+    for constraint, needs in merged.items():
+        if needs:
+            narrowed = replace(needs[0], specifier=_narrowed(needs)).without_marker()
+            yield replace(constraint, text=narrowed)
+        else:
+            yield constraint
 
 
 def _narrowed(needs: Sequence[Requirement]) -> SpecifierSet:
@@ -180,50 +183,40 @@ def _narrowed(needs: Sequence[Requirement]) -> SpecifierSet:
     return SpecifierSet(sorted(parts.difference(lowest[:-1]), key=str))
 
 
-def _admits(origin: RequirementOrigin, name: str) -> SpecifierSet:
-    need = text.requirement(getattr(origin, "text", name))
+def _admits(constraint: Line | Requires, name: str) -> SpecifierSet:
+    """Return the versions of a project that a requirement admits."""
+    need = text.requirement(constraint.text)
     return need.specifier if need.name == name else SpecifierSet()
 
 
-def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[Statement]:
+def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[Reason]:
+    """Yield what facts say of a pin."""
     for fact in resolution.problem.facts:
         match fact:
-            case facts.Excludes() | facts.Names():
-                if fact.package == pin.name:
-                    excluded = [
-                        at
-                        for at, version in enumerate(project.versions)
-                        if fact.applies_to(version)
-                    ]
-                    yield Forbids(
-                        subject=pin.name, versions=release_ranges(project, excluded), fact=fact
-                    )
-            case facts.Requires():
-                applies = fact.is_about(pin.name, pin.version)
-                for need in fact.needs if applies and fact.counts_for(pin.release) else ():
-                    yield origin_statement(
-                        NeedLine(NeedSource.FACT, f"{pin.name} {pin.version}", str(need), fact=fact)
-                    )
-            case facts.Constrains():
-                for bound in fact.bounds if fact.is_about(pin.name, pin.version) else ():
-                    yield origin_statement(
-                        NeedLine(
-                            NeedSource.FACT, f"{pin.name} {pin.version}", str(bound), fact=fact
-                        )
-                    )
-            case facts.Collides() | facts.Absent():
-                if pin.name in (fact.package, fact.other):
-                    yield Shares(fact=fact)
-            case facts.Replaces() | facts.Metadata() | facts.Builds() | facts.Sources():
-                pass  # they say what a release needs, and how it is built
-            case (
-                facts.After()
-                | facts.Warns()
-                | facts.Exports()
-                | facts.External()
-                | facts.Optional()
-                | facts.Links()
-            ):
-                pass  # they rule nothing out
-            case facts.Pairs():
-                pass  # they decide nothing
+            case facts.Excludes() | facts.Names() if fact.package == pin.name:
+                excluded = [
+                    position
+                    for position, version in enumerate(project.versions)
+                    if fact.applies_to(version)
+                ]
+                versions = release_ranges(project, excluded)
+                excludes = Excluded(pin.name, fact)
+                yield Reason(constraint=excludes, versions=versions, where=fact.where)
+            case facts.Requires() if fact.is_about(pin.name, pin.version):
+                if fact.counts_for(pin.release):
+                    yield from _stated(resolution, pin, fact, fact.needs)
+            case facts.Constrains() if fact.is_about(pin.name, pin.version):
+                yield from _stated(resolution, pin, fact, fact.bounds)
+            case facts.Collides() | facts.Absent() if pin.name in (fact.package, fact.other):
+                yield Reason(constraint=Exclusive(fact), where=fact.where)
+            case _:
+                pass  # the others rule nothing out, or say how a release is built
+
+
+def _stated(
+    resolution: Resolution, pin: Pin, fact: facts.Fact, needs: Iterable[facts.Need]
+) -> Iterator[Reason]:
+    """Yield what a fact says that a pin requires."""
+    for need in needs:
+        stated = Requires(Package(pin.name), str(need), RequirementSource.FACT, fact)
+        yield pinned_reason(stated, resolution)

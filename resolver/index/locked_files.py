@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
@@ -11,8 +10,9 @@ from packaging.utils import canonicalize_name
 
 from resolver import files as disk
 from resolver.errors import IndexFailure
-from resolver.index.git import Repositories, RepositoryUnreadable
+from resolver.index.git import RepositoryUnreadable
 from resolver.index.protocol import Catalog
+from resolver.index.repositories import Repositories
 from resolver.model.lock import Lock, LockedPin, bundle_name
 from resolver.model.release import File, Page
 from resolver.openat import Kind
@@ -25,36 +25,41 @@ def prefetch_pins(pins: Iterable[LockedPin], catalog: Catalog) -> None:
 
 
 def page_of(pin: LockedPin, catalog: Catalog) -> Page | None:
-    """The page of a pin's project on the pin's index. Raises IndexFailure."""
-    pages = catalog.lookup(canonicalize_name(pin.name)).pages
-    return next((page for page in pages if page.index == pin.index), None)
+    """Return the page of a pin's project on the pin's index. Raises IndexFailure."""
+    for page in catalog.lookup(canonicalize_name(pin.name)).pages:
+        if page.index == pin.index:
+            return page
+    return None
 
 
 def files_by_name(page: Page | None) -> Mapping[str, Sequence[File]]:
-    """The files of a page by name; if it lists a name more than once, the last one counts."""
+    """Return the files of a page by name, in its order; a page may list a name more than once."""
     files: dict[str, list[File]] = {}
-    for file in chain.from_iterable(page.releases.values() if page is not None else ()):
-        files.setdefault(file.filename, []).append(file)
+    if page is not None:
+        for files_of_release in page.releases.values():
+            for file in files_of_release:
+                files.setdefault(file.filename, []).append(file)
     return files
 
 
 def offered(pins: Iterable[LockedPin], catalog: Catalog) -> Mapping[str, File]:
-    """The files of the pins by name, with their current addresses and the sha256 of the lock.
+    """Return the files of the pins by name, with current addresses and the sha256 of the lock.
 
     Raises IndexFailure if the first file of a pin is gone or has another hash; others may be gone.
     """
-    pins = tuple(pin for pin in pins if pin.file)  # the others are not from an index
-    prefetch_pins(pins, catalog)
+    pins_of_indexes = [pin for pin in pins if pin.file]
+    prefetch_pins(pins_of_indexes, catalog)
     files: dict[str, File] = {}
-    for pin in pins:
+    for pin in pins_of_indexes:
         offers = files_by_name(page_of(pin, catalog))
         for locked in pin.file:
             for file in offers.get(locked.name, ()):
-                if file.sha256 in ("", locked.sha256) and file.url:
+                if file.url and file.sha256 in ("", locked.sha256):
                     files[locked.name] = replace(file, sha256=locked.sha256)
-        if pin.file[0].name not in files:
+        first_name = pin.file[0].name
+        if first_name not in files:
             raise IndexFailure(
-                f"index `{pin.index}` no longer offers {pin.file[0].name} with the hash in the lock",
+                f"index `{pin.index}` no longer offers {first_name} with the hash in the lock",
                 hint="lock again, or ask the maintainers why the file changed",
             )
     return files
@@ -63,33 +68,40 @@ def offered(pins: Iterable[LockedPin], catalog: Catalog) -> Mapping[str, File]:
 def save_sources(
     lock: Lock, folder: OwnedFolder, repositories: Repositories
 ) -> dict[str, LockedPin]:
-    """Write the git sources of a lock, submodules included, into the folder, unless they are complete there.
+    """Write the git sources of a lock, submodules included, into a folder.
 
-    Returns the pin of each bundle by its name in the folder. Raises IndexFailure if a repository
-    cannot be read, and InputError if the disk refuses.
+    Sources that are complete there are left alone. Returns the pin of each bundle by its name in
+    the folder. Raises IndexFailure if a repository cannot be read, and InputError if the disk
+    refuses.
     """
     pins: dict[str, LockedPin] = {}
     for pin in lock.pin:
-        for url, commit in pin.git.commits if pin.git is not None else ():
+        if pin.git is None:
+            continue
+        for url, commit in pin.git.commits:
             name = bundle_name(pin.name, commit)
             pins[name] = pin
-            if folder.kind(name) is Kind.FILE and repositories.is_complete_bundle(
-                folder.path / name, commit
-            ):
-                continue
-            try:
-                with folder.writing(name) as bundle:
-                    repositories.save(url, commit, bundle)
-            except RepositoryUnreadable as error:
-                raise IndexFailure(
-                    f"{pin.name} could not be downloaded",
-                    where=f"{url}@{commit}",
-                    why=str(error),
-                    hint="check that this machine reaches the repository, and run the command again",
-                ) from None
-            except OSError as error:
-                what = f"the source of {pin.name} could not be written"
-                raise disk.input_error(
-                    error, what, error.filename or folder.path, "choose another folder"
-                ) from None
+            is_file = folder.kind(name) is Kind.FILE
+            if not is_file or not repositories.is_complete_bundle(folder.path / name, commit):
+                _save_source(pin, url, commit, folder, repositories)
     return pins
+
+
+def _save_source(
+    pin: LockedPin, url: str, commit: str, folder: OwnedFolder, repositories: Repositories
+) -> None:
+    """Write a commit as a bundle. Raises as `save_sources` does."""
+    try:
+        with folder.writing(bundle_name(pin.name, commit)) as bundle:
+            repositories.save(url, commit, bundle)
+    except RepositoryUnreadable as error:
+        raise IndexFailure(
+            f"{pin.name} could not be downloaded",
+            where=f"{url}@{commit}",
+            why=str(error),
+            hint="check that this machine reaches the repository, and run the command again",
+        ) from None
+    except OSError as error:
+        what = f"the source of {pin.name} could not be written"
+        where = error.filename or folder.path
+        raise disk.input_error(error, what, where, "choose another folder") from None

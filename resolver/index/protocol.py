@@ -1,7 +1,7 @@
 """The interface of all catalogs, counters of their traffic, and how an answer is waited for.
 
-Catalogs are `live` (network and cache) and `snapshot` (answers from a file, or records one); tests
-have one of data.
+Catalogs are `live` (network and cache) and `snapshot` (answers from a file); `recording` and
+`unhashed` change answers of another one. Tests have one of data.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from concurrent.futures import (
-    TimeoutError as FutureTimeoutError,
-)  # not the built-in one before Python 3.11
+from concurrent.futures import TimeoutError as FutureTimeoutError  # built-in from Python 3.11 on
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -23,21 +21,22 @@ from packaging.utils import NormalizedName
 from resolver.model.linkage import Linkage
 from resolver.model.release import Archive, CoreMetadata, File, Page
 
-_LONGEST: Final = 1000  # characters of a reason, the same as of a message's part (`errors`)
-UNREACHABLE: Final = "-"  # the fingerprint of a look-up for which no index could be reached
+# Characters of a reason; `errors` has the same limit for a part of a message.
+_LONGEST: Final = 1000
+# The fingerprint of a look-up for which no index could be reached.
+UNREACHABLE: Final = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A project on the indexes bound to it.
+    """A project on the indexes bound to it."""
 
-    `pages` are in the order of the binding: one for "first", any number for "all", none if no index
-    has the project. `unreachable` are the indexes that were skipped because they could not be
-    reached. Look-ups of one catalog with the same `fingerprint` are equal, unless it is empty.
-    """
-
+    # In the order of the binding: one page for "first", any number for "all", none if no index has
+    # the project.
     pages: tuple[Page, ...]
+    # The names of the indexes that were skipped because they could not be reached.
     unreachable: tuple[str, ...] = ()
+    # Look-ups of one catalog with the same fingerprint are equal, unless it is empty.
     fingerprint: str = field(default="", compare=False)
 
 
@@ -54,25 +53,23 @@ class UnusableFile(Exception):
 class LookAhead(Protocol):
     """What the solver will probably request next.
 
-    Its methods are fast, and are called in the catalog's thread.
-
-    They may call `prefetch` and `prefetch_metadata` of the catalog, but none of its blocking
-    methods.
+    Its methods are fast, and are called in the catalog's thread. They may call `prefetch` and
+    `prefetch_metadata` of the catalog, but none of its blocking methods.
     """
 
     @property
     def target(self) -> Hashable:
-        """The target of the solver."""
+        """Return the target of the solver."""
 
     def likely_file(
         self, project: NormalizedName, lookup: Lookup, specifier: SpecifierSet
     ) -> File | None:
-        """The file whose metadata will most likely be needed, or None."""
+        """Return the file whose metadata will most likely be needed, or None."""
 
     def next_requirements(
         self, project: NormalizedName, metadata: CoreMetadata
     ) -> Iterable[tuple[NormalizedName, SpecifierSet]]:
-        """What the solver will need next because of that metadata."""
+        """Return what the solver will need next because of that metadata."""
 
 
 class Catalog(ABC):
@@ -83,32 +80,35 @@ class Catalog(ABC):
 
     @abstractmethod
     def lookup(self, project: NormalizedName) -> Lookup:
-        """The pages of a project on the indexes bound to it."""
+        """Return the pages of a project on the indexes bound to it."""
 
     @abstractmethod
     def metadata(self, file: File) -> CoreMetadata:
-        """The core metadata of a wheel, which is of the release in its file name.
+        """Return the core metadata of a wheel, which is of the release in its file name.
 
         Raises UnusableFile.
         """
 
     @abstractmethod
     def archive(self, file: File) -> Archive:
-        """The static metadata of a source archive, read after checking its sha256.
+        """Return the static metadata of a source archive, read after checking its sha256.
 
         Raises UnusableFile.
         """
 
     @abstractmethod
     def member(self, file: File, path: str) -> str:
-        """The text of the file at `path` below the top folder of a source archive.
+        """Return the text of the file at `path` below the top folder of a source archive.
 
         Raises UnusableFile.
         """
 
     @abstractmethod
     def sha256(self, file: File) -> File:
-        """The file with sha256 and size; it is downloaded and hashed if the page has no hash."""
+        """Return the file with sha256 and size.
+
+        It is downloaded and hashed if the page has no hash.
+        """
 
     def linkage(self, file: File) -> Linkage | None:  # noqa: ARG002
         """Return what the binaries of a wheel need and offer, None if they are left unread.
@@ -119,9 +119,9 @@ class Catalog(ABC):
         return None
 
     def known_linkage(self, file: File) -> Linkage | None:  # noqa: ARG002
-        """Return the same if it costs nothing, as somebody has read the wheel before.
+        """Return what `linkage` does if the wheel was read before, else None.
 
-        Raises UnusableFile.
+        Nothing is requested. Raises UnusableFile.
         """
         return None
 
@@ -130,23 +130,28 @@ class Catalog(ABC):
         requests: Iterable[tuple[NormalizedName, SpecifierSet]],
         look_ahead: LookAhead | None = None,
     ) -> None:
-        """Start to look up projects, and with `look_ahead` to read their likely files' metadata, what that needs, etc.
+        """Start to look up projects.
 
-        Does not wait, and reports no failure of an index. Raises InputError if the settings of the
-        network are wrong.
+        With `look_ahead` also start to read the metadata of their likely files, what that needs,
+        and so on. Does not wait, and reports no failure of an index. Raises InputError if the
+        settings of the network are wrong.
         """
 
     def prefetch_metadata(self, files: Iterable[File]) -> None:  # noqa: B027
         """Start to read the metadata of wheels."""
 
     def used_fingerprints(self) -> Mapping[NormalizedName, str] | None:
-        """The fingerprints of all look-ups so far; None if they do not cover everything that was requested."""
+        """Return the fingerprints of all look-ups so far.
+
+        None if they do not cover everything that was requested.
+        """
         return None
 
     def fingerprints(self, projects: Sequence[NormalizedName]) -> Mapping[NormalizedName, str]:  # noqa: ARG002
-        """The fingerprints of what `lookup` would return, requested concurrently; UNREACHABLE where no index answers.
+        """Return the fingerprints of what `lookup` would return, requested concurrently.
 
-        Empty for a catalog without fingerprints. Otherwise raises IndexFailure as `lookup` does.
+        A project has UNREACHABLE where no index answers. The result is empty for a catalog without
+        fingerprints. Raises IndexFailure as `lookup` does.
         """
         return {}
 
@@ -154,10 +159,53 @@ class Catalog(ABC):
         """Release connections and threads; nothing may be called afterwards."""
 
 
+class CatalogWrapper(Catalog):
+    """Answers as `inner` does, which the caller closes. Subclasses change single answers.
+
+    It has no fingerprints, as these are of the answers of `inner`.
+    """
+
+    def __init__(self, inner: Catalog) -> None:
+        self.inner = inner
+
+    def lookup(self, project: NormalizedName) -> Lookup:
+        return self.inner.lookup(project)
+
+    def metadata(self, file: File) -> CoreMetadata:
+        return self.inner.metadata(file)
+
+    def archive(self, file: File) -> Archive:
+        return self.inner.archive(file)
+
+    def member(self, file: File, path: str) -> str:
+        return self.inner.member(file, path)
+
+    def sha256(self, file: File) -> File:
+        return self.inner.sha256(file)
+
+    def linkage(self, file: File) -> Linkage | None:
+        return self.inner.linkage(file)
+
+    def known_linkage(self, file: File) -> Linkage | None:
+        return self.inner.known_linkage(file)
+
+    def prefetch(
+        self,
+        requests: Iterable[tuple[NormalizedName, SpecifierSet]],
+        look_ahead: LookAhead | None = None,  # noqa: ARG002
+    ) -> None:
+        """See `Catalog`. Without look-ahead, which would see the answers of `inner`."""
+        self.inner.prefetch(requests, None)
+
+    def prefetch_metadata(self, files: Iterable[File]) -> None:
+        self.inner.prefetch_metadata(files)
+
+
 class Traffic(NamedTuple):
-    """Requests sent, and bytes of bodies received."""
+    """What was sent and received so far."""
 
     requests: int = 0
+    # Bytes of bodies received.
     bytes: int = 0
 
 
@@ -184,9 +232,9 @@ _POLL: ContextVar[Callable[[], None] | None] = ContextVar("poll", default=None)
 
 @contextmanager
 def polling(poll: Callable[[], None]) -> Iterator[None]:
-    """Within this context, waiting for a catalog calls `poll` at short intervals; its exception ends the wait.
+    """Call `poll` at short intervals while a catalog is waited for; its exception ends the wait.
 
-    So do long computations that call `poll_once`.
+    Long computations that call `poll_once` call it, too.
     """
     token = _POLL.set(poll)
     try:
@@ -203,9 +251,9 @@ def poll_once() -> None:
 
 
 def result_of(future: Future[T]) -> T:
-    """The result of a future, waited for as `polling` says.
+    """Return the result of a future, waited for as `polling` says.
 
-    Raises its exception, or that of `poll`.
+    Raises its exception, or the exception of `poll`.
     """
     poll = _POLL.get()
     while poll is not None:

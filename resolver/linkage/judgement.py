@@ -1,10 +1,10 @@
-"""Judgement: can the binaries of wheels be loaded? Pure functions of readings, facts and the target."""
+"""Judge whether the binaries of wheels can be loaded, from their linkage, facts and the target."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -20,6 +20,7 @@ _PYTHON: Final = "libpython3."
 class MissingLibrary(msgspec.Struct, frozen=True):
     """A library that an object needs and nothing provides."""
 
+    # The object's path in its wheel.
     path: str
     library: str
 
@@ -27,7 +28,9 @@ class MissingLibrary(msgspec.Struct, frozen=True):
 class NewerGlibc(msgspec.Struct, frozen=True):
     """An object needs a newer glibc than the target has."""
 
+    # The object's path in its wheel.
     path: str
+    # Such as `2.34`, like the target's.
     needed: str
     has: str
 
@@ -37,6 +40,7 @@ class MissingSymbols(msgspec.Struct, frozen=True):
 
     # How many of the symbols that it takes are missing.
     missing: int
+    # How many symbols it takes.
     taken: int
     # The release of torch.
     torch: str
@@ -46,16 +50,12 @@ Fault = MissingLibrary | NewerGlibc | MissingSymbols
 
 
 class LockedWheel(msgspec.Struct, frozen=True):
-    """A wheel of a lock: its project, version and linkage, None if it was not read."""
+    """A wheel of a lock."""
 
     project: str
     version: str
+    # None if the wheel was not read.
     linkage: Linkage | None
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version such as `2.34`."""
-    return tuple(int(part) for part in version.split(".") if part)
 
 
 def newer_glibc(linkage: Linkage, glibc: tuple[int, int]) -> NewerGlibc | None:
@@ -63,85 +63,96 @@ def newer_glibc(linkage: Linkage, glibc: tuple[int, int]) -> NewerGlibc | None:
     objects = [shared_object for shared_object in linkage.objects if shared_object.glibc]
     if not objects:
         return None
-    newest = max(objects, key=lambda shared_object: numbers(shared_object.glibc))
-    if numbers(newest.glibc) <= glibc:
+    newest = max(objects, key=lambda shared_object: _numbers(shared_object.glibc))
+    if _numbers(newest.glibc) <= glibc:
         return None
     return NewerGlibc(newest.path, newest.glibc, ".".join(map(str, glibc)))
 
 
-def alternatives(linkage: Linkage) -> list[tuple[SharedObject, ...]]:
-    """Return the objects of a wheel in groups, of each of which it is enough if one can be loaded.
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version such as `2.34`."""
+    return tuple(int(part) for part in version.split(".") if part)
 
-    Some wheels have a library for each release of PyTorch or FFmpeg, and load the one that fits
-    when they run. Such libraries lie in one folder, and their names differ in digits alone:
+
+def _alternatives(linkage: Linkage) -> Collection[Sequence[SharedObject]]:
+    """Return the objects of a wheel in groups. It is enough if one of each group can be loaded.
+
+    Some wheels have a library for each release of PyTorch or FFmpeg, and load the right one when
+    they run. Such libraries lie in one folder, and their names differ only in digits, as in
     `libtorchcodec_core6.so` and `libtorchcodec_core7.so`. Any other object is a group of its own.
     """
     groups: dict[str, list[SharedObject]] = defaultdict(list)
     for shared_object in linkage.objects:
-        groups[re.sub(r"[0-9]+(?:\.[0-9]+)*", "#", shared_object.path)].append(shared_object)
-    return list(map(tuple, groups.values()))
+        without_digits = re.sub(r"[0-9]+(?:\.[0-9]+)*", "#", shared_object.path)
+        groups[without_digits].append(shared_object)
+    return groups.values()
 
 
 def missing_libraries(
-    linkage: Linkage, is_provided: Callable[[str], bool], facts: Iterable[Links] = ()
+    linkage: Linkage, provided: Container[str], links: Sequence[Links] = ()
 ) -> tuple[MissingLibrary, ...]:
-    """Return what objects need that is neither in the same wheel nor provided otherwise, each library once.
+    """Return the libraries that a wheel needs, but neither has nor is provided with, each once.
 
-    `facts` are about the release of the wheel: some libraries are optional.
+    `links` are the facts about the wheel, which may say that a library is optional.
     """
-    links = tuple(facts)
     own = linkage.names
 
-    def is_there(library: str) -> bool:
-        if library in own or library.startswith(_PYTHON) or is_provided(library):
-            return True
-        return any(fact.is_optional(library) for fact in links)
+    def is_missing(library: str) -> bool:
+        if library in own or library in provided or library.startswith(_PYTHON):
+            return False
+        return not any(fact.is_optional(library) for fact in links)
 
     missing: dict[str, MissingLibrary] = {}
-    for group in alternatives(linkage):
-        if any(all(map(is_there, shared_object.needs)) for shared_object in group):
+    for group in _alternatives(linkage):
+        faults = [
+            [
+                MissingLibrary(shared_object.path, name)
+                for name in filter(is_missing, shared_object.needs)
+            ]
+            for shared_object in group
+        ]
+        if not all(faults):
             continue
-        for shared_object in group:
-            for library in shared_object.needs:
-                if not is_there(library):
-                    missing.setdefault(library, MissingLibrary(shared_object.path, library))
+        for faults_of_object in faults:
+            for fault in faults_of_object:
+                missing.setdefault(fault.library, fault)
     return tuple(missing.values())
 
 
 class TakenSymbols:
-    """The symbols that a wheel takes from PyTorch."""
+    """The symbols that a wheel takes from PyTorch. Its length is how many they are."""
 
     def __init__(self, linkage: Linkage) -> None:
-        groups = alternatives(linkage)
-        taken = [[unpacked(shared_object.takes) for shared_object in group] for group in groups]
-        self._taken = [sets for sets in taken if any(sets)]
-
-    def __bool__(self) -> bool:
-        """Return whether the wheel takes any."""
-        return bool(self._taken)
+        # The symbols of each object in a group of alternatives, if there are any.
+        self._groups: list[list[frozenset[int]]] = []
+        for group in _alternatives(linkage):
+            taken = [unpacked(shared_object.takes) for shared_object in group]
+            if any(taken):
+                self._groups.append(taken)
 
     def __len__(self) -> int:
-        """Return how many symbols all of the wheel's objects take."""
-        return len(frozenset().union(*(symbols for sets in self._taken for symbols in sets)))
+        symbols: set[int] = set()
+        for group in self._groups:
+            symbols.update(*group)
+        return len(symbols)
 
     def missing_in(self, offered: frozenset[int]) -> frozenset[int]:
-        """Return the symbols that are not offered.
-
-        Among alternatives, the one that lacks the fewest counts.
-        """
+        """Return the symbols that are not offered. Of alternatives, the best one counts."""
         missing: set[int] = set()
-        for sets in self._taken:
-            missing |= min((symbols - offered for symbols in sets), key=len)
+        for group in self._groups:
+            missing |= min((symbols - offered for symbols in group), key=len)
         return frozenset(missing)
 
 
-def missing_symbols(taking: Linkage, torch: Linkage, release: str) -> MissingSymbols | None:
-    """Return how many symbols a wheel takes that a torch does not offer; None if it offers all.
+def missing_symbols(wheel: Linkage, torch: Linkage, release: str) -> MissingSymbols | None:
+    """Return how many symbols a wheel takes that a torch does not offer; None if it may offer all.
 
-    What was not read of torch may offer any of them.
+    `release` is the version of torch.
     """
-    taken = TakenSymbols(taking)
-    offered = _all_offers(torch) if taken else None
+    taken = TakenSymbols(wheel)
+    if not taken:
+        return None
+    offered = _all_offers(torch)
     if offered is None:
         return None
     missing = taken.missing_in(offered)
@@ -149,57 +160,67 @@ def missing_symbols(taking: Linkage, torch: Linkage, release: str) -> MissingSym
 
 
 def _all_offers(torch: Linkage) -> frozenset[int] | None:
-    """Return the symbols that a torch offers, None if what was not read of it may offer others."""
-    return (torch.offers or None) if torch.is_complete else None
+    """Return the symbols that a torch offers, None if an unread object may offer others."""
+    if not torch.is_complete:
+        return None
+    return torch.offers or None
 
 
 class TorchRelease(NamedTuple):
     """What a torch has for other wheels, unpacked once for all of them."""
 
     version: Version
+    # The names of libraries that are loaded with it.
     libraries: frozenset[str]
-    # None if it may offer any symbol.
+    # The symbols that it offers, None if it may offer any.
     offers: frozenset[int] | None
 
 
 def torch_release(version: Version, linkage: Linkage) -> TorchRelease:
     """Return what a torch has for other wheels.
 
-    Besides the libraries in its wheel, the libraries that it needs itself count: any lock with this
-    torch has both.
+    The libraries that it needs itself count, as every lock with this torch has them.
     """
-    needed = frozenset().union(*(shared_object.needs for shared_object in linkage.objects))
-    return TorchRelease(version, linkage.names | needed, _all_offers(linkage))
+    libraries = set(linkage.names)
+    for shared_object in linkage.objects:
+        libraries.update(shared_object.needs)
+    return TorchRelease(version, frozenset(libraries), _all_offers(linkage))
 
 
 def bounds(known: Iterable[tuple[Version, bool]]) -> str:
-    """Return the specifier of the releases of torch that a wheel loads with, by those that are known.
+    """Return the specifier of the releases of torch that a wheel can be loaded with.
 
-    `known` says of releases whether it does. What is between a release with which it does not load
-    and the next with which it does is left out, and what is between one with which it does and the
-    next with which it does not is admitted, as nobody has read it. If it loads with no known
-    release, all others are admitted.
+    `known` are releases, each with whether the wheel can be loaded with it. If it cannot be loaded
+    with a release, but with the next one, the releases between them are excluded. If it can be
+    loaded with a release, but not with the next one, those between them are admitted, as nobody has
+    read them. If it can be loaded with no known release, all others are admitted.
 
-    Local versions of a release count as one, with which it loads if it does with any, as a
-    specifier that names none of them is about all. Those with which it does not are then left out
-    by name.
+    A specifier that names no local version is about all of them. So the local versions of a release
+    count as one, with which the wheel can be loaded if it can be with any. Local versions with
+    which it cannot are then excluded by name.
     """
-    rows = sorted(dict(known).items())
-    by_public: dict[Version, bool] = {}
-    for version, loads in rows:
-        public = Version(version.public)
-        by_public[public] = loads or by_public.get(public, False)
-    good = sorted(version for version, loads in by_public.items() if loads)
-    bad = sorted(version for version, loads in by_public.items() if not loads)
+    loads = dict(known)
+    release_loads: dict[Version, bool] = {}
+    for version, is_loaded in loads.items():
+        release = Version(version.public)
+        release_loads[release] = is_loaded or release_loads.get(release, False)
+    good = sorted(release for release, is_loaded in release_loads.items() if is_loaded)
+    bad = sorted(release for release, is_loaded in release_loads.items() if not is_loaded)
     if not good:
-        return ",".join(f"!={version}" for version in bad)
-    parts = [f">={good[0]}"] if bad and bad[0] < good[0] else []
-    newer = [version for version in bad if version > good[-1]]
-    parts += [f"<{newer[0]}"] if newer else []
-    parts += [f"!={version}" for version in bad if good[0] < version < good[-1]]
-    bad_local = [version for version, loads in rows if version.local and not loads]
-    parts += [f"!={version}" for version in bad_local if by_public[Version(version.public)]]
-    return ",".join(parts)
+        return ",".join(f"!={release}" for release in bad)
+    first, last = good[0], good[-1]
+    older = [release for release in bad if release < first]
+    newer = [release for release in bad if release > last]
+    clauses = []
+    if older:
+        clauses.append(f">={first}")
+    if newer:
+        clauses.append(f"<{newer[0]}")
+    clauses += [f"!={release}" for release in bad if first < release < last]
+    for version in sorted(loads):
+        if version.local and not loads[version] and release_loads[Version(version.public)]:
+            clauses.append(f"!={version}")
+    return ",".join(clauses)
 
 
 def judge(
@@ -210,30 +231,40 @@ def judge(
 ) -> Iterator[tuple[LockedWheel, Fault]]:
     """Yield every fault of every wheel of a lock.
 
-    `libraries` are those of the platform and of the target's components, `glibc` is the target's.
-    Of wheels that were not read nothing is said; what facts say that they provide counts.
+    `libraries` are provided by the platform and by the target's components, `glibc` is the
+    target's. A wheel that was not read has no faults; it provides what facts say.
     """
-    provided = set(libraries)
+    provided = _provided(wheels, facts).union(libraries)
+    torch = None
     for wheel in wheels:
-        provided.update(wheel.linkage.names if wheel.linkage is not None else ())
-        for fact in _about(wheel, facts):
-            provided.update(fact.provides)
-    torch = next((wheel for wheel in wheels if wheel.project == TORCH), None)
+        if wheel.project == TORCH:
+            torch = wheel
     for wheel in wheels:
         if wheel.linkage is None:
             continue
         glibc_fault = newer_glibc(wheel.linkage, glibc)
         if glibc_fault is not None:
             yield wheel, glibc_fault
-        for fault in missing_libraries(wheel.linkage, provided.__contains__, _about(wheel, facts)):
+        for fault in missing_libraries(wheel.linkage, provided, _links_of(wheel, facts)):
             yield wheel, fault
         if torch is None or torch.linkage is None or wheel is torch:
             continue
-        symbols = missing_symbols(wheel.linkage, torch.linkage, torch.version)
-        if symbols is not None:
-            yield wheel, symbols
+        symbols_fault = missing_symbols(wheel.linkage, torch.linkage, torch.version)
+        if symbols_fault is not None:
+            yield wheel, symbols_fault
 
 
-def _about(wheel: LockedWheel, facts: Iterable[Links]) -> list[Links]:
+def _provided(wheels: Iterable[LockedWheel], facts: Sequence[Links]) -> set[str]:
+    """Return the libraries that wheels have, or have by facts."""
+    provided: set[str] = set()
+    for wheel in wheels:
+        if wheel.linkage is not None:
+            provided |= wheel.linkage.names
+        for fact in _links_of(wheel, facts):
+            provided.update(fact.provides)
+    return provided
+
+
+def _links_of(wheel: LockedWheel, facts: Iterable[Links]) -> list[Links]:
     version = Version(wheel.version)
     return [fact for fact in facts if fact.is_about(wheel.project, version)]

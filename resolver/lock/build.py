@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
@@ -15,7 +14,7 @@ from resolver.lock.order import stages
 from resolver.lock.warnings import drivers
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import NeedLine, NeedSource, StackLine
+from resolver.model.constraint import BuildLine, RequirementSource, Requires, StackLine
 from resolver.model.lock import (
     FORMAT,
     Lock,
@@ -34,15 +33,13 @@ from resolver.model.lock import (
     Override,
 )
 from resolver.model.message import Message
+from resolver.model.package import Package
 from resolver.model.problem import PYPI, Indexes
 from resolver.model.release import File, Release, Source
 from resolver.model.repository import Recipe
 from resolver.model.resolution import Pin, Resolution
 from resolver.model.target import Target
 from resolver.model.variant import Variant
-
-# Where the name of a project ends, if its extras or its version follow.
-_AFTER_NAME = re.compile(r"[\[ ]")
 
 
 def build(
@@ -71,18 +68,18 @@ def build(
     catalog.prefetch_metadata(similar_files)
     facts_in_use = list(applied_facts(resolution))
 
-    lines = _lines_by_project(resolution.pins, tool_pins)
+    requirements = _by_project(resolution.pins, tool_pins)
     stack_lines: set[str] = set()
     pins: list[LockedPin] = []
     for pin in resolution.pins:
         stack_lines.update(line.text for line in pin.because if isinstance(line, StackLine))
         beside = resolution.pins if _mode(pin.release) == "built-here" else tool_pins
         external = _external(pin, facts_in_use, beside)
-        pins.append(_pin(pin, lines, catalog, external=external))
+        pins.append(_pin(pin, requirements, catalog, external=external))
     build_pins: list[LockedPin] = []
     for archives, tools in environments:
-        tool_lines = _lines_by_project(tools.pins)
-        build_pins += [_pin(pin, tool_lines, catalog, builds=archives) for pin in tools.pins]
+        of_tools = _by_project(tools.pins)
+        build_pins += [_pin(pin, of_tools, catalog, builds=archives) for pin in tools.pins]
 
     warnings = list(lock_warnings.warnings(resolution, facts_in_use, catalog))
     for pin in tool_pins:
@@ -171,19 +168,31 @@ def _fact(fact: facts.Fact) -> LockedFact:
 
 def _pin(
     pin: Pin,
-    lines: Mapping[str, Sequence[NeedLine]],
+    requirements: Mapping[str, Sequence[BuildLine | Requires]],
     catalog: Catalog,
     *,
     builds: Sequence[str] = (),
     external: Iterable[facts.MachineNeed] = (),
 ) -> LockedPin:
-    """Return a pin with its files and with its requirements, which are among the lines.
+    """Return a pin with its files and with its requirements, given the requirements of each project.
 
     A build tool is for these `builds`; a build needs what is `external`.
     """
     release = pin.release
     version = str(release.version)
-    own_lines = lines.get(pin.name, ())
+    requires: list[str] = []
+    build_requires: list[str] = []
+    fact_requires: dict[str, list[str]] = {}
+    for constraint in requirements.get(pin.name, ()):
+        match constraint:
+            case BuildLine() | Requires(source=RequirementSource.BUILD):
+                build_requires.append(constraint.text)
+            case Requires() if constraint.is_metadata:
+                requires.append(constraint.text)
+            case Requires(source=RequirementSource.FACT, fact=fact) if fact is not None:
+                fact_requires.setdefault(fact.id, []).append(constraint.text)
+            case _:
+                pass  # what its binaries need follows from its files
     recipe = _recipe(release)
     variables = recipe.env if recipe is not None else ()
     files = [] if release.source is not None else [release.file, *_interchangeable(pin, catalog)]
@@ -199,9 +208,9 @@ def _pin(
         external=tuple(external),
         yanked=release.file.yanked,
         builds=tuple(builds),
-        requires=_sorted(line.text for line in own_lines if line.source is NeedSource.METADATA),
-        build_requires=_sorted(line.text for line in own_lines if line.source is NeedSource.BUILD),
-        fact_requires=_fact_requires(own_lines),
+        requires=_sorted(requires),
+        build_requires=_sorted(build_requires),
+        fact_requires={fact: _sorted(texts) for fact, texts in sorted(fact_requires.items())},
         file=tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in locked_files),
         git=_git(release.source) if release.source is not None else None,
         variant=_variant(release.variant) if release.variant is not None else None,
@@ -212,33 +221,23 @@ def _variant(variant: Variant) -> LockedVariant:
     return LockedVariant(label=variant.label, properties=variant.properties)
 
 
-def _fact_requires(lines: Iterable[NeedLine]) -> dict[str, tuple[str, ...]]:
-    """Return the requirements among these that facts add, by the ids of the facts."""
-    by_fact: dict[str, list[str]] = {}
-    for line in lines:
-        if line.source is NeedSource.FACT and line.fact is not None:
-            by_fact.setdefault(line.fact.id, []).append(line.text)
-    return {fact: _sorted(by_fact[fact]) for fact in sorted(by_fact)}
-
-
-def _needs(pins: Iterable[Pin]) -> Iterator[NeedLine]:
-    """Yield the requirements of projects on these pins."""
-    for pin in pins:
-        for origin in pin.because:
-            if isinstance(origin, NeedLine):
-                yield origin
-
-
-def _lines_by_project(
+def _by_project(
     pins: Iterable[Pin], build_tools: Iterable[Pin] = ()
-) -> dict[str, list[NeedLine]]:
+) -> dict[str, list[BuildLine | Requires]]:
     """Return the requirements on pins, and by builds on tools, by the project that has them."""
-    lines: dict[str, list[NeedLine]] = {}
-    by_builds = [line for line in _needs(build_tools) if line.source is NeedSource.BUILD]
-    for line in (*_needs(pins), *by_builds):
-        project = _AFTER_NAME.split(line.parent)[0]
-        lines.setdefault(project, []).append(line)
-    return lines
+    requirements: dict[str, list[BuildLine | Requires]] = {}
+    for pin in pins:
+        for constraint in pin.because:
+            match constraint:
+                case BuildLine(package=name) | Requires(package=Package(name=name)):
+                    requirements.setdefault(name, []).append(constraint)
+                case StackLine():
+                    pass
+    for pin in build_tools:
+        for constraint in pin.because:
+            if isinstance(constraint, BuildLine):
+                requirements.setdefault(constraint.package, []).append(constraint)
+    return requirements
 
 
 def _sorted(texts: Iterable[str]) -> tuple[str, ...]:

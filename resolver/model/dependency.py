@@ -1,48 +1,17 @@
-"""Packages, their candidates and the requirements between them, each with the origin that a report cites."""
+"""Candidates for packages, and the edges between them, each with the constraint that it is from."""
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from resolver.model.fact import Fact
-from resolver.model.release import RejectionReason, Release
+from resolver.model.constraint import Constraint
+from resolver.model.package import Package
+from resolver.model.release import Release
 from resolver.model.requirement import ComponentRequirement, Value
-
-
-class PackageKind(IntEnum):
-    """The kinds of packages, in the order in which they are decided."""
-
-    COMPONENT = 0  # a component of the target: cann, hdk, soc, glibc, python
-    MODULE = 1  # an importable module that several distributions have
-    PROJECT = 2  # a project, with or without one of its extras
-    VERSION = 3  # the version of a project, if that is installed: what bounds on it are about
-    UNAVAILABLE = 4  # has no candidates: required by what cannot be used
-
-
-class Package(NamedTuple):
-    """What the solver chooses a candidate for.
-
-    `project[extra]` is a package of its own that requires the same release of `project`. A line
-    with two extras is two packages.
-    """
-
-    name: str
-    extra: str = ""
-    kind: PackageKind = PackageKind.PROJECT
-
-    def __str__(self) -> str:
-        name = f"{self.name}[{self.extra}]" if self.extra else self.name
-        return f"module {self.name}" if self.kind is PackageKind.MODULE else name
-
-    @property
-    def base(self) -> Package:
-        """The package without its extra."""
-        return Package(self.name, "", self.kind) if self.extra else self
 
 
 class Candidate(msgspec.Struct, frozen=True, eq=False):
@@ -87,66 +56,6 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
         return f"{self.package} {self.chosen.version if isinstance(self.chosen, Release) else self.chosen}"
 
 
-class StackLine(msgspec.Struct, frozen=True):
-    """A line of the stack. `where` is file:line."""
-
-    text: str
-    where: str
-
-    def __str__(self) -> str:
-        return f"the stack asks for {self.text}"
-
-
-class NeedSource(Enum):
-    """Where a requirement of a release is from."""
-
-    METADATA = "metadata"  # the metadata of its file
-    FACT = "fact"
-    BUILD = "build"  # build-system.requires of its archive, or a fact about the build
-    LINKAGE = "linkage"  # the binaries in its file
-
-
-# Where in a file a requirement is, if not in its metadata.
-_PARTS = {NeedSource.BUILD: "build-system.requires", NeedSource.LINKAGE: "binaries"}
-
-
-class NeedLine(msgspec.Struct, frozen=True):
-    """A requirement of `parent`, from a file or a `fact`; METADATA with a fact: that replaces the file's metadata."""
-
-    source: NeedSource
-    parent: str
-    text: str
-    filename: str = ""
-    fact: Fact | None = None
-
-    @property
-    def where(self) -> str:
-        """file:line of the fact, or the file that has the line."""
-        part = _PARTS.get(self.source, "metadata")
-        return self.fact.where if self.fact else f"{part} of {self.filename}"
-
-    def __str__(self) -> str:
-        return f"{'building ' if self.source is NeedSource.BUILD else ''}{self.parent} needs {self.text}"
-
-
-class SameRelease(msgspec.Struct, frozen=True):
-    """An extra requires the same release of its project (PEP 508)."""
-
-    parent: str
-    text: str
-
-
-class Unusable(msgspec.Struct, frozen=True):
-    """A file that proved unusable when it was opened, or was not opened because similar ones had; `text` says why."""
-
-    filename: str
-    reason: RejectionReason
-    text: str
-
-
-RequirementOrigin = StackLine | NeedLine | SameRelease | Unusable
-
-
 class ModuleOwner(msgspec.Struct, frozen=True):
     """The module must be that of this distribution."""
 
@@ -175,4 +84,8 @@ class Edge(msgspec.Struct, frozen=True, eq=False):
 
     package: Package
     allows: Allows
-    origin: RequirementOrigin
+    # None for what always holds: a package with an extra requires its project at the same release
+    constraint: Constraint | None
+
+    def __str__(self) -> str:
+        return f"{self.package} {self.allows}" if self.constraint is None else str(self.constraint)

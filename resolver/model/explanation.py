@@ -8,11 +8,11 @@ import msgspec
 
 from resolver.model.fact import Warns
 from resolver.model.problem import Problem, Recorded
-from resolver.model.resolution import ReleaseRange, Statement
+from resolver.model.reason import Reason, ReleaseRange
 
 
 class Closing(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of a derivation: the statements of these numbers (from 1) leave no candidate for `subject`."""
+    """The end of a derivation: the reasons of these numbers (from 1) leave no candidate for `subject`."""
 
     subject: str
     numbers: tuple[int, ...]
@@ -31,13 +31,13 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
-    """Statements that cannot all hold, though they can without any one of them.
+    """Reasons that cannot all hold, though they can without any one of them.
 
     Either `closing` says what they leave no candidate for, or `branches` say it for each case.
-    `notes` are known faults of the releases in the statements.
+    `notes` are known faults of the releases in the reasons.
     """
 
-    statements: tuple[Statement, ...]
+    reasons: tuple[Reason, ...]
     closing: Closing | None
     branches: tuple[Branch, ...] = ()
     notes: tuple[Warns, ...] = ()
@@ -143,7 +143,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
     changes: tuple[Change, ...]
     outcome: AttemptOutcome
-    because: tuple[Statement, ...] = ()
+    because: tuple[Reason, ...] = ()
     why: str = ""
     target: str = ""
 
@@ -212,13 +212,13 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     problem: Problem
     name: str
     version: str
-    requirements: tuple[Statement, ...]
-    facts: tuple[Statement, ...]
+    requirements: tuple[Reason, ...]
+    facts: tuple[Reason, ...]
     newer: tuple[str, ...]
     tried: str
     contradictions: tuple[Contradiction, ...]
     moves: tuple[tuple[str, str, str], ...] = ()
-    bound: tuple[Statement, ...] = ()
+    bound: tuple[Reason, ...] = ()
     unreachable: tuple[str, ...] = ()
     untried: str = ""
     later: tuple[tuple[str, tuple[Warns, ...]], ...] = ()

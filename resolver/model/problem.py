@@ -14,7 +14,7 @@ from packaging.utils import NormalizedName, canonicalize_name, parse_wheel_filen
 from resolver.errors import InputError
 from resolver.model import patterns
 from resolver.model.as_of import AUTO
-from resolver.model.dependency import NeedLine, StackLine
+from resolver.model.constraint import ComponentValue, Line
 from resolver.model.fact import Fact, Need, Practice
 from resolver.model.release import CoreMetadata, Source
 from resolver.model.repository import specifier
@@ -66,7 +66,7 @@ class RootRequirement(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a stack's `requires`, or a build requirement of a lock."""
 
     need: Need
-    origin: StackLine | NeedLine
+    origin: Line
 
 
 class Departure(
@@ -335,6 +335,11 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
             and root.need.name == name
             and (root.need.marker is None or root.need.marker.evaluate(self.target.markers))
         )
+
+    def component_value(self, name: str) -> ComponentValue:
+        """Return what the target has of a component, as a constraint."""
+        where = self.target.places.get(name, self.stack.where)
+        return ComponentValue(name, str(self.target.system[name]), where)
 
     def source(self, name: NormalizedName) -> tuple[RootRequirement, Source] | None:
         """The stack's direct reference to a project and its source; None if the project is from an index."""

@@ -32,6 +32,7 @@ MODULES = (
     "pip",
     "model/system",
     "verify/findings",
+    "verify/distributions",
     "verify/environment",
     "verify/imports",
     "verify/ascend",
@@ -41,6 +42,7 @@ MODULES = (
     "verify/modules",
     "verify/starter",
     "verify/starts",
+    "verify/report",
     "verify/main",
 )
 

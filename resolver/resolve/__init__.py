@@ -2,10 +2,10 @@
 
 One requirement, `torch>=2.8` in a stack, passes through these types:
 
-- `RootRequirement` (`model/problem`): the line as `config` parsed it, a `Requirement` with its
-  origin, file:line.
+- `RootRequirement` (`model/problem`): the line as `config` parsed it, a `Requirement` and the
+  `StackLine` that it is.
 - `Edge` (`universe.roots`): a candidate of the package `torch` is needed that `>=2.8` admits,
-  because of that line.
+  because of that `Constraint`.
 - `Demand` (`candidates`): what all edges on `torch` require together, with the releases that they
   admit as a bit mask.
 - `Release` (`project`): one of these releases as the file that pip would take on the target.
@@ -16,6 +16,7 @@ One requirement, `torch>=2.8` in a stack, passes through these types:
 - `LockedPin` (`lock/build`): its files with their hashes and how it is installed, as lock.toml has
   them.
 
-Where no candidate is left, the complete engine has the edges as clauses. Those that clash are a
-core of `Ground`s (`grounded`), which reports have as `Statement`s (`core_statements`).
+Where no candidate is left, the complete engine has the edges as clauses. The `Constraint`s whose
+clauses clash are a core; with the releases that they concern they are the `Reason`s of a report
+(`clauses`, `reasons`).
 """

@@ -21,19 +21,9 @@ from resolver.index.protocol import Catalog, Lookup
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.as_of import AsOf
-from resolver.model.dependency import (
-    NOT_INSTALLED,
-    Allows,
-    Candidate,
-    Edge,
-    Installed,
-    NeedLine,
-    NeedSource,
-    Package,
-    PackageKind,
-    ReleaseMask,
-    StackLine,
-)
+from resolver.model.constraint import Requires, StackLine
+from resolver.model.dependency import NOT_INSTALLED, Allows, Candidate, Edge, Installed, ReleaseMask
+from resolver.model.package import Package, PackageKind
 from resolver.model.problem import Problem
 from resolver.model.release import Release, Source
 from resolver.model.requirement import Requirement, Value
@@ -202,15 +192,15 @@ class Candidates:
         return demand
 
     def _demand_of(self, edge: Edge) -> Demand:
-        pin, origin = pins(edge.allows), edge.origin
-        from_stack = isinstance(origin, StackLine)
+        pin, constraint = pins(edge.allows), edge.constraint
+        from_stack = isinstance(constraint, StackLine)
+        from_fact = isinstance(constraint, Requires) and constraint.is_by_user
         self._demands[edge] = Demand(
             mask=self.mask(edge.package, edge.allows),
             pin=pin,
             from_stack=from_stack,
             bounded=bool(str(edge.allows)),
-            pinned_by_user=pin
-            and (from_stack or (isinstance(origin, NeedLine) and origin.source is NeedSource.FACT)),
+            pinned_by_user=pin and (from_stack or from_fact),
             prerelease=names_prerelease(edge.allows),
         )
         return self._demands[edge]

@@ -1,11 +1,11 @@
 """The check of a refutation: is there really no solution? Written apart from the engine, like that of a resolution.
 
-An engine says which grounds clash, and which releases each of them is about. Here each of these
-claims is looked up again, in the pages, the metadata and the facts (see `independent_reading`), and
+An engine says which constraints clash, and which releases each of them concerns. Here each of these
+reasons is looked up again, in the pages, the metadata and the facts (see `independent_reading`), and
 what is confirmed is enumerated: if some choice of releases meets all of it, the refutation is
 wrong.
 
-Three claims are taken as they are: that binaries need a version of another project, that an archive
+Three things are taken as the engine says them: that binaries need a version of another project, that an archive
 was not opened as others of its project had no static metadata, and which releases permit a yanked
 release or a pre-release.
 """
@@ -13,8 +13,7 @@ release or a pre-release.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
@@ -24,21 +23,25 @@ from resolver.errors import ResolverError
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import NeedSource
+from resolver.model.constraint import (
+    VERSION_PART,
+    BuildLine,
+    ComponentValue,
+    Excluded,
+    Exclusive,
+    NoCandidate,
+    RequirementSource,
+    Requires,
+    StackLine,
+    Unavailable,
+    extra_part,
+)
 from resolver.model.problem import Problem
+from resolver.model.reason import ConcernedRelease, Reason
 from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
-from resolver.model.resolution import Lack, Pin
+from resolver.model.resolution import Pin
 from resolver.resolve.enumeration import Choice, Need, TooManyError, admits, is_possible, need_of
-from resolver.resolve.grounds import (
-    CollisionGround,
-    ComponentGround,
-    ExclusionGround,
-    Ground,
-    LackGround,
-    LineGround,
-    RequirementGround,
-)
 from resolver.resolve.independent_linkage import BinaryCheck
 from resolver.resolve.independent_reading import IndependentReading, parsed_version
 
@@ -46,32 +49,13 @@ _IMPOSSIBLE = Need("", "")  # a project without releases
 _BINARIES = (RejectionReason.BINARIES, RejectionReason.GLIBC, RejectionReason.LIBRARY)
 
 
-class ClaimedRelease(NamedTuple):
-    """A release that a claim is about."""
+def check_refutation(problem: Problem, reasons: Sequence[Reason], catalog: Catalog) -> list[str]:
+    """Return every fault of a refutation as a sentence.
 
-    project: NormalizedName
-    version: Version
-    # the extra that has the requirement; empty for none
-    extra: str = ""
-    # the release as the target would take it; None if it cannot
-    release: Release | None = None
-    # with `Lack.UNUSABLE`: why its file cannot be used
-    reason: RejectionReason | None = None
-
-
-class Claim(NamedTuple):
-    """A ground of a refutation, and the releases that it is about: with a requirement, or ruled out."""
-
-    ground: Ground
-    releases: tuple[ClaimedRelease, ...] = ()
-    # the releases that permit those which are ruled out
-    permitting: tuple[ClaimedRelease, ...] = ()
-
-
-def check_refutation(problem: Problem, claims: Sequence[Claim], catalog: Catalog) -> list[str]:
-    """Return every fault of a refutation as a sentence; nothing if its claims hold and exclude each other."""
+    There is none if each reason holds, and no releases meet all of them.
+    """
     checked = _Check(problem, catalog)
-    faults = [fault for claim in claims for fault in checked.faults(claim)]
+    faults = [fault for reason in reasons for fault in checked.faults(reason)]
     if faults:
         return faults
     try:
@@ -82,22 +66,20 @@ def check_refutation(problem: Problem, claims: Sequence[Claim], catalog: Catalog
 
 
 class _Check:
-    """Confirms claims one by one, and keeps what they say of releases."""
+    """Confirms reasons one by one, and keeps what they say of releases."""
 
     def __init__(self, problem: Problem, catalog: Catalog) -> None:
         self._problem = problem
         self._catalog = catalog
         self._reading = IndependentReading(problem, catalog)
-        self._facts: dict[str, list[facts.Fact]] = defaultdict(
-            list
-        )  # those of a stack may share an id
+        # those of a stack may share an id
+        self._facts: dict[str, list[facts.Fact]] = defaultdict(list)
         for fact in problem.facts:
             self._facts[fact.id].append(fact)
         self._components: set[str] = set()
         self._component_needs: list[tuple[NormalizedName, Version, str, ComponentRequirement]] = []
-        self._lines: dict[object, set[str]] = defaultdict(
-            set
-        )  # the aspects of each line, by its origin
+        # the parts of each line that are among the reasons
+        self._lines: dict[object, set[str]] = defaultdict(set)
         self._root_components: list[ComponentRequirement] = []
         self._needs: dict[tuple[NormalizedName, Version, str], list[Need]] = defaultdict(list)
         self._bounds: dict[tuple[NormalizedName, Version], list[Need]] = defaultdict(list)
@@ -107,61 +89,61 @@ class _Check:
         self._permits: dict[tuple[NormalizedName, Version], set[str]] = defaultdict(set)
         self._collisions: list[facts.Collides | facts.Absent] = []
 
-    # --- claims
+    # --- reasons
 
-    def faults(self, claim: Claim) -> Iterator[str]:
-        """Yield what is wrong with a claim, and keep what it says."""
-        ground = claim.ground
-        match ground:
-            case LineGround():
-                self._lines[ground.origin].add(ground.aspect)
-            case ComponentGround():
-                self._components.add(ground.name)
-                if ground.name not in self._problem.target.system:
-                    yield f"the target does not say which {ground.name} it has"
-            case CollisionGround():
-                known = self._facts.get(ground.fact, ())
-                excluding = [
-                    fact for fact in known if isinstance(fact, (facts.Collides, facts.Absent))
-                ]
-                self._collisions += excluding
-                if not excluding:
-                    yield f"`{ground.fact}` is no fact about what excludes each other"
-            case RequirementGround():
-                for claimed in claim.releases:
-                    yield from self._requirement(ground, claimed)
-            case ExclusionGround():
-                for claimed in claim.releases:
-                    yield from self._exclusion(ground, claimed)
-            case LackGround():
-                yield from self._lack(ground, claim)
+    def faults(self, reason: Reason) -> Iterator[str]:
+        """Yield what is wrong with a reason, and keep what it says."""
+        constraint = reason.constraint
+        match constraint:
+            case StackLine() | BuildLine():
+                self._lines[constraint.whole].add(constraint.part)
+            case ComponentValue():
+                yield from self._component(constraint)
+            case Exclusive(fact=fact):
+                self._collisions.append(fact)
+                if not self._is_known(fact):
+                    yield f"`{fact.id}` is no fact of this problem"
+            case Requires():
+                for release in reason.releases:
+                    yield from self._requirement(constraint, release)
+            case Excluded():
+                for release in reason.releases:
+                    yield from self._exclusion(constraint, release)
+            case Unavailable():
+                yield from self._unavailable(constraint, reason)
 
-    def _requirement(self, ground: RequirementGround, claimed: ClaimedRelease) -> Iterator[str]:
-        who = f"{claimed.project} {claimed.version}"
-        release = claimed.release
+    def _component(self, constraint: ComponentValue) -> Iterator[str]:
+        name = constraint.component
+        self._components.add(name)
+        value = self._problem.target.system.get(name)
+        if value is None:
+            yield f"the target does not say which {name} it has"
+        elif str(value) != constraint.value:
+            yield f"{name} of the target is {value}"
+
+    def _is_known(self, fact: facts.Fact) -> bool:
+        """Return whether a fact is one of the problem's."""
+        return fact in self._facts[fact.id]
+
+    def _requirement(self, constraint: Requires, concerned: ConcernedRelease) -> Iterator[str]:
+        who = f"{concerned.project} {concerned.version}"
+        release = concerned.release
         if release is None:
             yield f"{who} has requirements, and no file"
             return
-        if not self._is_taken(claimed.project, release):
+        if not self._is_taken(concerned.project, release):
             yield f"{release.file.filename} is not what pip takes"
-        about = [
-            fact
-            for fact in self._facts.get(ground.fact, ())
-            if fact.is_about(claimed.project, claimed.version)
-        ]
-        fact = about[0] if about else None
-        need = self._stated_need(ground, claimed, release, about)
+        need = self._stated_need(constraint, concerned, release)
+        key = concerned.project, concerned.version, concerned.extra
         if need is None:
-            yield f"{who} does not require {ground.text}"
+            yield f"{who} does not require {constraint.text}"
         elif isinstance(need, ComponentRequirement):
-            self._component_needs.append((claimed.project, claimed.version, claimed.extra, need))
-        elif isinstance(fact, facts.Constrains):
-            self._bounds[claimed.project, claimed.version].append(need_of(need, by_user=True))
+            self._component_needs.append((*key, need))
+        elif isinstance(constraint.fact, facts.Constrains):
+            bound = need_of(need, by_user=True)
+            self._bounds[concerned.project, concerned.version].append(bound)
         else:
-            by_user = ground.source is NeedSource.FACT
-            self._needs[claimed.project, claimed.version, claimed.extra].append(
-                need_of(need, by_user=by_user)
-            )
+            self._needs[key].append(need_of(need, by_user=constraint.is_by_user))
 
     def _is_taken(self, name: NormalizedName, release: Release) -> bool:
         """Return whether the target takes a release from this file, or from this commit."""
@@ -172,96 +154,98 @@ class _Check:
         return self._reading.is_taken(name, release)
 
     def _stated_need(
-        self,
-        ground: RequirementGround,
-        claimed: ClaimedRelease,
-        release: Release,
-        about: Iterable[facts.Fact],
+        self, constraint: Requires, concerned: ConcernedRelease, release: Release
     ) -> facts.Need | None:
-        """Return the requirement of a release that reads like a claim; None if it has none."""
-        if ground.source is NeedSource.LINKAGE:
-            return text.requirement(ground.text)
-        for fact in about:
-            if isinstance(fact, facts.Requires) and not fact.counts_for(release):
-                continue
+        """Return the requirement of a release that reads like a constraint; None if it has none."""
+        if constraint.source is RequirementSource.LINKAGE:
+            return text.requirement(constraint.text)
+        fact = constraint.fact
+        if fact is not None and self._counts(fact, concerned, release):
             for need in (*facts.needs_of(fact), *facts.bounds_of(fact)):
-                if str(need) == ground.text and self._holds(need):
+                if str(need) == constraint.text and self._holds(need):
                     return need
         try:
-            for requirement in self._requirements_of(ground, claimed, release):
-                if requirement.without_marker() == ground.text:
+            for requirement in self._requirements_of(constraint, concerned, release):
+                if requirement.without_marker() == constraint.text:
                     return requirement
         except (UnusableFile, InvalidRequirement):
             return None
         return None
 
+    def _counts(self, fact: facts.Fact, concerned: ConcernedRelease, release: Release) -> bool:
+        """Return whether a fact is one of the problem's, and about a release."""
+        if not self._is_known(fact) or not fact.is_about(concerned.project, concerned.version):
+            return False
+        return not isinstance(fact, facts.Requires) or fact.counts_for(release)
+
     def _holds(self, need: facts.Need) -> bool:
         return isinstance(need, ComponentRequirement) or self._reading.applies(need, "")
 
     def _requirements_of(
-        self, ground: RequirementGround, claimed: ClaimedRelease, release: Release
+        self, constraint: Requires, concerned: ConcernedRelease, release: Release
     ) -> Iterator[Requirement]:
         """Yield what the metadata of a release, or its build, requires on the target."""
-        is_build = ground.source is NeedSource.BUILD
+        is_build = constraint.source is RequirementSource.BUILD
         if is_build:
-            lines = self._reading.build_lines(claimed.project, release)
+            lines = self._reading.build_lines(concerned.project, release)
         else:
-            lines = self._reading.lines_for(claimed.project, release, claimed.extra)
+            lines = self._reading.lines_for(concerned.project, release, concerned.extra)
         for line in lines:
             requirement = text.requirement(line)
-            if self._reading.applies(requirement, "" if is_build else claimed.extra):
+            if self._reading.applies(requirement, "" if is_build else concerned.extra):
                 yield requirement
 
-    def _exclusion(self, ground: ExclusionGround, claimed: ClaimedRelease) -> Iterator[str]:
-        known = self._facts.get(ground.fact, ())
-        is_about = any(fact.is_about(claimed.project, claimed.version) for fact in known)
-        if not is_about or self._has_usable_file(claimed):
-            yield f"`{ground.fact}` does not exclude {claimed.project} {claimed.version}"
-        self._ruled_out.add((claimed.project, claimed.version))
+    def _exclusion(self, constraint: Excluded, concerned: ConcernedRelease) -> Iterator[str]:
+        fact = constraint.fact
+        is_about = self._is_known(fact) and fact.is_about(concerned.project, concerned.version)
+        if not is_about or self._has_usable_file(concerned):
+            yield f"`{fact.id}` does not exclude {concerned.project} {concerned.version}"
+        self._ruled_out.add((concerned.project, concerned.version))
 
-    def _lack(self, ground: LackGround, claim: Claim) -> Iterator[str]:
-        pages = self._catalog.lookup(ground.name)
-        match ground.lack:
-            case Lack.PROJECT:
-                if pages.pages:
-                    yield f"{ground.name} exists"
-            case Lack.UNREACHABLE:
-                if not pages.unreachable:
-                    yield f"every index of {ground.name} was reached"
-            case Lack.RELEASE | Lack.SOURCE:
-                if any(admits(ground.detail, version) for version in self._versions(ground.name)):
-                    yield f"there is a release of {ground.name}{ground.detail}"
-            case Lack.FILE | Lack.CUTOFF:
-                for claimed in claim.releases:
-                    if self._has_usable_file(claimed):
-                        yield f"{claimed.project} {claimed.version} has a file for the target"
-                    self._ruled_out.add((claimed.project, claimed.version))
-            case Lack.UNUSABLE:
-                for claimed in claim.releases:
-                    if not self._is_unusable(claimed):
-                        yield f"the file of {claimed.project} {claimed.version} can be used"
-                    self._needs[claimed.project, claimed.version, claimed.extra].append(_IMPOSSIBLE)
-            case Lack.PRERELEASE | Lack.NEEDLESS | Lack.YANKED:
-                yield from self._policy(ground, claim)
+    def _unavailable(self, constraint: Unavailable, reason: Reason) -> Iterator[str]:
+        name = constraint.project
+        match constraint.why:
+            case NoCandidate.PROJECT:
+                if self._catalog.lookup(name).pages:
+                    yield f"{name} exists"
+            case NoCandidate.UNREACHABLE:
+                if not self._catalog.lookup(name).unreachable:
+                    yield f"every index of {name} was reached"
+            case NoCandidate.RELEASE | NoCandidate.COMMIT:
+                if any(admits(constraint.wanted, version) for version in self._versions(name)):
+                    yield f"there is a release of {name}{constraint.wanted}"
+            case NoCandidate.FILE | RejectionReason.NEWER:
+                for concerned in reason.releases:
+                    if self._has_usable_file(concerned):
+                        yield f"{concerned.project} {concerned.version} has a file for the target"
+                    self._ruled_out.add((concerned.project, concerned.version))
+            case NoCandidate.PRERELEASE | NoCandidate.NEEDLESS | RejectionReason.YANKED:
+                yield from self._policy(constraint, reason)
+            case _:
+                for concerned in reason.releases:
+                    if not self._is_unusable(concerned):
+                        yield f"the file of {concerned.project} {concerned.version} can be used"
+                    key = concerned.project, concerned.version, concerned.extra
+                    self._needs[key].append(_IMPOSSIBLE)
 
-    def _policy(self, ground: LackGround, claim: Claim) -> Iterator[str]:
-        for claimed in claim.releases:
-            key = claimed.project, claimed.version
-            if ground.lack is Lack.YANKED:
-                if claimed.release is None or claimed.release.file.yanked is None:
-                    yield f"{claimed.project} {claimed.version} was not yanked"
+    def _policy(self, constraint: Unavailable, reason: Reason) -> Iterator[str]:
+        for concerned in reason.releases:
+            key = concerned.project, concerned.version
+            if constraint.why is RejectionReason.YANKED:
+                if concerned.release is None or concerned.release.file.yanked is None:
+                    yield f"{concerned.project} {concerned.version} was not yanked"
                 self._yanked.add(key)
                 continue
-            if not claimed.version.is_prerelease:
-                yield f"{claimed.project} {claimed.version} is no pre-release"
-            if ground.lack is Lack.PRERELEASE:
-                if self._problem.policy.prereleases_for(claimed.project) != "never":
-                    yield f"the policy permits pre-releases of {claimed.project}"
+            if not concerned.version.is_prerelease:
+                yield f"{concerned.project} {concerned.version} is no pre-release"
+            if constraint.why is NoCandidate.PRERELEASE:
+                if self._problem.policy.prereleases_for(concerned.project) != "never":
+                    yield f"the policy permits pre-releases of {concerned.project}"
                 self._ruled_out.add(key)
             else:
                 self._doubtful.add(key)
-        for permitting in claim.permitting:
-            self._permits[permitting.project, permitting.version].add(ground.name)
+        for permitting in reason.permitting:
+            self._permits[permitting.project, permitting.version].add(constraint.project)
 
     # --- releases
 
@@ -284,25 +268,25 @@ class _Check:
                     continue
         return list(versions)
 
-    def _has_usable_file(self, claimed: ClaimedRelease) -> bool:
-        pages = self._catalog.lookup(claimed.project).pages
+    def _has_usable_file(self, concerned: ConcernedRelease) -> bool:
+        pages = self._catalog.lookup(concerned.project).pages
         return any(
             self._reading.has_usable_file(
-                claimed.project, page, claimed.version, is_yanked_fine=True
+                concerned.project, page, concerned.version, is_yanked_fine=True
             )
             for page in pages
         )
 
-    def _is_unusable(self, claimed: ClaimedRelease) -> bool:
-        """Return whether the file of a release cannot be used, for a reason of the claimed kind."""
-        release = claimed.release
+    def _is_unusable(self, concerned: ConcernedRelease) -> bool:
+        """Return whether the file of a release cannot be used, for a reason of the same kind."""
+        release = concerned.release
         if release is None:
             return False
-        if claimed.reason is RejectionReason.UNOPENED:
+        if concerned.rejection is RejectionReason.UNOPENED:
             return not release.file.is_wheel
-        if claimed.reason in _BINARIES:
+        if concerned.rejection in _BINARIES:
             pin = Pin(
-                name=claimed.project,
+                name=concerned.project,
                 release=release,
                 extras=(),
                 unknown_extras=(),
@@ -315,32 +299,32 @@ class _Check:
                 requires_python = self._catalog.metadata(release.file).requires_python
                 if any(self._reading.python_faults(release.file, requires_python)):
                     return True
-                table = self._reading.table(claimed.project, claimed.version, release.index)
+                table = self._reading.table(concerned.project, concerned.version, release.index)
                 if any(self._reading.own_faults(release.file, table)):
                     return True
-            lines = self._reading.lines_for(claimed.project, release, claimed.extra)
-            lines += self._reading.build_lines(claimed.project, release)
-            return any(self._is_refused(claimed, line) for line in lines)
+            lines = self._reading.lines_for(concerned.project, release, concerned.extra)
+            lines += self._reading.build_lines(concerned.project, release)
+            return any(self._is_refused(concerned, line) for line in lines)
         except (UnusableFile, ResolverError):
             return True
 
-    def _is_refused(self, claimed: ClaimedRelease, line: str) -> bool:
+    def _is_refused(self, concerned: ConcernedRelease, line: str) -> bool:
         """Return whether a line of a release cannot be followed."""
         try:
             need = text.requirement(line)
         except InvalidRequirement:
             return True
-        if not self._reading.applies(need, claimed.extra):
+        if not self._reading.applies(need, concerned.extra):
             return False
-        is_of_itself = need.name == claimed.project
+        is_of_itself = need.name == concerned.project
         return bool(need.url) or (
-            is_of_itself and not need.specifier.contains(claimed.version, prereleases=True)
+            is_of_itself and not need.specifier.contains(concerned.version, prereleases=True)
         )
 
     # --- the enumeration
 
     def is_possible(self) -> bool:
-        """Return whether some releases meet everything that was claimed. Raises TooManyError."""
+        """Return whether some releases meet every reason. Raises TooManyError."""
         roots = self._roots()
         if any(not self._is_met(need) for need in self._root_components):
             return False
@@ -372,30 +356,30 @@ class _Check:
         )
 
     def _roots(self) -> list[Need]:
-        """Return what the lines of the stack, or of a build environment, require, as far as they are claimed."""
+        """Return what the lines of the stack, or of a build environment, require, as far as they are reasons."""
         roots = []
         for root in self._problem.stack.requirements:
-            aspects = self._lines.get(root.origin)
-            if not aspects or (
+            parts = self._lines.get(root.origin)
+            if not parts or (
                 isinstance(root.need, Requirement) and not self._reading.applies(root.need, "")
             ):
                 continue
             if isinstance(root.need, ComponentRequirement):
                 self._root_components.append(root.need)
                 continue
-            specifier = str(root.need.specifier) if "version" in aspects else ""
-            extras = tuple(extra for extra in root.need.extras if f"extra {extra}" in aspects)
+            specifier = str(root.need.specifier) if VERSION_PART in parts else ""
+            extras = tuple(extra for extra in root.need.extras if extra_part(extra) in parts)
             roots.append(Need(root.need.name, specifier, extras, by_user=True))
         return roots
 
     def _is_met(self, need: ComponentRequirement) -> bool:
-        """Return whether the target meets a requirement, or it is not claimed that it has this value."""
+        """Return whether the target meets a requirement, or what it has is no reason."""
         if need.component not in self._components:
             return True
         return need.allows(self._problem.target.system[need.component])
 
     def _choices(self, name: NormalizedName, specifiers: Sequence[str]) -> list[Choice]:
-        """Return the releases of a project that are not ruled out, one for all that the claims do not tell apart."""
+        """Return the releases of a project that are not ruled out, one for all that the reasons do not tell apart."""
         unmet = {
             (project, version, extra)
             for project, version, extra, need in self._component_needs
@@ -429,7 +413,7 @@ class _Check:
         return list(choices.values())
 
     def _modules(self, name: NormalizedName, version: Version) -> Iterator[str]:
-        """Yield what a release shares with others by facts that are claimed."""
+        """Yield what a release shares with others by facts that are reasons."""
         for fact in self._collisions:
             if name == fact.other or fact.is_about(name, version):
                 yield fact.module

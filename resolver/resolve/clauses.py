@@ -1,40 +1,44 @@
 """A problem as clauses of a SAT solver, more of them as metadata is read.
 
 There is a variable for each candidate of each package that something needs; at most one candidate
-of a package is chosen. Clauses rest on grounds (see `grounded`), and a ground can be left out.
+of a package is chosen. Clauses belong to constraints (see `sat`), and can be left out with them.
 
 A release without a usable file, and one that is required and does not exist, has a variable, too,
-which only the ground of its absence rules out. So a core names an absence if and only if it
+which only the constraint that it is unavailable rules out. So a core names that if and only if it
 matters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
+from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 
 from resolver.model import text
-from resolver.model.dependency import Allows, Candidate, Edge, Package, PackageKind, Unusable
+from resolver.model.constraint import (
+    VERSION_PART,
+    BuildLine,
+    Constraint,
+    Excluded,
+    Exclusive,
+    NoCandidate,
+    StackLine,
+    Unavailable,
+    WhyNot,
+    extra_part,
+)
+from resolver.model.dependency import Allows, Candidate, Edge
 from resolver.model.fact import Excludes, Names
+from resolver.model.package import Package, PackageKind
+from resolver.model.reason import ConcernedRelease, Reason
 from resolver.model.release import RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement
-from resolver.model.resolution import Lack
 from resolver.resolve.candidates import pins
-from resolver.resolve.check_refutation import Claim, ClaimedRelease
-from resolver.resolve.grounded import Grounded
-from resolver.resolve.grounds import (
-    CollisionGround,
-    ComponentGround,
-    ExclusionGround,
-    Ground,
-    LackGround,
-    LineGround,
-    grounds,
-)
 from resolver.resolve.project import Project
 from resolver.resolve.provider import Prefetch
+from resolver.resolve.sat import SatSolver
 from resolver.resolve.universe import Universe
 
 # How many pins of a project are compared, each with each. The clauses of further ones only make
@@ -42,8 +46,36 @@ from resolver.resolve.universe import Universe
 _COMPARED: Final = 100
 
 
-class Clauses(Grounded):
-    """One problem's clauses. Those that rest on `relaxed` grounds do not count.
+class RuledOut(NamedTuple):
+    """A release that a constraint rules out, and its variable."""
+
+    package: Package
+    position: int
+    variable: int
+
+
+class _Policy(NamedTuple):
+    """What a policy rules out of a project, unless an edge permits it."""
+
+    package: Package
+    # YANKED or NEEDLESS
+    why: WhyNot
+    permits: Callable[[Edge], bool]
+    # whether releases that nobody has read may have such an edge
+    any_may: bool
+
+
+class _Pin(NamedTuple):
+    """A pin of a project, with the clause that it holds in."""
+
+    specifiers: SpecifierSet
+    clause: list[int]
+    # whether no index has such a release
+    is_unknown: bool
+
+
+class Clauses(SatSolver):
+    """One problem's clauses. Those of `relaxed` constraints do not count.
 
     A pre-release or a yanked release is taken only if a requirement permits it, and any release
     that has not been read might have such a requirement. Unless `reading` is set, they are assumed
@@ -54,24 +86,20 @@ class Clauses(Grounded):
         super().__init__()
         self.universe = universe
         self.packages: dict[Package, list[Candidate]] = {}
-        self.edges: dict[
-            Ground, list[tuple[Candidate | None, Edge]]
-        ] = {}  # what each ground was added for
-        # what each ground of an absence rules out: package, position of the release, variable
-        self.ruled_out_releases: dict[Ground, list[tuple[Package, int, int]]] = {}
-        self._permitting: dict[
-            Ground, dict[Candidate, None]
-        ] = {}  # who permits what a policy rules out
-        self._set_aside: dict[
-            Package, dict[int, int]
-        ] = {}  # position of an unusable release -> variable
-        self._nowhere: dict[tuple[Package, str], int] = {}  # package and specifier -> variable
-        self._ruled_out: list[tuple[Package, Lack, Callable[[Edge], bool], bool]] = []
-        self._pins: dict[Package, list[tuple[SpecifierSet, list[int], bool]]] = {}
-        self._bounds: dict[
-            Package, list[tuple[list[int], SpecifierSet]]
-        ] = {}  # clauses of bounds on each project
+        # the edges of each constraint, each with the candidate that has it; None for the stack
+        self.edges: dict[Constraint, list[tuple[Candidate | None, Edge]]] = {}
+        self.ruled_out_releases: dict[Constraint, list[RuledOut]] = {}
         self.prefetch = Prefetch(universe)
+        # who permits what a policy rules out
+        self._permitting: dict[Constraint, dict[Candidate, None]] = {}
+        # the variables of unusable releases by their positions
+        self._set_aside: dict[Package, dict[int, int]] = {}
+        # the variables of what does not exist, by package and specifier
+        self._nowhere: dict[tuple[Package, str], int] = {}
+        self._policies: list[_Policy] = []
+        self._pins: dict[Package, list[_Pin]] = {}
+        # the bounds on each project, each with the clause that it holds in
+        self._bounds: dict[Package, list[tuple[list[int], SpecifierSet]]] = {}
         self._variables: dict[Candidate, int] = {}
         self._candidates: dict[int, Candidate] = {}
         self._opened: dict[Candidate, None] = {}
@@ -82,11 +110,11 @@ class Clauses(Grounded):
     # --- what is known
 
     def candidates(self) -> Iterable[Candidate]:
-        """Every candidate so far, in the order in which they became known."""
+        """Return every candidate so far, in the order in which they became known."""
         return self._variables
 
     def variable(self, candidate: Candidate) -> int:
-        """The variable of a candidate."""
+        """Return the variable of a candidate."""
         variable = self._variables.get(candidate)
         if variable is None:
             variable = self._variables[candidate] = self.new_variable()
@@ -94,7 +122,7 @@ class Clauses(Grounded):
         return variable
 
     def opened(self, candidate: Candidate) -> bool:
-        """Whether the clauses include what the candidate needs."""
+        """Return whether the clauses include what the candidate needs."""
         return candidate in self._opened
 
     def open(self, candidate: Candidate) -> None:
@@ -112,8 +140,8 @@ class Clauses(Grounded):
     def import_clauses(self, other: Clauses) -> int:
         """Open what other clauses have opened, of the packages that these have.
 
-        The result is a variable that, assumed, rules out what the policy excludes in the other
-        ones, where it holds.
+        Return a variable that, assumed, rules out what the policy excludes in the other ones, where
+        it holds.
         """
         for opened in other._opened:
             package = opened.package
@@ -122,12 +150,16 @@ class Clauses(Grounded):
                 if candidate is not None and candidate.release.file == opened.release.file:
                     self.open(candidate)
         # the new version of a line that is relaxed may permit what the policy otherwise excludes
-        lines = [ground for ground in self.relaxed if isinstance(ground, LineGround)]
-        relaxed_packages = {edge.package.base for line in lines for _, edge in self.edges[line]}
+        relaxed_packages = {
+            edge.package.base
+            for constraint in self.relaxed
+            if isinstance(constraint, (StackLine, BuildLine))
+            for _, edge in self.edges[constraint]
+        }
         excludes = self.new_variable()
-        for package, lack, permits, any_may in other._ruled_out:
-            if package in self.packages and package not in relaxed_packages:
-                self.rule_out(package, lack, permits, any_may=any_may, unless=[-excludes])
+        for policy in other._policies:
+            if policy.package in self.packages and policy.package not in relaxed_packages:
+                self._enforce(policy, unless=[-excludes])
         return excludes
 
     def add_package(self, package: Package) -> None:
@@ -138,23 +170,18 @@ class Clauses(Grounded):
         variables = [self.variable(candidate) for candidate in candidates]
         absent: list[int] = []
         if package.kind is PackageKind.PROJECT and not package.extra:
-            absent = list(
-                self._absent_releases(
-                    package, {candidate.release.position for candidate in candidates}
-                )
-            )
+            usable = {candidate.release.position for candidate in candidates}
+            absent = list(self._absent_releases(package, usable))
             for candidate in candidates:
                 for edge in self.universe.module_edges(candidate):
                     self._add(candidate, edge)
         self.at_most_one([*variables, *absent])
-        if (
-            package.kind is not PackageKind.MODULE
-        ):  # tried first: the most preferred of each package
-            self._solver.set_phases(
-                [*variables[:1], *(-variable for variable in (*variables[1:], *absent))]
-            )
+        if package.kind is not PackageKind.MODULE:  # tried first: the most preferred of each
+            others = [-variable for variable in (*variables[1:], *absent)]
+            self._solver.set_phases([*variables[:1], *others])
         if package.kind is PackageKind.COMPONENT:
-            self.rule([ComponentGround(package.name)], [variables[0]])
+            value = self.universe.problem.component_value(package.name)
+            self.rule([value], [variables[0]])
         for clause, bound in self._bounds.get(package, ()):
             self._exclude_beyond(package, bound, clause)
         if package.extra:
@@ -166,42 +193,29 @@ class Clauses(Grounded):
                 self.add_clause([-self._variables[candidate], self._variables[base]])
 
     def rule_out(
-        self,
-        package: Package,
-        lack: Lack,
-        permits: Callable[[Edge], bool],
-        *,
-        any_may: bool,
-        unless: Collection[int] = (),
+        self, package: Package, why: WhyNot, permits: Callable[[Edge], bool], *, any_may: bool
     ) -> None:
-        """Rule out a project's yanked releases, or its pre-releases, unless an edge of a chosen candidate permits them.
+        """Rule out a project's yanked releases, or its pre-releases (`why` is YANKED or NEEDLESS).
 
-        If `any_may`, so may those that are not read yet, the releases themselves among them, or
-        need another that does; these count only where `reading` is set. A true literal of `unless`
-        permits them, too.
+        An edge of a chosen candidate may permit them. If `any_may`, so may releases that are not
+        read yet, the releases themselves among them, or need another that does; these count only
+        where `reading` is set.
         """
-        self._ruled_out.append((package, lack, permits, any_may))
-        ground, permitted = LackGround(package.name, lack, ""), self.new_variable()
-        read, unread = [], []
-        for candidate in self.candidates():
-            if candidate.package.kind is not PackageKind.PROJECT:
-                continue
-            if candidate not in self._opened:
-                unread += [self.variable(candidate)] if any_may else []
-            elif any(
-                edge.package.base == package and permits(edge)
-                for edge in self.universe.edges(candidate)
-            ):
-                read.append(self.variable(candidate))
-                self._permitting.setdefault(ground, {})[candidate] = None
+        policy = _Policy(package, why, permits, any_may)
+        self._policies.append(policy)
+        self._enforce(policy)
+
+    def _enforce(self, policy: _Policy, unless: Collection[int] = ()) -> None:
+        """Add the clauses of a policy. A true literal of `unless` permits what it rules out, too."""
+        package, constraint = policy.package, Unavailable(policy.package.name, policy.why)
+        permitted = self.new_variable()
+        permitting = list(self._permitting_candidates(policy, constraint))
         # a line that is relaxed now may permit them when it is not
-        rows = self._selectors.items()
-        lines = [
-            selector
-            for row, selector in rows
-            if row in self.relaxed and isinstance(row, LineGround)
-        ]
-        permitting = [*read, *lines, *unless]
+        for other, selector in self._selectors.items():
+            if other in self.relaxed and isinstance(other, (StackLine, BuildLine)):
+                permitting.append(selector)
+        permitting += unless
+        unread = self._unread_candidates() if policy.any_may else []
         if unread:
             self._unread.update(unread)
             guard = self.new_variable()
@@ -209,96 +223,155 @@ class Clauses(Grounded):
             self.add_clause([-guard, *unread])
             permitting.append(guard)
         self.add_clause([-permitted, *permitting])
-        absent = self.ruled_out_releases.setdefault(ground, [])
+        ruled_out = self.ruled_out_releases.setdefault(constraint, [])
         for candidate in self.packages[package]:
-            is_excluded = (
-                candidate.release.yanked if lack is Lack.YANKED else candidate.version.is_prerelease
-            )
+            release = candidate.release
+            if policy.why is RejectionReason.YANKED:
+                is_excluded = release.yanked
+            else:
+                is_excluded = candidate.version.is_prerelease
             if is_excluded:
                 variable = self.variable(candidate)
-                row = (candidate.package, candidate.release.position, variable)
-                absent += [row] if row not in absent else []
-                self.rule([ground], [-variable, permitted])
+                excluded = RuledOut(candidate.package, release.position, variable)
+                if excluded not in ruled_out:
+                    ruled_out.append(excluded)
+                self.rule([constraint], [-variable, permitted])
+
+    def _permitting_candidates(self, policy: _Policy, constraint: Constraint) -> Iterator[int]:
+        """Yield the variables of the releases that were read and permit what a policy rules out."""
+        for candidate, variable in self._variables.items():
+            is_read = candidate in self._opened
+            if candidate.package.kind is not PackageKind.PROJECT or not is_read:
+                continue
+            edges = self.universe.edges(candidate)
+            if any(edge.package.base == policy.package and policy.permits(edge) for edge in edges):
+                self._permitting.setdefault(constraint, {})[candidate] = None
+                yield variable
+
+    def _unread_candidates(self) -> list[int]:
+        """Return the variables of the releases that were not read."""
+        return [
+            variable
+            for candidate, variable in self._variables.items()
+            if candidate.package.kind is PackageKind.PROJECT and candidate not in self._opened
+        ]
 
     def any_of(self, candidates: Iterable[Candidate]) -> int:
-        """A variable that, assumed, demands one of the candidates."""
+        """Return a variable that, assumed, demands one of the candidates."""
         variable = self.new_variable()
         self.add_clause([-variable, *map(self.variable, candidates)])
         return variable
 
     # --- answers
 
-    def claims(self, core: Iterable[Ground]) -> tuple[Claim, ...]:
-        """Return what a core says, for the check of a refutation."""
-        return tuple(self._claim(ground) for ground in core)
+    def reasons(self, core: Iterable[Constraint]) -> tuple[Reason, ...]:
+        """Return the constraints of a core with the releases that their clauses are about."""
+        return tuple(self._reason(constraint) for constraint in core)
 
-    def _claim(self, ground: Ground) -> Claim:
+    def _reason(self, constraint: Constraint) -> Reason:
         releases = []
-        for parent, edge in self.edges.get(ground, ()):
+        for parent, _ in self.edges.get(constraint, ()):
             if parent is not None and parent.package.kind is PackageKind.PROJECT:
-                reason = edge.origin.reason if isinstance(edge.origin, Unusable) else None
-                releases.append(_claimed(parent, reason))
-        for package, position, _ in self.ruled_out_releases.get(ground, ()):
-            project = self.universe.project(text.name(package.name))
-            release = project.release(position)
+                releases.append(self._concerned(parent, constraint))
+        for excluded in self.ruled_out_releases.get(constraint, ()):
+            project = self.universe.project(text.name(excluded.package.name))
+            release = project.release(excluded.position)
             usable = release if isinstance(release, Release) else None
-            releases.append(
-                ClaimedRelease(project.name, project.versions[position], release=usable)
-            )
-        permitting = [_claimed(candidate) for candidate in self._permitting.get(ground, ())]
-        return Claim(ground, tuple(dict.fromkeys(releases)), tuple(permitting))
+            version = project.versions[excluded.position]
+            releases.append(ConcernedRelease(project.name, version, release=usable))
+        permitting = self._permitting.get(constraint, ())
+        return Reason(
+            constraint=constraint,
+            releases=tuple(dict.fromkeys(releases)),
+            permitting=tuple(self._concerned(candidate) for candidate in permitting),
+        )
+
+    def _concerned(
+        self, candidate: Candidate, constraint: Constraint | None = None
+    ) -> ConcernedRelease:
+        """Return a candidate as a release that a constraint concerns."""
+        package, rejection = candidate.package, None
+        if isinstance(constraint, Unavailable):
+            rejection = self.universe.rejections[candidate].reason
+        name = text.name(package.name)
+        return ConcernedRelease(
+            name, candidate.version, package.extra, candidate.release, rejection
+        )
 
     @property
     def unread(self) -> int:
-        """How many releases that were not read could permit what was ruled out."""
+        """Return how many releases that were not read could permit what was ruled out."""
         return sum(1 for variable in self._unread if self._candidates[variable] not in self._opened)
 
     def chosen(self) -> dict[Package, Candidate]:
-        """The candidates of the last satisfying answer."""
-        candidates = map(self._candidates.get, self._solver.get_model() or ())
-        return {candidate.package: candidate for candidate in candidates if candidate is not None}
+        """Return the candidates of the last satisfying answer."""
+        chosen = {}
+        for literal in self._solver.get_model() or ():
+            candidate = self._candidates.get(literal)
+            if candidate is not None:
+                chosen[candidate.package] = candidate
+        return chosen
 
     def blamed(self) -> set[Candidate]:
-        """The assumed candidates that the last unsatisfiable answer rests on."""
+        """Return the assumed candidates that the last unsatisfiable answer rests on."""
         core = self._solver.get_core() or ()
         return {self._candidates[literal] for literal in core if literal in self._candidates}
 
     # --- clauses
 
     def _add(self, parent: Candidate | None, edge: Edge) -> None:
+        """Add the clauses of an edge; of one without a constraint, `add_package` has them."""
         if edge.package.kind is PackageKind.VERSION:
             self._add_bound(parent, edge)
             return
         self.add_package(edge.package)
+        match edge.constraint:
+            case None:
+                return
+            case StackLine() | BuildLine() as line:
+                self._add_line(line, edge)
+            case constraint:
+                self._add_clause(parent, edge, [constraint], edge.allows)
+
+    def _add_line(self, line: StackLine | BuildLine, edge: Edge) -> None:
+        """Add the clauses of a line: that its project or extra is there, and at which versions."""
+        if edge.package.extra:  # it has the version of the project
+            extra = replace(line, part=extra_part(edge.package.extra))
+            self._add_clause(None, edge, [line, extra], None)
+            return
+        self._add_clause(None, edge, [line], None)
+        if str(edge.allows):
+            versions = replace(line, part=VERSION_PART)
+            self._add_clause(None, edge, [line, versions], edge.allows)
+
+    def _add_clause(
+        self,
+        parent: Candidate | None,
+        edge: Edge,
+        constraints: list[Constraint],
+        allows: Allows | None,
+    ) -> None:
+        """Add a clause of an edge that all of the constraints belong to; None allows any candidate."""
+        for constraint in constraints:
+            self.edges.setdefault(constraint, []).append((parent, edge))
         premise = [] if parent is None else [-self.variable(parent)]
-        for because, bounds in grounds(parent.package if parent is not None else None, edge):
-            for ground in because:
-                self.edges.setdefault(ground, []).append((parent, edge))
-            if (
-                bounds
-                and isinstance(edge.allows, SpecifierSet)
-                and not edge.package.extra
-                and pins(edge.allows)
-            ):
-                selectors = [-self.selector(ground) for ground in because]
-                self._exclude_other_pins(edge.package, edge.allows, [*selectors, *premise])
-            self.rule(because, [*premise, *self._allowed(edge, edge.allows if bounds else None)])
+        if isinstance(allows, SpecifierSet) and not edge.package.extra and pins(allows):
+            selectors = [-self.selector(constraint) for constraint in constraints]
+            self._exclude_other_pins(edge.package, allows, [*selectors, *premise])
+        self.rule(constraints, [*premise, *self._allowed(edge, allows)])
 
     def _add_bound(self, parent: Candidate | None, edge: Edge) -> None:
-        """Add the clauses of a bound: not the parent, or not a release beyond it.
-
-        A bound requires nothing.
-        """
+        """Add the clauses of a bound: not the parent, or not a release beyond it. A bound requires nothing."""
+        if edge.constraint is None:
+            return
         assert parent is not None  # noqa: S101  only releases have bounds
+        assert isinstance(edge.allows, SpecifierSet)  # noqa: S101  and nothing else is a bound
         project = Package(edge.package.name)
-        for because, _ in grounds(parent.package, edge):
-            for ground in because:
-                self.edges.setdefault(ground, []).append((parent, edge))
-            assert isinstance(edge.allows, SpecifierSet)  # noqa: S101  what is installed has no grounds
-            clause = [*(-self.selector(ground) for ground in because), -self.variable(parent)]
-            self._bounds.setdefault(project, []).append((clause, edge.allows))
-            if project in self.packages:
-                self._exclude_beyond(project, edge.allows, clause)
+        self.edges.setdefault(edge.constraint, []).append((parent, edge))
+        clause = [-self.selector(edge.constraint), -self.variable(parent)]
+        self._bounds.setdefault(project, []).append((clause, edge.allows))
+        if project in self.packages:
+            self._exclude_beyond(project, edge.allows, clause)
 
     def _exclude_beyond(self, package: Package, bound: SpecifierSet, clause: list[int]) -> None:
         """Add a clause for each release of a project that a bound does not admit."""
@@ -311,17 +384,20 @@ class Clauses(Grounded):
                 self.add_clause([*clause, -variable])
 
     def _exclude_other_pins(self, package: Package, pin: SpecifierSet, clause: list[int]) -> None:
-        """Two pins that differ clash, whatever the indexes have."""
-        unknown = not self.universe.mask(package, pin)
+        """Add that two pins that differ clash, whatever the indexes have."""
+        is_unknown = not self.universe.mask(package, pin)
         known_pins = self._pins.setdefault(package, [])
-        if len(known_pins) < _COMPARED:
-            for other, other_clause, is_unknown in known_pins:
-                if (unknown or is_unknown) and str(other) != str(pin) and _are_disjoint(other, pin):
-                    self.add_clause([*clause, *other_clause])
-            known_pins.append((pin, clause, unknown))
+        if len(known_pins) >= _COMPARED:
+            return
+        for other in known_pins:
+            if not (is_unknown or other.is_unknown) or str(other.specifiers) == str(pin):
+                continue
+            if _are_disjoint(other.specifiers, pin):
+                self.add_clause([*clause, *other.clause])
+        known_pins.append(_Pin(pin, clause, is_unknown))
 
     def _allowed(self, edge: Edge, allows: Allows | None) -> Iterator[int]:
-        """The variables that meet an edge; None stands for no bounds."""
+        """Yield the variables that meet an edge; None stands for no bounds."""
         package = edge.package
         candidates = self.packages[package]
         if allows is not None and package.kind is PackageKind.PROJECT:
@@ -335,55 +411,54 @@ class Clauses(Grounded):
         if package.kind is PackageKind.PROJECT:
             yield from self._missing(package.base, allows)
         elif isinstance(allows, ComponentRequirement) and not candidates:
-            yield self._nonexistent(package, str(allows), ComponentGround(package.name))
+            value = self.universe.problem.component_value(package.name)
+            yield self._nonexistent(package, str(allows), value)
 
     # --- what does not exist
 
     def _absent_releases(self, package: Package, usable: Collection[int]) -> Iterator[int]:
-        """The variables of a project's releases that cannot be used; they own modules all the same."""
+        """Yield the variables of a project's releases that cannot be used; they own modules all the same."""
         project = self.universe.project(text.name(package.name))
-        rows = self._set_aside[package] = {}
+        variables = self._set_aside[package] = {}
         for position in project.positions(project.all):
             if position in usable:
                 continue
-            variable = rows[position] = self.new_variable()
-            ground = _why_absent(project, position)
-            self.ruled_out_releases.setdefault(ground, []).append((package, position, variable))
-            self.rule([ground], [-variable])
+            variable = variables[position] = self.new_variable()
+            constraint = _why_absent(project, position)
+            excluded = RuledOut(package, position, variable)
+            self.ruled_out_releases.setdefault(constraint, []).append(excluded)
+            self.rule([constraint], [-variable])
             for collision in self.universe.collisions(project.name, project.versions[position]):
                 module = Package(collision.module, "", PackageKind.MODULE)
                 self.add_package(module)
                 owner = self.variable(self.universe.candidate_for(module, project.name))
-                self.rule([CollisionGround(collision.id)], [-variable, owner])
+                self.rule([Exclusive(collision)], [-variable, owner])
             yield variable
 
     def _missing(self, base: Package, allows: Allows | None) -> Iterator[int]:
-        """The variables of releases that are unusable or do not exist."""
+        """Yield the variables of releases that are unusable or do not exist."""
         project = self.universe.project(text.name(base.name))
         if not project.exists:
-            yield self._nonexistent(base, "", LackGround(base.name, Lack.PROJECT, ""))
+            yield self._nonexistent(base, "", Unavailable(base.name, NoCandidate.PROJECT))
             return
         mask = project.all if allows is None else project.mask(allows)
         if project.unreachable and mask and (allows is None or not pins(allows)):
-            yield self._nonexistent(base, "", LackGround(base.name, Lack.UNREACHABLE, ""))
+            yield self._nonexistent(base, "", Unavailable(base.name, NoCandidate.UNREACHABLE))
         if not mask:
             specifier = str(allows) if isinstance(allows, SpecifierSet) else ""
-            because: list[Ground] = [LackGround(base.name, Lack.RELEASE, specifier)]
-            if (
-                project.source is not None
-            ):  # there might be one without the line that names the commit
+            because: list[Constraint] = [Unavailable(base.name, NoCandidate.RELEASE, specifier)]
+            if project.source is not None:
+                # there might be one without the line that names the commit
                 root, _ = self.universe.sources[project.name]
-                because = [
-                    LackGround(base.name, Lack.SOURCE, specifier),
-                    LineGround(root.origin, ""),
-                ]
+                at_commit = Unavailable(base.name, NoCandidate.COMMIT, specifier)
+                because = [at_commit, root.origin]
             yield self._nonexistent(base, specifier, *because)
-        yield from (
-            variable for at, variable in self._set_aside.get(base, {}).items() if mask >> at & 1
-        )
+        for position, variable in self._set_aside.get(base, {}).items():
+            if mask >> position & 1:
+                yield variable
 
-    def _nonexistent(self, package: Package, specifier: str, *because: Ground) -> int:
-        """The variable of something required that does not exist.
+    def _nonexistent(self, package: Package, specifier: str, *because: Constraint) -> int:
+        """Return the variable of something required that does not exist.
 
         It excludes nothing, since it is unknown.
         """
@@ -394,30 +469,29 @@ class Clauses(Grounded):
         return variable
 
 
-def _claimed(candidate: Candidate, reason: RejectionReason | None = None) -> ClaimedRelease:
-    name = text.name(candidate.package.name)
-    return ClaimedRelease(
-        name, candidate.version, candidate.package.extra, candidate.release, reason
-    )
-
-
-def _why_absent(project: Project, position: int) -> Ground:
+def _why_absent(project: Project, position: int) -> Constraint:
+    """Return the constraint that rules out a release without a usable file."""
     files = project.release(position)
     if isinstance(files, Release):
-        return LackGround(project.name, Lack.PRERELEASE, "")  # excluded by the policy
+        return Unavailable(project.name, NoCandidate.PRERELEASE)  # excluded by the policy
     reasons = {file.reason for file in files}
-    excluding = (*project.facts_about(position, Excludes), *project.facts_about(position, Names))
+    excluding: list[Excludes | Names] = [
+        *project.facts_about(position, Excludes),
+        *project.facts_about(position, Names),
+    ]
     if excluding and RejectionReason.FACT in reasons:
-        return ExclusionGround(project.name, excluding[0].id)
+        return Excluded(project.name, excluding[0])
     if not reasons.isdisjoint((RejectionReason.NEWER, RejectionReason.NO_DATE)):
-        return LackGround(project.name, Lack.CUTOFF, "")
-    return LackGround(project.name, Lack.FILE, "")
+        return Unavailable(project.name, RejectionReason.NEWER)
+    return Unavailable(project.name, NoCandidate.FILE)
 
 
 def _are_disjoint(first: SpecifierSet, second: SpecifierSet) -> bool:
-    """Whether no version can meet both pins. `===` compares texts, and a release has only one."""
+    """Return whether no version can meet both pins. `===` compares texts, and a release has only one."""
     versions = [specifier.version for specifier in (*first, *second) if text.is_exact(specifier)]
-    return all(text.version(version) is not None for version in versions) and not any(
+    if any(text.version(version) is None for version in versions):
+        return False
+    return not any(
         first.contains(version, prereleases=True) and second.contains(version, prereleases=True)
         for version in versions
     )

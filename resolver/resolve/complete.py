@@ -16,13 +16,14 @@ from typing import Final
 
 from resolver.errors import UndecidedError
 from resolver.model import fact as facts
-from resolver.model.dependency import Candidate, Edge, Package, PackageKind, SameRelease
+from resolver.model.constraint import Constraint, NoCandidate
+from resolver.model.dependency import Candidate, Edge
+from resolver.model.package import Package, PackageKind
+from resolver.model.release import RejectionReason
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Lack
 from resolver.resolve.candidates import ANYTHING, Demand, pins
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.gather import DependencyGraph
-from resolver.resolve.grounds import Ground
 from resolver.resolve.provider import Tick
 from resolver.resolve.universe import Universe
 
@@ -32,9 +33,9 @@ MOST_UNREAD: Final = 400  # releases read only to see whether one of them requir
 
 
 class Unsatisfiable(Exception):
-    """These grounds clash. As far as is known, without any one of them the rest is satisfiable."""
+    """Constraints clash: as far as is known, without any one of the core the rest is satisfiable."""
 
-    def __init__(self, core: tuple[Ground, ...]) -> None:
+    def __init__(self, core: tuple[Constraint, ...]) -> None:
         super().__init__()
         self.core = core
 
@@ -198,20 +199,19 @@ class CompleteEngine:
                 any_may = self._may_be_pinned(package)
                 self.clauses.rule_out(
                     package,
-                    Lack.YANKED,
+                    RejectionReason.YANKED,
                     lambda edge: self._universe.demand(edge).pinned_by_user,
                     any_may=any_may,
                 )
             else:
                 final = next(self._universe.candidates(package, demand))
-                self.clauses.rule_out(
-                    package, Lack.NEEDLESS, partial(self._permits_prerelease, final), any_may=True
-                )
+                permits = partial(self._permits_prerelease, final)
+                self.clauses.rule_out(package, NoCandidate.NEEDLESS, permits, any_may=True)
         return bool(unpermitted)
 
     def _permits_prerelease(self, final: Candidate, edge: Edge) -> bool:
         """Whether a requirement permits pre-releases although this final release fits all others."""
-        if isinstance(edge.origin, SameRelease):
+        if edge.constraint is None:
             return False
         return self._universe.demand(edge).prerelease or not self._universe.is_admitted(final, edge)
 

@@ -17,7 +17,6 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure
 from resolver.model import text
-from resolver.model.dependency import NeedLine, StackLine
 from resolver.model.release import Release
 from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.project import Project
@@ -81,11 +80,10 @@ def _fallbacks(universe: Universe, resolution: Resolution) -> list[_Fallback]:
 def _newest_admitted(universe: Universe, project: Project, pin: Pin) -> int | None:
     """Return the position of the most preferred release that all requirements on a project admit; None if none does."""
     mask = project.stable
-    for origin in pin.because:
-        if isinstance(origin, (StackLine, NeedLine)):
-            need = text.requirement(origin.text)
-            if need.name == pin.name:
-                mask &= project.mask(need.specifier)
+    for constraint in pin.because:
+        need = text.requirement(constraint.text)
+        if need.name == pin.name:
+            mask &= project.mask(need.specifier)
     for position in project.by_preference(mask, universe.as_of.day):
         release = project.release(position)
         if isinstance(release, Release) and not release.yanked:

@@ -21,7 +21,9 @@ from packaging.utils import NormalizedName
 from resolver.errors import UndecidedError
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import Candidate, Edge, Package, PackageKind, SameRelease
+from resolver.model.constraint import BuildLine, Requires, StackLine
+from resolver.model.dependency import Candidate, Edge
+from resolver.model.package import Package, PackageKind
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.candidates import ANYTHING, Demand
@@ -57,7 +59,7 @@ class DependencyGraph:
                 continue
             candidate = choices.get(edge.package)
             if candidate is None or not universe.is_admitted(candidate, edge):
-                raise InvalidChoiceError(f"{edge.origin} is not met")
+                raise InvalidChoiceError(f"{edge} is not met")
             base = edge.package.base
             if parent != base:
                 self.demands[base] = self.demands.get(base, ANYTHING) & universe.demand(edge)
@@ -76,7 +78,7 @@ class DependencyGraph:
             if candidate.package.kind is PackageKind.PROJECT and (
                 broken := self.broken_bound(candidate)
             ):
-                raise InvalidChoiceError(f"{broken.origin} is not met")
+                raise InvalidChoiceError(f"{broken} is not met")
 
     def broken_bound(self, candidate: Candidate) -> Edge | None:
         """Return a bound of some choice that a release is beyond, whether or not the release is one of the choices."""
@@ -257,8 +259,8 @@ def gather(universe: Universe, choices: Choices, *, engine: str, rounds: int) ->
         base, *extras = sorted(candidates, key=lambda candidate: candidate.package)
         if any(extra.chosen is not base.chosen for extra in extras):
             raise InvalidChoiceError(f"two releases of {name}")
-        origins = dict.fromkeys(
-            edge.origin for candidate in candidates for edge in graph.edges[candidate]
+        because = dict.fromkeys(
+            edge.constraint for candidate in candidates for edge in graph.edges[candidate]
         )
         packages = graph.needs.get(base.package, ())
         pins.append(
@@ -270,9 +272,11 @@ def gather(universe: Universe, choices: Choices, *, engine: str, rounds: int) ->
                     extra.package.extra
                     for extra in extras
                     if not universe.provides(base, extra.package.extra)
-                    and all(isinstance(edge.origin, SameRelease) for edge in universe.edges(extra))
+                    and all(edge.constraint is None for edge in universe.edges(extra))
                 ),
-                because=tuple(origin for origin in origins if not isinstance(origin, SameRelease)),
+                because=tuple(
+                    row for row in because if isinstance(row, (StackLine, BuildLine, Requires))
+                ),
                 needs=tuple(
                     sorted(
                         text.name(row.name) for row in packages if row.kind is PackageKind.PROJECT

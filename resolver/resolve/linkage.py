@@ -25,8 +25,10 @@ from resolver.linkage.judgement import (
 )
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import Candidate, Edge, NeedLine, NeedSource, Package
+from resolver.model.constraint import RequirementSource, Requires
+from resolver.model.dependency import Candidate, Edge
 from resolver.model.linkage import TORCH
+from resolver.model.package import Package
 from resolver.model.release import RejectionReason, Release
 from resolver.resolve.candidates import Candidates
 
@@ -113,9 +115,9 @@ class LinkageRules:
         return verdict
 
     def _edge(self, candidate: Candidate, project: NormalizedName, specifier: str) -> Edge:
-        filename = candidate.release.file.filename
-        origin = NeedLine(NeedSource.LINKAGE, str(candidate), f"{project}{specifier}", filename)
-        return Edge(Package(project), SpecifierSet(specifier), origin)
+        line = f"{project}{specifier}"
+        needs = Requires(candidate.package, line, RequirementSource.LINKAGE)
+        return Edge(Package(project), SpecifierSet(specifier), needs)
 
     def _judge(
         self, release: Release, links: Sequence[facts.Links], there: frozenset[str]
@@ -140,7 +142,7 @@ class LinkageRules:
             why = f"{newer.path} needs GLIBC_{newer.needed}, and the target has {newer.has}"
             raise UnloadableError(RejectionReason.GLIBC, why)
         provided = there.union(self._problem.libraries)
-        missing = missing_libraries(linkage, provided.__contains__, links)
+        missing = missing_libraries(linkage, provided, links)
         taken = TakenSymbols(linkage)
         to = sorted({name for fact in links for name in fact.to}) or [TORCH]
         by_fact = {

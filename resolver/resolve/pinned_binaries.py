@@ -6,8 +6,9 @@ from packaging.version import Version
 
 from resolver.index.protocol import UnusableFile
 from resolver.model import fact as facts
-from resolver.model.dependency import Package, StackLine
+from resolver.model.constraint import StackLine
 from resolver.model.linkage import TORCH
+from resolver.model.package import Package
 from resolver.model.resolution import Pin
 from resolver.resolve.linkage import is_judged
 from resolver.resolve.universe import Universe
@@ -29,7 +30,7 @@ class PinnedBinaries:
             return False
         if self._universe.project(pin.name).facts_about(pin.release.position, facts.Links):
             return False
-        return TORCH in pin.needs or all(isinstance(origin, StackLine) for origin in pin.because)
+        return TORCH in pin.needs or all(isinstance(row, StackLine) for row in pin.because)
 
     def is_left_unread(self, pin: Pin) -> bool:
         """Return whether a pin that requires torch may have binaries that are linked with it, and is left unread."""

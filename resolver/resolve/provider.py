@@ -22,7 +22,8 @@ from resolvelib.structs import Matches, State
 from resolver.errors import ResolverError
 from resolver.index.protocol import Lookup
 from resolver.model import text
-from resolver.model.dependency import Candidate, Edge, NeedLine, NeedSource, Package, PackageKind
+from resolver.model.dependency import Candidate, Edge
+from resolver.model.package import Package, PackageKind
 from resolver.model.release import CoreMetadata, File, Release
 from resolver.resolve.candidates import ANYTHING, Demand
 from resolver.resolve.universe import Universe
@@ -369,4 +370,4 @@ class Prefetch:
 
 
 def _edge(project: NormalizedName, specifier: SpecifierSet) -> Edge:
-    return Edge(Package(project), specifier, NeedLine(NeedSource.METADATA, "", ""))
+    return Edge(Package(project), specifier, None)

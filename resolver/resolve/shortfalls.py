@@ -20,20 +20,24 @@ from resolver.errors import ResolverError
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.as_of import NewerPin
-from resolver.model.dependency import (
-    Candidate,
-    Edge,
-    NeedLine,
-    Package,
-    PackageKind,
-    SameRelease,
+from resolver.model.constraint import (
+    BuildLine,
+    ComponentValue,
+    Constraint,
+    Excluded,
+    Exclusive,
+    Line,
+    Requires,
     StackLine,
+    Unavailable,
 )
+from resolver.model.dependency import Candidate, Edge
 from resolver.model.lock import SkippedRelease
+from resolver.model.package import Package, PackageKind
+from resolver.model.reason import Reason
 from resolver.model.release import Rejection, RejectionReason, Release
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Asks, MissingExtra, OutdatedPin, Pin, Resolution, Statement
-from resolver.resolve.grounds import ComponentGround, Ground, LineGround
+from resolver.model.resolution import MissingExtra, OutdatedPin, Pin, Resolution
 from resolver.resolve.needs import DynamicArchiveError
 from resolver.resolve.project import Project
 from resolver.resolve.soft_requirements import broken_pairs
@@ -115,13 +119,13 @@ def _is_far_behind(project: Project, newer: Sequence[int], pin: Pin) -> bool:
     return late is not None and early is not None and late - early > _AGE
 
 
-def _newer_ruled_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
+def _newer_ruled_out(universe: Universe, pin: Pin) -> tuple[Reason, ...]:
     """What rules out every newer final release, as far as the releases of the stack's own projects tell.
 
     Empty if they do not. Whatever is unread can only forbid more.
     """
     from resolver.resolve.clauses import Clauses  # they need PySAT
-    from resolver.resolve.core_statements import statements_of
+    from resolver.resolve.reasons import described
 
     stack, line = universe.problem.stack, f"{pin.name}>{pin.version.public}"
     clauses = Clauses(
@@ -156,22 +160,31 @@ def _newer_ruled_out(universe: Universe, pin: Pin) -> tuple[Statement, ...]:
                 return ()
             tried.update(unread)
         core = clauses.preferred(newer, sorted(clauses.known, key=_order))
-        statements = dict.fromkeys(statements_of(clauses, core).values())
+        reasons = dict.fromkeys(described(clauses, core).values())
     finally:
         clauses.close()
-    return tuple(
-        statement for statement in statements if statement != Asks(text=line, where=stack.where)
-    )
+    asked = StackLine(line, stack.where)
+    return tuple(reason for reason in reasons if reason.constraint != asked)
 
 
-def _order(ground: Ground) -> tuple[int, str]:
-    """What people can change comes first.
+def _order(constraint: Constraint) -> tuple[int, tuple[str, ...]]:
+    """Return a key by which what people can change comes first.
 
-    The order must not depend on what was read when: a lock contains the core.
+    It must not depend on what was read when: a lock contains the core.
     """
-    return 0 if isinstance(ground, LineGround) else 1 if isinstance(
-        ground, ComponentGround
-    ) else 2, repr(ground)
+    match constraint:
+        case StackLine() | BuildLine():
+            return 0, (constraint.text, constraint.where, constraint.part)
+        case ComponentValue():
+            return 1, (constraint.component,)
+        case Exclusive(fact=fact):
+            return 2, (fact.id,)
+        case Excluded(project=project, fact=fact):
+            return 3, (project, fact.id)
+        case Unavailable():
+            return 4, (constraint.subject, constraint.why.name, constraint.wanted)
+        case Requires(package=package, source=source, fact=fact):
+            return 5, (*package[:2], source.name, constraint.text, fact.id if fact else "")
 
 
 # --- pins that appeared after the day of the stack
@@ -244,7 +257,7 @@ def _is_met(universe: Universe, resolution: Resolution, edge: Edge) -> bool:
         case PackageKind.MODULE:
             return True
         case PackageKind.VERSION | PackageKind.PROJECT:
-            if isinstance(edge.origin, SameRelease):
+            if edge.constraint is None:
                 return True
             pin = resolution.pin(package.name)
             if pin is None:
@@ -279,12 +292,10 @@ def _newest_by(project: Project, day: str) -> Version | None:
 
 def _excluding(resolution: Resolution, pin: Pin, version: Version) -> Iterator[str]:
     """Yield who requires or bounds a pin and does not admit a version: `stack`, or a release as `name version`."""
-    for origin in pin.because:
-        if not isinstance(origin, (StackLine, NeedLine)):
-            continue
-        need = text.requirement(origin.text)
+    for constraint in pin.because:
+        need = text.requirement(constraint.text)
         if need.name == pin.name and not need.specifier.contains(version, prereleases=True):
-            yield "stack" if isinstance(origin, StackLine) else origin.parent
+            yield _requirer(resolution, constraint)
     for fact in resolution.problem.facts:
         bounding = resolution.pin(fact.package) if isinstance(fact, facts.Constrains) else None
         if bounding is None or not fact.applies_to(bounding.version):
@@ -292,6 +303,19 @@ def _excluding(resolution: Resolution, pin: Pin, version: Version) -> Iterator[s
         for bound in facts.bounds_of(fact):
             if bound.name == pin.name and not bound.specifier.contains(version, prereleases=True):
                 yield f"{bounding.name} {bounding.version}"
+
+
+def _requirer(resolution: Resolution, constraint: Line | Requires) -> str:
+    """Return who has a requirement: `stack`, or a release as `name version`."""
+    match constraint:
+        case StackLine():
+            return "stack"
+        case BuildLine():
+            return f"{constraint.package} {constraint.version}"
+        case Requires():
+            requiring = resolution.pin(constraint.package.name)
+            assert requiring is not None  # noqa: S101  what is pinned is required by what is pinned
+            return f"{constraint.package} {requiring.version}"
 
 
 # --- releases newer than a pin that cannot be used because of a source archive without static metadata
@@ -325,7 +349,7 @@ def skipped_releases(
         for candidate in _candidates(universe, pin, pin.release.position)
     )
     for edge in chain(universe.roots(), *map(universe.edges, pinned)):
-        if edge.package.kind is PackageKind.PROJECT and not isinstance(edge.origin, SameRelease):
+        if edge.package.kind is PackageKind.PROJECT and edge.constraint is not None:
             edges[edge.package.name].append(edge)
     rows = (
         _skipped(universe, pin, edges[pin.name], archives, known.get(pin.name))

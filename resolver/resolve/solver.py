@@ -22,14 +22,14 @@ from resolver.index.protocol import Catalog
 from resolver.model import fact as facts
 from resolver.model import text
 from resolver.model.as_of import NEWEST
-from resolver.model.dependency import NeedLine, NeedSource, Unusable
+from resolver.model.constraint import BuildLine, Constraint, StackLine, Unavailable
 from resolver.model.problem import Checks, Problem, RootRequirement
+from resolver.model.reason import Reason
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Resolution, Statement
+from resolver.model.resolution import Resolution
 from resolver.resolve.check_refutation import check_refutation
 from resolver.resolve.fallbacks import without_fallbacks
 from resolver.resolve.gather import Choices, InvalidChoiceError, gather, upgrade
-from resolver.resolve.grounds import Ground, LineGround
 from resolver.resolve.independent_check import check
 from resolver.resolve.needs import DynamicArchiveError, is_built_here, requirement_lines
 from resolver.resolve.provider import Provider, Tick
@@ -50,19 +50,17 @@ ALL_ARCHIVES: Archives = ()  # stands for all archives of a lock, in one environ
 
 
 class Refutation(msgspec.Struct, frozen=True):
-    """A proof that a problem has no solution: all that the engine learned, and grounds that clash."""
+    """A proof that a problem has no solution: all that the engine learned, and constraints that clash."""
 
     clauses: Clauses
-    core: tuple[Ground, ...]
+    core: tuple[Constraint, ...]
 
     @property
-    def statements(self) -> tuple[Statement, ...]:
-        """The grounds as statements, for reports."""
-        from resolver.resolve.core_statements import (
-            statements_of,
-        )  # PySAT is loaded only where it is needed
+    def reasons(self) -> tuple[Reason, ...]:
+        """Return the core as reports have it."""
+        from resolver.resolve.reasons import described  # PySAT is loaded only where it is needed
 
-        return tuple(dict.fromkeys(statements_of(self.clauses, self.core).values()))
+        return tuple(dict.fromkeys(described(self.clauses, self.core).values()))
 
 
 def solve(
@@ -131,10 +129,8 @@ def search(
 
 def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutation:
     """Decide with the complete engine. Raises UndecidedError if its resolution fails the check."""
-    from resolver.resolve.complete import (
-        CompleteEngine,
-        Unsatisfiable,
-    )  # PySAT is loaded only where it is needed
+    # PySAT is loaded only where it is needed
+    from resolver.resolve.complete import CompleteEngine, Unsatisfiable
 
     engine = CompleteEngine(universe, tick=tick)
     try:
@@ -167,7 +163,8 @@ def _checked(refutation: Refutation) -> Refutation:
     """Return a refutation that passes the check. Raises UndecidedError for another one."""
     clauses = refutation.clauses
     universe = clauses.universe
-    faults = check_refutation(universe.problem, clauses.claims(refutation.core), universe.catalog)
+    reasons = clauses.reasons(refutation.core)
+    faults = check_refutation(universe.problem, reasons, universe.catalog)
     if faults:
         raise UndecidedError(
             "no solution was found, and the proof that there is none does not pass the check",
@@ -177,31 +174,33 @@ def _checked(refutation: Refutation) -> Refutation:
     return refutation
 
 
-def _certain(clauses: Clauses, universe: Universe, core: tuple[Ground, ...]) -> tuple[Ground, ...]:
+def _certain(
+    clauses: Clauses, universe: Universe, core: tuple[Constraint, ...]
+) -> tuple[Constraint, ...]:
     """A core that does not rest on files that a fact could make usable, if there is one.
 
     Raises the error of a file with the metadata of another release if nothing else is in the way.
     An archive without static metadata is a conflict like any other, which a fact solves.
     """
-    errors: dict[Ground, ResolverError] = {}
-    for ground in clauses.known:
-        for _, edge in clauses.edges.get(ground, ()):
-            if (
-                isinstance(edge.origin, Unusable)
-                and edge.origin.filename in universe.fixable_errors
-            ):
-                errors.setdefault(
-                    ground, universe.fixable_errors[edge.origin.filename]
-                )  # the newest is opened first
+    errors: dict[Constraint, ResolverError] = {}
+    for constraint in clauses.known:
+        if not isinstance(constraint, Unavailable):
+            continue
+        for candidate, _ in clauses.edges.get(constraint, ()):
+            filename = candidate.release.file.filename if candidate is not None else ""
+            if filename in universe.fixable_errors:
+                # the newest is opened first
+                errors.setdefault(constraint, universe.fixable_errors[filename])
     if errors.keys().isdisjoint(core):
         return core
-    others = [ground for ground in clauses.known if ground not in errors]
+    others = [constraint for constraint in clauses.known if constraint not in errors]
     if not clauses.satisfiable(among=others):
         return tuple(clauses.minimal(among=others))
-    if all(ground in errors or isinstance(ground, LineGround) for ground in core):
-        for ground in core:
-            if ground in errors and not isinstance(errors[ground], DynamicArchiveError):
-                raise errors[ground]
+    if all(row in errors or isinstance(row, (StackLine, BuildLine)) for row in core):
+        for constraint in core:
+            error = errors.get(constraint)
+            if error is not None and not isinstance(error, DynamicArchiveError):
+                raise error
     return core
 
 
@@ -280,10 +279,11 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
         fact: facts.Fact | None = metadata[0] if metadata else None
         if pin.release.source is not None:
             fact = pin.release.source.fact
-        parent = f"{pin.name} {pin.version}"
-        for line in lines:
-            origin = NeedLine(NeedSource.BUILD, parent, line, pin.release.file.filename, fact)
-            requirements.append(RootRequirement(need=_build_need(line, origin), origin=origin))
+        for text_of_line in lines:
+            line = BuildLine(
+                text_of_line, pin.name, str(pin.version), pin.release.file.filename, fact
+            )
+            requirements.append(RootRequirement(need=_build_need(line), origin=line))
     if not requirements:
         return None
     stack = replace(
@@ -299,17 +299,18 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
     return replace(resolution.problem, stack=stack, policy=policy, wheels_only=True, sources={})
 
 
-def _build_need(line: str, origin: NeedLine) -> Requirement:
+def _build_need(line: BuildLine) -> Requirement:
+    """Return what a line requires. Raises InputError for an address, and for what is no requirement."""
     why = "addresses are not supported"
     try:
-        need = text.requirement(line)
+        need = text.requirement(line.text)
         if not need.url:
             return need
     except InvalidRequirement as error:
         why = str(error).partition("\n")[0]
     raise InputError(
-        f"{origin.parent} cannot be built: it needs `{line}`",
-        where=origin.where,
+        f"{line.package} {line.version} cannot be built: it needs `{line.text}`",
+        where=line.where,
         why=why,
         hint="state what its build needs in a `metadata` or `builds` fact",
     )

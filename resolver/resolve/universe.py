@@ -21,25 +21,21 @@ from resolver.errors import ResolverError, WrongRelease
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import (
-    Candidate,
-    Edge,
-    Installed,
-    ModuleOwner,
-    NeedLine,
-    NeedSource,
-    Package,
-    PackageKind,
-    ReleaseMask,
-    RequirementOrigin,
-    SameRelease,
+from resolver.model.constraint import (
+    Constraint,
+    Exclusive,
+    Line,
+    RequirementSource,
+    Requires,
     StackLine,
-    Unusable,
+    Unavailable,
 )
+from resolver.model.dependency import Candidate, Edge, Installed, ModuleOwner, ReleaseMask
 from resolver.model.linkage import TORCH
 from resolver.model.lock import Override
+from resolver.model.package import Package, PackageKind
 from resolver.model.problem import Problem, RootRequirement
-from resolver.model.release import RejectionReason, Release
+from resolver.model.release import Rejection, RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.resolve.candidates import Candidates
 from resolver.resolve.linkage import LinkageRules, UnloadableError
@@ -59,7 +55,7 @@ _IN_VAIN = 3
 
 
 class _UnusableRelease(Exception):
-    """A release cannot be used; the arguments are those of `Unusable` after the file's name."""
+    """A release cannot be used; the arguments are those of `Rejection` after the file's name."""
 
 
 class ExtraBound(NamedTuple):
@@ -90,6 +86,8 @@ class Universe(Candidates):
         self._markers = MarkerEvaluator(problem.target.markers)
         self.requirements = self._markers.requirements
         self.fixable_errors: dict[str, ResolverError] = {}  # by file name
+        # why the file of a candidate that was opened cannot be used
+        self.rejections: dict[Candidate, Rejection] = {}
         self._edges: dict[Candidate, tuple[Edge, ...]] = {}
         self._lines: dict[Release, ReleaseRequirements | _UnusableRelease] = {}
         self._dynamic: dict[str, list[DynamicArchiveError]] = {}  # by project
@@ -153,10 +151,10 @@ class Universe(Candidates):
 
         `choices` are preferred.
         """
-        origins = {edge.package.base: edge.origin for edge in self.roots()}
+        lines = {edge.package.base: edge.constraint for edge in self.roots()}
         narrowed = copy(self)
         narrowed._mask_edges = tuple(
-            Edge(name, ReleaseMask(mask), origins[name]) for name, mask in releases.items()
+            Edge(name, ReleaseMask(mask), lines[name]) for name, mask in releases.items()
         )
         narrowed.preferred = {
             text.name(package.name): candidate.version
@@ -180,6 +178,7 @@ class Universe(Candidates):
         )
         variant._edges = {}
         variant._overrides = {}
+        variant.rejections = {}
         return variant
 
     def deciding_first(
@@ -311,14 +310,14 @@ class Universe(Candidates):
         """The candidates whose metadata was read."""
         return self._edges.keys()
 
-    def _of_need(self, need: facts.Need, origin: StackLine | NeedLine) -> Iterator[Edge]:
+    def _of_need(self, need: facts.Need, constraint: Line | Requires) -> Iterator[Edge]:
         if isinstance(need, ComponentRequirement):
             # a component that the target does not state cannot fail; the lock warns
             if need.component in self.problem.target.system:
-                yield Edge(Package(need.component, "", PackageKind.COMPONENT), need, origin)
+                yield Edge(Package(need.component, "", PackageKind.COMPONENT), need, constraint)
             return
         if need.marker is None or need.marker.evaluate(self.problem.target.markers):
-            yield from _split(need, origin)
+            yield from _split(need, constraint)
 
     def _edges_of(self, candidate: Candidate) -> tuple[Edge, ...]:
         release = candidate.chosen
@@ -327,10 +326,8 @@ class Universe(Candidates):
         try:
             edges = tuple(self._of_lines(candidate, release))
         except _UnusableRelease as error:
-            origin = Unusable(release.file.filename, *error.args)
-            edges = (
-                Edge(Package(origin.filename, "", PackageKind.UNAVAILABLE), ReleaseMask(0), origin),
-            )
+            rejection = self.rejections[candidate] = Rejection(release.file.filename, *error.args)
+            edges = (_unusable(candidate.package, rejection),)
         if not candidate.package.extra:
             edges += (
                 *self._of_facts(candidate, release),
@@ -349,7 +346,7 @@ class Universe(Candidates):
                     package=candidate.package.name,
                     version=str(release.version),
                     name=edge.package.name,
-                    dropped=getattr(edge.origin, "text", str(edge.package)),
+                    dropped=getattr(edge.constraint, "text", str(edge.package)),
                     fact=absent[text.name(edge.package.name)],
                 )
                 for edge in dropped
@@ -396,26 +393,20 @@ class Universe(Candidates):
 
     def _of_lines(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
         """What a release's lines require; raises _UnusableRelease if one of them cannot be followed."""
-        lines, parent, package = (
-            self._requirement_lines(candidate),
-            str(candidate),
-            candidate.package,
-        )
+        lines, package = self._requirement_lines(candidate), candidate.package
         filename = release.file.filename
         if package.extra:
-            same = SameRelease(parent, f"{package.base} {release.version}")
-            yield Edge(package.base, ReleaseMask(1 << release.position), same)
+            yield Edge(package.base, ReleaseMask(1 << release.position), None)
         dropped = {
             name for fact in self._facts_about(candidate, facts.Replaces) for name in fact.drop
         }
-        fact: facts.Fact | None = (
-            release.source.fact if release.source is not None else release.builds
-        )
-        metadata = (
-            next(iter(self._facts_about(candidate, facts.Metadata)), None)
-            if not release.file.is_wheel
-            else None
-        )
+        recipe: facts.Fact | None = release.builds
+        if release.source is not None:
+            recipe = release.source.fact
+        stated_by = recipe
+        if stated_by is None and not release.file.is_wheel:
+            stated_by = next(iter(self._facts_about(candidate, facts.Metadata)), None)
+        source = RequirementSource.METADATA if stated_by is None else RequirementSource.FACT
         requires = self._markers.lines_for(filename, lines.requires, package.extra)
         of_torch = []
         for requirement in self._applying(requires, package.extra, dropped, "metadata", "it needs"):
@@ -428,16 +419,13 @@ class Universe(Candidates):
             if requirement.name == TORCH:
                 of_torch.append(requirement.specifier)
             need = requirement.without_marker()
-            origin = NeedLine(NeedSource.METADATA, parent, need, filename, metadata)
-            if fact is not None:
-                origin = NeedLine(NeedSource.FACT, parent, need, fact=fact)
-            yield from _split(requirement, origin)
+            yield from _split(requirement, Requires(package, need, source, stated_by))
         tools = lines.build_requires if not package.extra and is_built_here(release) else ()
         for requirement in self._applying(
             tools, "", {package.name}, "build-system.requires", "its build needs"
         ):
             need = requirement.without_marker()
-            yield from _split(requirement, NeedLine(NeedSource.BUILD, parent, need, filename, fact))
+            yield from _split(requirement, Requires(package, need, RequirementSource.BUILD, recipe))
         if not package.extra:
             yield from self._of_binaries(candidate, of_torch)
 
@@ -481,7 +469,7 @@ class Universe(Candidates):
 
     def _of_facts(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
         """What facts say a release requires and owns, which applies whether or not its file can be read."""
-        parent, replacing = str(candidate), self._facts_about(candidate, facts.Replaces)
+        package, replacing = candidate.package, self._facts_about(candidate, facts.Replaces)
         rows: list[tuple[facts.Fact, tuple[facts.Need, ...]]] = [
             (fact, facts.needs_kept(fact, replacing))
             for fact in self._facts_about(candidate, facts.Requires)
@@ -489,23 +477,17 @@ class Universe(Candidates):
         ]
         for fact, needs in (*rows, *((fact, fact.add) for fact in replacing)):
             for need in needs:
-                yield from self._of_need(
-                    need, NeedLine(NeedSource.FACT, parent, str(need), fact=fact)
-                )
+                stated = Requires(package, str(need), RequirementSource.FACT, fact)
+                yield from self._of_need(need, stated)
         for constrains in self._facts_about(candidate, facts.Constrains):
             for bound in constrains.bounds:
                 if bound.marker is None or bound.marker.evaluate(self.problem.target.markers):
-                    origin = NeedLine(NeedSource.FACT, parent, str(bound), fact=constrains)
-                    yield Edge(
-                        Package(bound.name, "", PackageKind.VERSION), bound.specifier, origin
-                    )
-        if candidate.package.name in self.bounded_projects:
-            same = SameRelease(parent, f"{candidate.package.name} {release.version}")
-            yield Edge(
-                Package(candidate.package.name, "", PackageKind.VERSION),
-                Installed(release.version),
-                same,
-            )
+                    bounded = Package(bound.name, "", PackageKind.VERSION)
+                    stated = Requires(package, str(bound), RequirementSource.FACT, constrains)
+                    yield Edge(bounded, bound.specifier, stated)
+        if package.name in self.bounded_projects:
+            version = Package(package.name, "", PackageKind.VERSION)
+            yield Edge(version, Installed(release.version), None)
         yield from self.module_edges(candidate)
 
     def _of_extra_bounds(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
@@ -522,15 +504,15 @@ class Universe(Candidates):
                 allowed.append(SpecifierSet(bound.upper))
             for specifiers in allowed:
                 line = f"{bound.other}{specifiers}"
-                yield Edge(package, specifiers, NeedLine(NeedSource.METADATA, str(candidate), line))
+                stated = Requires(candidate.package, line, RequirementSource.METADATA)
+                yield Edge(package, specifiers, stated)
 
     def module_edges(self, candidate: Candidate) -> Iterator[Edge]:
         """Yield an edge for each module that a release owns together with another project; reads no metadata."""
         name = candidate.package.name
         for collision in self.collisions(text.name(name), candidate.version):
-            line = f"the module `{collision.module}` for itself"
-            origin = NeedLine(NeedSource.FACT, str(candidate), line, fact=collision)
-            yield Edge(Package(collision.module, "", PackageKind.MODULE), ModuleOwner(name), origin)
+            module = Package(collision.module, "", PackageKind.MODULE)
+            yield Edge(module, ModuleOwner(name), Exclusive(collision))
 
     def _facts_about(
         self, candidate: Candidate, kind: type[facts.FactKind]
@@ -545,7 +527,17 @@ def _is_range(specifiers: SpecifierSet) -> bool:
     return bool(str(specifiers)) and not any(map(text.is_exact, specifiers))
 
 
-def _split(requirement: Requirement, origin: RequirementOrigin) -> Iterator[Edge]:
-    yield Edge(Package(requirement.name), requirement.specifier, origin)
+def _unusable(package: Package, rejection: Rejection) -> Edge:
+    """Return the edge of a candidate whose file cannot be used."""
+    # files that were not opened are reported together with those that were
+    is_unopened = rejection.reason is RejectionReason.UNOPENED
+    reason = RejectionReason.DYNAMIC if is_unopened else rejection.reason
+    nothing = Package(rejection.filename, "", PackageKind.UNAVAILABLE)
+    return Edge(nothing, ReleaseMask(0), Unavailable(str(package), reason))
+
+
+def _split(requirement: Requirement, constraint: Constraint) -> Iterator[Edge]:
+    """Yield the edges of a requirement: on its project, and on each of its extras."""
+    yield Edge(Package(requirement.name), requirement.specifier, constraint)
     for extra in requirement.extras:
-        yield Edge(Package(requirement.name, extra), requirement.specifier, origin)
+        yield Edge(Package(requirement.name, extra), requirement.specifier, constraint)

@@ -1,12 +1,14 @@
-"""CANN, the driver, the SoC and a tensor on the NPU, by the files of CANN and the driver, and by npu-smi.
+"""The checks of CANN, the driver, the chip and a tensor on the NPU.
 
-CANN: `version.info` has an internal number as `Version=8.2.0.0.201`, and the release as
-`version_dir`; `version.cfg` has `[internal:release]` of the running version, and a history of
+They read the files of CANN and of the driver, and ask npu-smi.
+
+CANN's `version.info` has an internal number as `Version=8.2.0.0.201` and the release as
+`version_dir`. Its `version.cfg` has `[internal:release]` of the running version and a history of
 installations. So only ascend_toolkit_install.info, `*_running_version` and `version_dir` are read.
 
-npu-smi prints the driver as Software Version, and the chip's names: an A2 has a Chip Type and a
-Chip Name (`Ascend`, `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of
-cards need not be consecutive.
+npu-smi prints the driver as Software Version, and the chip in parts: an A2 has a Chip Type and a
+Chip Name (`Ascend`, `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). The numbers
+of cards need not be consecutive.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ import platform
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from resolver.model.system import SystemVersion
 from resolver.verify.findings import (
     CheckContext,
+    DriverNeed,
     Finding,
     Group,
     UnreadableError,
@@ -33,275 +36,323 @@ from resolver.verify.findings import (
 )
 from resolver.verify.imports import run_python, shown_command
 
-_HOMES = (
-    "ASCEND_HOME_PATH",
-    "ASCEND_TOOLKIT_HOME",
-)  # set_env.sh sets both; torch_npu reads the first
+# set_env.sh sets both. torch_npu reads the first one.
+_HOME_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 _PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
-_NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
-
-
-class _Release(NamedTuple):
-    """The release of a part of CANN in a file: as written, and as it is compared."""
-
-    part: str
-    path: str
-    text: str
-    version: SystemVersion
-
-
-def check_cann(context: CheckContext) -> Group:
-    """Whether the active CANN is the lock's, all of it of one release."""
-    wanted = context.lock.system["cann"]
-    variable = next((name for name in _HOMES if context.environ.get(name)), "")
-    home = context.environ.get(variable, "")
-    values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
-    if not os.path.isdir(home):
-        code = "cann-gone" if home else "cann-inactive"
-        return Group(
-            "cann", [Finding(code, values, _activation(context, any_release=True))], values
-        )
-    record = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
-    releases: list[_Release] = []
-    findings: list[Finding] = []
-    for path in (
-        record,
-        f"{home}/version.cfg",
-        *(f"{home}/{part}/version.info" for part in _PARTS),
-    ):
-        try:
-            releases += [
-                _Release(part, path, text, _parsed(text, path)) for part, text in _releases(path)
-            ]
-        except UnreadableError as error:
-            findings.append(Finding("cann-file-unreadable", error.values))
-    if not releases:
-        reason = findings[0].values if findings else {"path": record, "why": "no such file"}
-        return Group("cann", [Finding("cann-unreadable", {**values, **reason})], values)
-    if variable != _HOMES[0]:
-        findings.append(Finding("cann-half-active", values, _sourced([f"{home}/set_env.sh"])))
-    first = releases[0]
-    values["found"] = first.text
-    if not first.version.same_release(SystemVersion.parse(wanted)):
-        findings.insert(0, Finding("cann-differs", values, _activation(context, any_release=False)))
-    others = [
-        f"{row.part} {row.text} ({row.path})"
-        for row in releases
-        if not row.version.same_release(first.version)
-    ]
-    if others:
-        findings.append(Finding("cann-parts-differ", {**values, **list_and_count(others)}))
-    findings += _nnal(context, first.version)
-    return Group("cann", findings, values)
-
-
-def _releases(path: str) -> Iterator[tuple[str, str]]:
-    """The parts of CANN with the releases that a file says of them, the toolkit first."""
-    text = read_text(path)
-    rows = assignments(text or "")
-    folder, name = os.path.split(path)
-    if name == "version.cfg":
-        parts = [
-            key[: -len("_running_version")] for key in rows if key.endswith("_running_version")
-        ]
-        for part in sorted(parts, key=lambda part: (part != "toolkit", part)):
-            pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{part}_running_version"])
-            if pair is None:
-                raise UnreadableError(path, f"`{part}_running_version` is not [internal:release]")
-            yield part, pair[1]
-    elif name == "version.info" and "version_dir" in rows:
-        yield os.path.basename(folder), rows["version_dir"]
-    elif name == "ascend_toolkit_install.info" and text is not None:
-        yield "toolkit", rows.get("version", "")
-
-
-def _nnal(context: CheckContext, release: SystemVersion) -> list[Finding]:
-    """NNAL must be the same release as the toolkit. Its file says `Version : 8.0.0.B100`."""
-    folder = context.environ.get("ATB_HOME_PATH", "")
-    for _ in range(_NNAL_UP if folder else 0):
-        path = f"{folder}/version.info"
-        try:
-            found = assignments(read_text(path) or "").get("version")
-            if found is not None:
-                values = {"found": found, "wanted": str(release), "path": path}
-                return (
-                    []
-                    if _parsed(found, path).same_release(release)
-                    else [Finding("nnal-differs", values)]
-                )
-        except UnreadableError as error:
-            return [Finding("cann-file-unreadable", error.values)]
-        folder = os.path.dirname(folder)
-    return []
-
-
-def _activation(context: CheckContext, *, any_release: bool) -> str:
-    """The command that activates the lock's release, or any if there is none; nothing where there is none of them."""
-    release = context.lock.system["cann"]
-    names = [
-        f"cann-{release}",
-        f"ascend-toolkit/{release}",
-        *(["cann", "ascend-toolkit"] if any_release else []),
-    ]
-    homes = [context.ascend, *(f"{home}/Ascend" for home in (context.environ.get("HOME"),) if home)]
-    return _sourced([f"{home}/{name}/set_env.sh" for home in homes for name in names])
-
-
-def _sourced(scripts: list[str]) -> str:
-    """The command that sources the first of the scripts that is there."""
-    return next((f". {shlex.quote(script)}" for script in scripts if os.path.isfile(script)), "")
-
-
-def _parsed(text: str, where: str) -> SystemVersion:
-    try:
-        return SystemVersion.parse(text)
-    except ValueError as error:
-        raise UnreadableError(where, str(error) if text else "it has no line `Version=`") from None
-
-
-# vllm_ascend/device/hardware.py: ascend910b1 to b4-1; ascend910_9391 and so on; ascend310p1 and so
-# on; ascend950
+# ATB_HOME_PATH is such as nnal/atb/latest/atb/cxx_abi_1, and the version file lies in `latest`.
+_NNAL_LEVELS = 4
+# Parts of the names of chips by family, from vllm_ascend/device/hardware.py: ascend910b1 to b4-1;
+# ascend910_9391 and so on; ascend310p1 and so on; ascend950.
 _FAMILIES = (("A2", r"910b"), ("A3", r"910_9[0-9]{3}"), ("310P", r"310p"), ("A5", r"950"))
 
 _TENSOR = """
 import torch, torch_npu
 ones = torch.ones(2, 2).npu()
-tell({"sum": float((ones + ones).sum().cpu()), "count": torch.npu.device_count(), "name": torch.npu.get_device_name(0)})
+total = float((ones + ones).sum().cpu())
+name = torch.npu.get_device_name(0)
+write_row({"sum": total, "count": torch.npu.device_count(), "name": name})
 """
 
 
-class NpuTool(NamedTuple):
-    """The driver, the first chip and the number of NPUs by npu-smi; empty where it does not print them."""
+class _Release(NamedTuple):
+    """The release of a part of CANN."""
 
+    part: str
+    # The file that tells the release.
+    path: str
+    version: SystemVersion
+
+
+def check_cann(context: CheckContext) -> Group:
+    """Check that the active CANN is the lock's, and all parts of it are of one release."""
+    wanted = context.lock.system["cann"]
+    variable = next((name for name in _HOME_VARIABLES if context.environ.get(name)), "")
+    home = context.environ.get(variable, "")
+    values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
+    if not os.path.isdir(home):
+        code = "cann-gone" if home else "cann-inactive"
+        finding = Finding(code, values, _activation(context, any_release=True))
+        return Group("cann", [finding], values)
+    record = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+    paths = [record, f"{home}/version.cfg"]
+    paths += [f"{home}/{part}/version.info" for part in _PARTS]
+    releases = []
+    findings = []
+    for path in paths:
+        try:
+            releases += list(_releases(path))
+        except UnreadableError as error:
+            findings.append(Finding("cann-file-unreadable", error.values))
+    if not releases:
+        reason = findings[0].values if findings else {"path": record, "why": "no such file"}
+        return Group("cann", [Finding("cann-unreadable", {**values, **reason})], values)
+    if variable != _HOME_VARIABLES[0]:
+        findings.append(Finding("cann-half-active", values, _source_command([home])))
+    release = releases[0].version
+    values["found"] = str(release)
+    if not release.same_release(SystemVersion.parse(wanted)):
+        findings.insert(0, Finding("cann-differs", values, _activation(context, any_release=False)))
+    others = [
+        f"{other.part} {other.version} ({other.path})"
+        for other in releases
+        if not other.version.same_release(release)
+    ]
+    if others:
+        findings.append(Finding("cann-parts-differ", {**values, **list_and_count(others)}))
+    findings += _nnal_findings(context, release)
+    return Group("cann", findings, values)
+
+
+def _releases(path: str) -> Iterator[_Release]:
+    """Yield the releases of the parts of CANN that a file names, the toolkit first.
+
+    Raises UnreadableError.
+    """
+    text = read_text(path)
+    if text is None:
+        return
+    values = assignments(text)
+    folder, name = os.path.split(path)
+    if name == "ascend_toolkit_install.info":
+        version = _parse_version(values.get("version", ""), path)
+        yield _Release("toolkit", path, version)
+    elif name == "version.info" and "version_dir" in values:
+        version = _parse_version(values["version_dir"], path)
+        yield _Release(os.path.basename(folder), path, version)
+    elif name == "version.cfg":
+        keys = [key for key in values if key.endswith("_running_version")]
+        for key in sorted(keys, key=lambda key: (key != "toolkit_running_version", key)):
+            pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", values[key])
+            if pair is None:
+                raise UnreadableError(path, f"`{key}` is not [internal:release]")
+            part = key[: -len("_running_version")]
+            yield _Release(part, path, _parse_version(pair[1], path))
+
+
+def _parse_version(text: str, path: str) -> SystemVersion:
+    """Return the version in a file. Raises UnreadableError if it is none, or empty."""
+    if not text:
+        raise UnreadableError(path, "it has no line `Version=`")
+    try:
+        return SystemVersion.parse(text)
+    except ValueError as error:
+        raise UnreadableError(path, str(error)) from None
+
+
+def _nnal_findings(context: CheckContext, release: SystemVersion) -> list[Finding]:
+    """Return a finding if NNAL is of another release than the toolkit.
+
+    Its file has lines like `Version : 8.0.0.B100`.
+    """
+    folder = context.environ.get("ATB_HOME_PATH", "")
+    if not folder:
+        return []
+    try:
+        for _ in range(_NNAL_LEVELS):
+            path = f"{folder}/version.info"
+            found = assignments(read_text(path) or "").get("version")
+            if found is not None:
+                if _parse_version(found, path).same_release(release):
+                    return []
+                values = {"found": found, "wanted": str(release), "path": path}
+                return [Finding("nnal-differs", values)]
+            folder = os.path.dirname(folder)
+    except UnreadableError as error:
+        return [Finding("cann-file-unreadable", error.values)]
+    return []
+
+
+def _activation(context: CheckContext, *, any_release: bool) -> str:
+    """Return the command that activates CANN, empty if there is none.
+
+    It is the lock's release, or else, with `any_release`, the one that is installed as current.
+    """
+    release = context.lock.system["cann"]
+    names = [f"cann-{release}", f"ascend-toolkit/{release}"]
+    if any_release:
+        names += ["cann", "ascend-toolkit"]
+    roots = [context.ascend]
+    if context.environ.get("HOME"):
+        roots.append(f"{context.environ['HOME']}/Ascend")
+    return _source_command([f"{root}/{name}" for root in roots for name in names])
+
+
+def _source_command(folders: Iterable[str]) -> str:
+    """Return the command that sources set_env.sh of the first folder that has it, else nothing."""
+    for folder in folders:
+        script = f"{folder}/set_env.sh"
+        if os.path.isfile(script):
+            return f". {shlex.quote(script)}"
+    return ""
+
+
+class NpuTool(NamedTuple):
+    """What npu-smi tells of this machine."""
+
+    # The version of the driver, empty if npu-smi does not tell.
     driver: str = ""
+    # The name of the first chip, empty if npu-smi does not tell.
     chip: str = ""
+    # The number of NPUs, 0 without npu-smi.
     npus: int = 0
 
     @property
     def has_npu(self) -> bool:
-        """Whether this machine, or the container, has an NPU: by npu-smi or by its devices."""
+        """Return whether this machine or container has an NPU, by npu-smi or by its devices."""
         return self.npus > 0 or bool(glob.glob("/dev/davinci[0-9]*"))
 
 
 def ask_npu_smi(context: CheckContext) -> NpuTool:
-    """The answers of npu-smi, if there is one."""
-    folders = [
-        *context.environ.get("PATH", "").split(os.pathsep),
-        "/usr/local/bin",
-        "/usr/local/sbin",
-    ]
-    tool = shutil.which(
-        "npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders))
-    )  # none of the current folder
+    """Return what npu-smi tells, if there is one."""
+    folders = context.environ.get("PATH", "").split(os.pathsep)
+    folders += ["/usr/local/bin", "/usr/local/sbin"]
+    # a relative folder would depend on the current one
+    absolute = [folder for folder in folders if os.path.isabs(folder)]
+    tool = shutil.which("npu-smi", path=os.pathsep.join(absolute))
+    if tool is None:
+        return NpuTool()
 
     def output(*arguments: str) -> str:
-        result = run_program([tool or "", "info", *arguments], context.environ)
+        result = run_program([tool, "info", *arguments], context.environ)
         return result.output if result.status == 0 else ""
 
-    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+\S", output("-m"), re.MULTILINE)
-    if not rows:
+    chips = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+\S", output("-m"), re.MULTILINE)
+    if not chips:
         return NpuTool()
-    card, chip = rows[0]
-    of_board = assignments(output("-t", "board", "-i", card))
-    of_chip = assignments(output("-t", "board", "-i", card, "-c", chip))
-    name, npu = of_chip.get("chip name", ""), of_chip.get("npu name", "")
-    if npu and npu.upper() != "NA":
-        name = f"{name}_{npu}"
-    elif not name.lower().startswith("ascend"):
-        name = of_chip.get("chip type", "") + name
-    return NpuTool(of_board.get("software version", ""), name, len(rows))
+    card, chip = chips[0]
+    board_values = assignments(output("-t", "board", "-i", card))
+    chip_values = assignments(output("-t", "board", "-i", card, "-c", chip))
+    driver = board_values.get("software version", "")
+    return NpuTool(driver, _chip_name(chip_values), len(chips))
+
+
+def _chip_name(values: Mapping[str, str]) -> str:
+    """Return the full name of a chip, such as `Ascend910B4` or `Ascend910_9392`."""
+    name = values.get("chip name", "")
+    npu_name = values.get("npu name", "")
+    if npu_name and npu_name.upper() != "NA":
+        return f"{name}_{npu_name}"
+    if name.lower().startswith("ascend"):
+        return name
+    return values.get("chip type", "") + name
 
 
 def soc_family(name: str) -> str:
-    """`A2` for Ascend910B4, `A3` for Ascend910_9392; empty for an unknown name."""
-    return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
+    """Return the family of a chip, such as `A2` for Ascend910B4; empty for an unknown name."""
+    for family, pattern in _FAMILIES:
+        if re.search(pattern, name, re.IGNORECASE):
+            return family
+    return ""
 
 
 def check_soc(context: CheckContext, tool: NpuTool) -> Group:
-    """Whether the chips are of the family that the lock's binaries and CANN's operators are for."""
-    wanted, family = context.lock.system["soc"], soc_family(tool.chip)
+    """Check that the chips are of the family that the lock's binaries and CANN's operators need."""
+    wanted = context.lock.system["soc"]
+    family = soc_family(tool.chip)
     values = {"wanted": wanted, "found": family, "chip": tool.chip or "-"}
     if family.upper() == wanted.upper():
         return Group("soc", [], values)
-    code = "soc-differs" if family else "soc-unnamed" if tool.chip else "soc-unknown"
+    if family:
+        code = "soc-differs"
+    elif tool.chip:
+        code = "soc-unnamed"
+    else:
+        code = "soc-unknown"
     return Group("soc", [Finding(code, values)], values)
 
 
 def check_npu(context: CheckContext, tool: NpuTool) -> Group:
-    """Whether torch_npu computes two and two on the first NPU."""
+    """Check that torch_npu computes two and two on the first NPU."""
     values = {"count": "0", "name": "-"}
     if not tool.has_npu:
         return Group("npu", [Finding("npu-absent", values)], values)
     rows, error = run_python(context, _TENSOR)
     if not rows:
-        code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
-        return Group(
-            "npu",
-            [Finding("npu-failed", {"error": error, "command": shown_command(context, code)})],
-            values,
-        )
-    (row,) = rows
-    values = {"count": str(row["count"]), "name": str(row["name"])}
-    findings = [] if row["sum"] == 8.0 else [Finding("npu-wrong", {"found": str(row["sum"])})]
-    wanted, family = context.lock.system.get("soc", ""), soc_family(values["name"])
-    if wanted and family and family.upper() != wanted.upper() and not soc_family(tool.chip):
-        findings.append(
-            Finding("soc-differs", {"wanted": wanted, "found": family, "chip": values["name"]})
-        )
-    return Group("npu", findings, values)
+        command = shown_command(context, "import torch, torch_npu; print(torch.ones(2, 2).npu())")
+        return Group("npu", [Finding("npu-failed", {"error": error, "command": command})], values)
+    row = rows[0]
+    name = str(row["name"])
+    findings = []
+    if row["sum"] != 8.0:
+        findings.append(Finding("npu-wrong", {"found": str(row["sum"])}))
+    wanted = context.lock.system.get("soc", "")
+    family = soc_family(name)
+    # if npu-smi names the family, check_soc has compared it
+    if wanted and family and not soc_family(tool.chip) and family.upper() != wanted.upper():
+        soc_values = {"wanted": wanted, "found": family, "chip": name}
+        findings.append(Finding("soc-differs", soc_values))
+    return Group("npu", findings, {"count": str(row["count"]), "name": name})
 
 
 def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
-    """Whether the driver is no older than the target's, and meets the other requirements of the lock on it."""
+    """Check that the driver is as new as the target's, and meets the lock's other requirements."""
     wanted = context.lock.system.get("hdk", "")
     needs = context.lock.driver
+    requirements = [f"{need.by}: {need.wanted}" for need in needs]
+    if wanted:
+        requirements.insert(0, f"hdk >= {wanted}")
     path = f"{context.ascend}/driver/version.info"
-    asked = ", ".join(
-        [
-            *([f"hdk >= {wanted}"] if wanted else []),
-            *(f"{need.by}: {need.wanted}" for need in needs),
-        ]
-    )
-    values = {"wanted": wanted, "found": "", "path": path, "running": tool.driver, "asked": asked}
+    values = {
+        "wanted": wanted,
+        "found": "",
+        "path": path,
+        "running": tool.driver,
+        "asked": ", ".join(requirements),
+    }
     try:
         text = read_text(path)
         if text is not None:
-            rows = assignments(text)
-            values["found"] = rows.get("version") or rows.get("package_version") or ""
+            versions = assignments(text)
+            values["found"] = versions.get("version") or versions.get("package_version") or ""
         elif tool.driver:
-            values["found"], values["path"] = tool.driver, "npu-smi"
+            values["found"] = tool.driver
+            values["path"] = "npu-smi"
         else:
             missing = [Finding("hdk-missing", values)] if wanted else []
             return Group("hdk", missing, values, "hdk-unseen" if needs else "hdk-none")
-        version = _parsed(values["found"], values["path"])
+        version = _parse_version(values["found"], values["path"])
     except UnreadableError as error:
         code = "hdk-unreadable" if wanted else "hdk-file-unreadable"
         return Group("hdk", [Finding(code, {**values, **error.values})], values)
     findings = []
     if wanted and version.before(SystemVersion.parse(wanted)):
         findings.append(Finding("hdk-old", values))
-    for need in sorted(needs, key=lambda need: not need.binding):  # what must be met first
-        if not any(
-            all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges
-        ):
-            unmet = {
-                **values,
-                "by": need.by,
-                "asked": need.wanted,
-                "reason": need.reason[context.language],
-            }
-            findings.append(Finding("hdk-refused" if need.binding else "hdk-unmet", unmet))
+    unmet = [need for need in needs if not _is_met(need.ranges, version)]
+    # what must be met first
+    unmet.sort(key=lambda need: not need.binding)
+    findings += [_unmet_finding(context, need, values) for need in unmet]
+    if tool.driver and not _may_be_release(tool.driver, version):
+        findings.append(Finding("hdk-not-running", values))
+    return Group("hdk", findings, values, "hdk-met" if requirements else "hdk-any")
+
+
+def _unmet_finding(context: CheckContext, need: DriverNeed, values: Mapping[str, str]) -> Finding:
+    """Return the finding about a requirement that the driver does not meet."""
+    reason = need.reason[context.language]
+    code = "hdk-refused" if need.binding else "hdk-unmet"
+    return Finding(code, {**values, "by": need.by, "asked": need.wanted, "reason": reason})
+
+
+def _may_be_release(text: str, version: SystemVersion) -> bool:
+    """Return whether what npu-smi prints is this release, or has a form that only npu-smi uses."""
     try:
-        if tool.driver and not _parsed(tool.driver, "npu-smi").same_release(version):
-            findings.append(Finding("hdk-not-running", values))
-    except UnreadableError:
-        pass  # a form that only npu-smi uses; the file is what counts
-    return Group("hdk", findings, values, "hdk-met" if asked else "hdk-any")
+        return SystemVersion.parse(text).same_release(version)
+    except ValueError:
+        return True
+
+
+def _is_met(ranges: Sequence[Sequence[Sequence[str]]], version: SystemVersion) -> bool:
+    """Return whether a version is in any of these ranges; see `DriverNeed`."""
+    for comparisons in ranges:
+        if all(_holds(version, sign, text) for sign, text in comparisons):
+            return True
+    return False
 
 
 def _holds(version: SystemVersion, sign: str, text: str) -> bool:
-    """One comparison; `== 25.5.*` is about the release line."""
+    """Return whether one comparison holds; `== 25.5.*` is about the release line."""
     if not text.endswith(".*"):
         return version.holds(sign, SystemVersion.parse(text))
-    line = tuple(map(int, text[:-2].split(".")))
-    return (version.line[: len(line)] == line) == (sign == "==")
+    line = tuple(int(part) for part in text[:-2].split("."))
+    is_in_line = version.line[: len(line)] == line
+    return is_in_line == (sign == "==")

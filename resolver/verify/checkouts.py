@@ -1,9 +1,9 @@
-"""The checkouts of editable distributions: whether each is at the commit of the lock and has its files.
+"""The check of editable checkouts: whether each is at the lock's commit and has its files.
 
-A checkout is somebody's to work in, so nothing of it is run: HEAD is read as a file, and git lists
-what the commit has by the checkout's objects alone, from a folder without any setting, hook or
-filter. The files are then hashed here. install.sh notes which files the lock's own steps and builds
-have changed.
+Somebody works in a checkout, so nothing in it is run. HEAD is read as a file. git lists the files
+of the commit from a folder without settings, hooks and filters, and uses only the objects of the
+checkout. The files are then hashed here. install.sh notes which files the lock's own steps and
+builds have changed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from resolver.verify.environment import Installed, checkout_folder
+from resolver.verify.distributions import Installed
+from resolver.verify.environment import checkout_folder
 from resolver.verify.findings import (
     CheckContext,
     Finding,
@@ -30,9 +31,9 @@ from resolver.verify.findings import (
     read_text,
 )
 
-# What install.sh writes into .git: the digest of all that a finished checkout was made of, and the
-# changed files.
+# In .git of a finished checkout, install.sh writes `LockedDistribution.source` into this file.
 _MARK = "ascend-lock"
+# And it writes the output of `--changed-files` into this one.
 _CHANGED = "ascend-lock-changed"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REFERENCE = re.compile(r"refs(/[A-Za-z0-9_+=@-][A-Za-z0-9_.+=@-]*)+")
@@ -41,10 +42,13 @@ _GIT_SECONDS = 300
 
 
 class _Entry(NamedTuple):
-    """What a commit has at a path of the checkout: the kind and rights, and the name of the content."""
+    """A file or submodule of a commit."""
 
+    # The type and permissions, as git writes them.
     mode: str
+    # The hash of the content as git computes it, or the commit of a submodule.
     digest: str
+    # Relative to the checkout.
     path: str
 
 
@@ -52,32 +56,33 @@ class _UncomparedError(Exception):
     """The files of a checkout cannot be compared with its commit; the text says why."""
 
 
-def check_checkouts(context: CheckContext, installed: Mapping[str, Installed]) -> Group:
-    """Return how the checkout of each editable distribution differs from its commit."""
-    findings: list[Finding] = []
-    names = sorted(
-        name for name, pin in context.lock.pins.items() if pin.editable and name in installed
-    )
+def check_checkouts(context: CheckContext, installed: Installed) -> Group:
+    """Check whether the checkout of each editable distribution has the files of its commit."""
+    findings = []
+    pins = context.lock.pins
+    names = sorted(name for name in pins if pins[name].editable and name in installed)
     for name in names:
-        pin, folder = context.lock.pins[name], checkout_folder(name)
-        remedy = context.then_install(f"mv {shlex.quote(folder)} {shlex.quote(folder)}.mine")
-        for code, values in _differences(context, pin):
-            described = {"name": name, "folder": folder, "wanted": pin.commit, **values}
-            findings.append(
-                Finding(code, described, "" if code == "checkout-uncompared" else remedy)
-            )
+        folder = checkout_folder(name)
+        move_aside = shlex.join(["mv", folder, f"{folder}.mine"])
+        about = {"name": name, "folder": folder, "wanted": pins[name].commit}
+        for code, values in _checkout_differences(context, pins[name]):
+            remedy = context.then_install(move_aside)
+            if code == "checkout-uncompared":
+                remedy = ""
+            findings.append(Finding(code, {**about, **values}, remedy))
     return Group("checkouts", findings, {"list": ", ".join(names)})
 
 
-def _differences(
+def _checkout_differences(
     context: CheckContext, pin: LockedDistribution
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the code and values of each finding about a checkout."""
-    git = os.path.join(checkout_folder(pin.name), ".git")
+    """Yield the code and the values of each finding about a checkout."""
+    folder = checkout_folder(pin.name)
+    git = f"{folder}/.git"
     try:
         head = _head(git)
-        mark = read_text(os.path.join(git, _MARK)) or ""
-        noted = read_text(os.path.join(git, _CHANGED), errors="surrogateescape") or ""
+        mark = read_text(f"{git}/{_MARK}") or ""
+        noted = read_text(f"{git}/{_CHANGED}", errors="surrogateescape") or ""
     except UnreadableError as error:
         yield "checkout-unreadable", error.values
         return
@@ -89,57 +94,72 @@ def _differences(
     if pin.name in context.lock.rewritten:
         return
     try:
-        changed = set(_changes(checkout_folder(pin.name), pin.commit)) - set(noted.split("\0"))
+        changes = set(_changes(folder, pin.commit)) - set(noted.split("\0"))
     except _UncomparedError as error:
         yield "checkout-uncompared", {"why": str(error)}
         return
-    if changed:
-        yield "checkout-changed", list_and_count(sorted(row.partition(" ")[2] for row in changed))
+    if changes:
+        paths = sorted(change.partition(" ")[2] for change in changes)
+        yield "checkout-changed", list_and_count(paths)
 
 
 def print_changed_files(pin: LockedDistribution) -> int:
-    """Write the changed files of a checkout, each ended by a zero byte, for install.sh; return the exit status."""
+    """Write the changed files of a checkout for install.sh, each followed by a zero byte.
+
+    Return the exit status.
+    """
     try:
-        rows = list(_changes(checkout_folder(pin.name), pin.commit))
+        changes = list(_changes(checkout_folder(pin.name), pin.commit))
     except _UncomparedError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    sys.stdout.buffer.write(b"".join(os.fsencode(f"{row}\0") for row in rows))
+    for change in changes:
+        sys.stdout.buffer.write(os.fsencode(f"{change}\0"))
     sys.stdout.buffer.flush()
     return 0
 
 
 def _head(git: str) -> str:
-    """Return the commit that is checked out; nothing if there is none. Raises UnreadableError."""
-    text = (read_text(os.path.join(git, "HEAD")) or "").strip()
-    reference = text[len("ref: ") :] if text.startswith("ref: ") else ""
-    if _REFERENCE.fullmatch(reference):
-        packed = read_text(os.path.join(git, "packed-refs")) or ""
-        lines = [line.split(" ") for line in packed.splitlines()]
-        commits = [words[0] for words in lines if words[1:] == [reference]]
-        text = (read_text(os.path.join(git, reference)) or "".join(commits[:1])).strip()
+    """Return the commit that is checked out, empty if there is none. Raises UnreadableError."""
+    text = (read_text(f"{git}/HEAD") or "").strip()
+    if text.startswith("ref: "):
+        text = _commit_of(git, text[len("ref: ") :])
     return text if _COMMIT.fullmatch(text) else ""
 
 
-def _changes(folder: str, commit: str, inside: str = "") -> Iterator[str]:
-    """Yield `DIGEST PATH` for each file that is not the commit's, with `-` for one that cannot be read.
+def _commit_of(git: str, reference: str) -> str:
+    """Return the content of a reference, empty if there is none. Raises UnreadableError."""
+    if not _REFERENCE.fullmatch(reference):
+        return ""
+    text = read_text(f"{git}/{reference}")
+    if text:
+        return text.strip()
+    for line in (read_text(f"{git}/packed-refs") or "").splitlines():
+        commit, _, name = line.partition(" ")
+        if name == reference:
+            return commit
+    return ""
 
-    A submodule that is checked out is compared in the same way; its paths begin with its own,
-    `inside`. Raises _UncomparedError.
+
+def _changes(folder: str, commit: str, inside: str = "") -> Iterator[str]:
+    """Yield `DIGEST PATH` for each file that is not the commit's; `-` is one that cannot be read.
+
+    Submodules that are checked out are compared, too. Paths in them begin with `inside`, the path
+    of the submodule. Raises _UncomparedError.
     """
     for entry in _entries(folder, commit):
-        path = os.path.join(folder, entry.path)
+        path = f"{folder}/{entry.path}"
         if entry.mode == _SUBMODULE:
-            yield from _changes_of_submodule(path, entry.digest, f"{inside}{entry.path}")
+            yield from _submodule_changes(path, entry.digest, f"{inside}{entry.path}")
             continue
-        digest = _blob(path)
+        digest = _blob_digest(path)
         if digest != entry.digest:
             yield f"{digest} {inside}{entry.path}"
 
 
-def _changes_of_submodule(folder: str, commit: str, shown: str) -> Iterator[str]:
-    """Yield the same of a submodule, which need not be checked out."""
-    git = os.path.join(folder, ".git")
+def _submodule_changes(folder: str, commit: str, shown_path: str) -> Iterator[str]:
+    """Yield the changes of a submodule, none if it is not checked out. Raises _UncomparedError."""
+    git = f"{folder}/.git"
     if not os.path.isdir(git):
         return
     try:
@@ -147,35 +167,34 @@ def _changes_of_submodule(folder: str, commit: str, shown: str) -> Iterator[str]
     except UnreadableError as error:
         raise _UncomparedError(error.values["why"]) from None
     if head == commit:
-        yield from _changes(folder, commit, f"{shown}/")
+        yield from _changes(folder, commit, f"{shown_path}/")
     else:
-        yield f"{head or '-'} {shown}"
+        yield f"{head or '-'} {shown_path}"
 
 
 def _entries(folder: str, commit: str) -> list[_Entry]:
-    """Return what a commit has. Raises _UncomparedError."""
+    """Return the files and submodules of a commit. Raises _UncomparedError."""
     with tempfile.TemporaryDirectory() as empty:
         for name in ("objects", "refs"):
-            os.mkdir(os.path.join(empty, name))
-        with open(os.path.join(empty, "HEAD"), "w", encoding="ascii") as file:
+            os.mkdir(f"{empty}/{name}")
+        with open(f"{empty}/HEAD", "w", encoding="ascii") as file:
             file.write("ref: refs/heads/none\n")
-        others = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        environ = {
-            **others,
-            "HOME": empty,
-            "LC_ALL": "C",
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_DIR": empty,
-            "GIT_OBJECT_DIRECTORY": os.path.join(folder, ".git", "objects"),
-        }
-        listed = _run_git(["ls-tree", "-r", "-z", "--full-tree", commit], environ, empty)
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        environ.update(
+            HOME=empty,
+            LC_ALL="C",
+            GIT_CONFIG_NOSYSTEM="1",
+            GIT_CONFIG_GLOBAL=os.devnull,
+            GIT_NO_REPLACE_OBJECTS="1",
+            GIT_DIR=empty,
+            GIT_OBJECT_DIRECTORY=f"{folder}/.git/objects",
+        )
+        listing = _run_git(["ls-tree", "-r", "-z", "--full-tree", commit], environ, empty)
     entries = []
-    for line in os.fsdecode(listed).split("\0"):
-        head, _, path = line.partition("\t")
+    for line in os.fsdecode(listing).split("\0"):
+        description, _, path = line.partition("\t")
         if path:
-            mode, _, digest = head.split(" ")
+            mode, _, digest = description.split(" ")
             entries.append(_Entry(mode, digest, path))
     return entries
 
@@ -202,8 +221,8 @@ def _run_git(arguments: list[str], environ: Mapping[str, str], folder: str) -> b
     return done.stdout
 
 
-def _blob(path: str) -> str:
-    """Return the name that git gives to the content of a file or link; `-` if it cannot be read."""
+def _blob_digest(path: str) -> str:
+    """Return git's hash of the content of a file or link; `-` if it cannot be read."""
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):
@@ -215,4 +234,5 @@ def _blob(path: str) -> str:
             return "-"
     except OSError:
         return "-"
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()  # noqa: S324  git's own name
+    # git identifies content by its sha1
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()  # noqa: S324

@@ -1,4 +1,4 @@
-"""What checks have in common: their context, what they find, and the files and programs of others."""
+"""What all checks use: their context, their results, and access to files and programs."""
 
 from __future__ import annotations
 
@@ -14,99 +14,113 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-_SECONDS = 60
+# The default limit of a program that is run, and of each module or command that is started.
+_PROGRAM_SECONDS = 60
 SECONDS_TO_START = 300
 
 
 class LockedDistribution(NamedTuple):
-    """A pin. `stage` says when it is installed; `sha256` are its files, none for a build.
+    """A pin of the lock."""
 
-    `commit` and `editable` are those of a pin from git. `source` is what install.sh marks an
-    editable checkout with. `variant` is the label of a wheel variant (PEP 825).
-    """
-
+    # The normalized name.
     name: str
+    # With its local part.
     version: str
+    # The stage of the installation that installs it, from 1.
     stage: int
+    # Whether it is built on this machine, rather than installed from a wheel.
     built: bool = False
+    # The hashes of its files. A build from git has none.
     sha256: Sequence[str] = ()
+    # The commit that it is built from, if it is from git.
     commit: str = ""
+    # Whether it is an editable installation of a checkout.
     editable: bool = False
+    # The label of its wheel variant (PEP 825), empty for a plain wheel.
     variant: str = ""
+    # The text with which install.sh marks a finished editable checkout.
     source: str = ""
 
 
 class DriverNeed(NamedTuple):
-    """What `by` asks of the driver: any of `ranges`, each of them all of its comparisons, such as `>=` and `25.0.rc1`.
+    """A requirement on the driver."""
 
-    `wanted` says the same for people, `reason` why and on whose word, in each language. If it is
-    not `binding`, a driver that does not meet it is a warning.
-    """
-
+    # Who requires it, for people.
     by: str
+    # What is required, for people.
     wanted: str
+    # Alternatives. Each is a list of comparisons that must all hold, such as `>=` and `25.0.rc1`.
     ranges: Sequence[Sequence[Sequence[str]]]
+    # Whether it is an error if the driver does not meet it; otherwise it is a warning.
     binding: bool
+    # Why it is required and who says so, by language.
     reason: Mapping[str, str]
 
 
 class Excuse(NamedTuple):
-    """What of a distribution may fail to start."""
+    """The modules and commands of a distribution that may fail to start."""
 
     # The normalized name of the distribution.
     project: str
-    # Its modules, and its commands.
     modules: Sequence[str]
+    # The names of its commands.
     scripts: Sequence[str]
     # Whether they may fail only where there is no NPU.
     npu: bool
-    # Why, in each language.
+    # Why, by language.
     reason: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class LockedStack:
-    """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code.
+    """The data of a lock that verify.py contains."""
 
-    `digest` is the sha256 of the lock.toml that it was made from.
-
-    The commands of distributions that are `requested`, as lines of the stack name them, are to
-    start; `excuses` say what may fail.
-    """
-
+    # The names of the stack and of its target.
     stack: str
     target: str
+    # The system and the processor, such as `linux-aarch64`.
     platform: str
+    # Major and minor version of Python, such as `3.11`.
     python: str
+    # The oldest glibc that the target has.
     glibc: str
+    # The versions of the target's components, such as `cann`, `hdk` and `soc`.
     system: Mapping[str, str] = field(default_factory=dict)
+    # By normalized name.
     pins: Mapping[str, LockedDistribution] = field(default_factory=dict)
+    # Requirements that the stack overrides: a distribution, its version and the required name.
     overrides: Sequence[Sequence[str]] = ()
+    # Modules that must be importable, and the variables to import them with.
     imports: Sequence[str] = ()
     import_env: Mapping[str, str] = field(default_factory=dict)
+    # The names of distributions whose files the stack's own steps change.
     rewritten: Sequence[str] = ()
+    # Distributions that must not be installed, with the reason.
     absent: Mapping[str, str] = field(default_factory=dict)
     driver: Sequence[DriverNeed] = ()
+    # The distributions that the stack itself names. Their commands must start.
     requested: Sequence[str] = ()
     excuses: Sequence[Excuse] = ()
+    # The messages of verify.py, by language and code.
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # The sha256 of the lock.toml that this was made from.
     digest: str = ""
 
     @classmethod
     def parse(cls, text: str) -> LockedStack:
-        """Read the lock's data, which is the last text of this file."""
-        raw: dict[str, Any] = json.loads(text)
-        pins = {pin["name"]: LockedDistribution(**pin) for pin in raw["pins"]}
-        driver = [DriverNeed(**need) for need in raw["driver"]]
-        excuses = [Excuse(**excuse) for excuse in raw["excuses"]]
-        return cls(**{**raw, "pins": pins, "driver": driver, "excuses": excuses})
+        """Read the JSON at the end of verify.py."""
+        fields: dict[str, Any] = json.loads(text)
+        fields["pins"] = {pin["name"]: LockedDistribution(**pin) for pin in fields["pins"]}
+        fields["driver"] = [DriverNeed(**need) for need in fields["driver"]]
+        fields["excuses"] = [Excuse(**excuse) for excuse in fields["excuses"]]
+        return cls(**fields)
 
 
 def is_shared() -> bool:
-    """Whether this Python is in no virtual or conda environment, as install.sh has it."""
-    return sys.prefix == sys.base_prefix and not os.path.isdir(
-        os.path.join(sys.prefix, "conda-meta")
-    )
+    """Return whether this Python is in no virtual or conda environment, as install.sh sees it."""
+    if sys.prefix != sys.base_prefix:
+        return False
+    return not os.path.isdir(f"{sys.prefix}/conda-meta")
 
 
 def show_nothing(_: str) -> None:
@@ -115,126 +129,145 @@ def show_nothing(_: str) -> None:
 
 @dataclass(frozen=True)
 class CheckContext:
-    """The lock, where things are, how thoroughly to check, and the language of messages.
-
-    `program` is the file of verify.py. `quick` leaves out what starts everything, which takes at
-    most `seconds` for each; `progress` is called with a line about it, empty at its end.
-    """
+    """What every check is given: the lock, the machine's folders, and the options."""
 
     lock: LockedStack
+    # The lock's folder, in which this program lies.
     folder: str
     environ: Mapping[str, str]
+    # The folder of CANN and the driver.
     ascend: str = "/usr/local/Ascend"
+    # The folder of wheels to name in commands that fix something, empty for none.
     wheelhouse: str = ""
+    # Whether to compare the content of every file rather than of a sample.
     full: bool = False
+    # The language of messages.
     language: str = "en"
+    # The file of verify.py.
     program: str = ""
+    # Whether to skip the check that starts every module and command.
     quick: bool = False
+    # The limit of each start.
     seconds: float = SECONDS_TO_START
+    # Called with a line that replaces the one before. An empty line removes it.
     progress: Callable[[str], None] = show_nothing
 
     @property
     def python(self) -> str:
-        """The environment's Python, for commands that are shown."""
+        """Return the environment's Python, quoted for a shell."""
         return shlex.quote(sys.executable)
 
     @property
     def install_command(self) -> str:
-        """The command that installs what is missing."""
-        return self._install("--python", sys.executable, *(["--system"] if is_shared() else []))
+        """Return the command that installs what is missing into this environment."""
+        options = ["--python", sys.executable]
+        if is_shared():
+            options.append("--system")
+        return self._install(options)
 
     @property
     def venv_command(self) -> str:
-        """The command that makes an environment of its own for the lock."""
-        return f"python{self.lock.python} -m venv env && . env/bin/activate && {self._install()}"
+        """Return the command that makes a new environment for the lock."""
+        return f"python{self.lock.python} -m venv env && . env/bin/activate && {self._install([])}"
 
-    def _install(self, *options: str) -> str:
-        wheelhouse = ["--wheelhouse", self.wheelhouse] if self.wheelhouse else []
-        return " ".join(
-            map(shlex.quote, ["bash", f"{self.folder}/install.sh", *options, *wheelhouse])
-        )
+    def _install(self, options: Sequence[str]) -> str:
+        command = ["bash", f"{self.folder}/install.sh", *options]
+        if self.wheelhouse:
+            command += ["--wheelhouse", self.wheelhouse]
+        return shlex.join(command)
 
     def then_install(self, command: str) -> str:
-        """A command that removes something, then `install_command`; from a shared Python nothing is removed."""
-        return self.venv_command if is_shared() else f"{command} && {self.install_command}"
+        """Return a command that removes something, followed by `install_command`.
+
+        Nothing is to be removed from a shared Python: there it is `venv_command`.
+        """
+        if is_shared():
+            return self.venv_command
+        return f"{command} && {self.install_command}"
 
     def reinstall_command(self, *names: str) -> str:
-        """The command that uninstalls distributions and installs what the lock has of them.
-
-        Without pip nothing can be installed, so Python's own takes its place.
-        """
-        ensure = f" && {self.python} -m ensurepip" if "pip" in names else ""
-        return self.then_install(
-            f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}{ensure}"
-        )
+        """Return the command that uninstalls distributions and installs the lock's again."""
+        command = f"{self.python} -m pip uninstall -y {shlex.join(names)}"
+        if "pip" in names:
+            # install.sh needs a pip: the one that Python brings
+            command += f" && {self.python} -m ensurepip"
+        return self.then_install(command)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not as locked, or could not be found out.
+    """A difference from the lock, or something that could not be checked."""
 
-    `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their
-    placeholders. `remedy` is a command that is better than the text.
-    """
-
+    # The messages about it have this code with `-what`, `-why` and `-mend` appended.
     code: str
+    # The values of the placeholders in these messages.
     values: Mapping[str, str]
+    # A command that fixes it, to be shown in place of the message `-mend`.
     remedy: str = ""
 
 
 @dataclass(frozen=True)
 class Group:
-    """The result of a check.
+    """The result of one check."""
 
-    `note` is the code of the text for a group without findings, if not its name.
-
-    A group that is `counted` has this text beside findings, too. `remarks` are lines below it, and
-    `results` the rows of everything that it tried, for the JSON.
-    """
-
+    # The name of the check: a message `group-NAME` is its title.
     name: str
     findings: Sequence[Finding]
+    # The values of the placeholders in the note.
     values: Mapping[str, str] = field(default_factory=dict)
+    # The code of the message for a check without findings, empty for the name of the check.
     note: str = ""
+    # Whether the note is shown beside findings, too.
     counted: bool = False
+    # The values of further lines, one for each thing that is excused.
     remarks: Sequence[Mapping[str, str]] = ()
+    # A row for each thing that was tried, for the JSON.
     results: Sequence[Mapping[str, Any]] = ()
 
 
 def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
-    """The values `list` and `count` of a sentence, which names a few of many."""
+    """Return the values `list` and `count` of a message, which names the first few of all items."""
     text = ", ".join(items[:most])
-    return {"list": text if len(items) <= most else f"{text}, …", "count": str(len(items))}
+    if len(items) > most:
+        text += ", …"
+    return {"list": text, "count": str(len(items))}
 
 
 class UnreadableError(Exception):
-    """A file that exists but cannot be read or has an invalid content; `values` name it in a finding."""
+    """A file exists, but cannot be read or has invalid content."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(path, why)
+        # The values of a finding about the file.
         self.values = {"path": path, "why": why}
 
 
 def read_text(path: str, errors: str = "strict") -> str | None:
-    """The text of a file; None where there is none.
+    """Return the text of a file, None if there is none. Raises UnreadableError.
 
-    What is no plain file is not opened: a pipe would block.
+    Only regular files are opened: a pipe would block.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise UnreadableError(path, "it is not a regular file")
-        with open(path, encoding="utf-8-sig", errors=errors, newline="") as handle:
-            return handle.read()
+        with open(path, encoding="utf-8-sig", errors=errors, newline="") as file:
+            return file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except UnicodeDecodeError as error:
         raise UnreadableError(path, f"byte {error.start} is not UTF-8") from None
-    except (OSError, ValueError) as error:  # ValueError: a path with a null in it
-        raise UnreadableError(path, getattr(error, "strerror", None) or str(error)) from None
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or str(error)) from None
+    except ValueError as error:
+        # a path with a null in it
+        raise UnreadableError(path, str(error)) from None
 
 
 def assignments(text: str) -> dict[str, str]:
-    """Lines like `Version=25.3.rc1` or `Chip Name   : 910B4`: the first of each key, in lower case."""
+    """Return the values in lines like `Version=25.3.rc1` or `Chip Name   : 910B4`.
+
+    Keys are in lower case. Of a repeated key, the first line counts.
+    """
     values: dict[str, str] = {}
     for line in text.splitlines():
         match = re.match(r"\s*([A-Za-z][\w .-]*?)\s*[=:]\s*(.*?)\s*$", line)
@@ -244,17 +277,20 @@ def assignments(text: str) -> dict[str, str]:
 
 
 class ProgramResult(NamedTuple):
-    """What a program printed, its status (None if it has none), and how it ended: by its last error if any."""
+    """How a program ended."""
 
+    # The exit status, negative for a signal. None if it did not start or took too long.
     status: int | None
+    # What it wrote to standard output.
     output: str
+    # The last line of standard error, or else what the status means.
     ending: str
 
 
 def run_program(
-    command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS
+    command: Sequence[str], environ: Mapping[str, str], seconds: int = _PROGRAM_SECONDS
 ) -> ProgramResult:
-    """Run a program that the machine or the environment has, for at most so long."""
+    """Run a program of the machine or of the environment, for at most so many seconds."""
     try:
         done = subprocess.run(  # noqa: S603
             command,
@@ -267,15 +303,27 @@ def run_program(
     except subprocess.TimeoutExpired as error:
         output = (error.stdout or b"").decode("utf-8", "replace")
         return ProgramResult(None, output, f"it took more than {seconds // 60} minutes")
-    except (OSError, ValueError) as error:
-        return ProgramResult(None, "", getattr(error, "strerror", None) or str(error))
-    errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    ending = errors[-1] if errors else f"exit status {done.returncode}"
-    if done.returncode < 0:
-        names = {
-            number.value: number.name for number in signal.Signals
-        }  # real-time signals have none
-        ending = ": ".join(
-            [f"killed by {names.get(-done.returncode, -done.returncode)}", *errors[-1:]]
-        )
-    return ProgramResult(done.returncode, done.stdout.decode("utf-8", "replace"), ending)
+    except OSError as error:
+        return ProgramResult(None, "", error.strerror or str(error))
+    except ValueError as error:
+        # a null in the command or in a variable
+        return ProgramResult(None, "", str(error))
+    output = done.stdout.decode("utf-8", "replace")
+    return ProgramResult(done.returncode, output, _ending_of(done.returncode, done.stderr))
+
+
+def _ending_of(status: int, stderr: bytes) -> str:
+    """Return the last line of standard error, or what the status means; both for a signal."""
+    errors = stderr.decode("utf-8", "replace").strip().splitlines()
+    if status >= 0:
+        return errors[-1] if errors else f"exit status {status}"
+    killed = f"killed by {signal_name(-status)}"
+    return f"{killed}: {errors[-1]}" if errors else killed
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal; the number of a real-time signal, which has no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

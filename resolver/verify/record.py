@@ -1,138 +1,113 @@
-"""The installed files against RECORD: their sizes, and the hashes of a sample or, with `--full`, of all."""
+"""The checks of installed files against RECORD: sizes, hashes, and files of two distributions."""
 
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
-import io
 import os
 import shlex
 import stat
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from itertools import combinations
 from typing import NamedTuple
 
-from resolver.verify.environment import Installed
+from resolver.verify.distributions import UNKNOWN_SIZE, Installed, InstalledDistribution, RecordRow
 from resolver.verify.findings import (
     CheckContext,
     Finding,
     Group,
     UnreadableError,
     list_and_count,
-    read_text,
 )
 
+# All files are hashed of a distribution with at most so many files and bytes.
 _SMALL_FILES = 40
 _SMALL_BYTES = 1 << 18
+# Of a larger one, so many modules of at most so many bytes.
 _SAMPLE = 12
 _SAMPLE_BYTES = 1 << 18
 _CHUNK = 1 << 20
 
 
-class RecordRow(NamedTuple):
-    """A file of a distribution.
+class _SharedFile(NamedTuple):
+    """A file that two distributions have with different content."""
 
-    `digest` is `sha256=…` as in RECORD, without padding; -1 is an unknown size.
-    """
-
-    path: str
-    digest: str
-    size: int
-
-
-def read_records(
-    context: CheckContext, installed: Mapping[str, Installed]
-) -> tuple[dict[str, list[RecordRow]], dict[str, Finding]]:
-    """The rows of every distribution's RECORD, and what is wrong with those that have none."""
-    records: dict[str, list[RecordRow]] = {}
-    unreadable: dict[str, Finding] = {}
-    for name, distribution in installed.items():
-        values = {"name": name, "version": distribution.version, "folder": distribution.info}
-        remedy = context.then_install(f"rm -r {shlex.quote(distribution.info)}")
-        try:
-            rows = _read_record(distribution)
-            if rows is not None:
-                records[name] = rows
-            elif not distribution.editable_folder:
-                unreadable[name] = Finding("record-missing", values, remedy)
-        except UnreadableError as error:
-            unreadable[name] = Finding("record-broken", {**values, **error.values}, remedy)
-    return records, unreadable
-
-
-def _read_record(distribution: Installed) -> list[RecordRow] | None:
-    """The rows of RECORD with absolute paths, without what Python compiles."""
-    path = os.path.join(distribution.info, "RECORD")
-    text = read_text(path)
-    if text is None:
-        return None
-    rows = []
-    table = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        for name, digest, size in table:
-            file = os.path.normpath(os.path.join(distribution.root, name))
-            if not (
-                name.endswith(".pyc") and "/__pycache__/" in file
-            ):  # Python writes these anew as it likes
-                rows.append(RecordRow(file, digest.rstrip("="), int(size or -1)))
-    except csv.Error as error:
-        raise UnreadableError(path, str(error)) from None
-    except ValueError:
-        raise UnreadableError(path, f"line {table.line_num} is not path, hash and size") from None
-    if not any(row.path == path for row in rows):
-        raise UnreadableError(path, "it has no row for itself, so it is truncated")
-    return rows
+    # Its row in the RECORD of the distribution that owns it.
+    owner: RecordRow
+    # Its row in the other RECORD.
+    other: RecordRow
 
 
 def check_files(
-    context: CheckContext,
-    installed: Mapping[str, Installed],
-    records: Mapping[str, list[RecordRow]],
-    unreadable: Mapping[str, Finding],
-    overwritten: Set[tuple[str, str]],
+    context: CheckContext, installed: Installed, overwritten: Set[tuple[str, str]]
 ) -> Group:
-    """Every locked distribution's files.
+    """Check the files of the lock's distributions against RECORD.
 
-    `overwritten` are those that belong to another distribution now.
+    `overwritten` has the names of distributions and the paths of files that belong to another
+    distribution now.
     """
-    findings: list[Finding] = []
-    compared = files = 0
+    findings = []
+    file_count = compared_count = 0
     rewritten = sorted(name for name in context.lock.rewritten if name in installed)
     for name in sorted(context.lock.pins):
-        distribution = installed.get(name)
-        if distribution is None or name in rewritten or distribution.installer == "conda":
+        if name not in installed or name in rewritten:
             continue
-        if (
-            not distribution.version
-        ):  # its METADATA is broken, which is a finding with a remedy for all of it
+        distribution = installed[name]
+        # conda changes files; broken METADATA is a finding with a remedy for all of it
+        if distribution.installer == "conda" or not distribution.version:
             continue
-        if name in unreadable:
-            findings.append(unreadable[name])
-        rows = [row for row in records.get(name, ()) if (name, row.path) not in overwritten]
-        sample = {row.path for row in (rows if context.full else _sample(rows)) if row.digest}
-        wrong: dict[str, list[str]] = {
-            "file-missing": [],
-            "file-changed": [],
-            "file-unreadable": [],
-            "": [],
-        }
-        for row in rows:
-            wrong[_wrong(row, compare=row.path in sample)].append(row.path)
-        files += len(rows)
-        compared += len(sample)
-        for code, paths in wrong.items():
-            if code and paths:
-                shown = list_and_count([os.path.relpath(path, distribution.root) for path in paths])
-                findings.append(
-                    Finding(code, {"name": name, "version": distribution.version, **shown})
-                )
-    values = {"files": str(files), "compared": str(compared), "kept": ", ".join(rewritten)}
+        if not distribution.rows:
+            findings += _record_findings(context, distribution)
+        rows = [row for row in distribution.rows if (name, row.path) not in overwritten]
+        hashed = [row for row in rows if row.digest]
+        compared = set(hashed if context.full else _sample(hashed))
+        file_count += len(rows)
+        compared_count += len(compared)
+        findings += _file_findings(distribution, rows, compared)
+    values = {
+        "files": str(file_count),
+        "compared": str(compared_count),
+        "kept": ", ".join(rewritten),
+    }
     return Group("files", findings, values, "files-kept" if rewritten else "")
 
 
-def _wrong(row: RecordRow, *, compare: bool) -> str:
-    """The code of a finding about a file; empty if it is as in RECORD.
+def _record_findings(context: CheckContext, distribution: InstalledDistribution) -> list[Finding]:
+    """Return why a distribution has no rows, nothing for an editable installation."""
+    values = {
+        "name": distribution.name,
+        "version": distribution.version,
+        "folder": distribution.info,
+    }
+    remedy = context.then_install(f"rm -r {shlex.quote(distribution.info)}")
+    try:
+        distribution.read_record()
+    except UnreadableError as error:
+        return [Finding("record-broken", {**values, **error.values}, remedy)]
+    if distribution.editable_folder:
+        return []
+    return [Finding("record-missing", values, remedy)]
+
+
+def _file_findings(
+    distribution: InstalledDistribution, rows: Sequence[RecordRow], compared: Set[RecordRow]
+) -> list[Finding]:
+    """Return a finding for each way in which files differ; the hash of `compared` files counts."""
+    paths: dict[str, list[str]] = {"file-missing": [], "file-changed": [], "file-unreadable": []}
+    for row in rows:
+        code = _file_code(row, compare=row in compared)
+        if code:
+            paths[code].append(os.path.relpath(row.path, distribution.root))
+    about = {"name": distribution.name, "version": distribution.version}
+    return [
+        Finding(code, {**about, **list_and_count(different)})
+        for code, different in paths.items()
+        if different
+    ]
+
+
+def _file_code(row: RecordRow, *, compare: bool) -> str:
+    """Return the code of the finding about a file, empty if it is as in RECORD.
 
     Its hash is computed only to `compare`.
     """
@@ -142,98 +117,113 @@ def _wrong(row: RecordRow, *, compare: bool) -> str:
         return "file-missing"
     except (OSError, ValueError):
         return "file-unreadable"
-    if row.size not in (-1, status.st_size):
+    if row.size not in (UNKNOWN_SIZE, status.st_size):
         return "file-changed"
-    digest = _digest(row) if compare else row.digest
-    if not stat.S_ISREG(status.st_mode) or (compare and not digest):
+    if not stat.S_ISREG(status.st_mode):
+        return "file-unreadable"
+    if not compare:
+        return ""
+    digest = _digest(row)
+    if not digest:
         return "file-unreadable"
     return "" if digest == row.digest else "file-changed"
 
 
 def _digest(row: RecordRow) -> str:
-    """The hash of a file as RECORD writes it, but without padding; nothing if it cannot be read or computed."""
-    kind = row.digest.partition("=")[0]
+    """Return the digest of a file as in its row, empty if it cannot be read or computed."""
+    algorithm = row.digest.partition("=")[0]
     try:
-        digest = hashlib.new(kind)
-        with open(row.path, "rb") as handle:
-            for chunk in iter(lambda: handle.read(_CHUNK), b""):
+        digest = hashlib.new(algorithm)
+        with open(row.path, "rb") as file:
+            while True:
+                chunk = file.read(_CHUNK)
+                if not chunk:
+                    break
                 digest.update(chunk)
-        return f"{kind}={base64.urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}"
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-    ):  # a hash that this Python does not know, or of no length of its own
+        encoded = base64.urlsafe_b64encode(digest.digest()).decode()
+    except (OSError, ValueError, TypeError):
+        # ValueError and TypeError: an unknown algorithm, or one whose digests have any length
         return ""
+    return f"{algorithm}={encoded.rstrip('=')}"
 
 
-def _sample(rows: list[RecordRow]) -> list[RecordRow]:
-    """The rows whose contents are compared: all of a small distribution, the same few modules of any other."""
-    hashed = [row for row in rows if row.digest]
-    if len(hashed) <= _SMALL_FILES and sum(max(row.size, 0) for row in hashed) <= _SMALL_BYTES:
-        return hashed
-    modules = [row for row in hashed if row.path.endswith(".py") and row.size <= _SAMPLE_BYTES]
-    modules.sort(
-        key=lambda row: hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest()
-    )
-    return modules[:_SAMPLE]
+def _sample(rows: Sequence[RecordRow]) -> Sequence[RecordRow]:
+    """Return the rows to hash: all of a small distribution, else a few modules, always the same."""
+    size = sum(row.size for row in rows if row.size > 0)
+    if len(rows) <= _SMALL_FILES and size <= _SMALL_BYTES:
+        return rows
+    modules = [row for row in rows if row.path.endswith(".py") and row.size <= _SAMPLE_BYTES]
+    return sorted(modules, key=_sample_key)[:_SAMPLE]
+
+
+def _sample_key(row: RecordRow) -> bytes:
+    """Return a random but repeatable sort key, the same in every environment."""
+    return hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest()
 
 
 def check_collisions(
-    context: CheckContext,
-    installed: Mapping[str, Installed],
-    records: Mapping[str, list[RecordRow]],
+    context: CheckContext, installed: Installed
 ) -> tuple[Group, set[tuple[str, str]]]:
-    """The collisions, and the files whose RECORD need not hold for a distribution, as another one's are there."""
-    findings: list[Finding] = []
-    overwritten: set[tuple[str, str]] = set()
+    """Check for files that two distributions both have with different content.
+
+    Return the group, and the files that a distribution has in RECORD but another one has on disk,
+    as names and paths.
+    """
+    findings = []
+    overwritten = set()
     stages = {name: pin.stage for name, pin in context.lock.pins.items()}
-    for (owner, other), rows in sorted(_shared(records, stages).items()):
+    for (owner, other), files in sorted(_shared_files(installed, stages).items()):
         ours = theirs = 0
-        for of_owner, of_other in rows:
-            digest = _digest(of_owner)
-            if digest == of_owner.digest:
+        for file in files:
+            digest = _digest(file.owner)
+            if digest == file.owner.digest:
                 ours += 1
-                overwritten.add((other, of_other.path))
-            elif digest == of_other.digest:
+                overwritten.add((other, file.other.path))
+            elif digest == file.other.digest:
                 theirs += 1
-                overwritten.add((owner, of_owner.path))
-        is_extra = other not in stages
-        if is_extra or (theirs and stages[owner] != stages[other]):
-            values = {
-                "owner": owner,
-                "other": other,
-                "module": _module(installed[owner], rows),
-                "count": str(len(rows)),
-                "ours": str(ours),
-                "theirs": str(theirs),
-            }
-            remedy = context.reinstall_command(other, owner)
-            findings.append(Finding("collision" if is_extra else "collision-order", values, remedy))
+                overwritten.add((owner, file.owner.path))
+        if other not in stages:
+            code = "collision"
+        elif theirs and stages[owner] != stages[other]:
+            code = "collision-order"
+        else:
+            continue
+        values = {
+            "owner": owner,
+            "other": other,
+            "module": _top_name(installed[owner], files[0].owner.path),
+            "count": str(len(files)),
+            "ours": str(ours),
+            "theirs": str(theirs),
+        }
+        findings.append(Finding(code, values, context.reinstall_command(other, owner)))
     return Group("collisions", findings), overwritten
 
 
-def _shared(
-    records: Mapping[str, list[RecordRow]], stages: Mapping[str, int]
-) -> dict[tuple[str, str], list[tuple[RecordRow, RecordRow]]]:
-    """The files that two distributions both have with different contents, by their owner and the other distribution.
+def _shared_files(
+    installed: Installed, stages: Mapping[str, int]
+) -> dict[tuple[str, str], list[_SharedFile]]:
+    """Return the files that two distributions have with different content, by their names.
 
-    A locked distribution is the owner, and of two such the one installed later.
+    The first name is the owner: a locked distribution, and of two locked ones the one that is
+    installed later.
     """
     claims: dict[str, list[tuple[str, RecordRow]]] = {}
-    for name in sorted(records, key=lambda name: (-stages.get(name, 0), name)):
-        for row in records[name]:
+    for name in sorted(installed, key=lambda name: (-stages.get(name, 0), name)):
+        for row in installed[name].rows:
             if row.digest:
                 claims.setdefault(row.path, []).append((name, row))
-    shared: dict[tuple[str, str], list[tuple[RecordRow, RecordRow]]] = {}
-    for rows in claims.values():
-        for (owner, of_owner), (other, of_other) in combinations(rows, 2):
-            if owner in stages and of_owner.digest != of_other.digest:
-                shared.setdefault((owner, other), []).append((of_owner, of_other))
+    shared: dict[tuple[str, str], list[_SharedFile]] = {}
+    for claimants in claims.values():
+        for (owner, owner_row), (other, other_row) in combinations(claimants, 2):
+            if owner in stages and owner_row.digest != other_row.digest:
+                shared.setdefault((owner, other), []).append(_SharedFile(owner_row, other_row))
     return shared
 
 
-def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
-    """What both have, by the name of its package if it is in one."""
-    path = os.path.relpath(rows[0][0].path, owner.root)
-    return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)
+def _top_name(owner: InstalledDistribution, path: str) -> str:
+    """Return the name of the package that a file is in, or of the file outside of site-packages."""
+    relative = os.path.relpath(path, owner.root)
+    if relative.startswith(".."):
+        return os.path.basename(relative)
+    return relative.split("/")[0]

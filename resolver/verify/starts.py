@@ -1,7 +1,7 @@
-"""Whether what is installed starts: every module of the lock's distributions, and the commands of those it is for.
+"""The check that everything starts: each module of the lock's distributions, and their commands.
 
-The excuses of what may fail come from facts, as the lock has them: it needs a project that nobody
-asked for, or an NPU.
+Only the commands of distributions that the stack itself names must start. Facts in the lock excuse
+what may fail, because it needs a project that nobody asked for, or an NPU.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from resolver.verify.environment import Installed
+from resolver.verify.distributions import Installed
 from resolver.verify.findings import CheckContext, Excuse, Finding, Group, list_and_count
 from resolver.verify.imports import (
-    homes_of,
     import_environ,
     is_on_disk,
     is_within,
@@ -26,101 +25,108 @@ from resolver.verify.imports import (
     shown_command,
 )
 from resolver.verify.modules import Startable, startables
-from resolver.verify.record import RecordRow
 from resolver.verify.starter import START_OPTION
 
 _MOST_WORKERS = 4
-# seconds beyond the limit of one start in which the process that starts has to say something
+# Seconds beyond the limit of one start after which a process that says nothing is given up.
 _SILENCE = 15
-_END_SECONDS = 5  # for a process to end
+# Seconds that a process has to end.
+_END_SECONDS = 5
+# How many modules and commands a message names.
 _LISTED_STARTS = 6
-_NPU_MODULE = "torch_npu"  # who can import it has CANN and a driver
+# Where this module can be imported, there is CANN and a driver.
+_NPU_MODULE = "torch_npu"
 
 
 class Started(NamedTuple):
-    """How it went with something that was started."""
+    """A module or command that was started, and the result."""
 
-    # What was started.
-    what: Startable
-    # The row of the process that started it; see `serve_starts`.
+    target: Startable
+    # The row that `serve_starts` wrote about it.
     row: Mapping[str, Any]
 
     @property
     def failed(self) -> bool:
-        """Whether it did not start."""
+        """Return whether it did not start."""
         return "path" not in self.row
 
     @property
     def title(self) -> str:
-        """What it is called in a list: `import x`, or the command's name."""
-        return f"import {self.what.name}" if self.what.kind == "module" else self.what.name
+        """Return its name in a list: `import x`, or the name of a command."""
+        return f"import {self.target.name}" if self.target.kind == "module" else self.target.name
 
 
 class StartRequest(NamedTuple):
-    """What a process is to start, and how."""
+    """How to start modules and commands."""
 
-    # The program's file, which runs itself.
+    # The file of verify.py, which runs itself.
     program: str
     # The Python of the environment.
     python: str
-    # The variables of the process.
     environ: Mapping[str, str]
-    # The limit for each.
+    # The limit of each start.
     seconds: float
-    # Called with the number of those that have ended, and with the last one.
+    # Called when a start has ended, with how many have ended so far.
     progress: Callable[[int, Startable], None]
 
 
 def start_all(
-    request: StartRequest, whats: Sequence[Startable], preload: Sequence[str] = ()
+    request: StartRequest, targets: Sequence[Startable], preload: Sequence[str] = ()
 ) -> list[Started]:
-    """Start each of these, and return how it went, in the same order.
+    """Start modules and commands, and return the results in the same order.
 
     The modules of `preload` are imported once for all of them, if they can be.
     """
-    rows = _answers(request, whats, preload)
+    rows = _start(request, targets, preload)
     if rows is None and preload:
-        rows = _answers(request, whats, [])
+        rows = _start(request, targets, [])
     unknown = {
         "error": "the process that starts it has ended",
         "cause": "",
         "where": "",
         "missing": [],
     }
-    return [Started(what, (rows or {}).get(number, unknown)) for number, what in enumerate(whats)]
+    if rows is None:
+        rows = {}
+    return [Started(target, rows.get(number, unknown)) for number, target in enumerate(targets)]
 
 
-def _answers(
-    request: StartRequest, whats: Sequence[Startable], preload: Sequence[str]
+def _start(
+    request: StartRequest, targets: Sequence[Startable], preload: Sequence[str]
 ) -> dict[int, dict[str, Any]] | None:
-    """Return the row of each by its number; None if nothing was started, as the preload failed."""
-    text = {
-        "preload": preload,
-        "targets": [what.target for what in whats],
-        "seconds": request.seconds,
-        "workers": min(_MOST_WORKERS, os.cpu_count() or 1),
-    }
-    command = [request.python, request.program, START_OPTION]
+    """Return the row of each target by its index; None if the preload failed."""
+    text = json.dumps(
+        {
+            "preload": preload,
+            "targets": [target.reference for target in targets],
+            "seconds": request.seconds,
+            "workers": min(_MOST_WORKERS, os.cpu_count() or 1),
+        }
+    )
     process = subprocess.Popen(  # noqa: S603
-        command,
+        [request.python, request.program, START_OPTION],
         env=dict(request.environ),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
     try:
-        return _read_answers(process, json.dumps(text), whats, request)
+        return _read_rows(process, text, targets, request)
     finally:
         _end(process)
 
 
-def _read_answers(
-    process: subprocess.Popen[bytes], text: str, whats: Sequence[Startable], request: StartRequest
+def _read_rows(
+    process: subprocess.Popen[bytes], text: str, targets: Sequence[Startable], request: StartRequest
 ) -> dict[int, dict[str, Any]] | None:
-    """Give the process its request, and read its rows until the last one, or until it ends or says nothing any more."""
+    """Give the process the request, and read rows until it is done, ends, or says nothing any more.
+
+    Return None if it was never ready.
+    """
     if process.stdin is None or process.stdout is None:
         raise AssertionError("both are pipes")
-    with suppress(BrokenPipeError):  # it has ended, and has no rows
+    # a process that has ended has no rows
+    with suppress(BrokenPipeError):
         process.stdin.write(text.encode())
         process.stdin.close()
     rows: dict[int, dict[str, Any]] | None = None
@@ -132,21 +138,21 @@ def _read_answers(
             rows = {}
         elif rows is not None:
             rows[row["number"]] = row
-            request.progress(len(rows), whats[row["number"]])
+            request.progress(len(rows), targets[row["number"]])
     return rows
 
 
 def _lines(pipe: int, seconds: float) -> Iterator[bytes]:
-    """Yield the lines of a pipe until it is closed, or nothing came for so long.
+    """Yield the lines of a pipe until it is closed, or nothing comes for so many seconds.
 
     A process that waits for a driver may not end when it is killed, and keeps the pipe open.
     """
-    rest = b""
+    incomplete = b""
     while select.select([pipe], [], [], seconds)[0]:
         content = os.read(pipe, 1 << 16)
         if not content:
             return
-        *lines, rest = (rest + content).split(b"\n")
+        *lines, incomplete = (incomplete + content).split(b"\n")
         yield from lines
 
 
@@ -164,55 +170,55 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class Verdict(NamedTuple):
-    """What is to be said of something that was started."""
+    """The verdict on a start."""
 
-    # "ok", "elsewhere" (it is not this environment's), "excused", "untried" (without a library of
-    # CANN) or "failed".
+    # "ok"; "elsewhere" if the module is not this environment's; "excused"; "untried" if a library
+    # of CANN is missing; or "failed".
     outcome: str
-    # Why it is excused, or the library that it is untried without.
+    # Why it is excused, or the missing library.
     reason: str = ""
 
 
 def check_starts(
-    context: CheckContext,
-    installed: Mapping[str, Installed],
-    records: Mapping[str, Sequence[RecordRow]],
-    paths: Iterable[str],
-    *,
-    on_npu: bool,
+    context: CheckContext, installed: Installed, homes: Sequence[str], *, on_npu: bool
 ) -> Group:
-    """Start what the lock's distributions have, apart from the imports that the lock lists itself."""
-    pinned = {name: installed[name] for name in context.lock.pins if name in installed}
-    found = startables(pinned, records, context.lock.requested)
-    whats = [what for what in found if what.target not in context.lock.imports]
-    starts = start_all(
-        _request(context, len(whats), on_npu=on_npu), whats, preload=_preload(pinned)
-    )
+    """Start what the lock's distributions have, except for the imports that the lock lists.
+
+    `homes` are the folders of this environment's modules, `on_npu` is whether the machine has an
+    NPU.
+    """
+    locked = {name: installed[name] for name in context.lock.pins if name in installed}
+    targets = [
+        target
+        for target in startables(locked, context.lock.requested)
+        if target.reference not in context.lock.imports
+    ]
+    preload = ["torch"] if "torch" in locked else []
+    started = start_all(_request(context, len(targets), on_npu=on_npu), targets, preload)
     context.progress("")
-    works = on_npu or any(
-        started.what.target == _NPU_MODULE and not started.failed for started in starts
+    npu_works = on_npu or any(
+        start.target.reference == _NPU_MODULE and not start.failed for start in started
     )
-    homes = homes_of(installed, paths)
-    judged = [(started, _judge(context, started, homes, npu_works=works)) for started in starts]
-    excused = [(started, verdict) for started, verdict in judged if verdict.outcome == "excused"]
-    fine = [started.what.kind for started, verdict in judged if verdict.outcome == "ok"]
+    judged = [(start, _judge(context, start, homes, npu_works=npu_works)) for start in started]
+    started_kinds = [start.target.kind for start, verdict in judged if verdict.outcome == "ok"]
+    remarks = [
+        {"what": start.title, "why": verdict.reason}
+        for start, verdict in judged
+        if verdict.outcome == "excused"
+    ]
     return Group(
         "starts",
-        list(_findings(context, judged)),
+        list(_start_findings(context, judged)),
         {
-            "modules": str(fine.count("module")),
-            "scripts": str(fine.count("script")),
-            "excused": str(len(excused)),
+            "modules": str(started_kinds.count("module")),
+            "scripts": str(started_kinds.count("script")),
+            "excused": str(len(remarks)),
         },
-        note="starts-but" if excused else "",
+        note="starts-but" if remarks else "",
         counted=True,
-        remarks=[{"what": started.title, "why": verdict.reason} for started, verdict in excused],
-        results=[_result(started, verdict) for started, verdict in judged],
+        remarks=remarks,
+        results=[_result(start, verdict) for start, verdict in judged],
     )
-
-
-def _preload(installed: Container[str]) -> list[str]:
-    return ["torch"] if "torch" in installed else []
 
 
 def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest:
@@ -220,24 +226,23 @@ def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest
     if not on_npu:
         environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
-    def progress(done: int, what: Startable) -> None:
-        context.progress(f"{done}/{count} {what.name}")
+    def progress(done: int, target: Startable) -> None:
+        context.progress(f"{done}/{count} {target.name}")
 
     return StartRequest(context.program, sys.executable, environ, context.seconds, progress)
 
 
 def _judge(
-    context: CheckContext, started: Started, homes: list[str], *, npu_works: bool
+    context: CheckContext, start: Started, homes: Sequence[str], *, npu_works: bool
 ) -> Verdict:
-    """Return the verdict on something that was started.
-
-    Excuses for want of an NPU do not count if the NPU works.
-    """
-    what, row = started.what, started.row
-    if not started.failed:
-        is_ours = what.kind == "script" or not row["path"] or is_within(str(row["path"]), homes)
-        return Verdict("ok" if is_ours else "elsewhere")
-    excuse = excuse_of(what, context.lock.excuses, npu_works=npu_works)
+    """Return the verdict on a start. Lack of an NPU is no excuse if the NPU works."""
+    row = start.row
+    if not start.failed:
+        is_module = start.target.kind == "module"
+        if is_module and row["path"] and not is_within(row["path"], homes):
+            return Verdict("elsewhere")
+        return Verdict("ok")
+    excuse = excuse_of(start.target, context.lock.excuses, npu_works=npu_works)
     if excuse is not None:
         return Verdict("excused", excuse.reason[context.language])
     library = missing_library(f"{row.get('error', '')} {row.get('cause', '')}")
@@ -246,43 +251,44 @@ def _judge(
     return Verdict("failed")
 
 
-def excuse_of(what: Startable, excuses: Iterable[Excuse], *, npu_works: bool) -> Excuse | None:
-    """Return the excuse for something that fails, None if there is none that holds."""
+def excuse_of(target: Startable, excuses: Iterable[Excuse], *, npu_works: bool) -> Excuse | None:
+    """Return the excuse for a module or command that fails, None if there is none that holds."""
     for excuse in excuses:
-        names = excuse.modules if what.kind == "module" else excuse.scripts
-        if excuse.project == what.project and what.name in names and not (excuse.npu and npu_works):
+        names = excuse.modules if target.kind == "module" else excuse.scripts
+        is_about = excuse.project == target.project and target.name in names
+        if is_about and not (excuse.npu and npu_works):
             return excuse
     return None
 
 
-def _findings(
+def _start_findings(
     context: CheckContext, judged: Sequence[tuple[Started, Verdict]]
 ) -> Iterator[Finding]:
-    """Yield a finding for all that fails for one reason: much fails where one module does."""
+    """Yield the findings. Starts that fail for one reason share a finding."""
     groups: dict[tuple[str, str], list[Started]] = {}
-    for started, verdict in judged:
+    for start, verdict in judged:
         if verdict.outcome == "elsewhere":
-            values = {"name": started.what.name, "found": str(started.row["path"])}
+            values = {"name": start.target.name, "found": start.row["path"]}
             yield Finding("import-elsewhere", values)
         elif verdict.outcome == "untried":
-            groups.setdefault(("start-untried", verdict.reason), []).append(started)
+            groups.setdefault(("start-untried", verdict.reason), []).append(start)
         elif verdict.outcome == "failed":
-            groups.setdefault(_ending(started.row), []).append(started)
-    for (code, why), alike in groups.items():
-        first = alike[0]
+            groups.setdefault(_code_and_reason(start.row), []).append(start)
+    for (code, reason), group in groups.items():
+        first = group[0]
         values = {
-            **list_and_count([started.title for started in alike], _LISTED_STARTS),
-            "error": why,
-            "library": why,
-            "where": str(first.row.get("where", "")) or first.what.project,
+            **list_and_count([start.title for start in group], _LISTED_STARTS),
+            "error": reason,
+            "library": reason,
+            "where": str(first.row.get("where", "")) or first.target.project,
             "seconds": f"{context.seconds:g}",
-            "command": shown_command(context, _code(first.what)),
+            "command": shown_command(context, _python_code(first.target)),
         }
         yield Finding(code, values)
 
 
-def _ending(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the code of the finding about something that failed, and what is said of it."""
+def _code_and_reason(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the code of the finding about a start that failed, and the reason in its message."""
     if row.get("late"):
         return "start-late", ""
     if "signal" in row:
@@ -292,23 +298,22 @@ def _ending(row: Mapping[str, Any]) -> tuple[str, str]:
     return "start-failed", str(row["cause"] or row["error"])
 
 
-def _code(what: Startable) -> str:
-    """Return the line of Python that starts it."""
-    module, _, attribute = what.target.partition(":")
+def _python_code(target: Startable) -> str:
+    """Return a line of Python that starts a module or command."""
+    module, _, attribute = target.reference.partition(":")
     return f"import {module}; {module}.{attribute}" if attribute else f"import {module}"
 
 
-def _result(started: Started, verdict: Verdict) -> dict[str, Any]:
-    """Return what the JSON says of something that was started."""
-    what = started.what
-    row = {key: value for key, value in started.row.items() if key not in ("number", "path")}
-    reason = {"reason": verdict.reason} if verdict.reason else {}
-    return {
-        "project": what.project,
-        "kind": what.kind,
-        "name": what.name,
-        "target": what.target,
+def _result(start: Started, verdict: Verdict) -> dict[str, Any]:
+    """Return the row of a start in the JSON report."""
+    result: dict[str, Any] = {
+        "project": start.target.project,
+        "kind": start.target.kind,
+        "name": start.target.name,
+        "target": start.target.reference,
         "outcome": verdict.outcome,
-        **reason,
-        **row,
     }
+    if verdict.reason:
+        result["reason"] = verdict.reason
+    how = {key: value for key, value in start.row.items() if key not in ("number", "path")}
+    return {**result, **how}

@@ -1,8 +1,8 @@
 """Faults by hand.
 
-    make faults                          200 kills each of a lock, an edit, a bundle, an install; as many
-                                         full disks; 1,000 locks in a row in one process
-    make faults N=20                     fewer
+    make faults          200 kills each of a lock, an edit, a bundle, an install;
+                         200 full disks; 1,000 locks in a row in one process
+    make faults N=20     fewer
     python -m tests.faults 200 --kind lock --seed 7
 
 Exit status 1, with the moment, where something is left that must not be.
@@ -23,7 +23,7 @@ from tests.faults.row import lock_in_a_row
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Try what was asked for."""
+    """Run the chosen kinds; return 1 if one of them failed."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.faults", description=(__doc__ or "").partition("\n")[0]
     )
@@ -34,20 +34,21 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     status = 0
-    for kind, tried in {**KINDS, "disk": fill_disks, "row": lock_in_a_row}.items():
+    trials = {**KINDS, "disk": fill_disks, "row": lock_in_a_row}
+    for kind, trial in trials.items():
         if options.kind not in (None, kind):
             continue
         began = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="ascend-lock-faults-") as folder:
             try:
-                score = tried(Path(folder) / "work", options.count, options.seed)
+                score = trial(Path(folder) / "work", options.count, options.seed)
             except AssertionError as error:
                 print(f"{kind}: {error}", flush=True)
                 status = 1
                 continue
         print(
-            f"{kind}: {score.killed} broken off, {score.ended} came to their end, of {score.moments} moments; "
-            f"{time.monotonic() - began:.0f} s",
+            f"{kind}: {score.killed} broken off, {score.ended} came to their end, "
+            f"of {score.moments} moments; {time.monotonic() - began:.0f} s",
             flush=True,
         )
     return status

@@ -1,4 +1,7 @@
-"""A lock, a bundle and an install, killed at moments that a seed draws; what is left, and what the next run does."""
+"""A lock, an edit, a bundle and an install, killed at moments that a seed draws.
+
+Checked are what is left, and the next run.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ _OF_KILLED = ("pip-", "tmp.", ".ascend-lock-")
 
 @dataclass
 class Score:
-    """How many runs were killed, how many ended before their moment came, and the moments of a run."""
+    """The outcomes of the runs, and the moments of a run."""
 
     killed: int = 0
     ended: int = 0
@@ -45,7 +48,7 @@ class Killer:
         return self._counter.stat().st_size
 
     def run(self, command: list[str], at: int) -> int:
-        """The exit status of a command that is killed at change `at`, if it comes so far."""
+        """Return the exit status of a command that is killed at change `at`, if it has so many."""
         self._counter.unlink(missing_ok=True)
         done = subprocess.run(
             command,
@@ -115,7 +118,10 @@ def _kill(
 
 
 def kill_locks(root: Path, number: int, seed: int) -> Score:
-    """Kill locks that replace another one, with an empty cache, so that pages, metadata and an archive come in."""
+    """Kill locks that replace another one, with an empty cache.
+
+    So pages, metadata and an archive are downloaded.
+    """
     with LoopbackIndex() as index:
         workspace = Workspace(root, index)
         for version in ("1.0", "2.0"):
@@ -224,7 +230,7 @@ def kill_bundles(root: Path, number: int, seed: int) -> Score:
 
 
 def kill_installs(root: Path, number: int, seed: int) -> Score:
-    """Kill install.sh while it brings an environment of one lock to another, with pip, which it calls."""
+    """Kill install.sh, and pip with it, while it changes an environment to another lock."""
     with LoopbackIndex() as index:
         workspace = Workspace(root, index)
         for version in ("1.0", "2.0"):
@@ -276,13 +282,13 @@ def kill_installs(root: Path, number: int, seed: int) -> Score:
 
 
 def _asked_or_pinned(path: Path) -> bytes:
-    """What a stack asks for, or a lock has; a lock also tells what changed."""
+    """Return what a stack asks for, or what a lock pins, without the lock's list of changes."""
     lines = path.read_bytes().splitlines()
     return b"\n".join(line for line in lines if line.startswith((b"requires = ", b"version = ")))
 
 
 def _locks_of(workspace: Workspace, *lines: str) -> Mapping[str, Path]:
-    """Copies of the locks of each release, which these lines of the stack ask for."""
+    """Copy the locks of each release, which these lines of the stack ask for."""
     kept = {version: workspace.root / f"locks-{version}" for version in ("1.0", "2.0")}
     for version, folder in kept.items():
         workspace.locked_stack(*(line.format(version) for line in lines), target=HERE)
@@ -307,7 +313,7 @@ KINDS: Mapping[str, Callable[[Path, int, int], Score]] = {
 
 
 def visible(whole: Tree) -> Tree:
-    """What a reader of locks sees: without the hidden folders of a run that was killed."""
+    """Return what a reader of locks sees: no hidden folders of a run that was killed."""
     return {
         path: content
         for path, content in whole.items()
@@ -316,7 +322,7 @@ def visible(whole: Tree) -> Tree:
 
 
 def _of_environment(python: Path) -> Tree:
-    """The distributions of an environment and their scripts, without what Python compiles."""
+    """Return the distributions of an environment and their scripts, without bytecode."""
     folder = next((python.parent.parent / "lib").iterdir()) / "site-packages"
     found = {path: content for path, content in tree(folder).items() if not path.startswith("pip")}
     found |= {
@@ -328,7 +334,7 @@ def _of_environment(python: Path) -> Tree:
 
 
 def _difference(one: Tree, other: Tree) -> list[str]:
-    """The paths that differ; a folder is None, and another value stands for nothing."""
+    """Return the paths that differ; a folder is None, and another value stands for nothing."""
     return sorted(
         path for path in {*one, *other} if one.get(path, "nothing") != other.get(path, "nothing")
     )

@@ -1,4 +1,4 @@
-"""A disk that is full at any write: a small tmpfs where one can be mounted, and a limit to the size of files."""
+"""A full disk at any write: a small tmpfs where one can be mounted, or a limit for files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def may_mount() -> bool:
 
 
 def limited(workspace: Workspace, limit: int, *arguments: str) -> Run:
-    """The command, where no file can grow beyond `limit` bytes: what a quota is like."""
+    """Run a command that can write no file beyond `limit` bytes, as with a quota."""
     limiting = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))}
     return workspace.finish(workspace.begin([str(COMMAND), *arguments], **limiting))
 
@@ -84,7 +84,10 @@ def fill_disks(root: Path, number: int, seed: int) -> Score:
 
 
 def _on_a_small_disk(workspace: Workspace, which: str, kilobytes: int) -> Run:
-    """The command, with the folder `which` on a file system of that size; what was written there is brought back."""
+    """Run a lock with the folder `which` on a file system of this size.
+
+    What was written there is copied back.
+    """
     folder = workspace.root / which
     before = workspace.root / "before"
     shutil.rmtree(before, ignore_errors=True)

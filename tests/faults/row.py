@@ -1,4 +1,4 @@
-"""Locks in a row in one process: what each of them leaves open, running, on the disk and in memory."""
+"""Locks in a row in one process: what each leaves open, running, on disk and in memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ class Held(NamedTuple):
 
 
 def lock_often(root: Path, number: int, every: int) -> list[Held]:
-    """Lock so often, with new pages, from the cache and with a failure in turns; what is held after each `every`."""
+    """Lock `number` times: with new pages, from the cache and with a failure, in turns.
+
+    Return what is held after each `every` locks.
+    """
     found = []
     with LoopbackIndex() as index:
         workspace = Workspace(root, index)
@@ -80,7 +83,10 @@ def lock_in_a_row(root: Path, number: int, _seed: int) -> Score:
 
 
 def _held(workspace: Workspace, before: set[threading.Thread]) -> Held:
-    """What is there when the server, which is in this process, has let go of the last run's connections as well."""
+    """Return what is held once the server's threads have ended.
+
+    The server is in this process, and lets go of the last run's connections.
+    """
     deadline = time.monotonic() + 10
     while {*threading.enumerate()} - before and time.monotonic() < deadline:
         time.sleep(0.01)

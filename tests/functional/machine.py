@@ -75,7 +75,7 @@ def execute(workspace: Workspace, command: list[str], **changes: str) -> Run:
 
 
 def npu_smi(workspace: Workspace, driver: str = "", chip: str = "") -> str:
-    """A PATH with a tool that tells of a driver, as in a container that has the devices alone, or of a chip.
+    """Return a PATH with a tool that knows a driver, as in a container with devices, or a chip.
 
     `info -m` also has a row for the management controller, which is no NPU.
     """

@@ -1,4 +1,4 @@
-"""Source archives that can really be built, with a backend of forty lines served by the loopback index."""
+"""Source archives that can be built, with a backend of forty lines from the loopback index."""
 
 from __future__ import annotations
 
@@ -35,17 +35,21 @@ def _pack(wheel_directory, editable=False):
     fetches = pathlib.Path("fetches.txt")
     if fetches.exists():  # as some builds do on their own
         for project in fetches.read_text().split():
-            command = [sys.executable, "-m", "pip", "download", "--no-deps", "--dest", "fetched", project]
+            download = [sys.executable, "-m", "pip", "download", "--no-deps", "--dest", "fetched"]
+            command = [*download, project]
             subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     note = {"tiny": TINY, "prefix": sys.prefix, "flavour": os.environ.get("TINY_FLAVOUR")}
     members = {f"{name}.py": f"built = {json.dumps(note)}\\n".replace("null", "None")}
     if editable:
         members = {f"{name}.pth": str(pathlib.Path.cwd()) + "\\n"}
     else:
-        members |= {path.name: path.read_text() for path in pathlib.Path.cwd().glob("*.py") if path.name != "setup.py"}
+        for path in pathlib.Path.cwd().glob("*.py"):
+            if path.name != "setup.py":
+                members[path.name] = path.read_text()
     info = f"{name}-{version}.dist-info"
     members[f"{info}/METADATA"] = head + "\\n\\n"
-    members[f"{info}/WHEEL"] = "Wheel-Version: 1.0\\nGenerator: tiny\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"
+    wheel = "Wheel-Version: 1.0\\nGenerator: tiny\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"
+    members[f"{info}/WHEEL"] = wheel
     rows = [f"{path},," for path in members]
     members[f"{info}/RECORD"] = "\\n".join([*rows, f"{info}/RECORD,,", ""])
     filename = f"{name}-{version}-py3-none-any.whl"
@@ -65,7 +69,7 @@ def add_backend(index: LoopbackIndex, version: str = "1.0") -> Built:
 
 
 def tree(name: str, version: str, files: Mapping[str, str] | None = None) -> dict[str, str]:
-    """A source tree including the backend, for a repository; its modules are the added `.py` files."""
+    """Return a source tree with the backend, for a repository. Its modules are its `.py` files."""
     pyproject = (
         '[build-system]\nrequires = []\nbuild-backend = "tinybuild"\nbackend-path = ["backend"]\n'
     )
@@ -89,7 +93,7 @@ def add_source(
     fetches: str = "",
     served_by: str = PYPI,
 ) -> Built:
-    """An archive that needs the backend, and perhaps one more tool; its `requirements/run.txt` is empty.
+    """Return an archive that needs the backend, and perhaps one more tool.
 
     `asks` is what its build requests only through the hook of PEP 517, `fetches` what its build
     downloads with pip.
@@ -106,7 +110,7 @@ def add_source(
 
 
 def built_here(*, isolation: bool = False, **variables: str) -> str:
-    """The fact of a source that is built in the environment itself, or apart, with such variables."""
+    """Return the fact of a source that is built in the environment or apart, with variables."""
     env = ", ".join(f'{name} = "{value}"' for name, value in variables.items())
     return f"""
 [[builds]]

@@ -30,7 +30,7 @@ def window(terminal: int, width: int) -> None:
 
 
 def on_a_terminal(workspace: Workspace, width: int, *arguments: str) -> list[str]:
-    """Return the lines of a run whose stdout and stderr are a terminal of that width, without colors.
+    """Return the lines of a run on a terminal of this width, without colors.
 
     What is drawn over is left out.
     """
@@ -57,7 +57,7 @@ def on_a_terminal(workspace: Workspace, width: int, *arguments: str) -> list[str
 
 
 def _seen(told: str) -> list[str]:
-    """Return the lines of a terminal that is wide enough, after all that moved in it, drew over or erased."""
+    """Return the lines of a wide terminal, after all that was drawn over or erased in it."""
     lines, at, begins = [""], 0, True  # `begins`: what is written next is over the line's beginning
     for piece in _ACTING.split(_STYLE.sub("", told)):
         match piece:
@@ -77,7 +77,7 @@ def _seen(told: str) -> list[str]:
 
 
 def require_fit(workspace: Workspace, *arguments: str, locks: str = "") -> None:
-    """Raise if a line of a command is wider than its terminal, or a word of it broken, in either language.
+    """Fail if a line of a command is wider than its terminal, or a word is broken.
 
     Only a line of a single word may be too wide. Words are those of the same run on a very wide
     terminal; each run finds nothing in the folder `locks`, if one is named.

@@ -1,4 +1,4 @@
-"""The day of a lock: in the stack, on the command line, in what is printed, and for commands that look at a lock."""
+"""The day of a lock: in the stack, on the command line, in the output and in other commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def dated(workspace: Workspace) -> Workspace:
 def test_the_day_of_a_stack_is_told_and_locked(dated: Workspace) -> None:
     run = dated.locked_stack("a", "b==2.0")
     assert dated.pins() == {"a": "2.0", "b": "2.0"}
-    told = "As of 2026-03-06: two weeks after b 2.0 appeared (2026-02-20), the last of what the stack names."
+    told = (
+        "As of 2026-03-06: two weeks after b 2.0 appeared (2026-02-20), the last of what the "
+        "stack names."
+    )
     assert told in " ".join(run.stderr.split()) + " ".join(run.stdout.split())
     assert told in dated.read("report.md")
     latest = {"project": "b", "version": "2.0", "day": "2026-02-20"}
@@ -78,7 +81,7 @@ def test_locking_again_says_the_same_of_what_is_needed(dated: Workspace) -> None
 def test_locking_again_says_the_same_of_what_nobody_names(
     workspace: Workspace, bound: dict[str, Any]
 ) -> None:
-    """The release of the day does not go with what the stack names: so a later one is taken that nobody asks for."""
+    """The release of the day does not go with the stack, so a later one is taken."""
     for version, day, more in (
         ("1.0", "01-10", bound),
         ("2.0", "02-20", bound),

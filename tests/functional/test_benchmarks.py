@@ -1,4 +1,4 @@
-"""The programs in `benchmarks/` still run: they reach into the product, and `make test` is all that would notice."""
+"""The programs in `benchmarks/` run. They use internals that only these tests look after."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.functional.workspace import INTERPRETER, REPOSITORY
 
 
-def test_a_cell_of_the_scaling_bench_locks_the_same_releases_as_uv(tmp_path: Path) -> None:
+def test_scaling_bench_locks_the_same_releases_as_uv(tmp_path: Path) -> None:
     command = [
         sys.executable,
         str(REPOSITORY / "benchmarks" / "scaling.py"),

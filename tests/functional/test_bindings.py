@@ -105,7 +105,7 @@ def test_fail_is_status_3(workspace: Workspace) -> None:
 def test_next_does_not_go_on_where_an_index_answers_nonsense(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
-    """An index that is there and broken is no index that is not there: going on would hide what it has."""
+    """A broken index is not an absent one: to go on would hide what it has."""
     workspace.serve("torch-npu 2.9.0")
     index.add_wheel("torch-npu", "2.8.0", index="vendor")
     index.fault("/simple/vendor/*", status(403))
@@ -137,12 +137,18 @@ def test_a_password_in_a_file_is_warned_of(
 ) -> None:
     index.add_wheel("demo", "1.0", index="vendor")
     address = index.url_of("vendor").replace("http://", "http://reader:hunter2%21@")
-    rows = f'[[index]]\nname = "vendor"\nurl = "{address}"\n[[binding]]\npackages = ["demo"]\nindexes = ["vendor"]\n'
+    rows = (
+        f'[[index]]\nname = "vendor"\nurl = "{address}"\n[[binding]]\npackages = ["demo"]\n'
+        'indexes = ["vendor"]\n'
+    )
     workspace.stack("demo", more=rows if own else "")
     if not own:
         workspace.indexes(rows)
     told = "matrices/stacks/demo.toml" if own else "indexes.toml"
-    warning = f"warning: The address of index `vendor` has a password, which everybody has who has {told}.\nhint: "
+    warning = (
+        "warning: The address of index `vendor` has a password, which everybody has who has "
+        f"{told}.\nhint: "
+    )
     assert workspace.locked().stderr.startswith(warning)
     assert (
         workspace.plain(workspace.read("install.sh")).count("--index-url <server>/simple/vendor/")
@@ -181,7 +187,7 @@ def test_an_index_of_a_stack_is_added_to_those_that_ship(
 def test_an_index_of_a_stack_replaces_that_of_its_name(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
-    """The bindings to it stay: who names a mirror of Huawei's index means it for what comes from there."""
+    """The bindings to it stay: a mirror of Huawei's index is meant for what comes from there."""
     index.add_wheel("torch-npu", "2.8.0", index="mirror")
     bind(workspace, vendor=UNREACHABLE)
     workspace.stack(
@@ -202,7 +208,10 @@ def test_a_binding_of_a_stack_goes_before_one_that_ships(
     workspace.stack("torch-npu", "ours", more=of_company(workspace, more=binding))
     workspace.locked()
     assert asked(index) == {"company/torch-npu", "company/ours"}
-    told = "the stack's own indexes take precedence over matrices/indexes.toml, which would have looked up "
+    told = (
+        "the stack's own indexes take precedence over matrices/indexes.toml, which would have "
+        "looked up "
+    )
     assert workspace.warnings() == [f"{told}torch-npu on vendor and pypi (it is from company now)"]
     workspace.edit(
         "stacks/demo.toml", '["torch-npu"]\nindexes = ["company"]', '["*"]\nindexes = ["company"]'
@@ -285,7 +294,7 @@ def test_a_conflict_tells_of_a_binding_that_a_stack_replaces(
 def test_a_fact_may_match_nothing_on_an_index_of_a_stack(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
-    """It is about what the shipped indexes have; of those that the stack leaves as they are, it is still checked."""
+    """It is about the shipped indexes, and still checked for those that the stack leaves as is."""
     index.add_wheel("torch-npu", "2.8.0", index="company")
     index.add_wheel("torch-npu", "2.8.0", index="vendor")
     bind(workspace)
@@ -302,8 +311,14 @@ def test_a_fact_may_be_about_the_version_of_a_commit(
 ) -> None:
     """A stack that takes the project from an index is not told that there is no such release."""
     index.add_wheel("demo", "1.0")
-    commit = f'commit = "{"c0ffee" * 6}cafe"\nversion = "1.1.dev19+g0123"\nrequires = []\nbuild-requires = []\n'
-    known = f'[[sources]]\ngit = "https://git.test/demo"\n{commit}reason = "The branch for CANN 9.0.0."\n'
+    commit = (
+        f'commit = "{"c0ffee" * 6}cafe"\nversion = "1.1.dev19+g0123"\nrequires = []\n'
+        "build-requires = []\n"
+    )
+    known = (
+        f'[[sources]]\ngit = "https://git.test/demo"\n{commit}reason = "The branch for CANN '
+        '9.0.0."\n'
+    )
     about = row("requires", versions="==1.1.dev19+g0123", needs=["cann in 9.0.0"])
     workspace.facts("demo", known + about)
     workspace.stack("demo")
@@ -342,7 +357,7 @@ def tell(workspace: Workspace, cpu: str, sha256: str, *, platform: str = "linux-
     )
 
 
-def test_what_is_recorded_stands_in_for_an_index_that_does_not_answer(workspace: Workspace) -> None:
+def test_recorded_rows_stand_in_for_an_unreachable_index(workspace: Workspace) -> None:
     tell(workspace, UNREACHABLE, "a" * 64)
     run = workspace.locked()
     assert run.stderr.startswith(
@@ -368,7 +383,7 @@ def test_what_is_recorded_stands_in_for_an_index_that_does_not_answer(workspace:
     assert tree(workspace.locks) == before
 
 
-def test_what_is_recorded_counts_for_nothing_where_the_index_answers_or_on_another_platform(
+def test_recorded_rows_do_not_count_if_the_index_answers(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
     tell(workspace, UNREACHABLE, "a" * 64)
@@ -395,7 +410,10 @@ def test_an_explanation_sees_what_is_recorded(workspace: Workspace) -> None:
     """The look-ahead reads the page first, and what it sees stays in the universe."""
     workspace.serve("torch-npu 2.7.1", "numpy 2.1.0 1.26.4")
     bind(workspace, take="all", unreachable="next", vendor=UNREACHABLE)
-    row = f'[[recorded]]\nindex = "vendor"\nfile = "torch_npu-2.8.0-py3-none-any.whl"\nsha256 = "{"a" * 64}"\n'
+    row = (
+        '[[recorded]]\nindex = "vendor"\nfile = "torch_npu-2.8.0-py3-none-any.whl"\n'
+        f'sha256 = "{"a" * 64}"\n'
+    )
     row += 'requires = ["numpy<2"]\nsource = "vendor/public#1"\nchecked = 2026-11-22\n'
     workspace.stack("torch-npu==2.8.0", "numpy>=2", more=row)
     run = workspace.run("explain", "demo", "--json")
@@ -411,7 +429,8 @@ def test_an_explanation_sees_what_is_recorded(workspace: Workspace) -> None:
 def recorded_row(version: str, sha256: str, requires: str) -> str:
     hashed = f'sha256 = "{sha256}"\n' if sha256 else ""
     return (
-        f'[[recorded]]\nfile = "torch_npu-{version}-py3-none-any.whl"\n{hashed}requires = [{requires}]\n'
+        f'[[recorded]]\nfile = "torch_npu-{version}-py3-none-any.whl"\n'
+        f"{hashed}requires = [{requires}]\n"
         'source = "vendor/public#1"\nchecked = 2026-11-22\n'
     )
 
@@ -468,7 +487,7 @@ def test_a_release_with_a_hash_is_preferred_to_one_without(workspace: Workspace)
     assert workspace.pins() == {"torch-npu": "2.7.1"}
 
 
-def test_rows_without_a_hash_count_for_nothing_where_the_index_answers(
+def test_unhashed_rows_do_not_count_if_the_index_answers(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
     workspace.serve("torch-npu 2.7.1")
@@ -487,14 +506,17 @@ def test_an_archive_cannot_be_recorded(workspace: Workspace) -> None:
     assert "\n  at matrices/stacks/demo.toml:1" in run.stderr
 
 
-def test_who_relies_on_extra_indexes_of_pip_is_told_that_they_are_not_asked(
+def test_lock_warns_that_extra_indexes_of_pip_are_not_asked(
     workspace: Workspace,
 ) -> None:
     """Install guides configure them, and pip finds there what is found nowhere here."""
     workspace.serve("demo 1.0")
     workspace.stack("demo", "our-own")
     elsewhere = {"PIP_EXTRA_INDEX_URL": "https://user:secret@index.example/simple"}
-    told = "warning: pip's extra-index-url setting is ignored, so nothing was looked up there for `our-own`; "
+    told = (
+        "warning: pip's extra-index-url setting is ignored, so nothing was looked up there for "
+        "`our-own`; "
+    )
     run = workspace.run("explain", "demo", **elsewhere)
     assert (told in run.stderr, "secret" in run.stdout + run.stderr) == (True, False)
     assert "extra-index-url" not in workspace.run("explain", "demo").stderr

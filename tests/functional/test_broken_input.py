@@ -146,7 +146,8 @@ def test_the_lock_of_another_target_is_not_taken_for_this_ones(workspace: Worksp
     assert run.stdout == (
         "demo for aarch64: current\n"
         "demo for x86_64: the lock cannot be read: it is the lock of demo for aarch64\n"
-        "hint: locks/demo/x86_64/lock.toml: restore it from version control, or lock with --upgrade, which ignores it\n"
+        "hint: locks/demo/x86_64/lock.toml: restore it from version control, or lock with "
+        "--upgrade, which ignores it\n"
     )
     for words in (
         "lock demo",

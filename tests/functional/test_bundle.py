@@ -1,7 +1,4 @@
-"""A bundle is whole or says what it lacks, and installs without a network.
-
-Bundling again goes on where it was interrupted.
-"""
+"""A bundle is whole or says what it lacks, is resumed, and installs without a network."""
 
 from __future__ import annotations
 
@@ -53,7 +50,7 @@ def distributions(workspace: Workspace) -> set[str]:
 def test_its_script_follows_links_and_says_where_it_is_alone(
     workspace: Workspace, base: Built
 ) -> None:
-    """It also runs from a file system where nothing may be executed."""
+    """It runs from a file system without executable files, too."""
     out = workspace.root / "out"
     out.mkdir()
     other = workspace.root / "other"
@@ -146,7 +143,7 @@ def test_a_bundle_is_whole_and_says_so(
         ("folder", "locks/other/here", "locks/other/here"),
     ],
 )
-def test_bundle_refuses_a_manifest_that_no_bundle_has(
+def test_bundle_refuses_a_forged_manifest_before_writing_scripts(
     workspace: Workspace, base: Built, field: str, value: str, why: str
 ) -> None:
     bundle(workspace)
@@ -181,7 +178,9 @@ def test_files_that_are_gone_are_all_named(workspace: Workspace) -> None:
 # --- several locks, later locks
 
 
-def test_bundle_shares_files_and_tells_leftovers(workspace: Workspace, base: Built) -> None:
+def test_bundle_shares_files_of_locks_and_names_leftovers(
+    workspace: Workspace, base: Built
+) -> None:
     workspace.locked_stack("base", name="other", target=HERE)
     run = workspace.run("bundle", "demo", "other", "out")
     assert "of demo for here, other for here; 3 files downloaded now." in run.stdout
@@ -217,7 +216,9 @@ def test_bundle_shares_files_and_tells_leftovers(workspace: Workspace, base: Bui
     assert workspace.run("bundle", "--check", "out").status == 0
 
 
-def test_bundle_without_a_file_leaves_other_locks_alone(workspace: Workspace, base: Built) -> None:
+def test_bundle_leaves_out_only_the_lock_whose_files_are_gone(
+    workspace: Workspace, base: Built
+) -> None:
     workspace.serve("lost 1.0")
     workspace.locked_stack("base", "lost", name="other", target=HERE)
     workspace.index.remove("lost")
@@ -260,7 +261,7 @@ def test_what_cannot_be_bundled_is_said(workspace: Workspace, base: Built) -> No
 def test_it_installs_with_the_network_cut(
     workspace: Workspace, index: LoopbackIndex, base: Built
 ) -> None:
-    """In a network namespace without routes, or else where each address leads to a closed port."""
+    """Run in a network namespace without routes, else with every address a closed port."""
     assert bundle(workspace).status == 0
     moved = workspace.root / "a usb stick"
     (workspace.root / "out").rename(moved)
@@ -288,9 +289,11 @@ def test_it_installs_with_the_network_cut(
     run = execute(workspace, [str(python), str(moved / "locks/demo/here/verify.py")])
     assert (run.status, "files of base 1.0 are missing" in run.stdout) == (1, True)
     mend = run.stdout.partition("   fix: ")[2].partition("\n")[0]
-    uninstall = "<root>/env/bin/python -m pip uninstall -y base"
-    install = "bash '<root>/a usb stick/locks/demo/here/install.sh' --python <root>/env/bin/python"
-    assert mend == f"{uninstall} && {install} --wheelhouse '<root>/a usb stick'"
+    again = "bash '<root>/a usb stick/locks/demo/here/install.sh' --python <root>/env/bin/python"
+    assert (
+        mend == f"<root>/env/bin/python -m pip uninstall -y base && {again} --wheelhouse '<root>/a "
+        "usb stick'"
+    )
 
 
 def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, base: Built) -> None:

@@ -1,4 +1,4 @@
-"""`ascend-lock check`: what changed since a lock was made, of one stack or of all, here or in a folder of one's own."""
+"""`ascend-lock check`: what changed since a lock was made, for one stack or all."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_hints_repeat_the_folders_of_the_command_line(three: Workspace) -> None:
     )
 
 
-def test_all_is_understood_everywhere_and_nothing_to_look_at_is_no_success(
+def test_check_all_works_anywhere_and_fails_without_locks(
     workspace: Workspace,
 ) -> None:
     workspace.refused("there are no stacks", "check")
@@ -213,7 +213,7 @@ def test_all_is_understood_everywhere_and_nothing_to_look_at_is_no_success(
 
 @pytest.fixture
 def own(current: Workspace) -> Path:
-    """A folder `own` beside the checkout, which has the stack `demo`; in it the stack `mine`, locked."""
+    """A checkout with the stack `demo`, and beside it a folder `own` with `mine`, locked."""
     folder = current.root / "own"
     folder.mkdir()
     text = (current.matrices / "stacks/demo.toml").read_text("utf-8")
@@ -383,7 +383,10 @@ def test_all_that_can_change_upstream(eleven: Workspace, index: LoopbackIndex) -
         "  12 files were compared with their index pages",
     )
     assert newer == "  1 project has a newer release by now: pulled 1.0 → 2.0"
-    changes = "two hashes, gone, different hash, yanked since, quarantined, gone, gone, deprecated, archived, gone"
+    changes = (
+        "two hashes, gone, different hash, yanked since, quarantined, gone, gone, deprecated, "
+        "archived, gone"
+    )
     assert [line.partition(": ")[0].strip() for line in told] == changes.split(", ")
     assert "  yanked since: taken-back 1.0 on `pypi`, reason: it ate \\x1b[2J data\n" in run.stdout
     assert f"has sha256 {'0' * 64}, the lock has {locked['swapped']}\n" in run.stdout
@@ -494,7 +497,7 @@ def test_check_names_the_files_that_differ(current: Workspace) -> None:
 
 
 def edited(workspace: Workspace, change: Callable[[str], str]) -> None:
-    """Edit lock.toml, and make all other files of its folder from that, as somebody with this program can."""
+    """Edit lock.toml, and render the other files of its folder anew, as anybody can."""
     folder = workspace.folder()
     text = change((folder / "lock.toml").read_text(encoding="utf-8"))
     lock = lock_file.parse(text, folder)
@@ -520,7 +523,7 @@ def to_another_version(index: LoopbackIndex) -> Callable[[str], str]:
 
 
 def test_solve_tells_a_consistent_edit(current: Workspace, index: LoopbackIndex) -> None:
-    """Another version with its true hash is what `lock` keeps, and what no other check can tell from a lock."""
+    """`lock` keeps another version with its true hash, and no other check finds it."""
     assert current.run("check", "--solve").stdout == "demo for there: current\n"
     edited(current, to_another_version(index))
     assert current.pins() == {"a": "1.0"}

@@ -1,4 +1,4 @@
-"""Editable checkouts: what verify.py tells of them, and what install.sh does with one that is in its way."""
+"""Editable checkouts: what verify.py finds in them, and what install.sh does with existing ones."""
 
 from __future__ import annotations
 

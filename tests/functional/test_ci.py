@@ -1,4 +1,4 @@
-"""What a repository with locks runs before a commit and in CI: the hook, and the commands that docs/ci.md shows."""
+"""What a repository with locks runs before a commit and in CI, as docs/ci.md shows."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ def test_a_commit_of_a_stack_or_a_lock_runs_the_hook() -> None:
 @pytest.mark.parametrize(
     "step", sorted({*STEP.findall(HOOK), *STEP.findall("".join(shown(PAGES[0])))})
 )
-def test_a_step_passes_until_a_stack_is_changed_and_not_locked_again(
-    workspace: Workspace, step: str
-) -> None:
+def test_ci_step_fails_once_a_stack_differs_from_its_lock(workspace: Workspace, step: str) -> None:
     workspace.serve("a 1.0 2.0")
     stack = workspace.stack("a<2", target=ANYWHERE).rename(Path(workspace.root, "demo.toml"))
     workspace.locked(stack="demo.toml")

@@ -13,7 +13,7 @@ MOVED = "1 pin project before now a 1.0 2.0"
 
 @pytest.fixture
 def history(workspace: Workspace) -> Repository:
-    """A repository around the workspace: a 1.0 is locked and committed (`old`), then a 2.0, then b is asked for."""
+    """A repository: a 1.0 is locked and committed (`old`), then a 2.0, then b is asked for."""
     repository = Repository(workspace.root, new=False)
     repository.git("init", "--quiet", "--initial-branch=main")
 
@@ -89,7 +89,8 @@ def test_two_targets_and_stacks_of_several(workspace: Workspace) -> None:
     assert "1 pin project before now b (new) 1.0 " in both
     run = workspace.run("diff", "demo", "other", "--format", "markdown")
     assert run.stdout == (
-        "## demo/aarch64 -> other/aarch64\n\nIn lock.toml these differ, too: stack, inputs, notes\n\n"
+        "## demo/aarch64 -> other/aarch64\n\nIn lock.toml these differ, too: stack, inputs, "
+        "notes\n\n"
         "## other/third\n\nThe first has no lock for this target.\n\n"
         "## demo/x86_64\n\nThe second has no lock for this target.\n"
     )

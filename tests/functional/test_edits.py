@@ -1,4 +1,4 @@
-"""`ascend-lock add` and `remove`: lines of a stack's file, edited and locked, or everything as it was."""
+"""`ascend-lock add` and `remove`: a stack is edited and locked, or everything stays."""
 
 from __future__ import annotations
 
@@ -69,7 +69,11 @@ def everything(workspace: Workspace) -> tuple[Tree, Tree]:
                 "Replacing b by b[x]",
             ],
             '"b", # b\n\n    # about c\n    \'c<2 ; python_version < "3.11"\',\n    "c ;',
-            '"b[x]", # instead of b: b\n\n    # about c\n    \'c<2 ; python_version < "3.11"\',\n    "c==1.0 ;',
+            (
+                '"b[x]", # instead of b: b\n\n    # about c\n'
+                "    'c<2 ; python_version < \"3.11\"',\n"
+                '    "c==1.0 ;'
+            ),
         ),
         (
             ("add", "c"),
@@ -121,7 +125,7 @@ def test_a_conflict_is_explained_and_nothing_changed(workspace: Workspace, stack
     assert everything(workspace) == before
 
 
-def test_one_target_without_a_solution_keeps_all_locks_as_they_were(
+def test_edit_keeps_all_locks_if_one_target_has_no_solution(
     workspace: Workspace, stack: Path
 ) -> None:
     before = everything(workspace)
@@ -238,7 +242,7 @@ def test_of_two_edits_at_once_one_that_fails_leaves_the_other(
     assert workspace.run("check", "demo").status == 0
 
 
-def test_a_stack_that_somebody_changes_meanwhile_is_not_overwritten(
+def test_edit_does_not_overwrite_a_stack_changed_meanwhile(
     workspace: Workspace, stack: Path
 ) -> None:
     locks = tree(workspace.locks)
@@ -258,7 +262,7 @@ def test_a_stack_that_somebody_changes_meanwhile_is_not_overwritten(
 def test_an_edit_that_was_killed_is_finished_by_the_next_lock(
     workspace: Workspace, stack: Path
 ) -> None:
-    """Killed when the first of two targets is in its place: locks and stack are as the edit has them."""
+    """Killed when the first of two targets is in place: locks and stack are as edited."""
     old = stack.read_bytes(), workspace.root / "old"
     shutil.copytree(workspace.locks, old[1])
     assert workspace.run("add", "demo", "d").status == 0

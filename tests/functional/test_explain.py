@@ -1,4 +1,4 @@
-"""`ascend-lock explain` as people use it: what clashes, what solves it, and why a pin is what it is."""
+"""`ascend-lock explain`: what clashes, what solves it, and why a pin is what it is."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_limit_of_time_that_is_reached_is_told(clash: Workspace, index: Loopba
 # --- --apply
 
 
-def test_apply_writes_the_changed_stack_beside_the_old_one_and_shows_what_differs(
+def test_apply_writes_the_stack_and_shows_the_difference(
     clash: Workspace,
 ) -> None:
     run = explain(clash, "--apply", "A")
@@ -181,7 +181,7 @@ def test_apply_of_a_split_writes_both_stacks_or_none(clash: Workspace) -> None:
         assert (stacks / f"{name}.toml").read_text() == way_out("C", name, CLASH.replace(line, ""))
 
 
-def test_apply_again_is_the_same_and_never_overwrites_what_differs(clash: Workspace) -> None:
+def test_apply_twice_writes_once_and_overwrites_nothing_else(clash: Workspace) -> None:
     for _ in range(2):
         assert explain(clash, "--apply", "A").status == 0
     written = clash.matrices / "stacks" / "demo-a.toml"
@@ -197,10 +197,10 @@ def test_apply_again_is_the_same_and_never_overwrites_what_differs(clash: Worksp
     assert (run.status, run.error) == (2, "there is no way out `Z`")
 
 
-def test_ways_out_under_a_cut_off_of_the_command_line_are_found_again_and_have_it(
+def test_ways_out_repeat_the_cut_off_of_the_command_line(
     workspace: Workspace,
 ) -> None:
-    """The hint has the option, the stack that it writes the cut-off, so that what is locked is what was solved."""
+    """The hint has the option and the written stack the cut-off: what is locked was solved."""
     for version, day in (("1.0", "2026-01-01"), ("2.0", "2026-03-01"), ("3.0", "2026-06-01")):
         workspace.index.add_wheel("a", version, uploaded=f"{day}T00:00:00Z")
     workspace.stack("a>=3")
@@ -330,7 +330,7 @@ def test_each_target_is_told(two: Workspace) -> None:
 
 
 def test_json_has_one_shape(two: Workspace) -> None:
-    """That of docs/conflict-report.md, which is that of `lock --json`; of an only target all stands on top, too."""
+    """The JSON of docs/conflict-report.md and `lock --json`; a single target is on top, too."""
     for arguments, told_status, each in (
         ([], "conflict", ["conflict", "solvable"]),
         (["--target", "old"], "conflict", ["conflict"]),
@@ -423,7 +423,10 @@ def test_a_package_that_cannot_be_explained(solvable: Workspace) -> None:
 
 # --- [[relax]] and [fact] in a stack
 
-RELAX = '\n[[relax]]\nfact = "vllm-ascend-0.13-needs-vllm"\nneeds = ["vllm==0.13.0"]\nreason = "We tried it."\n'
+RELAX = (
+    '\n[[relax]]\nfact = "vllm-ascend-0.13-needs-vllm"\nneeds = ["vllm==0.13.0"]\n'
+    'reason = "We tried it."\n'
+)
 AT = len(CLASH.splitlines()) + 2
 
 
@@ -431,7 +434,8 @@ def test_a_fact_that_a_stack_sets_aside_is_warned_of(clash: Workspace) -> None:
     stack(clash, CLASH + RELAX)
     run = clash.locked()
     warning = (
-        "the stack sets aside the vendor fact `vllm-ascend-0.13-needs-vllm` (vllm==0.13.0): We tried it. "
+        "the stack sets aside the vendor fact `vllm-ascend-0.13-needs-vllm` (vllm==0.13.0): We "
+        "tried it. "
         f"(matrices/stacks/demo.toml:{AT})"
     )
     assert clash.pins()["vllm"] == "0.12.0"
@@ -458,7 +462,7 @@ def test_what_a_stack_cannot_say_of_facts(clash: Workspace, old: str, new: str, 
     assert "\n  at matrices/stacks/demo.toml:" in run.stderr
 
 
-def test_a_stack_given_by_path_is_applied_beside_it_and_can_be_locked_as_told(
+def test_apply_writes_beside_a_stack_named_by_its_path(
     clash: Workspace,
 ) -> None:
     (clash.matrices / "stacks" / "demo.toml").rename(clash.root / "my stack.toml")
@@ -473,7 +477,7 @@ def test_a_stack_given_by_path_is_applied_beside_it_and_can_be_locked_as_told(
     assert clash.run(*told.split()).status == 0
 
 
-def test_where_nothing_locks_for_all_targets_what_was_tried_is_told(
+def test_explain_tells_what_was_tried_if_nothing_locks(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
     workspace.serve("a 1.0: b", "a 2.0: b>=2")

@@ -137,7 +137,7 @@ def test_pip_and_uv_install_a_pylock_and_no_other_bytes(
         assert "hash" in done.stderr.lower()
 
 
-def test_pylock_is_for_one_target_without_credentials(
+def test_pylock_is_for_one_target_and_has_no_credentials(
     locked: Workspace, index: LoopbackIndex
 ) -> None:
     run = export(locked, "pylock", PIP_INDEX_URL=index.url.replace("://", "://user:secret@"))
@@ -211,7 +211,7 @@ def from_git(workspace: Workspace, index: LoopbackIndex) -> tuple[Workspace, str
     return workspace, commit
 
 
-def test_pylock_leaves_out_what_comes_from_git(
+def test_pylock_leaves_out_pins_from_git_with_a_warning(
     from_git: tuple[Workspace, str],
 ) -> None:
     workspace, _ = from_git
@@ -304,7 +304,7 @@ def test_the_sbom_is_valid_complete_and_always_the_same(locked: Workspace) -> No
     assert root["ascend-lock:environment:QUIET"] == "it's $HOME"
 
 
-def test_sbom_has_git_sources_by_commit(
+def test_sbom_names_the_commit_of_a_pin_from_git(
     from_git: tuple[Workspace, str],
 ) -> None:
     workspace, commit = from_git

@@ -10,23 +10,23 @@ from tests.loopback import LoopbackIndex, status
 
 NEVER_OLD = ("--facts-days", "99999")
 
-Row = tuple[str, str, str, str]  # kind, id, versions, the rest of it
+# The kind of a fact, its id, its versions, and its other keys as TOML.
+Row = tuple[str, str, str, str]
 
 
 def written(rows: Iterable[Row]) -> str:
-    """The facts as TOML."""
+    """Return the facts as TOML."""
     text = ""
-    for kind, name, versions, rest in rows:
-        stated = (
-            f"versions = {versions if versions[0] == '[' else json.dumps(versions)}\n"
-            if versions
-            else ""
-        )
-        text += f'[[{kind}]]\nid = "{name}"\n{stated}{rest}\nreason = "r"\n\n'
+    for kind, name, versions, others in rows:
+        text += f'[[{kind}]]\nid = "{name}"\n'
+        if versions:
+            # A list is TOML already.
+            text += f"versions = {versions if versions[0] == '[' else json.dumps(versions)}\n"
+        text += f'{others}\nreason = "r"\n\n'
     return text
 
 
-# What is said of each: a verdict, and why.
+# The verdict on each fact, and the codes of its remarks.
 APP: dict[Row, str] = {
     (
         "requires",
@@ -76,18 +76,24 @@ APP: dict[Row, str] = {
         'scripts = ["s"]\nneeds = ["nowhere"]',
     ): "gone no-project starts",
 }
-COUNTS = "20 facts for linux-aarch64, Python 3.11: 6 hold, 4 contradicted, 5 gone, 1 unmet, 4 not checked"
-# One of them in full: of what is asked, and why it cannot be.
+COUNTS = (
+    "20 facts for linux-aarch64, Python 3.11: "
+    "6 hold, 4 contradicted, 5 gone, 1 unmet, 4 not checked"
+)
+# The whole line of one of them.
 CLASHES = (
-    "contradicted: clashes (matrices/facts/app.toml:24): app-3.0-py3-none-any.whl: METADATA asks for lib>=1, but no "
-    "release that matches `lib==0.5` satisfies it; app-3.0-py3-none-any.whl: METADATA asks for Python >=3.10, but no "
-    "release that matches `python < 3.9` satisfies it; app-1.0-py3-none-any.whl: METADATA does not mention `lib==0.5`; "
+    "contradicted: clashes (matrices/facts/app.toml:24): "
+    "app-3.0-py3-none-any.whl: METADATA asks for lib>=1, "
+    "but no release that matches `lib==0.5` satisfies it; "
+    "app-3.0-py3-none-any.whl: METADATA asks for Python >=3.10, "
+    "but no release that matches `python < 3.9` satisfies it; "
+    "app-1.0-py3-none-any.whl: METADATA does not mention `lib==0.5`; "
     "app-1.0-py3-none-any.whl: METADATA does not mention `python < 3.9`"
 )
 
 
 def judged(workspace: Workspace, *words: str) -> dict[str, str]:
-    """Of each fact the verdict and the codes of what is said."""
+    """Return the verdict on each fact and the codes of its remarks."""
     facts = workspace.run("facts", "check", *words, *NEVER_OLD, "--json").json["facts"]
     return {
         fact["id"]: " ".join([fact["verdict"], *(row["code"] for row in fact["remarks"])])
@@ -95,7 +101,8 @@ def judged(workspace: Workspace, *words: str) -> dict[str, str]:
     }
 
 
-def app(workspace: Workspace) -> None:
+def serve_app(workspace: Workspace) -> None:
+    """Serve what the facts in `APP` are about."""
     workspace.index.add_wheel("app", "1.0", extras={"gpu": ["other"]})
     workspace.index.add_wheel("app", "2.0", requires=["lib==1.0"], requires_python=">=3.10")
     workspace.index.add_wheel(
@@ -106,23 +113,23 @@ def app(workspace: Workspace) -> None:
     workspace.facts("app", written(APP))
 
 
-def test_what_releases_say(workspace: Workspace) -> None:
-    app(workspace)
+def test_facts_check_compares_releases(workspace: Workspace) -> None:
+    serve_app(workspace)
     before = tree(workspace.root / "matrices")
-    assert judged(workspace) == {name: told for (_, name, _, _), told in APP.items()}
+    assert judged(workspace) == {name: verdict for (_, name, _, _), verdict in APP.items()}
     run = workspace.run("facts", "check", "--all", *NEVER_OLD)
-    assert [
-        line.partition(" (")[0].partition(": ")[2] for line in run.stdout.splitlines()[:-1]
-    ] == [row[1] for row in APP]
+    *lines, _ = run.stdout.splitlines()
+    names = [line.partition(" (")[0].partition(": ")[2] for line in lines]
+    assert names == [name for _, name, _, _ in APP]
     assert CLASHES in run.stdout.splitlines()
     assert run.stdout.endswith(f"\n{COUNTS}\n")
     assert (run.status, run.stderr, tree(workspace.root / "matrices")) == (5, "", before)
     assert workspace.run("facts", "check", "app", *NEVER_OLD).stdout == run.stdout
-    told = workspace.run(
+    chinese = workspace.run(
         "facts", "check", "excluded", "--facts-days", "0", "--json", "--lang", "zh"
     )
-    assert (told.status, told.json["status"], told.stderr) == (0, "held", "")
-    assert told.json["facts"][0]["remarks"] == [
+    assert (chinese.status, chinese.json["status"], chinese.stderr) == (0, "held", "")
+    assert chinese.json["facts"][0]["remarks"] == [
         {
             "code": "there",
             "verdict": "holds",
@@ -132,34 +139,32 @@ def test_what_releases_say(workspace: Workspace) -> None:
     ]
 
 
-def test_all_facts_and_those_of_a_stack_are_told_where_somebody_should_look(
+def test_facts_check_lists_what_needs_a_look(
     workspace: Workspace,
 ) -> None:
-    app(workspace)
+    serve_app(workspace)
     *every, counts = workspace.run("facts", "check", "--all", *NEVER_OLD).stdout.splitlines()
     looked_at = [line for line in every if not line.startswith(("holds: ", "not checked: "))]
     for words in ([], ["demo"]):
         run = workspace.run("facts", "check", *words, *NEVER_OLD)
         assert (run.status, run.stdout.splitlines()) == (5, [*looked_at, counts])
-    assert (
-        len(workspace.run("facts", "check", "demo", "--facts-days", "0").stdout.splitlines())
-        == len(APP) + 1
-    )
+    old = workspace.run("facts", "check", "demo", "--facts-days", "0")
+    assert len(old.stdout.splitlines()) == len(APP) + 1
 
 
-def test_facts_of_a_stack_are_about_its_lock_or_what_its_lines_and_facts_require(
+def test_facts_check_of_a_stack_follows_its_lock_or_lines(
     workspace: Workspace,
 ) -> None:
     workspace.serve("app 1.0: lib", "lib 1.0", "base 1.0", "other 1.0")
     workspace.stack("app")
     needs = 'needs = ["base"]'
-    for project, rest in (
+    for project, others in (
         ("app", needs),
         ("base", 'needs = ["python >= 3.9"]'),
         ("lib", needs),
         ("other", needs),
     ):
-        workspace.facts(project, written([("requires", f"of-{project}", "==1.0", rest)]))
+        workspace.facts(project, written([("requires", f"of-{project}", "==1.0", others)]))
     assert judged(workspace, "demo").keys() == {"of-app", "of-base"}
     workspace.locked()
     assert judged(workspace, "demo").keys() == {"of-app", "of-base", "of-lib"}
@@ -168,7 +173,9 @@ def test_facts_of_a_stack_are_about_its_lock_or_what_its_lines_and_facts_require
 
 FROM = 'requires-from = "requirements/{}.txt"'
 COMMIT = (
-    'git = "file:///nowhere/at/all.git"\ncommit = "0123456789012345678901234567890123456789"\nversion = "1.0"\n'
+    'git = "file:///nowhere/at/all.git"\n'
+    'commit = "0123456789012345678901234567890123456789"\n'
+    'version = "1.0"\n'
     'requires = ["lib"]\nrequires-from = ["requirements.txt"]\nbuild-requires = []'
 )
 OTHERS: dict[str, dict[Row, str]] = {
@@ -208,7 +215,9 @@ OTHERS: dict[str, dict[Row, str]] = {
 }
 
 
-def test_what_archives_and_others_say(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_facts_check_compares_archives_and_commits(
+    workspace: Workspace, index: LoopbackIndex
+) -> None:
     index.add_archive("built", "1.0", members={"requirements/common.txt": "lib\n"})
     noted = "other>=1\n\n[:python_version < '3.9']\nlib\n\n[gpu]\nmore\n"
     index.add_archive("old", "1.0", static=False, members={"old.egg-info/requires.txt": noted})
@@ -218,9 +227,10 @@ def test_what_archives_and_others_say(workspace: Workspace, index: LoopbackIndex
     for project, rows in OTHERS.items():
         workspace.facts(project, written(rows))
     workspace.stack("lib")
-    assert judged(workspace, "--all") == {
-        row[1]: told for rows in OTHERS.values() for row, told in rows.items()
-    }
+    expected = {}
+    for rows in OTHERS.values():
+        expected |= {name: verdict for (_, name, _, _), verdict in rows.items()}
+    assert judged(workspace, "--all") == expected
     run = workspace.run("facts", "check", "--all", *NEVER_OLD)
     assert run.stdout.endswith(": 3 hold, 5 contradicted, 1 gone, 0 unmet, 3 not checked\n")
     assert run.status == 5
@@ -239,8 +249,8 @@ BINDINGS = """
 """
 
 
-def test_an_index_that_may_be_passed_over(workspace: Workspace) -> None:
-    """What it may have is not called gone."""
+def test_facts_check_with_an_index_passed_over(workspace: Workspace) -> None:
+    # What such an index may have is not called gone.
     workspace.serve("app 1.0")
     workspace.stack("app")
     workspace.indexes(BINDINGS)
@@ -250,13 +260,14 @@ def test_an_index_that_may_be_passed_over(workspace: Workspace) -> None:
     )
     run = workspace.run("facts", "check", "demo", "--facts-days", "30")
     assert run.stdout.splitlines()[0] == (
-        "holds: a (matrices/facts/app.toml:6): the index has 1.0; `far`, which may have app ==7, could not be reached; "
+        "holds: a (matrices/facts/app.toml:6): the index has 1.0; "
+        "`far`, which may have app ==7, could not be reached; "
         "checked 2020-01-31, more than 30 days ago"
     )
     assert run.status == 0
 
 
-def test_a_project_in_any_spelling_and_a_fact_by_an_id_that_is_no_name_of_a_project(
+def test_facts_check_takes_any_spelling_and_an_id(
     workspace: Workspace,
 ) -> None:
     workspace.serve("big-app 1.0")
@@ -270,8 +281,8 @@ def test_a_project_in_any_spelling_and_a_fact_by_an_id_that_is_no_name_of_a_proj
         assert run.status == 0
 
 
-def test_an_index_that_fails(workspace: Workspace, index: LoopbackIndex) -> None:
-    app(workspace)
+def test_facts_check_with_a_failing_index(workspace: Workspace, index: LoopbackIndex) -> None:
+    serve_app(workspace)
     unknown = workspace.run("facts", "check", "exclude")
     assert unknown.error == "there is no stack, no project with facts and no fact `exclude`"
     assert unknown.stderr.endswith("hint: did you mean `excluded`?\n")

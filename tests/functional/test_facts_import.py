@@ -1,4 +1,4 @@
-"""`ascend-lock facts import`: facts and images from tables in repositories and archives that the tests make."""
+"""`ascend-lock facts import`: facts and images from tables in repositories and archives."""
 
 from __future__ import annotations
 
@@ -96,11 +96,15 @@ when = ["soc in A3"]
 requires = "{requirements.lines}"
 requires-from = ["requirements.txt"]
 requires-python = "{setup.python}"
-build-requires = { lines = "{build.lines}", loosened-by = "{requirements.lines}", drop = ["unwanted"] }
 submodules = { each = "submodules", path = "{path}", git = "{git}", commit = "{commit}" }
 env = { SOC_VERSION = "{soc-version}", OTHER = "{absent}" }
 reason = "The image of {release} builds it."
 strength = "documented"
+
+[table.fact.build-requires]
+lines = "{build.lines}"
+loosened-by = "{requirements.lines}"
+drop = ["unwanted"]
 """
 TREE = {
     "docs/table.md": NEW,
@@ -153,7 +157,7 @@ def generated(workspace: Workspace, project: str = "app") -> str:
 
 
 def imported(workspace: Workspace, *arguments: str) -> list[str]:
-    """The lines that an import prints."""
+    """Return the lines that an import prints."""
     run = workspace.run("facts", "import", *arguments)
     assert run.status == 0, run.stderr
     return run.stdout.splitlines()
@@ -204,16 +208,16 @@ def test_import_tells_changed_and_gone_rows(workspace: Workspace, upstream: Repo
     upstream.commit({"docs/table.md": NEW})
     imported(workspace)
     upstream.commit({"docs/table.md": OLD.replace("9.0.0", "9.0.1")})
-    told = workspace.run("facts", "import", "--diff", "--json")
-    assert told.status == 5
-    assert told.json["status"] == "changed"
-    assert told.json["changes"][1] == {
+    run = workspace.run("facts", "import", "--diff", "--json")
+    assert run.status == 5
+    assert run.json["status"] == "changed"
+    changed, gone = run.json["changes"]
+    assert gone == {
         "how": "gone",
         "file": "facts/generated/app.toml",
         "name": "app-2.0rc1-table",
         "keys": {},
     }
-    changed = told.json["changes"][0]
     assert (changed["how"], changed["name"], sorted(changed["keys"])) == (
         "changed",
         "app-1.0-table",
@@ -232,10 +236,8 @@ def test_import_tells_changed_and_gone_rows(workspace: Workspace, upstream: Repo
 def test_import_at_an_earlier_commit(workspace: Workspace, upstream: Repository) -> None:
     first = upstream.commit({"docs/table.md": OLD})
     upstream.commit({"docs/table.md": NEW})
-    assert (
-        imported(workspace, "--at", f"app={first}")[0]
-        == "new: app-1.0-table (facts/generated/app.toml)"
-    )
+    line, *_ = imported(workspace, "--at", f"app={first}")
+    assert line == "new: app-1.0-table (facts/generated/app.toml)"
     workspace.refused(
         "upstream.toml has no repository `ap`", "facts", "import", "--at", f"ap={first}"
     )
@@ -243,7 +245,9 @@ def test_import_at_an_earlier_commit(workspace: Workspace, upstream: Repository)
         "`app=main` is no repository with a commit", "facts", "import", "--at", "app=main"
     )
     missing = workspace.run("facts", "import", "--at", f"app={'0' * 40}")
-    assert (missing.status, missing.error) == (3, "the repository `app` cannot be read")
+    # Git's own reason, which follows, may contain "error: " as well.
+    assert missing.status == 3
+    assert "error: the repository `app` cannot be read\n" in missing.stderr
 
 
 def test_import_through_a_mirror(
@@ -333,7 +337,10 @@ def test_import_of_archives(
         "app", "3.0", members={"docs/table.md": f"{HEAD}| v3.0 | 9.2.0 | >= 3.11 |\n"}
     )
     workspace.stack("app")
-    archive = f'[[archive]]\nproject = "app"\nfile = "{page.filename}"\nsha256 = "{{}}"\nchecked = 2026-02-02\n\n'
+    archive = (
+        f'[[archive]]\nproject = "app"\nfile = "{page.filename}"\n'
+        'sha256 = "{}"\nchecked = 2026-02-02\n\n'
+    )
     both = UPSTREAM.format(url=upstream.url).replace(
         'repository = "app"\n', 'repository = "app"\narchives = "app"\n'
     )
@@ -437,10 +444,7 @@ def test_generated_facts_are_in_force(workspace: Workspace, upstream: Repository
     upstream.commit({"docs/table.md": OLD})
     imported(workspace)
     workspace.serve("app 1.0")
-    workspace.stack(
-        "app",
-        target=A3.replace("9.1.0", "9.0.0"),
-    )
+    workspace.stack("app", target=A3.replace("9.1.0", "9.0.0"))
     workspace.locked()
     assert [fact["id"] for fact in workspace.content()["fact"]] == ["app-1.0-table"]
     path = workspace.matrices / "stacks" / "demo.toml"
@@ -454,36 +458,14 @@ def test_fact_by_hand_takes_the_place_of_a_generated_one(
     upstream.commit({"docs/table.md": OLD})
     imported(workspace)
     workspace.serve("app 1.0")
-    workspace.stack(
-        "app",
-        target=A3,
-    )
-    workspace.facts(
-        "app",
-        row(
-            "requires",
-            id="by-hand",
-            versions="==1.0",
-            needs=["cann in 9.1.0"],
-            over="app-1.0-table",
-        ),
-    )
+    workspace.stack("app", target=A3)
+    said = {"versions": "==1.0", "needs": ["cann in 9.1.0"]}
+    workspace.facts("app", row("requires", id="by-hand", over="app-1.0-table", **said))
     workspace.locked()
     assert [fact["id"] for fact in workspace.content()["fact"]] == ["by-hand"]
-    workspace.facts(
-        "app",
-        row(
-            "requires",
-            id="by-hand",
-            versions="==1.0",
-            needs=["cann in 9.1.0"],
-            over="app-2.0-table",
-        ),
-    )
+    workspace.facts("app", row("requires", id="by-hand", over="app-2.0-table", **said))
     workspace.refused("there is no generated fact `app-2.0-table`", "lock", "demo")
-    workspace.facts(
-        "app", row("requires", id="app-1.0-table", versions="==1.0", needs=["cann in 9.1.0"])
-    )
+    workspace.facts("app", row("requires", id="app-1.0-table", **said))
     workspace.refused("two facts have the id `app-1.0-table`", "lock", "demo")
     path = workspace.matrices / "facts" / "generated" / "app.toml"
     path.write_text(path.read_text("utf-8") + 'over = "x"\n')

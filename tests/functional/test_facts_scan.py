@@ -39,7 +39,8 @@ lib>=2: otherwise refused (app/limits.py:2)
     if lib.__version__ < '2'
     the metadata has lib>=1, which admits more
 
-# Drafts: read the code around each, give its releases and its reasons in both languages, or drop it.
+# Drafts: read the code around each, \
+give its releases and its reasons in both languages, or drop it.
 """
 
 

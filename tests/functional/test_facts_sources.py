@@ -1,4 +1,4 @@
-"""`ascend-lock facts check --sources`: sources that say what a fact states, and ones that do not."""
+"""`ascend-lock facts check --sources`: do sources say what a fact states?"""
 
 from __future__ import annotations
 
@@ -40,7 +40,11 @@ It was tested for a week.
 
 This release is for lib 1.0.
 """
-DOCKERFILE = "FROM quay.io/ascend/cann:8.5.1-910b-ubuntu22.04-py3.11\nARG APP_TAG=v2.0\nRUN pip install lib==1.1\n"
+DOCKERFILE = """\
+FROM quay.io/ascend/cann:8.5.1-910b-ubuntu22.04-py3.11
+ARG APP_TAG=v2.0
+RUN pip install lib==1.1
+"""
 SERIES = "| App | Series |\n|-----|--------|\n| 2.0 | 26.0.0 |\n| 1.0 | 25.0.0 |\n"
 LIST = """\
 .. list-table::
@@ -78,14 +82,13 @@ def commit(repository: Repository) -> str:
     return repository.commit(FILES, tag="v2.0")
 
 
-def checked(workspace: Workspace, rows: str, *words: str, tmp_path: Path) -> Run:
+def checked(workspace: Workspace, rows: str, *words: str, tmp_path: Path, **variables: str) -> Run:
     """Return the result for these facts about `app`, with the repository in place of github.com."""
     workspace.index.serve("app 1.0 2.0 3.0", "lib 1.0 1.1")
     workspace.stack("app")
     workspace.facts("app", rows)
-    return workspace.run(
-        "facts", "check", "--sources", *words, GIT_CONFIG_GLOBAL=str(tmp_path / "gitconfig")
-    )
+    variables["GIT_CONFIG_GLOBAL"] = str(tmp_path / "gitconfig")
+    return workspace.run("facts", "check", "--sources", *words, **variables)
 
 
 def outcome(
@@ -161,12 +164,8 @@ def test_each_release_must_have_the_values(
 
 def test_two_releases_share_alternatives(workspace: Workspace, tmp_path: Path, commit: str) -> None:
     said = {"versions": ["==2.0", "==1.0"], "needs": ["cann in 8.5.1 | 8.3.RC1"]}
-    assert (
-        outcome(workspace, tmp_path, "requires", f"vendor/app table.md @{commit}", **said)[
-            "outcome"
-        ]
-        == "stated"
-    )
+    fact = outcome(workspace, tmp_path, "requires", f"vendor/app table.md @{commit}", **said)
+    assert fact["outcome"] == "stated"
 
 
 def test_row_of_another_line_is_not_enough(
@@ -215,7 +214,6 @@ def test_section_is_about_the_release_in_its_heading(
         (">=3.0", " (v2.0)", ["lib==1.1"], "false"),
         ("==2.0", " (v2.0)", ["lib==1.2"], "false"),
         ("==2.0", " (v2.0)", ["soc in A3"], "false"),
-        ("==2.0", " (v1.0)", ["lib==1.1"], "false"),
     ],
 )
 def test_tag_says_of_which_release_a_file_is(
@@ -228,10 +226,8 @@ def test_tag_says_of_which_release_a_file_is(
     said: str,
 ) -> None:
     source = f"vendor/app Dockerfile @{commit}{tag}"
-    assert (
-        outcome(workspace, tmp_path, "requires", source, versions=versions, needs=needs)["outcome"]
-        == said
-    )
+    fact = outcome(workspace, tmp_path, "requires", source, versions=versions, needs=needs)
+    assert fact["outcome"] == said
 
 
 @pytest.mark.parametrize(("cann", "said"), [("8.5.0", "stated"), ("8.5.1", "false")])
@@ -249,10 +245,8 @@ def test_one_reference_leads_nowhere_else(
     both = SERIES + "\n" + TABLE.partition("## Series")[2]
     commit = repository.commit({"both.md": both})
     said = {"versions": "==2.0", "needs": ["cann in 8.5.0"]}
-    assert (
-        outcome(workspace, tmp_path, "requires", f"vendor/app both.md @{commit}", **said)["outcome"]
-        == "false"
-    )
+    fact = outcome(workspace, tmp_path, "requires", f"vendor/app both.md @{commit}", **said)
+    assert fact["outcome"] == "false"
     sources = [f"vendor/app both.md @{commit} #L3", f"vendor/app both.md @{commit} #L10"]
     assert outcome(workspace, tmp_path, "requires", sources, **said)["outcome"] == "stated"
 
@@ -303,14 +297,26 @@ def test_source_of_what_cannot_be_looked_for_must_quote(
 # --- what is not there
 
 
+MISSING = "c0ffee" * 6 + "cafe"
+
+
+def reach_host_by_ssh(tmp_path: Path, repository: Repository, host: str) -> dict[str, str]:
+    """Let git reach the cited host itself by ssh, and return the variables that it needs."""
+    program = tmp_path / "ssh"
+    program.write_text(f"#!/bin/sh\nexec git upload-pack {repository.folder}\n")
+    program.chmod(0o755)
+    config = tmp_path / "gitconfig"
+    _, _, settings = config.read_text().partition("[safe]")
+    over_ssh = f'[url "{host}"]\n\tinsteadOf = https://github.com/\n'
+    config.write_text(f"{over_ssh}[safe]{settings}")
+    return {"GIT_SSH_COMMAND": str(program), "GIT_SSH_VARIANT": "ssh"}
+
+
 @pytest.mark.parametrize(
     ("source", "code"),
     [
         ("vendor/app nowhere.md @{commit}", "no-file"),
         ("vendor/app table.md @{commit} #L99", "no-line"),
-        ("vendor/app table.md @{other}", "no-commit"),
-        ("vendor/app table.md @{commit} (v1.0)", "no-tag"),
-        ("vendor/app tag v9", "no-tag"),
         ("app-2.0-py3-none-any.whl nowhere.py", "no-file"),
         ("app-9.0-py3-none-any.whl app.py", "not-offered"),
         ("app-2.0-py3-none-any.whl sha256:{zeros} app.py", "other-hash"),
@@ -320,9 +326,71 @@ def test_source_of_what_cannot_be_looked_for_must_quote(
 def test_reference_to_what_is_not_there_is_false(
     workspace: Workspace, tmp_path: Path, commit: str, source: str, code: str
 ) -> None:
-    text = source.format(commit=commit, other="c0ffee" * 6 + "cafe", zeros="0" * 64)
+    text = source.format(commit=commit, zeros="0" * 64)
     fact = outcome(workspace, tmp_path, "excludes", text, versions="==2.0")
     assert [fact["outcome"], fact["references"][0]["why"]["code"]] == ["false", code]
+
+
+LACKING_SOURCES = [
+    ("vendor/app table.md @{missing}", "commit"),
+    ("vendor/app @{missing}", "commit"),
+    ("vendor/app table.md @{commit} (v1.0)", "tag"),
+    ("vendor/app tag v9", "tag"),
+]
+
+
+@pytest.mark.parametrize(("source", "kind"), LACKING_SOURCES)
+@pytest.mark.parametrize("host", ["ssh://git@github.com/", "git@github.com:"])
+def test_source_that_the_cited_host_lacks_is_false(
+    workspace: Workspace,
+    tmp_path: Path,
+    repository: Repository,
+    commit: str,
+    host: str,
+    source: str,
+    kind: str,
+) -> None:
+    variables = reach_host_by_ssh(tmp_path, repository, host)
+    rows = row(
+        "excludes",
+        id="it",
+        source=source.format(commit=commit, missing=MISSING),
+        versions="==2.0",
+    )
+    run = checked(workspace, rows, "--json", tmp_path=tmp_path, **variables)
+    (fact,) = run.json["facts"]
+    assert [run.status, fact["outcome"]] == [1, "false"]
+    assert fact["references"][0]["why"]["code"] == f"no-{kind}"
+
+
+@pytest.mark.parametrize(("source", "kind"), LACKING_SOURCES)
+def test_source_that_only_a_mirror_lacks_is_not_opened(
+    workspace: Workspace, tmp_path: Path, commit: str, source: str, kind: str
+) -> None:
+    rows = row(
+        "excludes",
+        id="it",
+        source=source.format(commit=commit, missing=MISSING),
+        versions="==2.0",
+    )
+    run = checked(workspace, rows, "--json", tmp_path=tmp_path)
+    (fact,) = run.json["facts"]
+    (reference,) = fact["references"]
+    assert [run.status, fact["outcome"], reference["unread"]] == [3, "unread", "repository"]
+    assert reference["why"]["code"] == f"mirror-lacks-{kind}"
+
+
+def test_command_says_that_a_mirror_lacks_the_commit(
+    workspace: Workspace, tmp_path: Path, commit: str
+) -> None:
+    rows = row("excludes", id="it", source=f"vendor/app @{MISSING}", versions="==2.0")
+    run = checked(workspace, rows, "--all", tmp_path=tmp_path)
+    line, *_ = run.stdout.splitlines()
+    assert line == (
+        f"not opened: it (matrices/facts/app.toml:6): vendor/app @{MISSING[:12]}: "
+        "could not be fetched: a mirror stands for https://github.com/vendor/app "
+        f"in the settings of git, and it does not have the commit {MISSING}"
+    )
 
 
 def test_tag_of_another_commit_is_false(
@@ -407,9 +475,12 @@ BUILD = """
 [[builds]]
 versions = "==2.5"
 requires-from = "requirements.txt"
-env = {{ {variable} = "p9", SETUPTOOLS_SCM_PRETEND_VERSION = "2.5", TORCH_DEVICE_BACKEND_AUTOLOAD = "0" }}
 reason = "r"
 source = ["app-2.5.tar.gz Dockerfile"]
+[builds.env]
+{variable} = "p9"
+SETUPTOOLS_SCM_PRETEND_VERSION = "2.5"
+TORCH_DEVICE_BACKEND_AUTOLOAD = "0"
 """
 COMMIT_BUILD = """
 [[sources]]
@@ -454,14 +525,10 @@ def test_binary_file_shows_names_but_no_versions(
     source = "app-2.5-py3-none-any.whl app/lib.so"
     said = {"versions": ">=2.0", "bounds": ["lib>=1.1"]}
     assert outcome(workspace, tmp_path, "constrains", source, **said)["outcome"] == "false"
-    assert (
-        outcome(workspace, tmp_path, "constrains", f"{source} `lib==`", **said)["outcome"]
-        == "quoted"
-    )
-    assert (
-        outcome(workspace, tmp_path, "after", source, versions=">=2.0", others=["lib"])["outcome"]
-        == "stated"
-    )
+    fact = outcome(workspace, tmp_path, "constrains", f"{source} `lib==`", **said)
+    assert fact["outcome"] == "quoted"
+    fact = outcome(workspace, tmp_path, "after", source, versions=">=2.0", others=["lib"])
+    assert fact["outcome"] == "stated"
 
 
 def test_listing_has_the_releases(
@@ -512,7 +579,7 @@ LACKING = (
 )
 
 
-def test_command_lists_what_is_false_and_counts_the_rest(
+def test_command_lists_what_is_false_and_counts(
     workspace: Workspace, tmp_path: Path, commit: str
 ) -> None:
     table = f"vendor/app table.md @{commit} #L6"

@@ -1,4 +1,4 @@
-"""Whatever fails below the program or breaks a run off: the old lock or the new one is there; the next run mends it.
+"""Whatever fails or ends a run, the old or the new lock is there, and the next run repairs it.
 
 `make faults` does at length what the first tests here do in short.
 """
@@ -92,7 +92,8 @@ def test_an_interrupt_of_which_nothing_can_be_told(demo: Workspace) -> None:
 LISTEN = "import signal\nfrom resolver.cli.commands import listen\n"
 IGNORED = (
     LISTEN
-    + "signal.signal(signal.{0}, signal.SIG_IGN)\nlisten()\nsignal.raise_signal(signal.{0})\nprint('ended')"
+    + "signal.signal(signal.{0}, signal.SIG_IGN)\nlisten()\nsignal.raise_signal(signal.{0})\n"
+    "print('ended')"
 )
 TWICE = f"""{LISTEN}
 listen()
@@ -197,10 +198,8 @@ def test_an_interrupt_while_the_lock_is_written(demo: Workspace) -> None:
 @pytest.mark.parametrize(
     ("left", "asks"), [(".there.new", "1.0"), (".gone.new", "2.0"), (".there.old", "1.0")]
 )
-def test_what_a_killed_run_left_goes_with_the_next_or_is_moved_back(
-    demo: Workspace, left: str, asks: str
-) -> None:
-    """After the exchange; of another target; between two renames: the lock that is found again keeps its pins."""
+def test_next_run_cleans_up_after_a_killed_run(demo: Workspace, left: str, asks: str) -> None:
+    """After the exchange, of another target, between two renames: the lock keeps its pins."""
     demo.stack("demo" if left == ".there.old" else f"demo=={asks}")
     before = tree(demo.locks)
     take = shutil.move if left == ".there.old" else shutil.copytree
@@ -227,7 +226,7 @@ def test_locks_of_two_targets_are_written_both_or_neither(workspace: Workspace) 
 
 
 def test_a_lock_that_cannot_be_written_is_named(demo: Workspace) -> None:
-    """A file stands where the folder would be, or a link to nothing: this also stops root, whom permissions do not."""
+    """A file or a broken link is where the folder would be. This stops even root."""
     for name, where in (
         ("blocked", "blocked/demo/there/lock.toml"),
         ("linked", "linked/demo/there"),
@@ -243,7 +242,10 @@ def test_a_lock_that_cannot_be_written_is_named(demo: Workspace) -> None:
 def test_a_cache_that_cannot_be_written_is_a_warning(demo: Workspace) -> None:
     """/proc takes no files of anybody, root included."""
     demo.cache.write_text("not a folder")
-    told = "warning: The cache in <root>/cache is not writable (Not a directory); continuing without it.\nhint: "
+    told = (
+        "warning: The cache in <root>/cache is not writable (Not a directory); continuing "
+        "without it.\nhint: "
+    )
     assert demo.locked().stderr.startswith(told)
     run = demo.locked(HOME="/proc", ASCEND_LOCK_CACHE="")
     assert run.stderr.startswith("warning: The cache in /proc/.cache/ascend-lock is not writable (")
@@ -285,7 +287,7 @@ def test_what_memory_is_not_there_for_is_no_mistake_of_ours(work: str, why: str)
 # --- kills and full disks
 
 
-def test_a_lock_killed_at_any_change_to_the_disk_is_the_old_one_or_the_new_one(
+def test_killed_lock_leaves_the_old_lock_or_the_new_one(
     tmp_path: Path,
 ) -> None:
     assert (
@@ -293,14 +295,14 @@ def test_a_lock_killed_at_any_change_to_the_disk_is_the_old_one_or_the_new_one(
     )  # no two runs write as often: one may end before
 
 
-def test_a_bundle_killed_at_any_change_to_the_disk_is_whole_after_the_next_run(
+def test_killed_bundle_is_whole_after_the_next_run(
     tmp_path: Path,
 ) -> None:
     assert kill_bundles(tmp_path / "work", 2, seed=2).killed >= 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
-def test_an_install_killed_at_any_change_to_the_disk_is_whole_after_the_next_run(
+def test_killed_install_is_whole_after_the_next_run(
     tmp_path: Path,
 ) -> None:
     assert kill_installs(tmp_path / "work", 1, seed=2).killed == 1
@@ -330,7 +332,7 @@ def waiting(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
-def test_an_install_waits_for_no_other_and_for_no_pip_that_a_killed_one_left(
+def test_install_does_not_wait_for_another_or_for_its_pip(
     workspace: Workspace, waiting: tuple[Path, subprocess.Popen[str]]
 ) -> None:
     python, process = waiting
@@ -343,7 +345,8 @@ def test_an_install_waits_for_no_other_and_for_no_pip_that_a_killed_one_left(
     alone = install(workspace, python, LANG="zh_CN.UTF-8")
     assert alone.status == 1
     told = re.fullmatch(
-        "错误：另一个 install.sh 或它留下的进程正在 <root>/env 中工作：进程 (.+)\n提示：请等它结束，然后重新运行\n",
+        "错误：另一个 install.sh 或它留下的进程正在 <root>/env 中工作：进程 (.+)\n"
+        "提示：请等它结束，然后重新运行\n",
         alone.stderr,
     )
     assert told
@@ -372,10 +375,10 @@ def test_a_disk_that_is_full_at_any_write_costs_no_lock(tmp_path: Path) -> None:
     assert fill_disks(tmp_path / "work", 2, seed=3).killed > 0
 
 
-def test_a_bundle_for_which_there_is_no_room_is_told_and_made_by_the_next_run(
+def test_bundle_on_a_full_disk_fails_and_the_next_run_makes_it(
     demo: Workspace,
 ) -> None:
-    """verify.py is longer than what may be written, and comes after the files and some of the texts."""
+    """verify.py is longer than what may be written, and comes after the files."""
     run = limited(demo, 50_000, "bundle", "demo", "out")
     assert (run.status, run.stdout, run.error) == (2, "", "the bundle could not be written")
     assert not [name for name in tree(demo.root / "out") if "partial" in name]
@@ -394,7 +397,7 @@ def test_a_pipe_in_the_place_of_a_bundled_file_is_not_waited_for(demo: Workspace
 # --- several at once
 
 
-def test_an_upgrade_is_not_undone_by_locks_that_run_at_the_same_time(workspace: Workspace) -> None:
+def test_lock_does_not_undo_an_upgrade_that_runs_meanwhile(workspace: Workspace) -> None:
     """One after the other, in whatever order, they would all end at the upgrade's lock."""
     workspace.serve("demo 1.0: base", "base 1.0")
     workspace.stack("demo")
@@ -424,7 +427,7 @@ def test_an_upgrade_is_not_undone_by_locks_that_run_at_the_same_time(workspace: 
 
 
 def releases(workspace: Workspace) -> Callable[[], None]:
-    """A lock of wheels and an archive; call what comes back to hold it against the lock that is there."""
+    """Lock wheels and an archive. The result compares that lock with the one that is there."""
     for name in ("a", "b", "c"):
         for version in ("1.0", "2.0"):
             workspace.index.add_wheel(name, version, requires=["a"] if name != "a" else ())
@@ -513,7 +516,7 @@ def test_a_clock_that_was_put_back_changes_nothing(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are counted in /proc")
-def test_locks_in_a_row_leave_no_file_open_no_thread_and_nothing_on_the_disk(
+def test_locks_in_a_row_leave_no_file_thread_or_temporary_file(
     tmp_path: Path,
 ) -> None:
     """`make faults` does a thousand."""

@@ -94,7 +94,10 @@ def test_a_host_that_is_not_there_costs_little_and_is_asked_once(workspace: Work
             name, row("sources", **at, requires_from=["requirements.txt"], build_requires=["tool"])
         )
     workspace.stack(*(f"{name} @ git+{host}/{name}.git@{name * 9}" for name in ("a", "b")))
-    told = f"warning: {host}/a.git could not be read: Could not resolve host: no-such-host.invalid\nhint: "
+    told = (
+        f"warning: {host}/a.git could not be read: Could not resolve host: no-such-host.invalid\n"
+        "hint: "
+    )
     stderr = workspace.locked().stderr
     assert stderr.startswith(told)
     assert stderr.count("warning: ") == 1
@@ -120,7 +123,8 @@ def test_nothing_of_the_repository_runs_while_locking(
         path.chmod(0o755)
     config = workspace.root / "home" / ".gitconfig"
     config.write_text(
-        f'[filter "evil"]\n  smudge = touch {trap}\n[core]\n  hooksPath = {repository.folder}/.git/hooks\n'
+        f'[filter "evil"]\n  smudge = touch {trap}\n[core]\n'
+        f"  hooksPath = {repository.folder}/.git/hooks\n"
         f"  fsmonitor = touch {trap}\n"
     )
     workspace.locked_stack(f"verl @ git+{repository.url}@{commit}")

@@ -1,4 +1,4 @@
-"""`ascend-lock import`: what files of other tools ask for, as a stack that locks; what a stack cannot have is told."""
+"""`ascend-lock import`: stacks from files of other tools, and what a stack cannot have."""
 
 from __future__ import annotations
 
@@ -99,7 +99,10 @@ not a requirement
         "requirements.txt:16: `git+https://github.com/huggingface/peft@main`",
         "requirements.txt:17: `branchless @ git+https://github.com/huggingface/peft`",
         f"requirements.txt:18: `token @ git+https://github.com/huggingface/peft@{COMMIT}`",
-        "requirements.txt:19: `torch @ https://example.org/torch-2.9.0-cp311-cp311-linux_x86_64.whl`",
+        (
+            "requirements.txt:19: `torch @ "
+            "https://example.org/torch-2.9.0-cp311-cp311-linux_x86_64.whl`"
+        ),
         "requirements.txt:20",
         "requirements.txt:21: `-e`",
         "requirements.txt:24: `odd ; 'x' in extras`",
@@ -162,7 +165,8 @@ def test_a_freeze_of_a_cuda_machine_is_left_without_cuda(workspace: Workspace) -
     # the facts that ship say as much
     write(
         workspace,
-        freeze_txt="flash-attn==2.8.3\ntorch-memory-saver==0.0.9\ntriton==3.5.0\ntensordict==0.9.0\n",
+        freeze_txt="flash-attn==2.8.3\ntorch-memory-saver==0.0.9\ntriton==3.5.0\n"
+        "tensordict==0.9.0\n",
     )
     stack, left_out = imported(workspace, "freeze.txt", "--matrices", str(REPOSITORY / "matrices"))
     assert (stack["stack"]["requires"], len(left_out)) == (["tensordict==0.9.0"], 3)
@@ -300,7 +304,10 @@ def package(name: str, marker: str = "") -> str:
     marked = f'marker = "{marker}"\n' if marker else ""
     wheel = f"{name}-1.0-py3-none-any.whl"
     hashes = '{ sha256 = "aa" }'
-    files = f'wheels = [{{ name = "{wheel}", url = "https://example.org/{wheel}", hashes = {hashes} }}]\n'
+    files = (
+        f'wheels = [{{ name = "{wheel}", url = "https://example.org/{wheel}", hashes = {hashes} '
+        "}]\n"
+    )
     return f'\n[[packages]]\nname = "{name}"\nversion = "1.0"\n{marked}{files}'
 
 
@@ -312,7 +319,8 @@ LOCK = (
     + package("usual", "'default' in dependency_groups and python_version >= '3.12'")
     + package("developed", "'dev' in dependency_groups")
     + package("extra", "'gpu' in extras")
-    + '\n[[packages]]\nname = "verl"\n[packages.vcs]\ntype = "git"\nurl = "https://github.com/volcengine/verl"\n'
+    + '\n[[packages]]\nname = "verl"\n[packages.vcs]\ntype = "git"\n'
+    'url = "https://github.com/volcengine/verl"\n'
     + f'commit-id = "{COMMIT}"\nsubdirectory = "python"\n'
     + '\n[[packages]]\nname = "mine"\n[packages.directory]\npath = "."\n'
 )
@@ -380,7 +388,10 @@ def test_a_file_that_cannot_be_imported(
         (("--cann", "new"), "`cann` cannot be used"),
         (
             ("--name", "a b"),
-            "`a b` is not a name of at most 80 letters, digits, `.`, `_` and `-`, beginning with a letter or digit",
+            (
+                "`a b` is not a name of at most 80 letters, digits, `.`, `_` and `-`, "
+                "beginning with a letter or digit"
+            ),
         ),
     ],
 )
@@ -420,7 +431,8 @@ SECRETS = {
     "netrc in lines": "machine\n  host.example\nlogin\n  bob\npassword\n  hunter2!\n",
     "environ": "PATH=/bin\0TOKEN=hunter2\0",
     "passwd": "root:hunter2:0:0:root:/root:/bin/bash\n",
-    "key": "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbm/hunter2=\n-----END-----\n",
+    "key": "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbm/hunter2=\n"
+    "-----END-----\n",
     "pypirc": "[index]\nusername = __token__\npassword = hunter2\n",
     "env": "export TOKEN=hunter2\n/hunter2\n~hunter2\n.hunter2\n-hunter2\n--hunter2=hunter2\n",
     "options": "--index-url hunter2 hunter2\n--config-settings hunter2\nsix --hash hunter2\n",
@@ -521,9 +533,11 @@ def files_with(secret: str) -> dict[str, str]:
         "requirements.txt": "\n".join(["six", *lines, *options]),
         "environment.yml": f"dependencies:\n  - pip:\n    - six\n{items.replace('  - ', '    - ')}",
         "pyproject.toml": f"[project]\nname = 'x'\ndependencies = ['six', {', '.join(quoted)}]\n",
-        "pylock.toml": "lock-version = '1.0'\ncreated-by = 'x'\n[[packages]]\nname = 'six'\nversion = '1'\n"
+        "pylock.toml": "lock-version = '1.0'\ncreated-by = 'x'\n[[packages]]\nname = 'six'\n"
+        "version = '1'\n"
         f"[[packages]]\nname = 'a'\nvcs = {{ type = 'git', url = {vcs}, commit-id = '{COMMIT}' }}\n"
-        f"[[packages]]\nname = 'b'\narchive = {{ url = {archive}, hashes = {{ sha256 = 'aa' }} }}\n",
+        f"[[packages]]\nname = 'b'\narchive = {{ url = {archive}, hashes = {{ sha256 = 'aa' }} "
+        "}\n",
     }
 
 
@@ -545,7 +559,7 @@ def test_import_shows_no_secret_of_an_address(
 
 
 def outside(workspace: Workspace) -> None:
-    """Write a file that has nothing to do with a project, and files of the project that lead to it."""
+    """Write a file outside of a project, and files of the project that lead to it."""
     write(
         workspace,
         home__secret="bob\nhunter2\n",
@@ -597,7 +611,7 @@ def test_import_reads_no_file_outside_of_its_folder(workspace: Workspace, line: 
     [("-r keep", "keep"), ("-r sub/keep", "sub"), ("-r sub/keep", "keep"), ("-c link", "keep")],
 )
 def test_import_reads_what_it_judged(workspace: Workspace, line: str, swapped: str) -> None:
-    """Somebody puts a link in the place of a file, or of its folder, at the moment when it is opened."""
+    """A link takes the place of a file or of its folder at the moment when it is opened."""
     write(
         workspace,
         home__keep="hunter2\n",

@@ -1,4 +1,4 @@
-"""Locking by what binaries need: over a server with ranges, from readings, and with nothing known."""
+"""Locking by what binaries need: over a server with ranges, from readings, or with none."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ FILLER = random.Random(0).randbytes(400_000)
 def built(
     name: str, version: str, members: Mapping[str, bytes], *requires: str
 ) -> tuple[str, bytes]:
-    """Return the name and the bytes of a wheel with binaries, whose metadata has these requirements."""
+    """Return the name and the bytes of a wheel with binaries and requirements."""
     made = io.BytesIO()
     info = f"{name}-{version}.dist-info"
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -1,4 +1,4 @@
-"""A folder that nobody named and that is a link, as a proposed change can make it, is not written through."""
+"""Nothing is written through a link that no user named, such as one in a proposed change."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_snapshots_follow_no_link(workspace: Workspace, elsewhere: Path) -> None
 
 
 def test_snapshot_is_written_here(workspace: Workspace, elsewhere: Path) -> None:
-    """And not to the checkout of the program, whose facts are used because there are no others here."""
+    """The program's own checkout, whose facts are used here, gets no snapshot."""
     shutil.copy(workspace.matrices / "stacks" / "demo.toml", workspace.root / "written-here.toml")
     text = (
         (workspace.root / "written-here.toml")

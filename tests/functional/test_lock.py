@@ -1,4 +1,4 @@
-"""`ascend-lock lock`: which pins stay and which move, what a run answers, and several stacks or targets at once."""
+"""`ascend-lock lock`: which pins stay, what a run answers, and several stacks or targets."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_pin_that_does_not_hold_any_more_moves_alone(locked: Workspace, change
     assert locked.pins() == {"a": "2.0", "b": "1.0"}
 
 
-def test_a_file_with_other_bytes_under_the_same_version_is_told_with_its_hash(
+def test_lock_warns_of_a_replaced_file_with_both_hashes(
     locked: Workspace,
 ) -> None:
     old = locked.content()["pin"][0]["file"][0]["sha256"]
@@ -81,7 +81,7 @@ def test_a_file_with_other_bytes_under_the_same_version_is_told_with_its_hash(
     assert locked.locked().stderr == ""
 
 
-def test_a_snapshot_holds_what_is_locked_and_what_an_upgrade_would_take(locked: Workspace) -> None:
+def test_snapshot_has_what_a_lock_and_an_upgrade_request(locked: Workspace) -> None:
     assert locked.run("snapshot", "demo").status == 0
     locked.forget()
     before = tree(locked.locks)
@@ -102,7 +102,7 @@ def test_a_snapshot_holds_what_is_locked_and_what_an_upgrade_would_take(locked: 
 # --- a conflict
 
 
-def test_a_conflict_leaves_what_is_there_and_puts_its_report_beside_it_until_the_next_lock(
+def test_conflict_adds_its_report_to_the_old_lock(
     locked: Workspace,
 ) -> None:
     (locked.folder() / "notes.txt").write_text("mine")
@@ -140,12 +140,13 @@ def test_a_target_is_locked_although_another_one_conflicts(
 
 CURRENT = "Locking would change nothing in locks/demo/there.\n"
 UPGRADED = (
-    "Locking would change in locks/demo/there: lock.toml, requirements.txt, verify.py, report.md, report.zh.md and "
+    "Locking would change in locks/demo/there: lock.toml, requirements.txt, verify.py, "
+    "report.md, report.zh.md and "
     "stages/1.txt 1 pin project before now a 1.0 2.0"
 )
 
 
-def test_check_and_dry_run_write_nothing_and_say_what_locking_would_change(
+def test_check_and_dry_run_only_say_what_would_change(
     locked: Workspace,
 ) -> None:
     before = tree(locked.locks)
@@ -169,7 +170,7 @@ def test_check_and_dry_run_write_nothing_and_say_what_locking_would_change(
     assert locked.lock("--upgrade", "--check").status == 0
 
 
-def test_check_sees_other_facts_a_missing_file_and_a_report_that_does_not_hold_any_more(
+def test_check_sees_changed_facts_missing_files_and_old_reports(
     locked: Workspace,
 ) -> None:
     locked.locked()
@@ -177,7 +178,10 @@ def test_check_sees_other_facts_a_missing_file_and_a_report_that_does_not_hold_a
     run = locked.lock("--check")
     assert (run.status, run.stdout.partition("hint")[0]) == (
         4,
-        "Locking would change in locks/demo/there: install.sh\n\nAll that lock.toml says is the same.\n",
+        (
+            "Locking would change in locks/demo/there: install.sh\n\n"
+            "All that lock.toml says is the same.\n"
+        ),
     )
     locked.facts("a", '[[warns]]\ntext = "it is slow"\nreason = "somebody measured it"\n')
     told = " ".join(locked.lock("--dry-run").stdout.split())
@@ -284,7 +288,7 @@ def test_color_says_nothing_that_is_not_there_without_it(
 
 @pytest.fixture
 def four(workspace: Workspace) -> Workspace:
-    """Two stacks that lock and share a project, one that contradicts itself, one whose file is wrong."""
+    """Two stacks that lock and share a project, one with a conflict, one with a wrong file."""
     workspace.serve("shared 1.0 2.0", "first 1.0: shared", "second 1.0: shared<2")
     workspace.stack("first", name="first")
     workspace.stack("second", name="second")
@@ -328,7 +332,7 @@ def test_a_lock_that_was_there_is_no_known_conflict(locked: Workspace) -> None:
         assert locked.pins() == {"a": "1.0", "b": "1.0"}
 
 
-def test_an_index_that_fails_for_one_stack_keeps_no_other_from_being_locked(
+def test_lock_goes_on_if_an_index_fails_for_one_stack(
     four: Workspace,
 ) -> None:
     four.index.fault("/simple/*/first/", status(403))

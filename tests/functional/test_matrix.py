@@ -177,7 +177,7 @@ def test_a_killed_process_and_an_interrupted_run_lose_nothing(gridded: Workspace
     assert not (gridded.root / "matrix.json.part").exists()
 
 
-def test_matrix_of_two_runs_solves_each_cell_once(gridded: Workspace) -> None:
+def test_matrix_is_solved_by_one_of_two_runs_at_once(gridded: Workspace) -> None:
     journal = gridded.root / "matrix.json.part"
     first = gridded.start("matrix", "--jobs", "1")
     wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > 1, first)
@@ -231,8 +231,8 @@ def test_a_machine_is_in_one_row(gridded: Workspace) -> None:
     """Its cells have one name, by which they are told apart."""
     with (gridded.matrices / "grid.toml").open("a") as file:
         file.write(
-            '[[machine]]\nsoc = ["A2"]\nplatform = ["linux-aarch64"]\n'
-            'python = ["3.12"]\nglibc = "2.28"\n'
+            '[[machine]]\nsoc = ["A2"]\nplatform = ["linux-aarch64"]\npython = ["3.12"]\n'
+            'glibc = "2.28"\n'
         )
     gridded.refused("two rows have the machine A2, linux-aarch64, 3.12", "matrix")
 

@@ -1,4 +1,4 @@
-"""What somebody mounted in a folder of ours is theirs: nothing of it is removed, and the command says so."""
+"""Nothing is removed of what somebody mounted in a folder of ours, and the command says so."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def theirs(workspace: Workspace, index: LoopbackIndex) -> Path:
 
 
 def run_with_mount(workspace: Workspace, theirs: Path, at: str, *arguments: str) -> Run:
-    """Run the command with their folder, which is on the same device, mounted at a path of the workspace."""
+    """Run the command with their folder, on the same device, mounted at a path of the workspace."""
     (workspace.root / at).mkdir(parents=True, exist_ok=True)
     script = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
     command = [

@@ -1,4 +1,4 @@
-"""Facts about what may fail to start: which of them a lock has, and what its verify.py knows of them."""
+"""Facts about what may fail to start, as a lock and its verify.py have them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def optional_rows(workspace: Workspace) -> list[dict[str, object]]:
     return rows
 
 
-def test_a_lock_has_what_needs_a_project_it_lacks(workspace: Workspace) -> None:
+def test_optional_lock_has_what_needs_an_absent_project(workspace: Workspace) -> None:
     workspace.serve("demo 1.0", "flask 3.0")
     fact = {"modules": ["demo.web"], "scripts": ["demo-serve"], "needs": ["flask"]}
     workspace.facts("demo", row("optional", id="web", reason="it serves", reason_zh="服务", **fact))
@@ -38,7 +38,7 @@ def test_a_lock_has_what_needs_a_project_it_lacks(workspace: Workspace) -> None:
     assert excuses(workspace) == (Excuse("demo", ["demo.web"], ["demo-serve"], False, reason),)
 
 
-def test_an_excuse_does_not_hold_with_the_project_in_the_lock(workspace: Workspace) -> None:
+def test_optional_excuse_ends_with_the_project_in_the_lock(workspace: Workspace) -> None:
     workspace.serve("demo 1.0", "flask 2.0 3.0", "jinja2 3.0")
     workspace.facts("demo", row("optional", scripts=["web"], needs=["flask>=2.5", "jinja2"]))
     workspace.locked_stack("demo", "flask", "jinja2")
@@ -50,7 +50,7 @@ def test_an_excuse_does_not_hold_with_the_project_in_the_lock(workspace: Workspa
     assert len(tomli.loads(workspace.read(stack="too-old"))["optional"]) == 1
 
 
-def test_a_lock_is_the_same_with_a_fact_about_another_release(workspace: Workspace) -> None:
+def test_optional_fact_about_another_release(workspace: Workspace) -> None:
     workspace.serve("demo 1.0 2.0", "other 1.0")
     workspace.locked_stack("demo")
     before = workspace.content()
@@ -64,7 +64,7 @@ def test_a_lock_is_the_same_with_a_fact_about_another_release(workspace: Workspa
     assert after == before
 
 
-def test_an_excuse_for_want_of_an_npu_is_told_as_such(workspace: Workspace) -> None:
+def test_optional_excuse_for_want_of_an_npu(workspace: Workspace) -> None:
     workspace.serve("demo 1.0")
     workspace.facts("demo", row("optional", modules=["demo"], npu=True))
     workspace.locked_stack("demo")
@@ -72,7 +72,7 @@ def test_an_excuse_for_want_of_an_npu_is_told_as_such(workspace: Workspace) -> N
     assert excuses(workspace)[0].npu
 
 
-def test_a_lock_whose_excuse_has_no_fact_is_refused(workspace: Workspace) -> None:
+def test_optional_lock_without_the_fact_is_refused(workspace: Workspace) -> None:
     workspace.serve("demo 1.0")
     workspace.facts("demo", row("optional", id="why", modules=["demo"]))
     workspace.locked_stack("demo")

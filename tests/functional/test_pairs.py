@@ -1,4 +1,4 @@
-"""`ascend-lock pairs`: its table, its filters, and what `facts read` records for it."""
+"""`ascend-lock pairs`: the table, its filters and sources, and what `facts read` records for it."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ vllm-ascend  vllm  torch  CANN         Python  glibc      SoC
 2.0          2.0   2.1    9.1.0        3.11    2.34/2.28  A2,source
 1.0          1.0   -      8.5.0,8.5.1  <3.12   -          A2
 
-`-`: no fact says. `--sources` names the facts behind each line. glibc: the oldest that the wheels \
-need, for
-aarch64 and x86_64 where they differ. SoC: what the wheels are for; `source`: built on the target, \
-also for
+`-`: no fact says. `--sources` names the facts behind each line. \
+glibc: the oldest that the wheels need, for
+aarch64 and x86_64 where they differ. \
+SoC: what the wheels are for; `source`: built on the target, also for
 others (`--soc A3`: which releases). Whether such a set locks, and with which practices, is in
 docs/matrix.html; `ascend-lock init` writes one that does.
 """
@@ -46,7 +46,7 @@ docs/matrix.html; `ascend-lock init` writes one that does.
 
 @pytest.fixture
 def workspace(workspace: Workspace, index: LoopbackIndex) -> Workspace:
-    """Facts, and what was read of the one release that has wheels; the index is gone."""
+    """Return a workspace with facts and the readings of a release's wheels, but no index."""
     workspace.facts("vllm-ascend", FACTS)
     workspace.stack("vllm-ascend")
     for tags in ("cp311-cp311-manylinux_2_34_aarch64", "cp311-cp311-manylinux_2_28_x86_64"):
@@ -64,13 +64,13 @@ def workspace(workspace: Workspace, index: LoopbackIndex) -> Workspace:
 
 
 def releases(workspace: Workspace, *options: str) -> dict[str, dict[str, Any]]:
-    """What is told of each release, in their order."""
+    """Return the JSON of each release, in their order."""
     run = workspace.run("pairs", "--json", *options)
     assert run.status == 0, run
     return {row["release"]: row for row in run.json["releases"]}
 
 
-def test_the_table(workspace: Workspace, index: LoopbackIndex) -> None:
+def test_pairs_table(workspace: Workspace, index: LoopbackIndex) -> None:
     run = workspace.run("pairs")
     assert (run.status, run.stdout) == (0, TABLE)
     assert not index.requests
@@ -86,11 +86,11 @@ def test_the_table(workspace: Workspace, index: LoopbackIndex) -> None:
         (["--soc", "A3", "--cann", "8.5.1"], []),
     ],
 )
-def test_filters(workspace: Workspace, options: list[str], names: list[str]) -> None:
+def test_pairs_filters(workspace: Workspace, options: list[str], names: list[str]) -> None:
     assert list(releases(workspace, *options)) == names
 
 
-def test_where_nothing_fits_what_there_is_is_told(workspace: Workspace) -> None:
+def test_pairs_where_nothing_fits(workspace: Workspace) -> None:
     none = "No release of vllm-ascend that facts pair goes with"
     run = workspace.run("pairs", "--soc", "A3", "--cann", "8.5.1")
     assert (run.status, run.stdout) == (
@@ -106,7 +106,7 @@ def test_where_nothing_fits_what_there_is_is_told(workspace: Workspace) -> None:
     )
 
 
-def test_the_sources_of_a_line(workspace: Workspace) -> None:
+def test_pairs_sources(workspace: Workspace) -> None:
     lines = workspace.run("pairs", "--cann", "9.1.0", "--sources").stdout.splitlines()
     wheel = "vllm_ascend-2.0-cp311-cp311-manylinux_2_28_x86_64.whl"
     checked = "(vendor, checked 2026-11-20)"
@@ -123,7 +123,7 @@ def test_the_sources_of_a_line(workspace: Workspace) -> None:
     assert f"    固定的版本读自 {wheel}\n" in chinese
 
 
-def test_what_programs_read(workspace: Workspace) -> None:
+def test_pairs_json(workspace: Workspace) -> None:
     run = workspace.run("pairs", "--cann", "9.1.0", "--json", "--lang", "zh")
     (row,) = run.json.pop("releases")
     assert [run.json[key] for key in ("package", "cann", "soc")] == ["vllm-ascend", "9.1.0", None]
@@ -165,12 +165,12 @@ def test_what_programs_read(workspace: Workspace) -> None:
         ),
     ],
 )
-def test_mistakes(workspace: Workspace, options: list[str], error: str, hint: str) -> None:
+def test_pairs_mistakes(workspace: Workspace, options: list[str], error: str, hint: str) -> None:
     run = workspace.refused(error, "pairs", *options)
     assert hint in run.stderr
 
 
-def test_facts_read_reads_wheels_again_if_there_are_others(
+def test_facts_read_reads_only_other_wheels_again(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:
     path = workspace.matrices / "wheels" / "vllm-ascend.json"
@@ -190,9 +190,7 @@ def test_facts_read_reads_wheels_again_if_there_are_others(
 
 
 @pytest.mark.parametrize("content", ["", "{}", '[{"version": "2.0"}]', "[" * 100_000])
-def test_damaged_records_are_an_error_with_what_mends_it(
-    workspace: Workspace, content: str
-) -> None:
+def test_pairs_refuse_damaged_records(workspace: Workspace, content: str) -> None:
     (workspace.matrices / "wheels" / "vllm-ascend.json").write_text(content)
     run = workspace.refused(
         "the recorded readings of the wheels of vllm-ascend cannot be used", "pairs"
@@ -203,7 +201,7 @@ def test_damaged_records_are_an_error_with_what_mends_it(
 # --- the facts that ship
 
 
-def test_every_recorded_release_is_one_that_facts_pair() -> None:
+def test_shipped_wheels_are_of_paired_releases() -> None:
     """Otherwise somebody edited the file, or facts that paired it are gone."""
     from resolver.audit.pairs import pairings
     from resolver.config.fact_rules import compile_facts
@@ -217,7 +215,7 @@ def test_every_recorded_release_is_one_that_facts_pair() -> None:
 
 
 @pytest.mark.parametrize("page", ["docs/stacks.md", "docs/stacks.zh-CN.md"])
-def test_a_page_shows_what_is_printed(workspace: Workspace, page: str) -> None:
+def test_pairs_page_shows_what_is_printed(workspace: Workspace, page: str) -> None:
     text = (REPOSITORY / page).read_text(encoding="utf-8")
     command, *lines = text.partition("$ ascend-lock pairs ")[2].partition("\n…")[0].splitlines()
     assert len(lines) == 3
@@ -285,7 +283,7 @@ def test_shipped_wheels_tell_their_pythons(workspace: Workspace) -> None:
     assert rows["2.5.1"]["python"] == ["3.9", "3.10", "3.11"]
 
 
-def test_a_partner_alone_leads_to_its_pairings(workspace: Workspace) -> None:
+def test_pairs_of_a_partner_name_the_package(workspace: Workspace) -> None:
     run = workspace.refused(
         "no fact pairs releases of `mooncake`", "pairs", "--package", "mooncake", *SHIPPED
     )

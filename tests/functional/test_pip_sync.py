@@ -1,4 +1,4 @@
-"""pip-tools' pip-sync takes a lock's requirements for what pip-compile writes, and brings an environment to them."""
+"""pip-sync of pip-tools reads a lock's requirements like those that pip-compile writes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_of_a_shipped_lock_it_knows_what_is_lacking(
     assert run.status == 1
 
 
-def test_it_installs_what_was_locked_by_hash_and_removes_the_rest(
+def test_pip_sync_installs_by_hash_and_removes_the_rest(
     workspace: Workspace, tmp_path: Path
 ) -> None:
     workspace.serve("top 1.0: base", "base 1.0")

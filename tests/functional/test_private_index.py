@@ -1,4 +1,4 @@
-"""An index that asks for user and password, behind a company's proxy and authority: the ways that README names."""
+"""An index with user and password, a company's proxy and authority, as README has it."""
 
 from __future__ import annotations
 

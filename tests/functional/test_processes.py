@@ -1,4 +1,4 @@
-"""The command as a process of its own: as in the process of the tests; streams, terminals, its cache."""
+"""The command as a process: it does what it does in tests; streams, terminals, cache."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def session(
     workspace.stack("demo", "demo-data<1", name="conflict", target=HERE)
     workspace.facts(
         "demo",
-        '[[requires]]\nid = "demo-data"\nversions = "==1.0"\nneeds = ["demo-data==1.0"]\nreason = "it reads them"\n',
+        '[[requires]]\nid = "demo-data"\nversions = "==1.0"\nneeds = ["demo-data==1.0"]\n'
+        'reason = "it reads them"\n',
     )
     runs = [how(workspace)(*line.split()) for line, _ in SESSION]
     assert tree(workspace.temporary) == {}
@@ -65,7 +66,7 @@ def session(
     }
 
 
-def test_a_run_in_this_process_says_and_does_what_a_new_process_does(
+def test_run_in_this_process_equals_a_run_in_a_new_one(
     tmp_path: Path, index: LoopbackIndex
 ) -> None:
     assert {"verify", *(line.split()[0] for line, _ in SESSION)} >= set(COMMANDS), (

@@ -1,4 +1,4 @@
-"""A remembered lock is the one that solving would give; what could change it forgets it."""
+"""A remembered lock is what solving would give. Whatever could change it, solves anew."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_change_is_seen(solved: Workspace, change: str) -> None:
     assert tree(solved.locks) == now
 
 
-def test_remembered_lock_depends_on_kept_pins_and_cutoff(
+def test_remembered_lock_depends_on_kept_pins_and_cut_off(
     solved: Workspace, index: LoopbackIndex
 ) -> None:
     index.add_wheel("b", "2.0", uploaded="2026-03-01T00:00:00Z")

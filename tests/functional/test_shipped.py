@@ -101,7 +101,7 @@ def test_a_committed_lock_is_what_its_snapshot_gives(plain: Workspace, stack: st
     assert tree(plain.locks / stack) == tree(REPOSITORY / "locks" / stack)
 
 
-def test_the_stack_without_operators_locks_for_a3_as_the_readme_says(plain: Workspace) -> None:
+def test_shipped_stack_without_operators_locks_for_a3(plain: Workspace) -> None:
     """COMPILE_CUSTOM_KERNELS alone still builds AclNN's operators, which fails in the archive; 910b passes it over."""
     for folder in ("matrices", "snapshots"):
         shutil.copytree(REPOSITORY / folder, plain.root / folder, dirs_exist_ok=True)
@@ -123,7 +123,7 @@ def content(stack: str) -> Mapping[str, Any]:
     return tomli.loads(LOCKS_OF[stack].read_text(encoding="utf-8"))
 
 
-def test_sglang_goes_without_what_the_guide_removes_and_without_pypis_memory_saver() -> None:
+def test_sglang_lock_lacks_what_the_guide_removes() -> None:
     lock = content("verl-sglang")
     pins = {pin["name"]: pin for pin in lock["pin"]}
     assert [row["name"] for row in lock["absent"]] == ["timm", "torchvision", "triton"]
@@ -133,7 +133,7 @@ def test_sglang_goes_without_what_the_guide_removes_and_without_pypis_memory_sav
     assert step["run"] == ["bash", "build.sh", "-a", "memory-saver"]
 
 
-def test_the_plugin_comes_last_and_its_own_functions_rewrite_verl() -> None:
+def test_plugin_is_installed_last_and_rewrites_verl() -> None:
     lock = content("mindspeed-rl")
     order = [name for stage in lock["stage"] for name in stage["pins"]]
     assert order[-3:] == ["vllm", "vllm-ascend", "verl-npu"]
@@ -143,7 +143,7 @@ def test_the_plugin_comes_last_and_its_own_functions_rewrite_verl() -> None:
     assert [row["name"] for row in lock["absent"]] == ["triton", "triton-ascend"]
 
 
-def test_the_lines_that_the_guide_comments_out_are_those_of_torch(tmp_path: Path) -> None:
+def test_lines_that_the_guide_comments_out_are_of_torch(tmp_path: Path) -> None:
     """The steps of the lock on files of the shape that vllm-ascend's have."""
     script = LOCKS_OF["mindspeed-rl"].with_name("install.sh").read_text(encoding="utf-8")
     steps = [
@@ -307,7 +307,7 @@ def test_it_pins_what_its_guide_and_its_facts_lead_to() -> None:
         assert modes == {**apart, "vllm": "built-here"}
 
 
-def test_from_the_snapshot_it_is_the_committed_lock_under_another_hash_seed(
+def test_lock_from_snapshot_is_the_committed_one_for_any_seed(
     workspace: Workspace,
 ) -> None:
     assert lock(workspace, "--offline", PYTHONHASHSEED="1").stderr == OF_THE_DAY

@@ -1,4 +1,4 @@
-"""`ascend-lock tree`: who requires what in a lock, as text, as a flowchart and as JSON."""
+"""`ascend-lock tree`: who requires what in a lock, down and up, as a flowchart and JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""verify.py of a real lock, over an environment that install.sh made: what it says once something is broken."""
+"""verify.py of a real lock, over an environment that install.sh made and something breaks."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ TORCH_NPU = "import os\nif os.environ.get('TINY_DEAD'): os.kill(os.getpid(), 9)\
 
 
 class Machine:
-    """An installed environment on a machine with CANN, driver and npu-smi, all of them below the workspace."""
+    """An installed environment on a machine with CANN, driver and npu-smi, in the workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -176,13 +176,13 @@ matches the lock (errors: 0, warnings: 0)
 """
 
 
-def test_install_ends_with_it(installed: tuple[Machine, LoopbackIndex, Run]) -> None:
+def test_verify_after_install(installed: tuple[Machine, LoopbackIndex, Run]) -> None:
     _, _, run = installed
     assert (run.status, run.stderr) == (0, "")
     assert GROUPS + "demo is installed: 5 distributions, as locked\n" in run.stdout
 
 
-def test_it_changes_nothing_and_says_the_same_by_any_way_to_call_it(machine: Machine) -> None:
+def test_verify_says_the_same_however_it_is_called(machine: Machine) -> None:
     before = {path: path.read_bytes() for path in machine.root.rglob("*") if path.is_file()}
     assert machine.verify().stdout == GROUPS
     command = ["verify", "demo", "--python", str(machine.python), "--ascend", str(machine.ascend)]
@@ -224,7 +224,7 @@ def test_verify_refuses_a_program_of_another_lock(machine: Machine) -> None:
     assert machine.verify("--quick").status == 0
 
 
-def test_json_is_one_object_with_every_group_and_code(machine: Machine) -> None:
+def test_verify_json_has_every_group_and_code(machine: Machine) -> None:
     (machine.site / "base.py").unlink()
     run = machine.verify("--json")
     assert (run.status, run.stderr) == (1, "")
@@ -281,14 +281,14 @@ def test_json_is_one_object_with_every_group_and_code(machine: Machine) -> None:
     assert missing["mend"] == f"<root>/env/bin/python -m pip uninstall -y base && {install}"
 
 
-def test_quick_starts_nothing_but_what_the_stack_lists(machine: Machine) -> None:
+def test_verify_quick_starts_only_listed_imports(machine: Machine) -> None:
     (machine.site / "top.py").write_text("raise OSError('broken')\n")
     assert machine.verify("--quick").stdout.count("starts") == 0
     assert "start-failed" not in machine.found("--quick")
     assert "import top cannot be started: OSError: broken" in machine.found()
 
 
-def test_everything_that_was_started_is_in_the_json(machine: Machine) -> None:
+def test_verify_json_has_every_start(machine: Machine) -> None:
     (group,) = [
         group for group in machine.verify("--json").json["groups"] if group["name"] == "starts"
     ]
@@ -298,7 +298,7 @@ def test_everything_that_was_started_is_in_the_json(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "soon", "inf", "nan"])
-def test_seconds_are_a_positive_number(machine: Machine, seconds: str) -> None:
+def test_verify_seconds_are_a_positive_number(machine: Machine, seconds: str) -> None:
     assert machine.verify("--seconds", seconds).status == 2
 
 
@@ -381,7 +381,7 @@ HALF_WAY = "import sys\nsys.modules['base'] = None\nraise OSError('half-way')\n"
         "half-way",
     ],
 )
-def test_broken(
+def test_verify_finds_what_is_broken(
     machine: Machine, files: Files, variables: dict[str, str], codes: list[str]
 ) -> None:
     for path, change in files.items():
@@ -399,7 +399,7 @@ def test_broken(
     )
 
 
-def test_only_warnings_where_the_machine_is_to_be_passed_over_or_has_no_npu(
+def test_verify_warns_without_system_checks_or_an_npu(
     machine: Machine,
 ) -> None:
     for name, text in CANN_FILES.items():
@@ -421,7 +421,10 @@ def test_only_warnings_where_the_machine_is_to_be_passed_over_or_has_no_npu(
     [
         (
             "",
-            "warning: import base was not tested: this machine has no NPU and no libhccl.so of CANN or its driver  [",
+            (
+                "warning: import base was not tested: this machine has no NPU"
+                " and no libhccl.so of CANN or its driver  ["
+            ),
         ),
         (
             "cann-8.5.0/lib64",
@@ -433,7 +436,7 @@ def test_only_warnings_where_the_machine_is_to_be_passed_over_or_has_no_npu(
         ),
     ],
 )
-def test_without_an_npu_a_library_that_is_there_must_be_found(
+def test_verify_without_an_npu_needs_libraries_on_disk(
     machine: Machine, folder: str, told: str
 ) -> None:
     for path, change in WITHOUT_CANN.items():
@@ -445,7 +448,7 @@ def test_without_an_npu_a_library_that_is_there_must_be_found(
     assert told in machine.found()
 
 
-def test_the_commands_that_it_gives_mend_it(machine: Machine) -> None:
+def test_verify_gives_commands_that_mend(machine: Machine) -> None:
     for destroy, told in (
         ((machine.site / "base-1.0.dist-info" / "RECORD").unlink, ""),
         (
@@ -466,7 +469,7 @@ def test_the_commands_that_it_gives_mend_it(machine: Machine) -> None:
 # --- the command
 
 
-def test_wrong_commands_have_status_2(machine: Machine) -> None:
+def test_verify_status_of_wrong_commands(machine: Machine) -> None:
     assert machine.verify("--fulll").status == 2
     whys = {
         "<root>/no/such/python": "No such file or directory",
@@ -487,7 +490,7 @@ def test_wrong_commands_have_status_2(machine: Machine) -> None:
     (machine.workspace.matrices / "stacks" / "other.toml").unlink()
 
 
-def test_of_several_targets_the_one_for_this_processor_is_meant(machine: Machine) -> None:
+def test_verify_takes_the_target_for_this_processor(machine: Machine) -> None:
     there = machine.workspace.locks / "demo" / "there"
     shutil.copytree(there.with_name("here"), there)
     lock = (there / "lock.toml").read_text().replace('name = "here"', 'name = "there"')
@@ -515,7 +518,7 @@ def test_of_several_targets_the_one_for_this_processor_is_meant(machine: Machine
         (">/dev/full", 2, "error: the report cannot be written: No space left on device\n"),
     ],
 )
-def test_a_report_that_nobody_can_be_given(
+def test_verify_report_that_cannot_be_written(
     machine: Machine, sink: str, status: int, error: str
 ) -> None:
     """A reader that leaves is no failure of ours."""
@@ -525,7 +528,7 @@ def test_a_report_that_nobody_can_be_given(
     assert (run.status, run.stdout, run.stderr) == (status, "", error)
 
 
-def test_memory_that_runs_out_is_told(machine: Machine) -> None:
+def test_verify_out_of_memory(machine: Machine) -> None:
     code = (
         "import importlib.util, sys\n"
         "spec = importlib.util.spec_from_file_location('verify', sys.argv[1])\n"
@@ -545,7 +548,7 @@ def test_memory_that_runs_out_is_told(machine: Machine) -> None:
     assert (run.status, run.stderr) == (2, told)
 
 
-def test_who_is_terminated_leaves_no_import_behind(machine: Machine) -> None:
+def test_verify_terminated_leaves_no_import_behind(machine: Machine) -> None:
     """torch_npu may take minutes to load."""
     noted = machine.root / "pid"
     module = machine.site / "sitecustomize.py"
@@ -577,11 +580,13 @@ def test_who_is_terminated_leaves_no_import_behind(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_who_is_ended_leaves_nothing_behind_that_it_started(machine: Machine, number: int) -> None:
+def test_verify_killed_leaves_no_start_behind(machine: Machine, number: int) -> None:
     noted = machine.root / "pid"
     noted.unlink(missing_ok=True)
     (machine.site / "top.py").write_text(
-        f"import os, pathlib, time\npathlib.Path({str(noted)!r}).write_text(str(os.getpid()))\ntime.sleep(60)\n"
+        "import os, pathlib, time\n"
+        f"pathlib.Path({str(noted)!r}).write_text(str(os.getpid()))\n"
+        "time.sleep(60)\n"
     )
     command = [
         str(machine.python),

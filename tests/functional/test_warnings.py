@@ -1,4 +1,4 @@
-"""What `lock` warns of, in both languages: facts, skipped releases, the target's CANN."""
+"""What `lock` warns of, the gravest first; skipped releases, and the CANN of a target."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ LONG = (
 )
 
 
-def test_lock_shows_new_and_grave_warnings_in_two_lines(
+def test_lock_prints_new_and_grave_warnings_in_two_lines(
     workspace: Workspace,
 ) -> None:
     """One that only moved to another line is not new."""
@@ -67,8 +67,8 @@ def test_lock_shows_new_and_grave_warnings_in_two_lines(
     assert (
         "3 warnings in locks/demo/there/report.md; these are new or grave:\n"
         "  - demo: it does not start (matrices/facts/demo.toml:12)\n"
-        "  - other: It is slow and it takes much of the memory that the others want and more of it "
-        "where\n"
+        "  - other: It is slow and it takes much of the memory that the others want and more of "
+        "it where\n"
         "    there are many of them.\n"
         "Next:\n"
     ) in told
@@ -82,8 +82,8 @@ def test_lock_shows_new_and_grave_warnings_in_two_lines(
 def test_all_that_is_asked_of_the_driver_is_one_warning(workspace: Workspace) -> None:
     workspace.serve("a 1.0", "b 1.0")
     row = (
-        '[[warns]]\nid = "{0}-driver"\ntext = "{0} wants it."\n'
-        'unless = ["hdk >= {1}"]\nreason = "r"\n'
+        '[[warns]]\nid = "{0}-driver"\ntext = "{0} wants it."\nunless = ["hdk >= {1}"]\n'
+        'reason = "r"\n'
     )
     workspace.facts("a", row.format("a", "25.5.0"))
     workspace.facts(
@@ -94,11 +94,13 @@ def test_all_that_is_asked_of_the_driver_is_one_warning(workspace: Workspace) ->
     workspace.locked_stack("a", "b", "hdk >= 25.0.rc1")
     assert workspace.warnings() == [
         (
-            "the target does not promise hdk >= 25.0.rc1 (demo), hdk >= 25.5.0 (a 1.0), "
-            "hdk < 27.0.0 (b 1.0) and hdk >= 25.3.rc1 (b 1.0) (by `hdk` in [target.system]), "
-            "so install.sh and verify.py check the machine's driver. "
-            "the stack asks for hdk >= 25.0.rc1 (matrices/stacks/demo.toml:4) "
-            "a wants it. (matrices/facts/a.toml:6) "
+            "the target does not promise hdk >= 25.0.rc1 (demo), hdk >= 25.5.0 (a 1.0), hdk < "
+            "27.0.0 (b 1.0) and "
+            "hdk >= 25.3.rc1 (b 1.0) (by `hdk` in [target.system]), so install.sh and verify.py "
+            "check the machine's "
+            "driver. "
+            "the stack asks for hdk >= 25.0.rc1 (matrices/stacks/demo.toml:4) a wants it. "
+            "(matrices/facts/a.toml:6) "
             "It fails. (matrices/facts/b.toml:11) b wants it. (matrices/facts/b.toml:6)"
         )
     ]
@@ -156,7 +158,8 @@ def test_an_extra_that_another_release_has_is_warned_of_first(
     workspace.stack("demo[gpu,tpu]", "low==1.0")
     warning = (
         "demo 1.0 has no extra `gpu`, `tpu`, which the stack asks for; nothing was added for it. "
-        "`demo==2.0` has it, and was not taken; explain --package with that says why"
+        "`demo==2.0` has it, "
+        "and was not taken; explain --package with that says why"
     )
     before = False
     for arguments in ([], ["--anew"], ["--offline", "--anew"], ["--upgrade", "--anew"]):
@@ -196,14 +199,14 @@ WARNING = (
 )
 FACT = '[[metadata]]\nid = "broken"\nversions = "==0.2"\nrequires = []\nreason = "it says so"\n'
 ELSEWHERE = (
-    '[[requires]]\nid = "demo-2"\nversions = "==2.0"\n'
-    'needs = ["python < 3"]\nreason = "it is old"\n'
+    '[[requires]]\nid = "demo-2"\nversions = "==2.0"\nneeds = ["python < 3"]\n'
+    'reason = "it is old"\n'
 )
 
 
 @pytest.fixture
 def passed(workspace: Workspace, index: LoopbackIndex) -> Workspace:
-    """demo 2.0 needs a project with archives without static metadata; demo 1.0 was locked."""
+    """demo 2.0 needs archives without static metadata; demo 1.0 was locked."""
     workspace.serve("demo 1.0", "demo 2.0: broken")
     for version in ("0.2", "0.1"):
         index.add_archive("broken", version, static=False)
@@ -212,7 +215,7 @@ def passed(workspace: Workspace, index: LoopbackIndex) -> Workspace:
     return workspace
 
 
-def test_lock_warns_first_of_what_the_stack_names(
+def test_warnings_of_projects_in_the_stack_come_first(
     passed: Workspace,
 ) -> None:
     (warning,) = passed.warnings()
@@ -247,8 +250,8 @@ def test_locking_again_reads_nothing_of_newer_releases(passed: Workspace) -> Non
     ]
 
 
-def test_kept_pin_has_a_warning_while_it_is_true(passed: Workspace) -> None:
-    """It ends if a fact, the target or another line excludes the newer release."""
+def test_warning_of_a_kept_pin_ends_once_it_is_not_true(passed: Workspace) -> None:
+    """A fact appears, the release is for another target, or another line excludes it."""
     for project, facts in (("broken", FACT), ("demo", ELSEWHERE)):
         passed.facts(project, facts)
         passed.locked()
@@ -288,7 +291,7 @@ def target(cann: str = "8.5.0", soc: str = "A2") -> str:
 
 @pytest.fixture
 def builds(workspace: Workspace, index: LoopbackIndex) -> Workspace:
-    """Of three releases the middle one is for CANN 8.5.0; the newest torch is a CUDA build."""
+    """torch-npu for three torches: the middle for CANN 8.5.0, the newest a CUDA build."""
     for at, (torch, cann) in enumerate(
         {"2.8.0": "8.3.RC1", "2.9.0": "8.5.0", "2.14.0": "9.2.0"}.items()
     ):
@@ -345,7 +348,7 @@ def builds(workspace: Workspace, index: LoopbackIndex) -> Workspace:
         (["torch-npu<2.9"], "8.5.0", {"torch": "2.8.0", "torch-npu": "2.8.0"}),
     ],
 )
-def test_torch_npu_is_for_the_cann_and_no_cuda_build(
+def test_torch_npu_is_for_the_cann_and_not_for_a_cuda_build(
     builds: Workspace, lines: list[str], cann: str, pins: dict[str, str]
 ) -> None:
     """Nor is what is made for the CANN far behind."""

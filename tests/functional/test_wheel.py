@@ -26,7 +26,7 @@ def call(*words: str | Path) -> None:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel, as pip, pipx and uv install it; its dependencies are those of the tests."""
+    """An environment with the wheel, as pip, pipx and uv install it."""
     root = tmp_path_factory.mktemp("wheel")
     source, environment = root / "source", root / "environment"
     source.mkdir()
@@ -101,7 +101,7 @@ def test_it_locks_what_a_checkout_locks(installed: Path, anywhere: Workspace) ->
     assert tree(anywhere.locks / STACK) == tree(REPOSITORY / "locks" / STACK)
 
 
-def test_a_way_out_goes_to_the_current_folder_to_be_locked_with_a_network(
+def test_way_out_of_an_installed_stack_goes_to_this_folder(
     installed: Path, anywhere: Workspace
 ) -> None:
     with_snapshot(anywhere, CONFLICT)

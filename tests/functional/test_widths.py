@@ -1,4 +1,4 @@
-"""What is printed is no wider than the terminal, and no word is broken: 60, 80 and 120 columns, English and Chinese."""
+"""Output fits into 60, 80 and 120 columns in both languages, and breaks no word."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from tests.functional.workspace import TWO_PYTHONS, Workspace, row
 
 REPOSITORY = Path(__file__).parents[2]
 LONG = "a-distribution-whose-name-is-rather-long"
-WARNING = "it has a problem with the environment of distributions, which is told in a sentence that is long"
+WARNING = (
+    "it has a problem with the environment of distributions, which is told in a sentence that is "
+    "long"
+)
 NEEDS = ["base>=2", "cann in 8.5.0 | 8.5.1"]
 
 

@@ -43,7 +43,7 @@ HERE = (
 
 
 def targets(*names: str) -> str:
-    """The targets of a stack: machines of these names, and any other name with aarch64, `old` with Python 3.10."""
+    """Return targets with these names, for aarch64 unless `x86_64`; `old` has Python 3.10."""
     return "".join(
         f'[[target]]\nname = "{name}"\npython = "{"3.10" if name == "old" else "3.11"}"\n'
         f'platform = "linux-{"x86_64" if name == "x86_64" else "aarch64"}"\n'
@@ -55,7 +55,7 @@ TWO_PYTHONS = targets("old", "new")
 
 
 def row(kind: str, **said: object) -> str:
-    """A row of facts, a line for each key, in which `_` stands for `-`; its reason is `r` unless it is said."""
+    """Return a row of facts. `_` in a key stands for `-`; the reason is `r` unless given."""
     lines = [
         f"{key.replace('_', '-')} = {json.dumps(value)}"
         for key, value in {"reason": "r", **said}.items()
@@ -75,7 +75,7 @@ _AT_START = ("PYTHON", "LC_")
 
 
 class Content(bytes):
-    """The bytes of a file, shown as a digest: pytest takes an hour over the difference of two large ones."""
+    """The bytes of a file, shown as a digest: pytest is slow to compare large ones."""
 
     def __repr__(self) -> str:
         return f"<{len(self)} bytes, sha256 {hashlib.sha256(self).hexdigest()}>"
@@ -133,7 +133,7 @@ class Workspace:
         return self._index
 
     def serve(self, *rows: str) -> None:
-        """Add plain wheels to the index; a row is `name version …` or `name version …: requirement, …`."""
+        """Add plain wheels to the index by rows like `name version …: requirement, …`."""
         self.index.serve(*rows)
 
     # --- what a user writes
@@ -145,8 +145,8 @@ class Workspace:
         path = self.matrices / "stacks" / f"{name}.toml"
         rows = ", ".join(json.dumps(line) for line in requires)
         path.write_text(
-            f'[stack]\nname = "{name}"\nsummary = "a stack of tests"\nrequires = [{rows}]\n\n{target}\n'
-            + textwrap.dedent(more)
+            f'[stack]\nname = "{name}"\nsummary = "a stack of tests"\nrequires = [{rows}]\n\n'
+            f"{target}\n" + textwrap.dedent(more)
         )
         return path
 
@@ -213,7 +213,7 @@ class Workspace:
         return Run(process.returncode, self.plain(stdout), self.plain(stderr))
 
     def run(self, *arguments: str, **environment: str) -> Run:
-        """The command's result, in this process, which has imported the program already: a tenth of a new one's time.
+        """Run a command in this process, which takes a tenth of the time of a new one.
 
         What an interpreter reads as it starts needs a new one, and `verify` gives its streams to
         another program.
@@ -275,7 +275,7 @@ class Workspace:
         return self.locked(stack=written.get("name", "demo"))
 
     def locked_before(self, *requires: str, **written: str) -> None:
-        """Lock, perhaps another stack, and leave only the lock: not what the cache holds, nor the log of requests."""
+        """Lock, then empty the cache and the log of requests."""
         if requires:
             self.stack(*requires, **written)
         self.locked()
@@ -346,7 +346,7 @@ def wait_until(reached: Callable[[], bool], process: subprocess.Popen[str]) -> N
 
 
 def without_links(folder: Path) -> dict[str, str]:
-    """Return the texts of reports without links to facts, and with the command of an installation, without `make`.
+    """Return texts of reports without links to facts, with the command of an installation.
 
     Where the program is installed, its facts are outside the project, so that no link leads to
     them.

@@ -2,13 +2,13 @@
 
     make fuzz                            the complete engine against brute force, 100,000 graphs
     make fuzz N=5000                     fewer
-    make fuzz MINUTES=20                 some graphs, then every reader of foreign bytes, for so long in all
-    make fuzz MINUTES=5 TARGET=page      one of them
+    make fuzz MINUTES=20                 some graphs, then every reader of foreign bytes
+    make fuzz MINUTES=5 TARGET=page      one of the readers
     python -m tests.fuzz 1 --first 42    the graph of seed 42 alone
 
-What breaks a reader is made small and written to build/fuzz/<target>/. It goes to
-tests/fuzz/corpus/<target>/, which every run judges first, as does tests/property/test_fuzz.py. Exit
-status 1 where an answer is wrong.
+An input that breaks a reader is made small and written to build/fuzz/<target>/. Commit it to
+tests/fuzz/corpus/<target>/, which every run and tests/property/test_fuzz.py judge first. The exit
+status is 1 if an answer is wrong.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _read_all(names: Sequence[str], minutes: float, seed: int) -> int:
-    """Hunt each target for its share of the time. Returns 1 if something broke one."""
+    """Hunt each target for its share of the time; return 1 if an input broke one."""
     share = 60 * minutes * min(_PROCESSES, len(names)) / len(names)
     print(
         f"{len(names)} readers for {minutes:g} minutes, {_PROCESSES} processes, seed {seed}",
@@ -69,7 +69,8 @@ def _read_all(names: Sequence[str], minutes: float, seed: int) -> int:
     with ProcessPoolExecutor(_PROCESSES, initializer=_limit_memory) as pool:
         for score in pool.map(_hunted, names, repeat(seed), repeat(share)):
             print(
-                f"{score.target:<15} {score.inputs:>9} inputs, {score.refused:>9} refused, {len(score.found)} broke it"
+                f"{score.target:<15} {score.inputs:>9} inputs, {score.refused:>9} refused, "
+                f"{len(score.found)} broke it"
             )
             broken += len(score.found)
             for wrong, content in score.found.items():

@@ -21,7 +21,7 @@ _CHUNK = 250
 
 @dataclass
 class Score:
-    """How many graphs have a solution, how many have none, and what is wrong with the answer to which seed."""
+    """The graphs with a solution and without one, and the wrong answers by seed."""
 
     solved: int = 0
     refuted: int = 0
@@ -51,12 +51,13 @@ def judge(seeds: Iterable[int]) -> Score:
 
 
 def judge_many(count: int, first: int = 0) -> int:
-    """Judge graphs in several processes. Returns 1 if a result is wrong."""
+    """Judge graphs in several processes; return 1 if a result is wrong."""
     seeds = range(first, first + count)
     print(f"{count} graphs, seeds {first} to {seeds.stop - 1}, {_PROCESSES} processes", flush=True)
     score = Score()
     with ProcessPoolExecutor(_PROCESSES) as pool:
-        for part in pool.map(judge, (seeds[at : at + _CHUNK] for at in range(0, count, _CHUNK))):
+        chunks = [seeds[start : start + _CHUNK] for start in range(0, count, _CHUNK)]
+        for part in pool.map(judge, chunks):
             score.solved += part.solved
             score.refuted += part.refuted
             score.wrong |= part.wrong
@@ -66,6 +67,7 @@ def judge_many(count: int, first: int = 0) -> int:
                     flush=True,
                 )
     print(
-        f"{score.solved} solved, {score.refuted} without a solution, {len(score.wrong)} wrong answers"
+        f"{score.solved} solved, {score.refuted} without a solution, "
+        f"{len(score.wrong)} wrong answers"
     )
     return 1 if score.wrong else 0

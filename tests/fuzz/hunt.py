@@ -27,7 +27,7 @@ class TooSlowError(BaseException):
 
 @dataclass
 class Score:
-    """What came of a target: how many inputs, how many were refused, and those that broke it by what they broke."""
+    """The inputs of a target: how many there were, and the ones that broke it."""
 
     target: str
     inputs: int = 0
@@ -36,7 +36,7 @@ class Score:
 
 
 def corpus(target: Target) -> list[bytes]:
-    """The committed inputs of a target, including those that once broke it."""
+    """Return the committed inputs of a target, including the ones that once broke it."""
     return [path.read_bytes() for path in sorted((CORPUS / target.name).iterdir())]
 
 
@@ -96,7 +96,7 @@ def _unclear(refusal: Exception) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """The exception and its place, by which inputs that fail in the same way are recognized."""
+    """Return the exception and its place, which inputs that fail alike have in common."""
     trace = error.__traceback__
     where = ""
     while trace is not None:

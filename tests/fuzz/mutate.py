@@ -27,83 +27,114 @@ class Mutator:
         self._random = random.Random(seed)
 
     def next(self) -> bytes:
+        """Return a new input."""
         content = self._random.choice(self.corpus)
         for _ in range(self._random.choice((1, 1, 1, 2, 2, 3, 4, 6))):
             content = self._changed(content)
         return content[:LARGEST]
 
     def _changed(self, content: bytes) -> bytes:
-        draw = self._random
+        change = self._random.choice(
+            (
+                self._flip,
+                self._cut,
+                self._repeat,
+                self._insert,
+                self._insert,
+                self._overwrite,
+                self._insert_many,
+                self._join,
+                self._change_number,
+                self._change_word,
+                self._change_lines,
+                self._truncate,
+            )
+        )
+        return change(content)
+
+    def _flip(self, content: bytes) -> bytes:
+        """Flip a bit."""
+        if not content:
+            return content
+        position = self._random.randrange(len(content))
+        flipped = content[position] ^ (1 << self._random.randrange(8))
+        return content[:position] + bytes([flipped]) + content[position + 1 :]
+
+    def _cut(self, content: bytes) -> bytes:
         start, end = self._span(content)
-        match draw.randrange(12):
-            case 0 if content:
-                at = draw.randrange(len(content))
-                return (
-                    content[:at]
-                    + bytes([content[at] ^ (1 << draw.randrange(8))])
-                    + content[at + 1 :]
-                )
-            case 1:
-                return content[:start] + content[end:]
-            case 2:
-                return (
-                    content[:end] + content[start:end] * draw.choice((1, 1, 2, 10)) + content[end:]
-                )
-            case 3 | 4:
-                return content[:start] + draw.choice(self._tokens) + content[start:]
-            case 5:
-                return content[:start] + draw.choice(self._tokens) + content[end:]
-            case 6:
-                return (
-                    content[:start]
-                    + draw.choice(self._tokens) * draw.choice((2, 50, 1100))
-                    + content[start:]
-                )
-            case 7:
-                other = draw.choice(self.corpus)
-                begin, stop = self._span(other)
-                return content[:start] + other[begin:stop] + content[draw.choice((start, end)) :]
-            case 8:
-                return self._replaced(
-                    content, _NUMBER, draw.choice((b"0", b"-1", b"1" * 5000, b"99999999999", b"7"))
-                )
-            case 9:
-                words = _WORD.findall(draw.choice(self.corpus)) or [b"x"]
-                return self._replaced(content, _WORD, draw.choice(words))
-            case 10:
-                return self._lines(content)
-            case _:
-                return content[:start]
+        return content[:start] + content[end:]
+
+    def _repeat(self, content: bytes) -> bytes:
+        start, end = self._span(content)
+        times = self._random.choice((1, 1, 2, 10))
+        return content[:end] + content[start:end] * times + content[end:]
+
+    def _insert(self, content: bytes) -> bytes:
+        start, _ = self._span(content)
+        return content[:start] + self._random.choice(self._tokens) + content[start:]
+
+    def _overwrite(self, content: bytes) -> bytes:
+        start, end = self._span(content)
+        return content[:start] + self._random.choice(self._tokens) + content[end:]
+
+    def _insert_many(self, content: bytes) -> bytes:
+        start, _ = self._span(content)
+        times = self._random.choice((2, 50, 1100))
+        return content[:start] + self._random.choice(self._tokens) * times + content[start:]
+
+    def _join(self, content: bytes) -> bytes:
+        """Put a part of another input into this one."""
+        start, end = self._span(content)
+        other = self._random.choice(self.corpus)
+        other_start, other_end = self._span(other)
+        rest = content[self._random.choice((start, end)) :]
+        return content[:start] + other[other_start:other_end] + rest
+
+    def _change_number(self, content: bytes) -> bytes:
+        number = self._random.choice((b"0", b"-1", b"1" * 5000, b"99999999999", b"7"))
+        return self._replaced(content, _NUMBER, number)
+
+    def _change_word(self, content: bytes) -> bytes:
+        words = _WORD.findall(self._random.choice(self.corpus)) or [b"x"]
+        return self._replaced(content, _WORD, self._random.choice(words))
+
+    def _truncate(self, content: bytes) -> bytes:
+        start, _ = self._span(content)
+        return content[:start]
 
     def _span(self, content: bytes) -> tuple[int, int]:
+        """Return start and end of a part."""
         start = self._random.randrange(len(content) + 1)
-        return start, min(len(content), start + self._random.choice((1, 1, 2, 4, 8, 16, 64, 256)))
+        length = self._random.choice((1, 1, 2, 4, 8, 16, 64, 256))
+        return start, min(len(content), start + length)
 
     def _replaced(self, content: bytes, pattern: re.Pattern[bytes], new: bytes) -> bytes:
-        found = list(pattern.finditer(content))
-        if not found:
+        """Return the content with a match replaced; without one, with `new` at the end."""
+        matches = list(pattern.finditer(content))
+        if not matches:
             return content + new
-        one = self._random.choice(found)
-        return content[: one.start()] + new + content[one.end() :]
+        match = self._random.choice(matches)
+        return content[: match.start()] + new + content[match.end() :]
 
-    def _lines(self, content: bytes) -> bytes:
+    def _change_lines(self, content: bytes) -> bytes:
         """Remove a line, duplicate it, or swap two."""
         lines = content.splitlines(keepends=True)
         if len(lines) < 2:
             return content
-        one, other = self._random.randrange(len(lines)), self._random.randrange(len(lines))
+        first = self._random.randrange(len(lines))
+        second = self._random.randrange(len(lines))
         match self._random.randrange(3):
             case 0:
-                del lines[one]
+                del lines[first]
             case 1:
-                lines.insert(other, lines[one])
+                lines.insert(second, lines[first])
             case _:
-                lines[one], lines[other] = lines[other], lines[one]
+                lines[first], lines[second] = lines[second], lines[first]
         return b"".join(lines)
 
 
 def smaller(content: bytes, fails: Callable[[bytes], bool], tries: int = 400) -> bytes:
-    """The content with as much as possible removed so that it still fails."""
+    """Return the content with as much as possible removed so that it still fails."""
     size = max(1, len(content) // 2)
     while size and tries > 0:
         cuts = [*range(0, len(content), size), len(content)]

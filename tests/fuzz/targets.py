@@ -43,17 +43,12 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import Document, Inputs, read_text
 from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.index import snapshot as snapshot_file
+from resolver.index.live import CatalogPool, LiveCatalog
 from resolver.index.net.client import RetryPolicy
-from resolver.index.net.pipconfig import read_pip_config
+from resolver.index.net.pipconfig import PipConfig, read_pip_config
 from resolver.index.parse import metadata, simple
 from resolver.index.parse.address import NOWHERE, origin_of, read_root
-from resolver.index.parse.archive import (
-    MissingSpanError,
-    RangeFile,
-    read_archive,
-    read_member,
-    wheel_metadata,
-)
+from resolver.index.parse.archive import read_archive, read_member
 from resolver.index.parse.distribution import (
     Compatibility,
     FileRelease,
@@ -62,12 +57,15 @@ from resolver.index.parse.distribution import (
     wheel_parts,
 )
 from resolver.index.parse.elf import read_elf
-from resolver.index.parse.metadata import check_texts, informal_requirements, read_pyproject
+from resolver.index.parse.guarded import MissingSpanError, RangeFile
+from resolver.index.parse.informal import informal_requirements
+from resolver.index.parse.metadata import check_texts, read_pyproject
+from resolver.index.parse.wheel import wheel_metadata
 from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache
-from resolver.index.store.page_cache import PageCache, StoredPage, cache_key
+from resolver.index.store.page_cache import StoredPage, cache_key
 from resolver.linkage.judgement import missing_libraries, newer_glibc
 from resolver.lock import bundle, folder
 from resolver.lock import file as lock_file
@@ -109,7 +107,7 @@ class Target:
 
 
 def page(content: bytes) -> None:
-    """An index page. The first line is the content type."""
+    """Read an index page. The first line is the content type."""
     kind, _, body = content.partition(b"\n")
     url = "https://index.example/simple/demo/"
     read = simple.parse(body, kind.decode("latin-1"), project=DEMO, index="pypi", url=url)
@@ -176,7 +174,10 @@ def core_metadata(content: bytes) -> None:
 
 
 def wheel(content: bytes) -> None:
-    """A wheel as a file, and in pieces: both must find the METADATA that `zipfile` finds, or refuse."""
+    """Read a wheel as a file and in pieces.
+
+    Both must find the METADATA that `zipfile` finds, or refuse.
+    """
     whole = _metadata_or_refusal(lambda: wheel_metadata(io.BytesIO(content), WHEEL))
     pieces = _metadata_or_refusal(lambda: _in_pieces(content))
     assert type(whole) is type(pieces), f"whole: {whole!r:.200}, in pieces: {pieces!r:.200}"
@@ -225,7 +226,7 @@ def _in_pieces(content: bytes) -> bytes:
 
 
 def binary(content: bytes) -> None:
-    """An ELF object of a wheel: what is read of it is short, prints, and can be judged."""
+    """Read an ELF object of a wheel: the result is short, prints, and can be judged."""
     found = read_elf(content, "a.so")
     if found is None:
         return
@@ -236,7 +237,7 @@ def binary(content: bytes) -> None:
     )
     linkage = Linkage((shared_object,))
     newer_glibc(linkage, (2, 28))
-    missing_libraries(linkage, frozenset().__contains__)
+    missing_libraries(linkage, frozenset())
 
 
 def _metadata_or_refusal(read: Callable[[], bytes]) -> bytes | UnusableFile:
@@ -247,7 +248,7 @@ def _metadata_or_refusal(read: Callable[[], bytes]) -> bytes | UnusableFile:
 
 
 def archive(ending: str, content: bytes) -> None:
-    """A source archive, given unpacked where it is a tar."""
+    """Read a source archive, given unpacked if it is a tar."""
     path = _folder() / f"archive{ending}"
     path.write_bytes(gzip.compress(content, 1, mtime=0) if ending == ".tar.gz" else content)
     release = FileRelease(f"demo-1.0{ending}", DEMO, "1.0")
@@ -261,7 +262,10 @@ def archive(ending: str, content: bytes) -> None:
 
 
 def notes(content: bytes) -> None:
-    """The requires.txt of an archive without static metadata: what is read of it can be said by a fact."""
+    """Read the requires.txt of an archive without static metadata.
+
+    A fact can say what is read of it.
+    """
     catalog = DataCatalog()
     members = {"demo.egg-info/requires.txt": content.decode("utf-8", "replace")}
     catalog.add_archive("demo", "1.0", None, members=members)
@@ -364,13 +368,13 @@ def _plain_stack() -> Document[schema.StackFile]:
 
 def _inputs(kind: str, read: Document[Any]) -> Inputs:
     if kind == "stack":
-        return Inputs(read, (), None, None)
-    made = Inputs(_plain_stack(), (), None, None)
+        return Inputs(stack=read, facts=(), indexes=None, systems=None)
+    made = Inputs(stack=_plain_stack(), facts=(), indexes=None, systems=None)
     return replace(made, **{"facts": (read,)} if kind == "facts" else {kind: read})
 
 
 def lock(content: bytes) -> None:
-    """lock.toml: what is read can be written again, and everything that is made of it is harmless to look at."""
+    """Read a lock: it can be written again, and all that is made of it is harmless to print."""
     place = _folder() / "lock"
     place.mkdir(exist_ok=True)
     (place / lock_file.NAME).write_bytes(content)
@@ -426,7 +430,10 @@ def pip_config(content: bytes) -> None:
 
 
 def cache_entry(content: bytes) -> None:
-    """An entry of any kind with a content that it never was given: known as absent, or of the right shape."""
+    """Read an entry of any kind that has another content than it was given.
+
+    It counts as absent, or has the right form.
+    """
     store = Cache(_folder() / "cache", _no_warning)
     stored = FileCache(store)
     store.save("metadata", f"{SHA}\0{FILE.url}", msgspec.Raw(content))
@@ -445,15 +452,16 @@ def cache_entry(content: bytes) -> None:
         assert isinstance(stored.member(FILE, "requirements.txt"), str | None)
     stored.hashed(FILE)
     root = read_root("https://index.example/simple/", "pypi")
-    pages = PageCache(_INDEXES, "linux-aarch64", store, lambda: root.url)
+    pip = PipConfig(index_url=root.url)
     place = cache_key(root, DEMO)
     for form in (
         content,
         msgspec.msgpack.encode((root.page(DEMO), "", "", "key", msgspec.Raw(content or b"\xc0"))),
     ):
         store.save("page", place, msgspec.Raw(form))
+        catalog = LiveCatalog(_INDEXES, "linux-aarch64", CatalogPool(store, offline=True, pip=pip))
         with contextlib.suppress(IndexFailure):
-            for found_page in pages.lookup(DEMO).pages:
+            for found_page in catalog.lookup(DEMO).pages:
                 for files in found_page.releases.values():
                     assert all(isinstance(file, File) for file in files)
     store.close()
@@ -465,7 +473,7 @@ _INDEXES = Indexes(
 
 
 def snapshot(content: bytes) -> None:
-    """A snapshot that is whole and has a wrong content, looked through to the last file."""
+    """Read a whole snapshot with a wrong content, to the last file."""
     path = _folder() / "demo.snapshot"
     path.write_bytes(b"ascend-lock snapshot 2\n" + lzma.compress(content, preset=0))
     found = snapshot_file.read(path)

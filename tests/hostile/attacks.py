@@ -19,7 +19,10 @@ from tests.elf import elf
 from tests.hostile.scene import Arrange, Attack, Scene, answer, both, page, rows
 from tests.loopback import JSON, Fault, Response, delayed, reset, truncated
 
-EVIL = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe\u2066<script>alert(1)</script>$(touch pwned)`touch pwned`\x9b31m|\n"
+EVIL = (
+    "\x1b]0;owned\x07\x1b[2J\u202egnp.exe\u2066<script>alert(1)</script>"
+    "$(touch pwned)`touch pwned`\x9b31m|\n"
+)
 LONG = "x" * 100_000
 DEMO = "/simple/pypi/demo/"
 WHEEL = "/files/*/demo-2.0-py3-none-any.whl"
@@ -78,7 +81,7 @@ def nested(levels: int) -> bytes:
 
 
 def in_charset(charset: str, more: bytes = b"") -> Arrange:
-    """A page of HTML that says to be written in it."""
+    """Return the pages of the HTML form with this text."""
     sha256 = build_wheel("demo", "2.0").sha256.encode()
     link = (
         b'<!doctype html><a href="/files/pypi/demo-2.0-py3-none-any.whl#sha256='
@@ -229,7 +232,10 @@ def redirect(target: str) -> Arrange:
     return answer(DEMO, Response(302, b"", {"Location": target}), times=1)
 
 
-LOCAL = "It is an address on this machine or its local link; only an index on this machine may redirect there."
+LOCAL = (
+    "It is an address on this machine or its local link; "
+    "only an index on this machine may redirect there."
+)
 PLAIN = "Only https is allowed, and plain http only to this machine."
 
 REDIRECTS = [
@@ -255,7 +261,8 @@ REDIRECTS = [
         "a redirect to a private address, with TLS",
         redirect("https://10.0.0.1/x"),
         unreachable(
-            "Its certificate is not trusted: IP address mismatch, certificate is not valid for '10.0.0.1'",
+            "Its certificate is not trusted: IP address mismatch, "
+            "certificate is not valid for '10.0.0.1'",
             1,
         ),
     ),
@@ -299,12 +306,12 @@ def hyphened(changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def file(**changes: Any) -> Arrange:
-    """The newest file with other fields."""
+    """List the newest file with other fields."""
     return rows(hyphened(changes))
 
 
 def beside(**changes: Any) -> Arrange:
-    """The newest file, and one more that is odd."""
+    """List the newest file, and another one that is odd."""
     return rows({}, {"filename": "demo-3.0-py3-none-any.whl", **hyphened(changes)})
 
 
@@ -399,7 +406,7 @@ LISTED = [
 
 
 def named(content: bytes) -> Arrange:
-    """A `.metadata` file, with the sha256 that the page names."""
+    """Serve a `.metadata` file, with the sha256 that the page names."""
     hashes = {"sha256": hashlib.sha256(content).hexdigest()}
     return both(file(core_metadata=hashes), answer(BESIDE, Response(200, content)))
 
@@ -412,7 +419,7 @@ def metadata(*lines: str) -> Arrange:
 
 
 def wheel(members: Mapping[str, bytes]) -> Arrange:
-    """The wheel has these members, and no `.metadata` file is beside it."""
+    """Give the wheel these members, and no `.metadata` file beside it."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
@@ -427,7 +434,7 @@ def archive(content: bytes) -> Arrange:
 
 
 def tar(**members: bytes | str) -> bytes:
-    """An archive of a PKG-INFO and these members: bytes, or what a link leads to."""
+    """List an archive of a PKG-INFO and these members: bytes, or the target of a link."""
     made = io.BytesIO()
     info = core_metadata("demo", "2.1", metadata_version="2.2")
     with tarfile.open(fileobj=made, mode="w:gz", compresslevel=1) as archive:
@@ -447,7 +454,7 @@ def other_bytes(response: Response) -> Response:
 
 
 def of_no_file(response: Response) -> Response:
-    """A range of more than there is."""
+    """Announce a range of more than there is."""
     return replace(
         response, headers={**response.headers, "Content-Range": "bytes 5-999999999999999999/9"}
     )
@@ -462,7 +469,7 @@ def cannot_be_used(why: str) -> str:
 
 
 def notes(requires: bytes) -> Arrange:
-    """There is a source archive of 2.1, in which setuptools noted this (it has no static metadata)."""
+    """List a source archive of 2.1 without static metadata, with this requires.txt."""
     dynamic = core_metadata("demo", "2.1", metadata_version="2.2", dynamic=["Requires-Dist"])
     return archive(
         tar(**{"demo-2.1/PKG-INFO": dynamic, "demo-2.1/demo.egg-info/requires.txt": requires})
@@ -553,7 +560,8 @@ FILES = [
     Attack(
         "a wheel with other bytes",
         both(without_ranges, file(core_metadata=False), answer(WHEEL, Response(200, b"x"))),
-        f"Its sha256 is {hashlib.sha256(b'x').hexdigest()}; the page says {build_wheel('demo', '2.0').sha256}.",
+        f"Its sha256 is {hashlib.sha256(b'x').hexdigest()}; "
+        f"the page says {build_wheel('demo', '2.0').sha256}.",
     ),
     Attack(
         "a wheel whose METADATA unpacks to 64 MiB",
@@ -650,7 +658,10 @@ checked = 2026-11-20
 
 
 def binaries(members: Mapping[str, bytes], change: tuple[bytes, bytes] = (b"", b"")) -> Arrange:
-    """A wheel of demo 2.1 has these members, and a fact has them judged; `change` is made in its bytes."""
+    """List a wheel of demo 2.1 with these members, which a fact has judged.
+
+    `change` is made in its bytes.
+    """
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("demo-2.1.dist-info/METADATA", core_metadata("demo", "2.1"))
@@ -741,7 +752,10 @@ TABLE = "/files/pypi/demo-2.0-variants.json"
 
 
 def variants(answered: Response, sha256: str = "") -> Arrange:
-    """List a variant of the newest wheel (PEP 825), and a list of variants that the server answers so."""
+    """List a variant of the newest wheel (PEP 825), and a list of variants.
+
+    The server answers the list with this content.
+    """
     wheel = {"filename": "demo-2.0-py3-none-any-a3.whl"}
     hashes = {"sha256": sha256} if sha256 else {}
     table = {

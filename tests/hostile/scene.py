@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from resolver.index.net import network
+from resolver.index.net import online
 from resolver.index.net.client import QUICK_RETRY, Client, RetryPolicy
 from tests.cached import require_sound_cache
 from tests.functional.workspace import Run, Workspace, tree
@@ -23,7 +23,7 @@ QUICK = RetryPolicy(pause=0.01)
 
 
 class Scene:
-    """`index` answers for https://index.example and every other host, if the command uses it as a proxy."""
+    """An index on https://index.example; `index` answers as the proxy for every host."""
 
     def __init__(self, root: Path, index: LoopbackIndex, authority: Path) -> None:
         self.index = index
@@ -40,7 +40,7 @@ class Scene:
             mock.patch.object(
                 Client.__init__, "__kwdefaults__", {"patience": self.patience, "transport": None}
             ),
-            mock.patch.object(network, "QUICK_RETRY", QUICK_RETRY._replace(pause=0.01)),
+            mock.patch.object(online, "QUICK_RETRY", QUICK_RETRY._replace(pause=0.01)),
         ):
             run = self.workspace.run(*arguments, **{**self.variables, **environment})
         return Run(run.status, self.plain(run.stdout), self.plain(run.stderr))
@@ -50,7 +50,7 @@ class Scene:
         return self.run("lock", "demo", *arguments, **environment)
 
     def plain(self, text: str) -> str:
-        """The text with what differs between runs replaced."""
+        """Return the text with what differs between runs replaced."""
         return text.replace(self.index.proxy, "<server>")
 
 
@@ -78,7 +78,10 @@ class Attack:
 
 
 def is_harmless(text: str) -> bool:
-    """Whether a text has no control characters, no bidirectional marks, and no line that fills a terminal."""
+    """Return whether a text is harmless to print.
+
+    It has no control characters, no bidirectional marks, and no line that fills a terminal.
+    """
     marks = [char for char in text if unicodedata.category(char)[0] == "C" and char != "\n"]
     return not marks and all(len(line) < 3000 for line in text.splitlines())
 
@@ -132,7 +135,7 @@ def page(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Arrange:
 
 
 def rows(*changes: Mapping[str, Any]) -> Arrange:
-    """Alter the page of demo: list the newest file once with each of these changes, besides the others."""
+    """Alter the page of demo: list the newest file again with each of these changes."""
 
     def change(content: dict[str, Any]) -> dict[str, Any]:
         *older, newest = content["files"]

@@ -25,9 +25,12 @@ _GROUPS = {
 _HEAD = """\
 # Attacks
 
-What a hostile index can do, and what then happens. `python -m tests.hostile.table` writes this page from
-`tests/hostile/attacks.py`; do not edit it. Each row is the test `tests/hostile/test_attacks.py::test_an_attack_is_held`
-with the row's name in brackets. At first there is a lock of demo 1.0. Each test compares the exit status and the
+What a hostile index can do, and what then happens. `python -m tests.hostile.table` writes this \
+page from
+`tests/hostile/attacks.py`; do not edit it. Each row is the test \
+`tests/hostile/test_attacks.py::test_attack_is_held`
+with the row's name in brackets. At first there is a lock of demo 1.0. Each test compares the exit \
+status and the
 reason that is told, and checks that
 
 - the old lock is still there byte for byte, unless demo was locked anew;
@@ -40,20 +43,24 @@ What does not fit into a row has a test of its own, named in [SECURITY.md](../SE
 
 
 def render() -> str:
+    """Return the page."""
     parts = [_HEAD]
     for title, group in _GROUPS.items():
         parts.append(
             f"\n## {title}\n\n| what the index does | exit | what the user sees |\n|---|---|---|\n"
         )
-        parts += [f"| {one.name} | {one.status} | {_seen(one)} |\n" for one in group]
+        parts += [f"| {attack.name} | {attack.status} | {_seen(attack)} |\n" for attack in group]
     return "".join(parts)
 
 
 def _seen(attack: Attack) -> str:
+    """Return what the user sees: the pins, or the reason, shortened."""
     if attack.status == 0:
         return "locked: " + ", ".join(f"{name} {version}" for name, version in attack.pins.items())
-    told = attack.told
-    return markdown(told if len(told) <= _LONGEST else told[: _LONGEST - 1] + "…")
+    reason = attack.told
+    if len(reason) > _LONGEST:
+        reason = reason[: _LONGEST - 1] + "…"
+    return markdown(reason)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Whatever an index does: the reason that is told, the status, the old lock as it was, and nothing left behind."""
+"""Attacks of an index: the reason, the status, the old lock, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tests.loopback import Response
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-def test_an_attack_is_held(scene: Scene, attack: Attack) -> None:
+def test_attack_is_held(scene: Scene, attack: Attack) -> None:
     hold(scene, attack)
 
 
-def test_a_name_that_nobody_knows(scene: Scene) -> None:
+def test_attack_by_an_unknown_name_is_held(scene: Scene) -> None:
     del scene.variables["HTTPS_PROXY"]
     scene.workspace.index_url = "https://index.invalid/simple/"  # RFC 6761: never resolved
     run = scene.lock()
@@ -27,8 +27,8 @@ def test_a_name_that_nobody_knows(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("where", ["https://vendor.example", "https://files.example"])
-def test_another_host_is_told_nothing_of_who_asks(scene: Scene, where: str) -> None:
-    """A redirect leads there, and takes user and password of the index along no more than a link does."""
+def test_redirect_takes_no_credentials_to_another_host(scene: Scene, where: str) -> None:
+    """A redirect leads there without user and password of the index, like a link."""
     scene.workspace.index_url = INDEX.replace("://", "://user:secret@")
     scene.index.fault(
         "/simple/*/demo/",

@@ -30,7 +30,7 @@ ROW = b'{"filename":"","url":""},'
 
 
 def page(rows: int) -> bytes:
-    """The shortest page of so many files."""
+    """Return the shortest page with so many files."""
     return b'{"meta":{"api-version":"1.1"},"name":"demo","files":[' + (ROW * rows)[:-1] + b"]}"
 
 
@@ -100,7 +100,7 @@ def test_memory_is_bounded(
 
 
 def measured(scene: Scene, *arguments: str) -> tuple[int, str, int]:
-    """Return the exit status of a command, what it prints, and the most memory that it takes, in MiB."""
+    """Return the exit status of a command, its output, and its peak memory in MiB."""
     run = subprocess.run(
         [sys.executable, "-c", MEASURED, str(COMMAND), *arguments],
         cwd=scene.workspace.root,
@@ -140,8 +140,10 @@ VALUES = {
     "objects in objects": b'{"a":{"a":{}}}',
     "files": b'{"filename":""}',
     "named files": b'{"filename":"demo-1.0.tar.gz"}',
-    "files with all keys": b'{"filename":"","url":"","hashes":{"sha256":""},"requires-python":"","yanked":"",'
-    b'"upload-time":"","core-metadata":{},"dist-info-metadata":{}}',
+    "files with all keys": (
+        b'{"filename":"","url":"","hashes":{"sha256":""},"requires-python":"",'
+        b'"yanked":"","upload-time":"","core-metadata":{},"dist-info-metadata":{}}'
+    ),
     "files that are odd": b'{"filename":"","url":0,"hashes":{"sha256":""}}',
 }
 PLACES = {
@@ -220,7 +222,7 @@ def test_memory_for_keys_of_page_is_bounded(tmp_path: Path, place: str) -> None:
     assert peak < PARSED
 
 
-# --- TOML: the most that a text may have takes no more than is promised, and more is refused before it is built
+# --- TOML: a text within the limits takes no more than is promised; others are refused at once
 
 ORDINARY = 90  # MiB that the command takes for a small stack
 REFUSED = 45  # MiB that it takes to refuse its input

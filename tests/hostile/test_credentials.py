@@ -1,4 +1,4 @@
-"""User and password of an index, of a proxy, of ~/.netrc: used where they belong, and found nowhere."""
+"""Credentials of an index, of a proxy, of ~/.netrc: used where they belong, and nowhere else."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ FORMS = (
 
 
 def found(content: bytes) -> list[str]:
-    """What of all that is in some bytes."""
+    """Return the forms of the credentials that are in some bytes."""
     return [form for form in FORMS if form.encode() in content]
 
 
-def test_credentials_go_where_they_belong_and_are_found_nowhere(scene: Scene) -> None:
+def test_credentials_are_found_nowhere_else(scene: Scene) -> None:
     index, workspace = scene.index, scene.workspace
     scene.workspace.index_url = INDEX
     scene.variables["HTTPS_PROXY"] = index.proxy.replace("://", f"://{PROXY}:{SECRET}@")
@@ -78,17 +78,17 @@ def test_credentials_go_where_they_belong_and_are_found_nowhere(scene: Scene) ->
         assert done.status == code, done
         return done
 
-    told = (workspace.matrices / "indexes.toml").read_text()
-    (workspace.matrices / "indexes.toml").write_text(told.replace(TOKEN, "another"))
-    run(
-        "check", "demo", code=0
-    )  # so the digest of the inputs, which is in the lock, tells nothing of a password
-    (workspace.matrices / "indexes.toml").write_text(told)
+    # Another password does not change the digest of the inputs, which the lock has.
+    indexes = workspace.matrices / "indexes.toml"
+    indexes_text = indexes.read_text()
+    indexes.write_text(indexes_text.replace(TOKEN, "another"))
+    run("check", "demo", code=0)
+    indexes.write_text(indexes_text)
     run("bundle", "demo", "bundle", code=0)
     run("export", "demo", "--format", "pylock", "--output", "pylock.toml", code=0)
     run("export", "demo", "--format", "sbom", "--output", "sbom.json", code=0)
     run("snapshot", "demo", code=0)
-    # elsewhere, the file's own host is told what ~/.netrc has for it, and nothing of the index
+    # Another host of a file gets what ~/.netrc has for it, and nothing of the index.
     index.clear()
     index.fault(
         "/files/*/demo-2.0*.metadata",
@@ -97,18 +97,17 @@ def test_credentials_go_where_they_belong_and_are_found_nowhere(scene: Scene) ->
     )
     workspace.forget()
     run("lock", "demo", code=0)
-    others = {
-        (one.host, one.sent.get("authorization", ""))
-        for one in index.requests
-        if "files" in one.host
+    sent_elsewhere = {
+        (request.host, request.sent.get("authorization", ""))
+        for request in index.requests
+        if "files" in request.host
     }
-    assert others == {("files.example:443", f"Basic {basic(NETRC, ENTRY)}")}
-    # and where it fails
-    for number, fault in enumerate(
-        (status(401), status(503), lambda _: Response(200, b"<html>no"))
-    ):
+    assert sent_elsewhere == {("files.example:443", f"Basic {basic(NETRC, ENTRY)}")}
+    # Errors of the index. A 503 is requested again, three times.
+    unreadable = Response(200, b"<html>no")
+    for fault, times in ((status(401), 1), (status(503), 4), (lambda _: unreadable, 1)):
         workspace.forget()
-        index.fault("/simple/*/demo/", fault, times=4 if number == 1 else 1)
+        index.fault("/simple/*/demo/", fault, times=times)
         run("lock", "demo", code=3)
     workspace.stack("demo>2", "chip")
     run("explain", "demo", code=1)
@@ -122,14 +121,22 @@ def test_credentials_go_where_they_belong_and_are_found_nowhere(scene: Scene) ->
 
     for name, done in runs:
         assert found(f"{done.stdout}{done.stderr}".encode()) == [], name
-    given = {workspace.root / "netrc", workspace.matrices / "indexes.toml"}
-    files = [
-        path for path in scene.workspace.root.rglob("*") if path.is_file() and path not in given
-    ]
-    assert {"cache", "locks", "bundle", "snapshots"} <= {
-        path.relative_to(workspace.root).parts[0] for path in files
-    }
-    assert {str(path): found(path.read_bytes()) for path in files if found(path.read_bytes())} == {}
-    pages = b"".join(unpacked(workspace.cache))
-    assert (b"demo-2.0" in pages, found(pages)) == (True, [])
-    assert all(found(path.read_bytes()) for path in given)  # what is looked for can be found
+    _require_no_credentials_in_files(scene)
+
+
+def _require_no_credentials_in_files(scene: Scene) -> None:
+    """Assert that only the files that the user wrote have credentials in them."""
+    root = scene.workspace.root
+    given = {root / "netrc", scene.workspace.matrices / "indexes.toml"}
+    folders = set()
+    for path in root.rglob("*"):
+        if path.is_file() and path not in given:
+            folders.add(path.relative_to(root).parts[0])
+            assert found(path.read_bytes()) == [], path
+    assert {"cache", "locks", "bundle", "snapshots"} <= folders
+    # Pages are compressed in the cache.
+    pages = b"".join(unpacked(scene.workspace.cache))
+    assert b"demo-2.0" in pages
+    assert found(pages) == []
+    # The search can find something.
+    assert all(found(path.read_bytes()) for path in given)

@@ -29,7 +29,7 @@ def named_in(page: Path) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_what_a_page_names_is_there(page: Path) -> None:
+def test_security_page_names_what_exists(page: Path) -> None:
     stale = [
         f"{path}::{name}"
         for path, name in sorted(named_in(page))
@@ -40,14 +40,14 @@ def test_what_a_page_names_is_there(page: Path) -> None:
     assert stale == []
 
 
-def test_every_promise_has_tests() -> None:
+def test_security_promises_all_have_tests() -> None:
     text = (REPOSITORY / "SECURITY.md").read_text(encoding="utf-8")
     promises = re.split(r"^### ", text.partition("## Further attacks")[0], flags=re.MULTILINE)[1:]
     assert [promise[:3] for promise in promises] == [f"({letter})" for letter in "abcdefgh"]
     assert all(_TEST.search(promise) for promise in promises)
 
 
-def test_no_test_of_a_hostile_index_is_left_out() -> None:
+def test_security_page_lists_every_hostile_test() -> None:
     named = {name for page in PAGES for _, name in named_in(page)}
     here = Path(__file__)
     files = [path for path in here.parent.glob("test_*.py") if path != here]
@@ -61,7 +61,7 @@ def test_no_test_of_a_hostile_index_is_left_out() -> None:
     } - named == set()
 
 
-def test_the_table_has_every_attack() -> None:
+def test_attack_table_is_complete() -> None:
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
     text = table.PATH.read_text(encoding="utf-8")
     assert text == table.render(), "python -m tests.hostile.table"

@@ -1,4 +1,7 @@
-"""A lock made from a hostile index's honest files, installed for real: pip's and uv's own hash checks are witnesses."""
+"""A lock made from a hostile index's honest files, installed by pip and by uv.
+
+Their own checks of hashes are the witnesses.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ WITNESSES = ("pip", "uv")
 
 @pytest.fixture
 def here(scene: Scene) -> Scene:
-    """demo 2.0 needs base; on demo's page, and on another index, there is whatever an index could think of."""
+    """Serve demo 2.0, which needs base; serve whatever an attacker could list beside it."""
     index = scene.index
     index.add_wheel("base", "1.0")
     index.add_wheel("demo", "2.0", requires=["base"], files={"demo.py": "honest = True\n"})
@@ -84,7 +87,7 @@ def modules(scene: Scene, tool: str) -> set[str]:
     return {path.name for path in (scene.workspace.root / tool).glob("*.py")}
 
 
-def test_pip_and_uv_install_what_was_locked_and_nothing_else(here: Scene) -> None:
+def test_witnesses_install_what_was_locked(here: Scene) -> None:
     lock(here)
     for tool in WITNESSES:
         run = witness(here, tool)
@@ -93,7 +96,7 @@ def test_pip_and_uv_install_what_was_locked_and_nothing_else(here: Scene) -> Non
         assert (here.workspace.root / tool / "demo.py").read_text() == "honest = True\n"
 
 
-def test_pip_and_uv_refuse_other_bytes_under_the_same_name(here: Scene) -> None:
+def test_witnesses_refuse_other_bytes(here: Scene) -> None:
     lock(here)
     here.index.add_wheel("demo", "2.0", requires=["base"], files={"demo.py": "honest = False\n"})
     for tool in WITNESSES:
@@ -103,7 +106,7 @@ def test_pip_and_uv_refuse_other_bytes_under_the_same_name(here: Scene) -> None:
         assert modules(here, tool) == set()
 
 
-def test_a_file_that_disappears_after_it_was_locked(here: Scene) -> None:
+def test_witnesses_fail_without_a_locked_file(here: Scene) -> None:
     lock(here)
     here.index.fault("/files/*/demo-2.0-py3-none-any.whl", lambda _: Response(404))
     for tool in WITNESSES:
@@ -115,11 +118,12 @@ def test_a_file_that_disappears_after_it_was_locked(here: Scene) -> None:
         "error: demo-2.0-py3-none-any.whl cannot be downloaded.\n"
         "  at https://index.example/files/pypi/demo-2.0-py3-none-any.whl\n"
         "  The server answered 404.\n"
-        "hint: the index page lists a file that its server does not provide; a mirror may be incomplete\n"
+        "hint: the index page lists a file that its server does not provide; "
+        "a mirror may be incomplete\n"
     )
 
 
-def test_a_bundle_takes_no_other_bytes(here: Scene) -> None:
+def test_bundle_takes_no_other_bytes(here: Scene) -> None:
     lock(here)
     other = build_wheel("demo", "2.0", requires=["base"], files={"demo.py": "honest = None\n"})
     here.index.fault("/files/*/demo-2.0-py3-none-any.whl", lambda _: Response(200, other.content))
@@ -129,8 +133,8 @@ def test_a_bundle_takes_no_other_bytes(here: Scene) -> None:
     assert not list(here.workspace.root.glob("bundle/**/demo*"))
 
 
-def test_a_metadata_file_that_lies_is_found_out_by_the_installation(here: Scene) -> None:
-    """No hash tells whether the `.metadata` file is that of the wheel; what is missing then is told in the end."""
+def test_install_finds_a_metadata_file_that_lies(here: Scene) -> None:
+    """A hash does not tell whether `.metadata` is the wheel's: what is missing is found at last."""
     built = here.index.add_wheel("liar", "1.0", requires=["base"])
     lie = core_metadata("liar", "1.0")  # as if it needed nothing
     told, tell = (hashlib.sha256(content).hexdigest().encode() for content in (built.metadata, lie))

@@ -36,7 +36,7 @@ Pins = Mapping[str, str]
 
 @dataclass
 class Walk:
-    """What the stack reaches with some pins: faults, unpinned projects, and the requirements on each."""
+    """What a stack reaches with some pins: faults, projects without a pin, and requirements."""
 
     faults: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -128,7 +128,7 @@ class BruteForce:
         todo += [(name, ""), *((name, canonicalize_name(extra)) for extra in needed.extras)]
 
     def _requires(self, name: str, version: str, extra: str) -> Iterator[str]:
-        """The applicable lines of a release's metadata, without those dropped by a fact."""
+        """Return the applicable lines of a release's metadata that no fact drops."""
         dropped = {
             gone
             for fact in self._world.facts_about(name, version, facts.Replaces)
@@ -212,7 +212,7 @@ def _names_prerelease(specifier: SpecifierSet) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def requirement(line: str) -> Requirement | None:
-    """A line as it is read; None if it is no requirement."""
+    """Return the requirement in a line; None if it is no requirement."""
     try:
         return Requirement(line)
     except InvalidRequirement:

@@ -11,7 +11,7 @@ from resolver.resolve.universe import Universe
 
 
 def complete(problem: Problem, catalog: Catalog) -> Resolution | None:
-    """What the complete engine finds by itself; None if there is no solution."""
+    """Return what the complete engine finds by itself; None if there is no solution."""
     universe = Universe(problem, catalog)
     engine = CompleteEngine(universe)
     try:

@@ -21,7 +21,7 @@ from tests.property.worlds import World, worlds
 
 
 def released(catalog: DataCatalog, name: str, version: str) -> Release:
-    """The release of a project, usable or not."""
+    """Return the release of a project, usable or not."""
     (page,) = catalog.lookup(canonicalize_name(name)).pages
     (file,) = page.releases[version]
     return Release(
@@ -49,7 +49,7 @@ def resolved(draw: st.DrawFn, *, prereleases: bool = False) -> tuple[World, Reso
 
 
 @given(st.one_of(resolved(), resolved(prereleases=True)), st.data())
-def test_a_planted_fault_is_found(start: tuple[World, Resolution], data: st.DataObject) -> None:
+def test_check_finds_a_planted_fault(start: tuple[World, Resolution], data: st.DataObject) -> None:
     """A pin dropped, put at another release, or added; extras more or fewer.
 
     Some of it happens to hold.
@@ -92,7 +92,7 @@ def test_a_planted_fault_is_found(start: tuple[World, Resolution], data: st.Data
 
 
 @given(resolved(prereleases=True))
-def test_it_never_complains_of_what_holds(start: tuple[World, Resolution]) -> None:
+def test_check_passes_every_solution(start: tuple[World, Resolution]) -> None:
     world, resolution = start
     assert (
         brute_faults(world, resolution) == check(world.problem(), resolution, world.catalog()) == []
@@ -112,7 +112,7 @@ OTHER_FILES = (
 
 
 @given(resolved(), st.data())
-def test_another_file_is_found(start: tuple[World, Resolution], data: st.DataObject) -> None:
+def test_check_finds_another_file(start: tuple[World, Resolution], data: st.DataObject) -> None:
     """A file with another hash, of another release, for another machine, or that no page has."""
     world, resolution = start
     assume(resolution.pins)

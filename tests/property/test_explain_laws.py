@@ -16,11 +16,25 @@ from packaging.requirements import Requirement
 
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs
-from resolver.explain.contradictions import constraint_of, contradiction, cores, smallest
+from resolver.explain.contradictions import (
+    contradiction,
+    cores,
+    smallest,
+    user_constraint_of,
+)
 from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
+from resolver.model.constraint import (
+    ComponentValue,
+    Excluded,
+    Exclusive,
+    Requires,
+    StackLine,
+    Unavailable,
+)
 from resolver.model.explanation import Branch, Change, ChangeKind, Contradiction, Explanation, Fix
-from resolver.model.resolution import Needs, Resolution, Shares, Statement
+from resolver.model.reason import Reason, requirement_of
+from resolver.model.resolution import Resolution
 from resolver.report.explanation.conflict import further_blocks
 from resolver.report.terminal import terminal_text
 from resolver.resolve.solver import Refutation, decide
@@ -28,7 +42,7 @@ from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
 from tests.property.bruteforce import BruteForce
 from tests.property.found import extras, pins
-from tests.property.statements import Told, falsehoods, left, within
+from tests.property.reasons import Told, falsehoods, left, within
 from tests.property.worlds import (
     COMPONENT_NEEDS,
     World,
@@ -44,7 +58,7 @@ _SECONDS = 60.0
 _laws = settings(
     max_examples=settings.default.max_examples // 2
 )  # each one explains, and some lock a lot
-_GROUNDS = 12  # of which every choice is tried
+_CONSTRAINTS = 12  # of which every choice is tried
 _machines = st.integers(0, 99_999).map(machine_world)
 _policies = st.one_of(worlds(prereleases=True), st.integers(0, 99_999).map(policy_world))
 
@@ -85,12 +99,15 @@ class Case:
             for component, known in problem.values.items()
         }
 
-    def told(self, statements: Sequence[Statement]) -> Told:
-        return Told(self.world, statements, self.values)
+    def told(self, reasons: Sequence[Reason]) -> Told:
+        return Told(self.world, reasons, self.values)
 
 
 def _with(*seeds: int) -> Callable[[_Test], _Test]:
-    """Some worlds, and those of these seeds, each of which broke a law once or has a rare kind of change."""
+    """Give the test some worlds, and the worlds of these seeds.
+
+    Each of them broke a law once, or has a rare kind of change.
+    """
 
     def examples(test: _Test) -> _Test:
         for seed in seeds:
@@ -101,7 +118,7 @@ def _with(*seeds: int) -> Callable[[_Test], _Test]:
 
 
 def conflict(world: World) -> Case:
-    """The conflict of a world; a world that has none is no example."""
+    """Return the conflict of a world; reject a world without one as an example."""
     inputs, catalog = world.inputs(), world.catalog()
     (problem,) = compile_problems(inputs)
     answer = decide(Universe(problem, catalog))
@@ -117,44 +134,50 @@ def lines(contradiction: Contradiction) -> str:
 # --- contradictions
 
 
-def its_statements_cannot_hold_together(case: Case) -> None:
+def its_reasons_cannot_hold_together(case: Case) -> None:
     """Those of the refutation and those that the search for ways out comes to, none of which is told twice."""
     assert case.contradictions
     for contradictions in (case.contradictions, case.explanation.contradictions):
         for one in contradictions:
-            assert not case.told(one.statements).satisfiable(), lines(one)
-        assert len({frozenset(map(repr, one.statements)) for one in contradictions}) == len(
+            assert not case.told(one.reasons).satisfiable(), lines(one)
+        assert len({frozenset(map(repr, one.reasons)) for one in contradictions}) == len(
             contradictions
         )
 
 
-def without_any_one_of_its_statements_the_others_can(case: Case) -> None:
+def without_any_one_of_its_reasons_the_others_can(case: Case) -> None:
     found, known = case.explanation.contradictions, case.known
     assert list(found[: len(known)]) == known
     for one in (*case.contradictions, *found[len(known) :]):
-        for number in range(len(one.statements)):
-            rest = [*one.statements[:number], *one.statements[number + 1 :]]
+        for number in range(len(one.reasons)):
+            rest = [*one.reasons[:number], *one.reasons[number + 1 :]]
             assert case.told(rest).satisfiable(), (number + 1, lines(one))
 
 
-def no_statement_is_false(case: Case) -> None:
+def no_reason_is_false(case: Case) -> None:
     for one in case.contradictions:
-        for statement in one.statements:
-            assert list(falsehoods(case.world, statement)) == [], statement
+        for reason in one.reasons:
+            assert list(falsehoods(case.world, reason)) == [], reason
 
 
-def no_core_has_fewer_grounds_than_the_smallest(case: Case, of_all: bool) -> None:
+def no_core_is_smaller_than_the_smallest(case: Case, of_all: bool) -> None:
     """Of all cores, or of those of the same wishes."""
     clauses = case.refutation.clauses
     minimal = clauses.minimal()
-    hard = [] if of_all else [ground for ground in minimal if constraint_of(ground) is not None]
+    hard = (
+        []
+        if of_all
+        else [constraint for constraint in minimal if user_constraint_of(constraint) is not None]
+    )
     others = [*dict.fromkeys([*minimal, *clauses.known])] if of_all else clauses.known
-    soft = [ground for ground in others if of_all or constraint_of(ground) is None][:_GROUNDS]
+    soft = [
+        constraint for constraint in others if of_all or user_constraint_of(constraint) is None
+    ][:_CONSTRAINTS]
     if clauses.satisfiable(among=[*hard, *soft]):
         return
     core = smallest(clauses, clauses.minimal(among=[*hard, *soft]), hard, soft, lambda: False)
     assert not clauses.satisfiable(among=core)
-    size = len([ground for ground in core if ground not in hard])
+    size = len([constraint for constraint in core if constraint not in hard])
     for fewer in (
         combinations(soft, size - 1) if size else ()
     ):  # fewer still clash only where one of these does
@@ -173,9 +196,9 @@ def a_closing_leaves_nothing_to_choose(case: Case) -> None:
         )
         for path, closing in closings:
             assert closing is not None
-            meet = [one.statements[number - 1] for number in closing.numbers]
+            meet = [one.reasons[number - 1] for number in closing.numbers]
             assert meet
-            if not any(isinstance(statement, Shares) for statement in meet):
+            if not any(isinstance(reason.constraint, Exclusive) for reason in meet):
                 kept = left(case.world, closing.subject, meet, case.values.get(closing.subject, ()))
                 for branch in path:
                     if branch.subject.partition("[")[0] == closing.subject:
@@ -193,7 +216,7 @@ def each_case_of_a_contradiction_is_closed(case: Case) -> None:
         for path in paths(one.branches):
             assert path[-1].closing is not None
             for chosen_pins in chosen(case.world, path):
-                assert not case.told(one.statements).satisfiable(chosen_pins)
+                assert not case.told(one.reasons).satisfiable(chosen_pins)
 
 
 def the_cases_of_a_contradiction_are_all_that_there_are(case: Case) -> None:
@@ -203,8 +226,8 @@ def the_cases_of_a_contradiction_are_all_that_there_are(case: Case) -> None:
             rest = case.told(
                 [
                     row
-                    for row in one.statements
-                    if not (isinstance(row, Needs) and row.subject == subject)
+                    for row in one.reasons
+                    if not (requirement_of(row) is not None and row.subject == subject)
                 ]
             )
             name = subject.partition("[")[0]
@@ -222,19 +245,19 @@ def the_cases_of_a_contradiction_are_all_that_there_are(case: Case) -> None:
 
 _Law = Callable[[Case], None]
 _OF_CONTRADICTIONS: tuple[_Law, ...] = (
-    its_statements_cannot_hold_together,
-    without_any_one_of_its_statements_the_others_can,
-    no_statement_is_false,
-    partial(no_core_has_fewer_grounds_than_the_smallest, of_all=False),
-    partial(no_core_has_fewer_grounds_than_the_smallest, of_all=True),
+    its_reasons_cannot_hold_together,
+    without_any_one_of_its_reasons_the_others_can,
+    no_reason_is_false,
+    partial(no_core_is_smaller_than_the_smallest, of_all=False),
+    partial(no_core_is_smaller_than_the_smallest, of_all=True),
     a_closing_leaves_nothing_to_choose,
     each_case_of_a_contradiction_is_closed,
     the_cases_of_a_contradiction_are_all_that_there_are,
 )
 
 
-def test_contradictions() -> None:
-    met: set[str] = set()
+def test_contradictions_hold() -> None:
+    met: set[type] = set()
 
     @_with(2201, 2241, 11122, 11634, 12994, 15796, 20569, 20577, 20673, 21529, 27909)
     @given(worlds())
@@ -243,14 +266,16 @@ def test_contradictions() -> None:
         for law in _OF_CONTRADICTIONS:
             law(case)
         for one in case.contradictions:
-            met.update(type(each).__name__ for each in (*one.statements, *one.branches))
+            met.update(type(reason.constraint) for reason in one.reasons)
+            met.update(map(type, one.branches))
 
     hold()
-    assert met >= {"Asks", "Has", "Needs", "Forbids", "Shares", "Lacks", "Branch"}
+    kinds = {StackLine, ComponentValue, Requires, Excluded, Exclusive, Unavailable}
+    assert met >= {*kinds, Branch}
 
 
 @given(worlds(bounds=True))
-def test_contradictions_of_bounds(world: World) -> None:
+def test_contradictions_of_bounds_hold(world: World) -> None:
     case = conflict(world)
     for law in _OF_CONTRADICTIONS:
         law(case)
@@ -261,8 +286,8 @@ def test_contradictions_of_bounds(world: World) -> None:
 @example(policy_world(533))  # one release that is yanked, and a pre-release
 @example(policy_world(721))
 @example(policy_world(2251))  # one that is yanked, and needs what others need that are not
-def test_contradictions_of_policies(world: World) -> None:
-    its_statements_cannot_hold_together(conflict(world))
+def test_contradictions_of_policies_hold(world: World) -> None:
+    its_reasons_cannot_hold_together(conflict(world))
 
 
 def paths(branches: Sequence[Branch]) -> Iterator[tuple[Branch, ...]]:
@@ -278,7 +303,7 @@ def paths(branches: Sequence[Branch]) -> Iterator[tuple[Branch, ...]]:
 def families(
     branches: Sequence[Branch], before: tuple[Branch, ...]
 ) -> Iterator[tuple[tuple[Branch, ...], Sequence[Branch]]]:
-    """The cases at each place, with those that lead there."""
+    """Yield the cases at each place, with the cases that lead there."""
     if branches:
         yield before, branches
     for branch in branches:
@@ -340,7 +365,7 @@ def it_changes_what_it_says_and_nothing_else(case: Case) -> None:
 
 
 def table(text: str) -> dict[str, Any]:
-    """A stack as data: its lines in no order, without its name and summary."""
+    """Return a stack as data: its lines in no order, without its name and summary."""
     raw = tomli.loads(text)
     del raw["stack"]["name"], raw["stack"]["summary"]
     return {**raw, "lines": sorted(raw["stack"].pop("requires"))}
@@ -365,7 +390,7 @@ _AT_ONCE = 3  # changes that brute force makes
 
 
 def no_set_of_other_versions_and_other_machines_costs_less(case: Case) -> None:
-    """Brute force over releases and values of components, up to three of them changed: nothing cheaper holds."""
+    """Try all releases and values of components, up to three changed: nothing cheaper holds."""
     strengths = {fact.id: fact.strength.value for fact in case.world.facts}
 
     def cost(change: Change) -> int:
@@ -384,7 +409,10 @@ def no_set_of_other_versions_and_other_machines_costs_less(case: Case) -> None:
 
 
 def changed_worlds(case: Case, most: int) -> Iterator[tuple[int, World]]:
-    """The world with other releases in its lines and other values of components, each cheaper than `most`."""
+    """Yield the world with other releases in its lines and other values of components.
+
+    Each change is cheaper than `most`.
+    """
     world = case.world
     rows: list[tuple[int, str | int, str]] = [
         (_COMPONENTS[component], component, value)
@@ -423,7 +451,7 @@ _OF_WAYS_OUT: tuple[_Law, ...] = (
 )
 
 
-def test_ways_out() -> None:
+def test_ways_out_hold() -> None:
     met: set[ChangeKind] = set()
 
     @_with(48, 413, 445, 2052, 4225, 10086, 10192, 10346, 20005)

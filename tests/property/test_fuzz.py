@@ -1,4 +1,7 @@
-"""Every reader of foreign bytes on its corpus and some mutations; `make fuzz MINUTES=…` does the same for long."""
+"""Each reader of foreign bytes on its corpus and some mutations.
+
+`make fuzz MINUTES=…` does the same for a long time.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,13 @@ _MUTATIONS = 60
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_no_bytes_bring_a_traceback_or_a_wrong_answer(target: Target) -> None:
+def test_reader_holds_on_its_corpus_and_mutations(target: Target) -> None:
     score = hunt(target, seed=20261120, number=_MUTATIONS)
     assert score.found == {}
     assert score.inputs == len(corpus(target)) + _MUTATIONS
 
 
-def test_every_corpus_has_its_reader() -> None:
+def test_corpus_folders_are_those_of_the_readers() -> None:
     assert {path.name for path in CORPUS.iterdir()} == {target.name for target in TARGETS}
     for target in TARGETS:
         read = [content for content in corpus(target) if verdict(target, content) == (False, "")]
@@ -33,7 +36,7 @@ def _brittle(content: bytes) -> None:
 BRITTLE = Target("headers", _brittle, (ValueError,), (b"a needle in hay",))
 
 
-def test_what_breaks_a_reader_is_found_and_made_small() -> None:
+def test_hunt_finds_and_shortens_what_breaks_a_reader() -> None:
     assert list(hunt(BRITTLE, seed=1, number=200).found.values()) == [b"needle"]
     assert verdict(BRITTLE, b"refuse") == (True, "")
     assert verdict(BRITTLE, b"hay") == (False, "")

@@ -50,7 +50,10 @@ class Case:
 
 
 def conflict(seed: int) -> Case:
-    """The world of a seed on two machines; one that has a solution on the first is no example."""
+    """Return the world of a seed on two machines.
+
+    A world that has a solution on the first machine is rejected as an example.
+    """
     world, random = machine_world(seed), Random(seed)
     inputs = world.inputs()
     raw: dict[str, Any] = tomli.loads(inputs.stack.text)
@@ -78,7 +81,7 @@ def _machine(random: Random) -> dict[str, Any]:
 @example(2180)  # a line that changes for one target, and back for the other
 @example(2446)  # another Python for each of them, and a line that comes back
 @example(5120)  # another machine for one, which the other's Python makes needless
-def test_ways_out(seed: int) -> None:
+def test_ways_out_of_two_targets_hold(seed: int) -> None:
     case = conflict(seed)
     each_holds_for_both_targets(case)
     no_other_machine_and_no_other_version_is_needless(case)
@@ -107,14 +110,14 @@ def no_other_machine_and_no_other_version_is_needless(case: Case) -> None:
 
 
 def what_another_machine_for_each_solves_has_one(case: Case) -> None:
-    """Brute force over one component of each target, or of one of them: where that helps, something is shown."""
+    """Try each value of a component of each target, or of one: what helps is shown."""
     if not case.explanation.fixes:
         for text in changed_machines(case.inputs.stack.text):
             assert not case.holds(text), text
 
 
 def changed_machines(text: str) -> Iterator[str]:
-    """The stack with another value of one component of each target, or of one of them."""
+    """Yield the stack with another value of a component of each target, or of one of them."""
     rows: Sequence[tuple[str, str]] = [
         (component, value) for component, known in KNOWN.items() for value in known
     ]

@@ -1,4 +1,7 @@
-"""The check of refutations: it lets every true one pass, and no false one, whatever the masks of the engine say."""
+"""The check of refutations passes each true one and no false one.
+
+That holds whatever the masks of the engine say.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ def test_check_passes_true_refutations(world_of: Callable[[int], World]) -> None
 def test_check_catches_false_refutations(
     world_of: Callable[[int], World], salt: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The masks lack a release here and there, as if a comparison were not monotone where bisection relies on it."""
+    """Give the engine masks that lack a release here and there.
+
+    They are like masks of a comparison that is not monotone, which bisection relies on.
+    """
     true_mask = OrderedReleases._mask_of
 
     def broken_mask(self: OrderedReleases, specifier: Specifier) -> int:

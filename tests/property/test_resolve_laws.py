@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from resolver.model.constraint import StackLine
+from resolver.model.reason import Reason
 from resolver.model.requirement import Requirement
-from resolver.model.resolution import Asks, Resolution
+from resolver.model.resolution import Resolution
 from resolver.resolve import solver
 from resolver.resolve.solver import Refutation, prove, solve
 from resolver.resolve.universe import Universe
@@ -33,10 +35,15 @@ def answer(world: World, *, backwards: bool = False) -> Resolution | Refutation:
     return solve(world.problem(), world.catalog(backwards=backwards))
 
 
+def _shown(reason: Reason) -> str:
+    """What a report shows of a reason."""
+    return repr((reason.constraint, reason.versions, reason.where, reason.evidence))
+
+
 def told(answer: Resolution | Refutation) -> object:
-    """An answer as data, every text that a lock or a report would show among it."""
+    """Return an answer as data, with each text that a lock or a report would show."""
     if isinstance(answer, Refutation):
-        return ["conflict", *map(repr, answer.statements)]
+        return ["conflict", *map(_shown, answer.reasons)]
     return [
         [answer.engine, answer.rounds],
         *(
@@ -50,7 +57,7 @@ def told(answer: Resolution | Refutation) -> object:
 
 
 def holds(world: World) -> Resolution | Refutation:
-    """What is solved is right, and so is what the complete engine finds by itself; what is solved."""
+    """Check what is solved, and what the complete engine finds by itself; return the solution."""
     solved, proved, brute = (
         answer(world),
         complete(world.problem(), world.catalog()),
@@ -73,14 +80,14 @@ _GRAPHS = 500
 
 
 @pytest.mark.parametrize("first", [0, _GRAPHS, 2 * _GRAPHS])
-def test_the_complete_engine_agrees_with_brute_force(first: int) -> None:
+def test_complete_engine_agrees_with_brute_force(first: int) -> None:
     """`make fuzz` does the same with many more."""
     score = judge(range(first, first + _GRAPHS))
     assert score.wrong == {}
     assert min(score.solved, score.refuted) > _GRAPHS // 10
 
 
-def test_the_graphs_that_resolvelib_gets_wrong() -> None:
+def test_solve_is_right_where_resolvelib_is_wrong() -> None:
     """By an invalid result, a false "impossible", or without an end; all of them have circles."""
     known = json.loads(_CYCLIC.read_text(encoding="utf-8"))
     assert len(known) == _KNOWN
@@ -101,13 +108,17 @@ def test_the_graphs_that_resolvelib_gets_wrong() -> None:
 
 
 @given(worlds())
-def test_the_lines_of_the_stack_that_a_conflict_names_are_unsatisfiable_by_themselves(
+def test_conflict_names_unsatisfiable_lines_of_the_stack(
     world: World,
 ) -> None:
     solved = answer(world)
     assume(isinstance(solved, Refutation))
     assert isinstance(solved, Refutation)
-    named = [statement.text for statement in solved.statements if isinstance(statement, Asks)]
+    named = [
+        reason.constraint.text
+        for reason in solved.reasons
+        if isinstance(reason.constraint, StackLine)
+    ]
     assert named
     assert not BruteForce(world.asking(*named)).satisfiable()
 
@@ -116,7 +127,7 @@ def test_the_lines_of_the_stack_that_a_conflict_names_are_unsatisfiable_by_thems
 
 
 @given(worlds(prereleases=True, easy=True))
-def test_locking_again_with_the_lock_before_changes_nothing(world: World) -> None:
+def test_solve_with_the_previous_lock_changes_nothing(world: World) -> None:
     first = answer(world)
     assume(isinstance(first, Resolution))
     assert isinstance(first, Resolution)
@@ -127,9 +138,10 @@ def test_locking_again_with_the_lock_before_changes_nothing(world: World) -> Non
     assert extras(again) == extras(first)
 
 
-def test_the_seed_of_hashes_does_not_matter() -> None:
+def test_solve_does_not_depend_on_the_hash_seed() -> None:
     script = (
-        "from tests.property.test_resolve_laws import answer, told; from tests.property.worlds import random_world\n"
+        "from tests.property.test_resolve_laws import answer, told\n"
+        "from tests.property.worlds import random_world\n"
         "print([told(answer(random_world(seed))) for seed in range(100)])"
     )
     root = Path(__file__).parents[2]
@@ -154,7 +166,10 @@ def newer_alone(pins: Pins, other: Pins) -> bool:
 
 
 def newer_as_asked(pins: Pins, other: Pins, asked: set[str]) -> bool:
-    """Whether something that the stack asks for is newer in another solution, and nothing of that older."""
+    """Return whether another solution has something newer that the stack asks for.
+
+    Nothing that the stack asks for may be older in it.
+    """
     changed = [name for name in asked if other[name] != pins[name]]
     return bool(changed) and all(is_newer(pins, other, name) for name in changed)
 
@@ -179,7 +194,7 @@ def keeps_its_promise(world: World, found: object) -> None:
 
 
 @given(worlds())
-def test_worlds(world: World) -> None:
+def test_search_finds_only_possible_solutions(world: World) -> None:
     """What the search finds by itself is possible.
 
     Not the reverse: resolvelib's "impossible" is wrong at times.
@@ -191,18 +206,18 @@ def test_worlds(world: World) -> None:
 
 
 @given(worlds(prereleases=True))
-def test_worlds_with_prereleases_and_yanked_releases(world: World) -> None:
+def test_solve_with_prereleases_and_yanked_releases(world: World) -> None:
     """The order in which an index lists things does not matter."""
     assert told(holds(world)) == told(answer(world, backwards=True))
 
 
 @given(worlds(bounds=True, prereleases=True))
-def test_worlds_with_bounds(world: World) -> None:
+def test_solve_with_bounds(world: World) -> None:
     holds(world)
 
 
 @given(worlds(plain=True))
-def test_worlds_in_which_projects_need_each_other_in_circles(world: World) -> None:
+def test_solve_with_cyclic_requirements(world: World) -> None:
     keeps_its_promise(world, holds(world))
     keeps_its_promise(world, prove(Universe(world.problem(), world.catalog())))
 
@@ -214,7 +229,7 @@ _POSTS = ("1", "1.post1", "1.post2", "1.post3", "2rc1", "2rc1.post1", "2", "2.po
 
 @st.composite
 def posts(draw: st.DrawFn) -> tuple[World, dict[str, int]]:
-    """A project that needs nothing, some of whose releases facts put last, and how far."""
+    """Return a world of a project without needs, and how far facts put each release back."""
     versions = draw(st.lists(st.sampled_from(_POSTS), min_size=1, unique=True))
     levels = {version: draw(st.integers(0, 2)) for version in versions}
     rows = tuple(put_last("p", version, level) for version, level in levels.items() if level)
@@ -224,7 +239,7 @@ def posts(draw: st.DrawFn) -> tuple[World, dict[str, int]]:
 
 
 @given(posts())
-def test_of_posts_of_one_release_those_that_facts_put_last_are_taken_last(
+def test_post_releases_put_last_by_facts_are_taken_last(
     drawn: tuple[World, dict[str, int]],
 ) -> None:
     world, levels = drawn
@@ -246,7 +261,7 @@ def test_of_posts_of_one_release_those_that_facts_put_last_are_taken_last(
 
 
 @given(worlds(prereleases=True, bounds=True), st.data())
-def test_the_day_of_a_stack_makes_nothing_impossible(world: World, data: st.DataObject) -> None:
+def test_as_of_makes_nothing_impossible(world: World, data: st.DataObject) -> None:
     """Nor invalid, nor different when locked again on top of the lock before."""
     uploaded = {
         (name, version): f"2026-01-{data.draw(st.integers(10, 20), label='day')}T12:00:00Z"
@@ -269,9 +284,7 @@ def test_the_day_of_a_stack_makes_nothing_impossible(world: World, data: st.Data
 
 
 @given(worlds(prereleases=True), st.data())
-def test_what_is_put_last_makes_nothing_impossible_and_nothing_invalid(
-    world: World, data: st.DataObject
-) -> None:
+def test_releases_put_last_make_nothing_impossible(world: World, data: st.DataObject) -> None:
     releases = sorted(
         (name, version) for name, known in world.projects.items() for version in known
     )

@@ -1,4 +1,4 @@
-"""Laws of what a lock says of releases that were skipped for want of static metadata, on random worlds."""
+"""Laws of what a lock says of skipped releases, which have no static metadata."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NAMES = "pqrs"
 
 @st.composite
 def worlds(draw: st.DrawFn) -> World:
-    """A few projects, some releases of which are nothing but archives that say nothing."""
+    """Return a few projects; some releases have only archives without static metadata."""
     lines = st.builds(
         "{}{}".format,
         st.sampled_from(NAMES),
@@ -68,7 +68,7 @@ def catalog(world: World) -> DataCatalog:
 def told(
     world: World, *asks: str, before: Resolution | None = None, rows: Rows = ()
 ) -> tuple[Resolution, Rows] | None:
-    """What was solved and what is told of it; None where nothing is solved."""
+    """Return what was solved and what is said of it; None where nothing is solved."""
     kept = {pin.name: pin.version for pin in before.pins} if before is not None else {}
     universe = Universe(problems.problem(*asks), catalog(world), kept)
     try:
@@ -83,7 +83,7 @@ def told(
 
 
 @given(worlds())
-def test_what_is_told_is_true_and_stays_with_its_pins(world: World) -> None:
+def test_skipped_releases_are_true_and_stay_with_pins(world: World) -> None:
     solved = told(world, "p", "q")
     if solved is None:
         return

@@ -1,4 +1,4 @@
-"""Laws of what comes from commits and of what must be absent: each such problem is a plain one in disguise.
+"""Laws of sources and absences: each such problem is a plain one in disguise.
 
 The plain world is written down by definition here, and judged by brute force.
 """
@@ -26,7 +26,7 @@ from tests.property.worlds import Version, World, worlds
 
 @dataclass(frozen=True)
 class Disguised:
-    """A world whose `sources` come from a commit, and in which `absent` and facts of absence hold."""
+    """A world with `sources` that come from a commit, and with absences."""
 
     world: World
     sources: Mapping[str, str]  # project -> which of its releases
@@ -46,7 +46,7 @@ class Disguised:
         )
 
     def plain(self) -> World:
-        """The same without disguise: one release where a source is, and nobody asks for what must be absent."""
+        """Return the plain world: a source is a project's only release, and absences hold."""
         projects = {
             name: {self.sources[name]: Version(releases[self.sources[name]].requires)}
             if name in self.sources
@@ -90,7 +90,10 @@ class Disguised:
         )
 
     def _is_for_target(self, project: str, version: str) -> bool:
-        """Return whether the target has the components that facts require for a release, other than for its wheels."""
+        """Return whether the target has the components that facts require for a release.
+
+        Facts about the release's wheels do not count.
+        """
         system = self.problem().target.system
         for fact in self.world.facts:
             if (
@@ -145,7 +148,7 @@ def disguised(draw: st.DrawFn) -> Disguised:
 
 @settings(max_examples=120)
 @given(disguised())
-def test_the_answer_is_that_of_the_plain_world(disguised: Disguised) -> None:
+def test_sources_and_absences_equal_the_plain_world(disguised: Disguised) -> None:
     """So is that of the complete engine by itself."""
     problem, catalog, brute = (
         disguised.problem(),
@@ -168,7 +171,7 @@ def test_the_answer_is_that_of_the_plain_world(disguised: Disguised) -> None:
 
 @st.composite
 def made_of_commits(draw: st.DrawFn) -> tuple[World, World]:
-    """A world in which facts take some releases from commits, and the plain world that it stands for.
+    """Return a world in which facts take releases from commits, and its plain world.
 
     The index has other requirements of these releases, and no file of them that the target could
     use.
@@ -198,7 +201,7 @@ def made_of_commits(draw: st.DrawFn) -> tuple[World, World]:
 
 @settings(max_examples=120)
 @given(made_of_commits())
-def test_releases_from_commits_by_facts(pair: tuple[World, World]) -> None:
+def test_releases_from_commits_equal_the_plain_world(pair: tuple[World, World]) -> None:
     world, plain = pair
     problem, catalog, brute = world.problem(), world.catalog(), BruteForce(plain)
     solved = solve(problem, catalog)

@@ -1,4 +1,4 @@
-"""Which variants a target takes and in which order, against variantlib, the reference implementation of PEP 825."""
+"""Which variants a target takes, and their order, beside variantlib's (PEP 825)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _has = st.permutations(FEATURES).flatmap(
 
 
 @given(_variants, _has, st.permutations(NAMESPACES))
-def test_variants_are_taken_as_by_variantlib(
+def test_variant_order_is_that_of_variantlib(
     rows: list[dict[str, list[str]]], has: dict[str, list[str]], namespaces: list[str]
 ) -> None:
     labels = [f"l{number}" for number in range(len(rows))]

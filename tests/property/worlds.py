@@ -1,4 +1,4 @@
-"""Small random worlds: a few projects that require each other, a stack that requires some, facts about them.
+"""Small random worlds: a few projects, a stack that requires some, and facts about them.
 
 A world is plain data. `catalog` and `problem` pass it to the solver, `bruteforce.py` judges it.
 """
@@ -101,7 +101,7 @@ class World:
     def catalog(
         self, *, backwards: bool = False, uploaded: Mapping[tuple[str, str], str] | None = None
     ) -> DataCatalog:
-        """The index of this world; `backwards` adds everything in the opposite order.
+        """Return the index of this world; `backwards` adds everything in the opposite order.
 
         `uploaded` are upload times, by project and version.
         """
@@ -130,7 +130,7 @@ class World:
         )
 
     def facts_about(self, name: str, version: str, *kinds: type[facts.Fact]) -> list[facts.Fact]:
-        """The facts about a release, of some kinds or of all."""
+        """Return the facts about a release, of some kinds or of all."""
         return [
             fact
             for fact in self.facts
@@ -157,7 +157,7 @@ class World:
         return replace(self, asks=asks)
 
     def inputs(self) -> Inputs:
-        """The stack file of this world's problem, including all facts, every third of which is enforced."""
+        """Return the stack's file of this problem with all facts; every third is enforced."""
         rows = {
             name: {"summary": "-", "known": list(known), "source": "demo/tests#1"}
             for name, known in self.known.items()
@@ -166,7 +166,7 @@ class World:
         return msgspec.structs.replace(stack_inputs(tomli_w.dumps(self._stack())), systems=systems)
 
     def of(self, problem: Problem) -> World:
-        """The same projects with a problem compiled from a stack file."""
+        """Return the same projects with a problem compiled from a stack file."""
         return replace(
             self,
             asks=tuple(ask.origin.text for ask in problem.stack.requirements),
@@ -203,7 +203,7 @@ _STRENGTHS: Final = ("vendor", "enforced", "observed")
 
 
 def stack_inputs(text: str) -> Inputs:
-    """The inputs for compiling just a stack's text."""
+    """Return the inputs for compiling a stack's text alone."""
     return Inputs(
         stack=read_text(text, schema.StackFile, "world.toml"), facts=(), indexes=None, systems=None
     )
@@ -239,7 +239,7 @@ def worlds(
     easy: bool = False,
     bounds: bool = False,
 ) -> World:
-    """A world of two to six projects.
+    """Return a world of two to six projects.
 
     `plain` leaves facts and unusable files out; `prereleases` adds pre-releases, yanked releases
     and the policies for them; `easy` requires little, so that most worlds have a solution. With
@@ -251,7 +251,7 @@ def worlds(
 
 
 def random_world(seed: int) -> World:
-    """The world of a seed: every second one plain, with cyclic requirements."""
+    """Return the world of a seed: every second one is plain, with cyclic requirements."""
     kind = seed % 4
     return _Maker(Random(seed).randint, plain=kind in (0, 2), prereleases=kind == 3).world()
 
@@ -261,7 +261,10 @@ _POLICY_BOUNDS = ("", "", ">=1", "<2", "==1", "<1.1", ">=1.1", ">=2a1")
 
 
 def policy_world(seed: int) -> World:
-    """The world of a seed in which the policy matters: pre-releases, yanked releases, needs of components."""
+    """Return the world of a seed in which the policy matters.
+
+    It has pre-releases, yanked releases and needs of components.
+    """
     random = Random(seed)
     names = ("p", "q", "r", "s", "t", "u", "w")[: random.choice((5, 7))]
 
@@ -300,7 +303,7 @@ _MACHINE_PYTHONS = ("", "", "", "", ">=3.12", "<3.12")
 
 
 def machine_world(seed: int) -> World:
-    """The world of a seed in which much depends on the machine, and most lines pin."""
+    """Return the world of a seed in which much depends on the machine, and most lines pin."""
     random = Random(seed)
     names = _NAMES[: random.randint(2, 4)]
     versions = {name: random.sample(("1", "1.1", "2", "3"), random.randint(1, 3)) for name in names}
@@ -454,6 +457,9 @@ _CHOICES = st.binary(min_size=512, max_size=512)
 
 
 def _drawn(draw: st.DrawFn) -> Number:
-    """A single draw for all numbers, since a draw costs as much as twenty choices: one byte each, 0 the lowest."""
+    """Return what draws numbers, all from a single draw, of one byte each, 0 the lowest.
+
+    A draw costs as much as twenty choices.
+    """
     numbers = iter(draw(_CHOICES))
     return lambda low, high: low + next(numbers, 0) * (high - low + 1) // 256

@@ -24,7 +24,8 @@ from resolver.explain.contradictions import contradiction, cores
 from resolver.index import snapshot as snapshot_file
 from resolver.index.live import CatalogPool, LiveCatalog
 from resolver.index.protocol import Catalog
-from resolver.index.snapshot import Recording, RecordingCatalog, Snapshot, SnapshotCatalog
+from resolver.index.recording import Recording, RecordingCatalog
+from resolver.index.snapshot import Snapshot, SnapshotCatalog
 from resolver.index.store.cache import Cache, default_folder
 from resolver.model.explanation import Contradiction
 from resolver.model.problem import Problem

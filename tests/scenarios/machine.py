@@ -19,7 +19,7 @@ from resolver.config.load import load
 from resolver.index import snapshot as snapshot_file
 from resolver.index.live import CatalogPool, LiveCatalog
 from resolver.index.protocol import Catalog
-from resolver.index.snapshot import Recording, RecordingCatalog
+from resolver.index.recording import Recording, RecordingCatalog
 from resolver.index.store.cache import Cache, default_folder
 from resolver.lock.previous import Preferences
 from resolver.model.lock import Lock

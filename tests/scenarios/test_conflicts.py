@@ -26,10 +26,7 @@ def recorded() -> dict[Path, Snapshot]:
 def test_the_core_is_found(scenario: Scenario, recorded: dict[Path, Snapshot]) -> None:
     problem = scenario.problem
     found = contradictions(problem, replayed(scenario, problem, recorded))
-    told = [
-        sorted(translate(sentence(statement), "en") for statement in one.statements)
-        for one in found
-    ]
+    told = [sorted(translate(sentence(reason), "en") for reason in one.reasons) for one in found]
     assert sorted(scenario.core) in told
 
 

@@ -8,7 +8,7 @@ from resolver.i18n import translate
 from resolver.index import snapshot as snapshot_file
 from resolver.index.snapshot import Snapshot, SnapshotCatalog
 from resolver.model.lock import Lock
-from resolver.report.explanation.sentences import sentence, statement_details
+from resolver.report.explanation.sentences import reason_details, sentence
 from tests.scenarios.machine import RECORDED, Case, answer, cases
 
 
@@ -23,9 +23,7 @@ def test_what_runs_on_the_machine(case: Case, recorded: Snapshot) -> None:
     outcome = answer(problem, SnapshotCatalog(recorded, problem.target.platform))
     assert isinstance(outcome, Lock) == (not case.conflict_says)
     if not isinstance(outcome, Lock):
-        texts = [
-            text for row in outcome.statements for text in (sentence(row), *statement_details(row))
-        ]
+        texts = [text for row in outcome.reasons for text in (sentence(row), *reason_details(row))]
         told = " ".join(translate(text, "en") for text in texts)
         assert [says for says in case.conflict_says if says not in told] == []
         return

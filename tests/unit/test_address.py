@@ -39,20 +39,20 @@ ADDRESSES = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=9).
 @example("https://xn--a.example/", "//[")
 @example("https://[v1.x]/", "https://\ud800/")
 @example("https://h:１２/", "https://℀.example/")
-def test_any_text_is_an_address_or_refused(base: str, reference: str) -> None:
+def test_address_of_any_text_is_read_or_refused(base: str, reference: str) -> None:
     for call in (address.split, address.sendable, lambda text: address.join(base, text)):
         with suppress(AddressError):
             call(reference)
 
 
 @pytest.mark.parametrize("url", ["https://h:99999/", "https://h:x/", "https://[/"])
-def test_no_part_of_an_invalid_address_is_given(url: str) -> None:
+def test_address_that_is_invalid_has_no_parts(url: str) -> None:
     for call in (address.split, address.sendable):
         with pytest.raises(AddressError):
             call(url)
 
 
-def test_the_parts_of_an_address() -> None:
+def test_address_parts() -> None:
     parts = address.split("HTTPS://me:pw@Index.Example:8443/simple/?token=1#end")
     assert (parts.scheme, parts.host, parts.port) == ("https", "index.example", 8443)
     assert (parts.user, parts.password, parts.query, parts.fragment) == (

@@ -1,7 +1,6 @@
-"""Locks and bundles survive a power cut.
+"""Writing survives a power cut.
 
-What is renamed into place is on the disk before, and the new name is there before anything old is
-removed.
+A file is on the disk before it is renamed into place, and the new name is before anything old goes.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ def _path_of(descriptor: int) -> Path:
 
 
 class Disk:
-    """A disk that knows what a power cut would leave: each file and folder as it was last synced.
+    """Knows what a power cut would leave of each file and folder: its state at the last sync.
 
-    `unsafe` has every renaming and removal that came before what it rests on was synced.
+    `unsafe` has every renaming and removal that came before what it depends on was synced.
     """
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
@@ -86,7 +85,7 @@ class Disk:
 
 
 @pytest.mark.parametrize("exchanges", [True, False])
-def test_a_lock_is_the_old_one_or_the_new_one(
+def test_durable_lock_is_the_old_or_the_new_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanges: bool
 ) -> None:
     place = tmp_path / "locks" / "demo" / "there"
@@ -108,9 +107,7 @@ def test_a_lock_is_the_old_one_or_the_new_one(
     kept.require(place, place / "stages" / "1.txt", place / "notes", place / "notes" / "mine.txt")
 
 
-def test_a_report_beside_a_lock_and_a_file_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_durable_report_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Disk(monkeypatch)
     folder.add(tmp_path / "demo" / "there", {"conflict.md": "# No\n", "conflict.json": "{}\n"})
     kept.require(tmp_path, tmp_path / "demo", tmp_path / "demo" / "there")
@@ -119,7 +116,7 @@ def test_a_report_beside_a_lock_and_a_file_of_its_own(
     kept.require(tmp_path, tmp_path / "stack.toml")
 
 
-def test_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_durable_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Disk(monkeypatch)
     wheel = tmp_path / "sources" / "demo.bundle"
     wheel.parent.mkdir()
@@ -133,7 +130,7 @@ def test_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("number", "raised"), [("EINVAL", False), ("EIO", True)])
-def test_folders_that_cannot_be_synced(
+def test_write_in_a_folder_that_cannot_be_synced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str, raised: bool
 ) -> None:
     sync = os.fsync
@@ -165,16 +162,14 @@ def test_folders_that_cannot_be_synced(
         (lambda path: None, "No such file or directory"),
     ],
 )
-def test_what_cannot_be_read_is_not_waited_for(
-    tmp_path: Path, make: Callable[[Path], object], why: str
-) -> None:
+def test_read_waits_for_nothing(tmp_path: Path, make: Callable[[Path], object], why: str) -> None:
     make(tmp_path / "a")
     with pytest.raises(OSError, match=why) as caught:
         files.read(tmp_path / "a", files.MIB)
     assert caught.value.strerror == why
 
 
-def test_a_link_in_the_place_where_a_file_grows_leads_nowhere(tmp_path: Path) -> None:
+def test_write_follows_no_link_of_the_temporary_name(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_text("theirs")
     (tmp_path / ".a.partial").symlink_to(other)
@@ -183,7 +178,7 @@ def test_a_link_in_the_place_where_a_file_grows_leads_nowhere(tmp_path: Path) ->
     assert not (tmp_path / "a").is_symlink()
 
 
-def test_where_it_cannot_be_put_in_place_nothing_is_left(tmp_path: Path) -> None:
+def test_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     with pytest.raises(OSError, match="Is a directory"):
         files.write(tmp_path / "a", b"ours")

@@ -25,7 +25,8 @@ CHINESE = r"[\u4e00-\u9fff]"
 # A code, or the beginning of those that are put together, anywhere, and where it is certainly one
 CODE = re.compile(r"""["']([a-z]+\.[a-z0-9+.-]*)(?:["'{]| ~)""")
 TOLD = re.compile(
-    r"""(?:\b(?:translate|message|about|joined|run.tell|label)\(\s*f?|last(?:: str )?=\s*)["']([^"'{]+)"""
+    r"""(?:\b(?:translate|message|about|joined|run.tell|label)\(\s*f?|last(?:: str )?=\s*)"""
+    r"""["']([^"'{]+)"""
 )
 REMARK = re.compile(r"""\b_(?:contradicted|gone|unmet|holds|unchecked)\(\s*"([a-z-]+)""")
 SCRIPT = re.compile(r"(?:message|failure)\('([a-z-]+)'")  # in a template of a script
@@ -48,7 +49,7 @@ def sources() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_each_language_has_all_texts_with_the_same_placeholders(language: str) -> None:
+def test_texts_have_the_same_placeholders_in_each_language(language: str) -> None:
     english = {entry.msgid: entry for entry in CATALOGUES["en"]}
     other = {entry.msgid: entry for entry in CATALOGUES[language]}
     assert other.keys() == english.keys()
@@ -61,7 +62,7 @@ def test_each_language_has_all_texts_with_the_same_placeholders(language: str) -
             }, code
 
 
-def test_every_code_is_used_and_every_used_code_has_a_text() -> None:
+def test_texts_are_those_of_the_used_codes() -> None:
     every = list(sources())
     told = {code for source in every for code in TOLD.findall(source)}
     told |= {f"upstream.remark-{code}" for source in every for code in REMARK.findall(source)}
@@ -79,7 +80,7 @@ def test_every_code_is_used_and_every_used_code_has_a_text() -> None:
     ] == []
 
 
-def test_chinese_has_chinese_punctuation() -> None:
+def test_texts_in_chinese_have_chinese_punctuation() -> None:
     for entry in CATALOGUES["zh"]:
         for form in forms(entry) if entry.msgid != "script.usage" else ():  # which is a table
             told = form.replace("pylock.名称.toml", "")
@@ -95,18 +96,18 @@ def test_chinese_has_chinese_punctuation() -> None:
 
 
 @pytest.mark.parametrize("reason", RejectionReason)
-def test_reasons_are_told_in_both_languages(reason: RejectionReason) -> None:
+def test_texts_of_rejection_reasons(reason: RejectionReason) -> None:
     assert translate(reason.code, "en", 1) == reason.value
     assert re.search(CHINESE, translate(reason.code, "zh", 1))
 
 
-def test_an_unknown_code_or_a_missing_value_is_an_error() -> None:
+def test_translate_unknown_code_or_missing_value() -> None:
     for wrong in (message("lock.no-such"), message("lock.yanked")):
         with pytest.raises(KeyError):
             translate(wrong, "en")
 
 
-def test_equal_messages_have_one_hash() -> None:
+def test_message_hash_of_equal_messages() -> None:
     """Also with what was read from a file, which has its keys in another order."""
     told = message("code", names=joined("comma", ["a", message("b", x=1)]), count=2)
     again = Message(told.code, dict(reversed(told.values.items())))

@@ -1,4 +1,4 @@
-"""A folder of ours: no name leads out of it, whatever anybody puts there and whenever."""
+"""No name leads out of a folder of ours, whatever anybody puts there and whenever."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ ACTIONS: dict[str, Callable[[OwnedFolder], object]] = {
 
 
 @pytest.mark.parametrize("action", ACTIONS.values(), ids=ACTIONS)
-def test_nothing_is_done_through_a_link(
+def test_folder_does_nothing_through_a_link(
     folder: OwnedFolder, elsewhere: Path, action: Callable[[OwnedFolder], object]
 ) -> None:
     folder.write("own", b"ours")
@@ -65,13 +65,13 @@ def test_nothing_is_done_through_a_link(
     assert folder.read("own", 100) == b"ours"
 
 
-def test_a_link_is_not_read(folder: OwnedFolder, elsewhere: Path) -> None:
+def test_folder_reads_no_link(folder: OwnedFolder, elsewhere: Path) -> None:
     (folder.path / "link").symlink_to(elsewhere / "theirs")
     with pytest.raises(LinkInTheWay):
         folder.read("link", 100)
 
 
-def test_a_link_put_there_later_is_not_followed(folder: OwnedFolder, elsewhere: Path) -> None:
+def test_folder_follows_no_link_put_there_later(folder: OwnedFolder, elsewhere: Path) -> None:
     folder.write("inner/own", b"ours")
     with folder.folder("inner") as inner:
         (folder.path / "inner").rename(folder.path / "moved")
@@ -82,7 +82,7 @@ def test_a_link_put_there_later_is_not_followed(folder: OwnedFolder, elsewhere: 
     require_untouched(elsewhere)
 
 
-def test_links_go_and_what_they_lead_to_stays(folder: OwnedFolder, elsewhere: Path) -> None:
+def test_folder_removes_links_and_not_their_targets(folder: OwnedFolder, elsewhere: Path) -> None:
     folder.write("a/b/own", b"ours")
     (folder.path / "a" / "link").symlink_to(elsewhere)
     (folder.path / "a" / "b" / "link").symlink_to(elsewhere / "theirs")
@@ -100,7 +100,7 @@ def test_links_go_and_what_they_lead_to_stays(folder: OwnedFolder, elsewhere: Pa
     require_untouched(elsewhere)
 
 
-def test_a_copied_folder_has_links_as_links(folder: OwnedFolder, elsewhere: Path) -> None:
+def test_folder_copies_links_as_links(folder: OwnedFolder, elsewhere: Path) -> None:
     folder.write("a/b/own", b"ours", 0o750)
     (folder.path / "a" / "link").symlink_to(elsewhere)
     with folder.folder("copy", make=True) as copy:
@@ -111,14 +111,31 @@ def test_a_copied_folder_has_links_as_links(folder: OwnedFolder, elsewhere: Path
     assert stat.S_IMODE((copied / "b" / "own").stat().st_mode) == 0o750
 
 
+def test_folder_copies_a_folder_that_may_not_be_written(folder: OwnedFolder) -> None:
+    folder.write("a/own", b"ours")
+    (folder.path / "a").chmod(0o555)
+    with folder.folder("copy", make=True) as copy:
+        user = os.geteuid()
+        if user == 0:
+            # root may write anywhere
+            os.chown(copy.path, 65534, 65534)
+            os.seteuid(65534)
+        try:
+            copy.copy_from(folder, "a")
+        finally:
+            os.seteuid(user)
+        assert copy.read("a/own", 100) == b"ours"
+    assert stat.S_IMODE((folder.path / "copy" / "a").stat().st_mode) == 0o555
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", "../a", "a/../b", "/a", "a//b", "a/", "a\0b"])
-def test_a_name_that_leads_out_is_refused(folder: OwnedFolder, name: str) -> None:
+def test_folder_refuses_a_name_that_leads_out(folder: OwnedFolder, name: str) -> None:
     for action in (folder.kind, folder.remove, folder.open_file, folder.folder):
         with pytest.raises(ValueError, match="no name in a folder"):
             action(name)
 
 
-def test_a_pipe_is_not_waited_for(folder: OwnedFolder) -> None:
+def test_folder_waits_for_no_pipe(folder: OwnedFolder) -> None:
     for name in ("pipe", ".new.partial", "grown"):
         os.mkfifo(folder.path / name)
     with pytest.raises(OSError, match="it is not a regular file"):
@@ -144,7 +161,7 @@ def append(file: IO[bytes] | None) -> None:
 
 @pytest.mark.parametrize(("name", "writer"), WRITERS.values(), ids=WRITERS)
 @pytest.mark.parametrize("locked", [False, True], ids=["free", "locked"])
-def test_writer_changes_no_hard_linked_file(
+def test_folder_changes_no_hard_linked_file(
     folder: OwnedFolder,
     tmp_path: Path,
     name: str,
@@ -168,7 +185,7 @@ def test_writer_changes_no_hard_linked_file(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
-def test_growing_file_of_another_user_is_not_continued(folder: OwnedFolder) -> None:
+def test_folder_continues_no_file_of_another_user(folder: OwnedFolder) -> None:
     path = folder.path / "grown"
     path.write_bytes(b"theirs")
     os.chown(path, 65534, 65534)
@@ -176,8 +193,8 @@ def test_growing_file_of_another_user_is_not_continued(folder: OwnedFolder) -> N
     assert (path.read_bytes(), path.stat().st_uid) == (b"ours", 0)
 
 
-def test_writers_of_one_name_take_turns(folder: OwnedFolder) -> None:
-    """Each writes a file of its own under the one temporary name, and none puts that of another in place."""
+def test_folder_writers_of_one_name_take_turns(folder: OwnedFolder) -> None:
+    """Each writes its own file under the temporary name, and none puts another one in place."""
 
     def write(number: int) -> None:
         for _ in range(4):
@@ -192,7 +209,7 @@ def test_writers_of_one_name_take_turns(folder: OwnedFolder) -> None:
     assert (len(content), len(set(content)), folder.names()) == (10_000, 1, ["a"])
 
 
-def test_permissions_are_kept_unless_given(folder: OwnedFolder) -> None:
+def test_folder_keeps_permissions_unless_given(folder: OwnedFolder) -> None:
     folder.write("a", b"1", 0o750)
     folder.write("a", b"2")
     assert stat.S_IMODE((folder.path / "a").stat().st_mode) == 0o750
@@ -200,14 +217,14 @@ def test_permissions_are_kept_unless_given(folder: OwnedFolder) -> None:
     assert stat.S_IMODE((folder.path / "a").stat().st_mode) == 0o600
 
 
-def test_what_fails_while_it_is_written_changes_nothing(folder: OwnedFolder) -> None:
+def test_folder_write_that_fails_changes_nothing(folder: OwnedFolder) -> None:
     folder.write("a", b"before")
     with pytest.raises(TypeError), folder.writing("a") as file:
         file.writelines([b"half", None])  # type: ignore[list-item]
     assert (folder.names(), folder.read("a", 100)) == (["a"], b"before")
 
 
-def test_no_descriptor_stays_open(folder: OwnedFolder, elsewhere: Path) -> None:
+def test_folder_leaves_no_descriptor_open(folder: OwnedFolder, elsewhere: Path) -> None:
     before = len([*Path("/proc/self/fd").iterdir()])
     (folder.path / "link").symlink_to(elsewhere)
     for number in range(20):

@@ -13,7 +13,7 @@ _ADDRESS = "https://reader:hunter2@index.example/simple"
 
 
 @pytest.mark.parametrize("section", ["global", "config", "install", "variable"])
-def test_pip_writes_no_log_of_its_settings(tmp_path: Path, section: str) -> None:
+def test_pip_variables_leave_no_log_of_settings(tmp_path: Path, section: str) -> None:
     log = tmp_path / "pip.log"
     lines = ["[global]", f"index-url = {_ADDRESS}"]
     if section != "variable":

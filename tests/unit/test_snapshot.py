@@ -18,16 +18,10 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, InputError
 from resolver.index import snapshot as snapshot_file
+from resolver.index.host_names import without_addresses
 from resolver.index.protocol import Catalog, UnusableFile
-from resolver.index.snapshot import (
-    RecordedPage,
-    Recording,
-    RecordingCatalog,
-    Snapshot,
-    SnapshotCatalog,
-    in_whole_seconds,
-    without_addresses,
-)
+from resolver.index.recording import Recording, RecordingCatalog, in_whole_seconds
+from resolver.index.snapshot import RecordedPage, Snapshot, SnapshotCatalog
 from resolver.model.release import Archive, CoreMetadata, File, Rejection, RejectionReason
 from resolver.model.target import Target
 from tests.datacatalog import DataCatalog

@@ -31,7 +31,7 @@ ELSEWHERE = {
     "files": {"open"},  # write_output: into a pipe or a device
     "cli/commands": {"open"},  # os.devnull, in the place of a closed stream
     "cli/sweep": {"truncate"},  # of the journal's open file
-    "index/git": {"write_text", "truncate"},  # in a temporary repository; of an open file
+    "index/repositories": {"write_text", "truncate"},  # in a temporary repository; of an open file
     "index/net/downloads": {"truncate"},  # of an open file
     "index/net/remote_files": {"unlink", "rmtree"},  # in the temporary folder of the run
     "index/store/linkage_readings": {

@@ -1,4 +1,4 @@
-"""The rows of upstream's tables, from repositories and archives."""
+"""Read the rows of upstream's tables, from repositories and archives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from packaging.version import Version
 from resolver import address
 from resolver.audit.upstream.entry import Entry, TextFile, Value
 from resolver.audit.upstream.parsers import PARSERS
-from resolver.audit.upstream.tables import ArchiveRow, OtherFile, Table, Upstream, UpstreamFile
+from resolver.audit.upstream.tables import ArchiveRow, Table, Upstream, UpstreamFile
 from resolver.audit.upstream.values import NOTHING, READERS
 from resolver.errors import IndexFailure, InputError
 from resolver.index.git import RepositoryUnreadable
@@ -29,13 +29,16 @@ _HEADS: Final = "refs/heads/"
 _TAGS: Final = "refs/tags/"
 _PREFIX: Final = ".ascend-lock-"
 
-# The text of a file in an archive; None if it has none.
+# Reads a member of an archive. Returns its text; None if the archive has no such member.
 ReadArchive = Callable[[ArchiveRow, str], str | None]
+# Reads another file at the same commit, or of the same archive. Returns None if there is none.
+_ReadFile = Callable[[str], TextFile | None]
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A row of a table, as it was read."""
 
+    # The values by their columns.
     values: Mapping[str, Value]
     # The entries of other files at the same place, by the names that the table has for the files.
     others: Mapping[str, tuple[Entry, ...]] = {}
@@ -51,139 +54,72 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def where(self) -> str:
-        """The place of the row."""
+        """Return the place of the row."""
         return self.source[0]
 
 
 class _Location(msgspec.Struct, frozen=True, kw_only=True):
-    """One commit, or archive, where a table is read."""
+    """A commit, or an archive, at which a table is read."""
 
+    # The values that each row has because of where it is.
     values: Mapping[str, str]
+    # See `Row` for these.
     day: date
     committed: date | None = None
     commit: str = ""
 
     @property
     def tag(self) -> str:
-        """The tag; empty for a branch or an archive."""
+        """Return the tag; empty for a branch or an archive."""
         return self.values.get("tag", "")
 
 
 class Collector:
-    """Reads tables.
+    """A reader of tables.
 
-    `at` has commits to take in the place of branches' newest ones, by repositories' names.
+    `commits` has what is taken in place of a branch's newest commit, by the repository's name.
     """
 
     def __init__(
-        self, file: UpstreamFile, read_archive: ReadArchive, at: Mapping[str, str]
+        self, file: UpstreamFile, read_archive: ReadArchive, commits: Mapping[str, str]
     ) -> None:
         self._file = file
         self._read_archive = read_archive
-        self._at = at
+        self._commits = commits
 
     def rows(self) -> dict[str, list[Row]]:
         """Return the rows of each table, by its name.
 
-        Raises InputError and, if git cannot read it, IndexFailure.
+        Raise InputError and, if git cannot read a repository, IndexFailure.
         """
         rows: dict[str, list[Row]] = {table.name: [] for table in self._file.table}
         for repository in self._file.repository:
             tables = [table for table in self._file.table if table.repository == repository.name]
-            if not tables:
-                continue
-            try:
-                for table, found in self._of_repository(repository, tables):
-                    rows[table.name] += found
-            except RepositoryUnreadable as error:
-                hint = "a mirror will do: git config --global url.MIRROR.insteadOf ADDRESS"
-                what = f"the repository `{repository.name}` cannot be read"
-                raise IndexFailure(what, where=repository.git, why=str(error), hint=hint) from None
+            if tables:
+                rows.update(self._rows_in_repository(repository, tables))
         for table in self._file.table:
-            rows[table.name] += self._of_archives(
-                table, {str(row.values.get("release")) for row in rows[table.name]}
-            )
+            known = {str(row.values.get("release")) for row in rows[table.name]}
+            rows[table.name] += self._rows_in_archives(table, known)
         return rows
 
-    # --- repositories
-
-    def _of_repository(
+    def _rows_in_repository(
         self, repository: Upstream, tables: Sequence[Table]
-    ) -> Iterator[tuple[Table, list[Row]]]:
-        with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as temporary:
-            references = References(repository.git, Path(temporary, "git"))
-            listed = references.listed()
-            head = self._at.get(repository.name) or listed.get(f"{_HEADS}{repository.branch}", "")
-            if not head:
-                raise RepositoryUnreadable(f"it has no branch `{repository.branch}`")
-            tags = {
-                name.removeprefix(_TAGS): commit
-                for name, commit in listed.items()
-                if name.startswith(_TAGS)
-            }
-            wanted = {
-                tag: commit
-                for tag, commit in tags.items()
-                if any(_is_of(table, tag) for table in tables)
-            }
-            references.fetch({head, *wanted.values()})
-            day = references.day(head)
-            days = {commit: references.day(commit) for commit in wanted.values()}
-            locations = {
-                table.name: list(
-                    _locations(table, head, day, wanted, days, is_past=repository.name in self._at)
-                )
-                for table in tables
-            }
-            places = [
-                Place(location.commit, path)
-                for table in tables
-                for location in locations[table.name]
-                for path in _paths(table, references, location.commit)
-            ]
-            content = references.read(places)
+    ) -> dict[str, list[Row]]:
+        commit = self._commits.get(repository.name, "")
+        try:
+            with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as temporary:
+                fetched = _Fetched(repository, tables, Path(temporary, "git"), commit)
+                return {table.name: fetched.rows(table) for table in tables}
+        except RepositoryUnreadable as error:
+            raise IndexFailure(
+                f"the repository `{repository.name}` cannot be read",
+                where=repository.git,
+                why=str(error),
+                hint="a mirror will do: git config --global url.MIRROR.insteadOf ADDRESS",
+            ) from None
 
-            def file_at(location: _Location, path: str) -> TextFile | None:
-                commit = location.commit
-                raw = content.get(Place(commit, path))
-                if raw is None:
-                    return None
-                tag = f" ({location.tag})" if location.tag else ""
-                where = f"{_shown(repository.git)} {path} @{commit}{tag}"
-                submodules = references.submodules(commit)
-                return TextFile(
-                    where=where, path=path, text=_decoded(raw, where), submodules=submodules
-                )
-
-            for table in tables:
-                rows: list[Row] = []
-                for location in locations[table.name]:
-                    for path in _main_paths(table, references, location.commit):
-                        rows += self._rows_at(table, location, path, file_at)
-                is_past = repository.name in self._at  # when there may have been no such tag yet
-                if not rows and not (table.tags and is_past):
-                    where = f"{_shown(repository.git)} {table.path} @{head}"
-                    raise InputError(f"the table `{table.name}` has no rows", where=where)
-                yield table, rows
-
-    def _rows_at(
-        self,
-        table: Table,
-        location: _Location,
-        path: str,
-        file_at: Callable[[_Location, str], TextFile | None],
-    ) -> list[Row]:
-        file = file_at(location, path)
-        if file is None:
-            if table.tags:
-                return []  # not every release has it
-            raise RepositoryUnreadable(f"it has no file `{path}` at {location.commit[:12]}")
-        return list(_read_rows(table, location, file, lambda other: file_at(location, other)))
-
-    # --- archives
-
-    def _of_archives(self, table: Table, known: set[str]) -> Iterator[Row]:
-        """Yield the rows in archives; not of a release that has one in the repository."""
+    def _rows_in_archives(self, table: Table, known: set[str]) -> Iterator[Row]:
+        """Yield the rows in archives, one for each release that is not `known` yet."""
         if not table.archives:
             return
         for archive in self._file.archive:
@@ -192,115 +128,183 @@ class Collector:
             release = archive_version(archive.file, archive.project)
             if release is None:
                 raise InputError(f"`{archive.file}` is no archive of {archive.project}")
-            file = self._file_of(archive, table.path)
+            read = partial(self._read_member, archive)
+            file = read(table.path)
             if file is None:
                 continue
             location = _Location(values={"release": release}, day=archive.checked)
-            for row in _read_rows(table, location, file, partial(self._file_of, archive)):
-                if str(row.values["release"]) not in known:
-                    known.add(str(row.values["release"]))
+            for row in _read_rows(table, location, file, read):
+                release_of_row = str(row.values["release"])
+                if release_of_row not in known:
+                    known.add(release_of_row)
                     yield row
 
-    def _file_of(self, archive: ArchiveRow, path: str) -> TextFile | None:
+    def _read_member(self, archive: ArchiveRow, path: str) -> TextFile | None:
         text = self._read_archive(archive, path)
+        if text is None:
+            return None
         where = f"{archive.file} sha256:{archive.sha256} {path}"
-        return None if text is None else TextFile(where=where, path=path, text=text)
+        return TextFile(where=where, path=path, text=text)
 
 
-def _is_of(table: Table, tag: str) -> bool:
+class _Fetched:
+    """A repository with the files of its tables, fetched into a folder.
+
+    `commit` is taken in place of the branch's newest one, unless it is empty. Raise
+    RepositoryUnreadable.
+    """
+
+    def __init__(
+        self, repository: Upstream, tables: Sequence[Table], folder: Path, commit: str
+    ) -> None:
+        self._name = _shown(repository.git)
+        self._references = References(repository.git, folder)
+        self._is_past = bool(commit)
+        references = self._references.listed()
+        self._head = commit or references.get(f"{_HEADS}{repository.branch}", "")
+        if not self._head:
+            raise RepositoryUnreadable(f"it has no branch `{repository.branch}`")
+        self._tags: dict[str, str] = {}
+        for reference, tagged in references.items():
+            tag = reference.removeprefix(_TAGS)
+            if tag != reference and any(_is_tag_of(table, tag) for table in tables):
+                self._tags[tag] = tagged
+        commits = {self._head, *self._tags.values()}
+        self._references.fetch(commits)
+        self._days = {each: self._references.day(each) for each in commits}
+        self._content = self._references.read(self._places(tables))
+
+    def rows(self, table: Table) -> list[Row]:
+        """Return the rows of a table. Raise InputError and RepositoryUnreadable."""
+        rows: list[Row] = []
+        for location in self._locations(table):
+            for path in self._paths(table, location.commit):
+                rows += self._rows_at(table, location, path)
+        # A commit of the past may be older than all tags.
+        if not rows and not (table.tags and self._is_past):
+            where = f"{self._name} {table.path} @{self._head}"
+            raise InputError(f"the table `{table.name}` has no rows", where=where)
+        return rows
+
+    def _rows_at(self, table: Table, location: _Location, path: str) -> Iterator[Row]:
+        read = partial(self._read, location)
+        file = read(path)
+        if file is not None:
+            yield from _read_rows(table, location, file, read)
+        # Not every release has the file.
+        elif not table.tags:
+            raise RepositoryUnreadable(f"it has no file `{path}` at {location.commit[:12]}")
+
+    def _read(self, location: _Location, path: str) -> TextFile | None:
+        commit = location.commit
+        raw = self._content.get(Place(commit, path))
+        if raw is None:
+            return None
+        tag = f" ({location.tag})" if location.tag else ""
+        where = f"{self._name} {path} @{commit}{tag}"
+        return TextFile(
+            where=where,
+            path=path,
+            text=_decoded(raw, where),
+            submodules=self._references.submodules(commit),
+        )
+
+    def _places(self, tables: Sequence[Table]) -> Iterator[Place]:
+        """Yield the files that tables need, so that all are fetched at once."""
+        for table in tables:
+            others = [other.path for other in table.with_.values()]
+            for location in self._locations(table):
+                for path in (*self._paths(table, location.commit), *others):
+                    yield Place(location.commit, path)
+
+    def _paths(self, table: Table, commit: str) -> list[str]:
+        """Return the table's file or, for names of paths, what is in its folder."""
+        if table.parser != "path-names":
+            return [table.path]
+        folder = f"{table.path}/"
+        return sorted(path for path in self._references.paths(commit) if path.startswith(folder))
+
+    def _locations(self, table: Table) -> Iterator[_Location]:
+        """Yield where a table is read: at the branch, or at its tags, the oldest first.
+
+        At a commit of the past, tags of later commits are left out.
+        """
+        day = self._days[self._head]
+        if not table.tags:
+            yield _Location(values={}, day=day, committed=day, commit=self._head)
+            return
+        for tag, commit in sorted(self._tags.items(), key=self._age):
+            match = re.fullmatch(table.tags, tag)
+            committed = self._days[commit]
+            if match is None or (self._is_past and committed > day):
+                continue
+            groups = match.groupdict().items()
+            columns = {name: value for name, value in groups if value is not None}
+            values = {"tag": tag, **columns}
+            yield _Location(values=values, day=day, committed=committed, commit=commit)
+
+    def _age(self, tag: tuple[str, str]) -> tuple[date, str]:
+        name, commit = tag
+        return self._days[commit], name
+
+
+def _is_tag_of(table: Table, tag: str) -> bool:
     return bool(table.tags) and re.fullmatch(table.tags, tag) is not None
 
 
-def _locations(
-    table: Table,
-    head: str,
-    day: date,
-    tags: Mapping[str, str],
-    days: Mapping[str, date],
-    *,
-    is_past: bool,
-) -> Iterator[_Location]:
-    """Yield where a table is read: at the branch, or at its tags; with `is_past`, at those of that day or before."""
-    if not table.tags:
-        yield _Location(values={}, day=day, committed=day, commit=head)
-        return
-    for tag, commit in sorted(tags.items(), key=lambda pair: (days[pair[1]], pair[0])):
-        match = re.fullmatch(table.tags, tag)
-        if match is None or (is_past and days[commit] > day):
-            continue
-        values = {
-            "tag": tag,
-            **{name: value for name, value in match.groupdict().items() if value is not None},
-        }
-        yield _Location(values=values, day=day, committed=days[commit], commit=commit)
-
-
-def _main_paths(table: Table, references: References, commit: str) -> list[str]:
-    """Return the table's file or, of names of paths, what is in its folder."""
-    if table.parser != "path-names":
-        return [table.path]
-    return sorted(path for path in references.paths(commit) if path.startswith(f"{table.path}/"))
-
-
-def _paths(table: Table, references: References, commit: str) -> Iterator[str]:
-    yield from _main_paths(table, references, commit)
-    for other in table.with_.values():
-        yield other.path
-
-
-def _read_rows(
-    table: Table, location: _Location, file: TextFile, file_at: Callable[[str], TextFile | None]
-) -> Iterator[Row]:
+def _read_rows(table: Table, location: _Location, file: TextFile, read: _ReadFile) -> Iterator[Row]:
     """Yield the rows that a table takes from one file, and skip the others."""
-    entries = PARSERS[table.parser](file, table.columns)
     others: dict[str, tuple[Entry, ...]] | None = None
-    sources: list[str] = []
-    for entry in entries:
-        values = _values(
-            table, {**location.values, **entry.values}, file.at(entry.first, entry.last)
-        )
+    cited: list[str] = []
+    for entry in PARSERS[table.parser](file, table.columns):
+        where = file.at(entry.first, entry.last)
+        values = _values(table, {**location.values, **entry.values}, where)
         if values is None:
             continue
-        if others is None:  # a place of which nothing is wanted may lack them
-            others = {}
-            for name, other in table.with_.items():
-                others[name] = _other(table, other, file, file_at)
-                found = file_at(other.path)
-                if found is not None and other.cited:
-                    sources.append(found.at(1, len(found.lines())))
+        # A place of which no row is taken may lack the other files.
+        if others is None:
+            others, cited = _read_others(table, file, read)
         yield Row(
             values=values,
             others=others,
-            source=(file.at(entry.first, entry.last), *sources),
+            source=(where, *cited),
             day=location.day,
             committed=location.committed,
             commit=location.commit,
         )
 
 
-def _other(
-    table: Table, other: OtherFile, beside: TextFile, file_at: Callable[[str], TextFile | None]
-) -> tuple[Entry, ...]:
-    file = file_at(other.path)
-    if file is None and other.may_lack:
-        return ()
-    if file is None:
-        what = f"the table `{table.name}` lacks the file `{other.path}`"
-        raise InputError(what, where=beside.where, hint="set `may-lack = true` if rows may lack it")
-    return tuple(PARSERS[other.parser](file, other.columns))
+def _read_others(
+    table: Table, beside: TextFile, read: _ReadFile
+) -> tuple[dict[str, tuple[Entry, ...]], list[str]]:
+    """Return the entries of the other files of a table, and where the files to be cited are."""
+    entries: dict[str, tuple[Entry, ...]] = {}
+    cited: list[str] = []
+    for name, other in table.with_.items():
+        file = read(other.path)
+        if file is None:
+            if not other.may_lack:
+                raise InputError(
+                    f"the table `{table.name}` lacks the file `{other.path}`",
+                    where=beside.where,
+                    hint="set `may-lack = true` if rows may lack it",
+                )
+            entries[name] = ()
+            continue
+        entries[name] = tuple(PARSERS[other.parser](file, other.columns))
+        if other.cited:
+            cited.append(file.at(1, len(file.lines())))
+    return entries, cited
 
 
 def _values(table: Table, raw: Mapping[str, Value], where: str) -> dict[str, Value] | None:
-    """Return the values of a row as they are read; None if it is left out. Raises InputError."""
-    values = {
-        column: value
-        for column, value in raw.items()
-        if not isinstance(value, str) or value not in NOTHING
-    }
-    for row in table.leave_out:
-        value = values.get(row.column)
-        if isinstance(value, str) and any(re.fullmatch(pattern, value) for pattern in row.values):
-            return None
+    """Return the values of a row in their plain form; None if the row is left out.
+
+    Raise InputError.
+    """
+    values = {column: value for column, value in raw.items() if value not in NOTHING}
+    if _is_left_out(table, values):
+        return None
     values = {**table.otherwise, **values}
     for column, reader in table.read.items():
         value = values.get(column)
@@ -308,9 +312,8 @@ def _values(table: Table, raw: Mapping[str, Value], where: str) -> dict[str, Val
             try:
                 values[column] = READERS[reader](value)
             except ValueError as error:
-                raise InputError(
-                    f"the column `{column}` cannot be read", where=where, why=str(error)
-                ) from None
+                what = f"the column `{column}` cannot be read"
+                raise InputError(what, where=where, why=str(error)) from None
     if str(table.versions) and not _contains(table.versions, values.get("release")):
         return None
     for column, translation in table.translate.items():
@@ -319,6 +322,16 @@ def _values(table: Table, raw: Mapping[str, Value], where: str) -> dict[str, Val
             return None
         values[column] = translated
     return values
+
+
+def _is_left_out(table: Table, values: Mapping[str, Value]) -> bool:
+    for left_out in table.leave_out:
+        value = values.get(left_out.column)
+        if not isinstance(value, str):
+            continue
+        if any(re.fullmatch(pattern, value) for pattern in left_out.values):
+            return True
+    return False
 
 
 def _contains(versions: SpecifierSet, release: Value | None) -> bool:
@@ -333,10 +346,10 @@ def _decoded(raw: bytes, where: str) -> str:
 
 
 def _shown(url: str) -> str:
-    """Return a repository as sources of facts name it: OWNER/REPO on GitHub, with the host elsewhere."""
+    """Return a repository as sources name it: OWNER/REPO on GitHub, with the host elsewhere."""
     parts = address.split(url)
     path = "/".join(parts.path.strip("/").removesuffix(".git").split("/")[-2:])
-    return path if parts.host in ("github.com", "", None) else f"{parts.host}/{path}"
+    return path if parts.host in ("github.com", "") else f"{parts.host}/{path}"
 
 
 def by_release(rows: Mapping[str, Sequence[Row]]) -> dict[str, dict[str, Row]]:

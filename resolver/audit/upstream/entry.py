@@ -1,4 +1,4 @@
-"""What parsers read and return: a file with its place, and an entry of it."""
+"""What parsers read, a file with its place, and what they return, its entries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from resolver.errors import InputError, escaped
 
 Value = str | tuple[str, ...]
 
-_LONGEST: Final = 300  # characters of a value; a cell of a table has a few dozen
+# Characters of a value. A cell of a table has a few dozen.
+_LONGEST: Final = 300
+# Characters of a line.
 _LONGEST_LINE: Final = 20_000
 
 
@@ -24,11 +26,11 @@ class TextFile(msgspec.Struct, frozen=True, kw_only=True):
     # The path in the repository.
     path: str
     text: str
-    # The submodules of the repository at that commit: path -> commit.
+    # The commits of the repository's submodules at that commit, by their paths.
     submodules: Mapping[str, str] = {}
 
     def lines(self) -> list[str]:
-        """Return the lines of the text. Raises InputError if one is so long that it is no text."""
+        """Return the lines of the text. Raise InputError if one is so long that it is no text."""
         lines = self.text.splitlines()
         for number, line in enumerate(lines, 1):
             if len(line) > _LONGEST_LINE:
@@ -38,26 +40,30 @@ class TextFile(msgspec.Struct, frozen=True, kw_only=True):
 
     def at(self, first: int, last: int = 0) -> str:
         """Return the reference to lines, from 1, as sources of facts have it."""
-        return f"{self.where} #L{first}" + (f"-L{last}" if last > first else "")
+        place = f"{self.where} #L{first}"
+        return f"{place}-L{last}" if last > first else place
 
     def value(self, text: str, number: int, what: str) -> str:
         """Return a value that was read in a line, in its plain form.
 
-        Raises InputError for one that is too long, or that has characters that do not print.
+        `what` is what messages call the value. Raise InputError for one that is too long, or that
+        has characters that do not print.
         """
         plain = " ".join(text.split())
         if not plain.isprintable():
             why = f"it has characters that do not print: `{escaped(plain)}`"
-            raise InputError(f"{what} cannot be used", where=self.at(number), why=why)
-        if len(plain) > _LONGEST:
+        elif len(plain) > _LONGEST:
             why = f"it has {len(plain)} characters, and a value has at most {_LONGEST}"
-            raise InputError(f"{what} cannot be used", where=self.at(number), why=why)
-        return plain
+        else:
+            return plain
+        raise InputError(f"{what} cannot be used", where=self.at(number), why=why)
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of a table, or what stands for one: values by their columns, and the lines that have them."""
+    """A row of a table, or what stands for one."""
 
+    # The values by their columns.
     values: Mapping[str, Value]
+    # The first and the last line that have them.
     first: int
     last: int

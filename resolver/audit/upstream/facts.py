@@ -1,4 +1,4 @@
-"""Rows of facts and images, made of the rows of tables by templates.
+"""Make rows of facts and images from the rows of tables, by templates.
 
 A template is a table of the keys that a fact has, and:
 
@@ -20,9 +20,10 @@ Its texts may have placeholders:
 A text in a list or a table is left out if a column that it names has no value. A text that is a
 single placeholder may stand for a list. A list may also be one of these:
 
-    { lines = "{…}", without = "{…}" }     requirements, without those on the projects of another list
-    { lines = "{…}", loosened-by = "{…}" } requirements; of projects that another list has as well, any version will do
-    { lines = "{…}", drop = ["name"] }     requirements, without those on these projects
+    { lines = "{…}", without = "{…}" }     requirements, but none on a project of another list
+    { lines = "{…}", loosened-by = "{…}" } requirements; any version of the projects that
+                                           another list has as well
+    { lines = "{…}", drop = ["name"] }     requirements, but none on one of these projects
     { each = "name", key = "{column}" }    a table for each entry of another file
 """
 
@@ -35,6 +36,7 @@ from typing import Any, Final
 
 import msgspec
 from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.audit.upstream.collect import Row, by_release
@@ -44,24 +46,35 @@ from resolver.errors import InputError
 from resolver.model import text
 from resolver.model.system import SystemVersion
 
-_NAME: Final = re.compile(r"\{([a-z0-9_.-]+)\}")
-_CONDITIONS: Final = ("if-has", "if-lacks", "if-differs", "if-same")
+_PLACEHOLDER: Final = re.compile(r"\{([a-z0-9_.-]+)\}")
 _DATES: Final = ("committed", "checked")
-_NOT_WRITTEN: Final = ("kind", "project", "cited", *_CONDITIONS)
+# Keys of a template that are not written as they are.
+_NOT_WRITTEN: Final = (
+    "kind",
+    "project",
+    "cited",
+    "if-has",
+    "if-lacks",
+    "if-differs",
+    "if-same",
+)
 
 
 class MadeRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of a file of facts, or of images.toml, where `kind` and `project` are empty."""
+    """A row of a file of facts, or of images.toml."""
 
+    # The kind of fact; empty for an image.
     kind: str = ""
+    # The project that the fact is about; empty for an image.
     project: str = ""
-    # What names it: the id of a fact, the name of an image.
+    # The id of a fact, or the name of an image.
     name: str
+    # What is written, in the order of the template.
     keys: Mapping[str, Any]
 
 
 class _MissingError(Exception):
-    """A text names a column that has no value; the argument is the column."""
+    """A text names a column that has no value. The argument is the column."""
 
 
 def make(
@@ -69,78 +82,73 @@ def make(
     rows: Mapping[str, Sequence[Row]],
     images: Sequence[Mapping[str, Any]] = (),
 ) -> list[MadeRow]:
-    """Return the rows of facts and of images, in the order of the tables; `images` are in none.
+    """Return the rows of facts, in the order of the tables, and then of images.
 
-    Raises InputError.
+    `images` are rows that no table has. Raise InputError.
     """
     joined = by_release(rows)
-    made: dict[tuple[bool, str], tuple[MadeRow, str]] = {}
+    facts: dict[str, MadeRow] = {}
+    # Several tables may know the same image. The first one counts.
+    made_images: dict[str, MadeRow] = {}
     for table in tables:
         for row in rows[table.name]:
             values = _Values(table, row, joined)
             for template in table.fact:
                 if values.meet(template):
-                    _add(made, _fact(template, values, row), row)
+                    _add_fact(facts, _fact(template, values, row), row)
             if table.image is not None:
-                _add(made, _image(table.image, values, row), row)
+                image = _image(table.image, values, row)
+                made_images.setdefault(image.name, image)
     for keys in images:
-        made.setdefault((False, keys["name"]), (MadeRow(name=keys["name"], keys=keys), ""))
-    return sorted((row for row, _ in made.values()), key=_image_order)
+        made_images.setdefault(keys["name"], MadeRow(name=keys["name"], keys=keys))
+    return [*facts.values(), *sorted(made_images.values(), key=_image_order)]
 
 
 def _image_order(row: MadeRow) -> tuple[Any, ...]:
-    """Return by what images are sorted: the newest CANN last, Ubuntu before others, as the first that fits is taken."""
-    if row.kind:
-        return (0,)
+    """Return a sort key of images.
+
+    The first image that fits is taken. The newest CANN comes last, and Ubuntu before other systems.
+    """
     keys = row.keys
-    is_other = "-ubuntu" not in row.name
-    return (
-        1,
-        SystemVersion.parse(keys["cann"]),
-        keys["soc"],
-        is_other,
-        Version(keys["python"]),
-        row.name,
-    )
+    is_other_system = "-ubuntu" not in row.name
+    cann, python = SystemVersion.parse(keys["cann"]), Version(keys["python"])
+    return (cann, keys["soc"], is_other_system, python, row.name)
 
 
-def _add(made: dict[tuple[bool, str], tuple[MadeRow, str]], row: MadeRow, of: Row) -> None:
-    key = bool(row.kind), row.name
-    if key not in made:
-        made[key] = row, of.where
-    elif row.kind:  # several tables may know the same image
+def _add_fact(facts: dict[str, MadeRow], fact: MadeRow, row: Row) -> None:
+    if fact.name in facts:
+        other, *_ = facts[fact.name].keys["source"]
         raise InputError(
-            f"two rows make the fact `{row.name}`",
-            where=of.where,
-            why=f"the other is {made[key][1]}",
+            f"two rows make the fact `{fact.name}`", where=row.where, why=f"the other is {other}"
         )
+    facts[fact.name] = fact
 
 
 def _fact(template: Mapping[str, Any], values: _Values, row: Row) -> MadeRow:
-    keys = _filled(template, values, row)
+    keys = _filled(template, values)
+    keys["source"] = [*row.source, *values.fill(template.get("cited", []))]
+    keys["checked"] = row.day
     return MadeRow(
         kind=template["kind"],
-        project=str(values.fill(template.get("project", ""), row)),
+        project=str(values.fill(template.get("project", ""))),
         name=str(keys.get("id", "")),
-        keys={
-            **keys,
-            "source": [*row.source, *values.fill(template.get("cited", []), row)],
-            "checked": row.day,
-        },
+        keys=keys,
     )
 
 
 def _image(template: Mapping[str, Any], values: _Values, row: Row) -> MadeRow:
-    keys = _filled(template, values, row)
-    return MadeRow(name=str(keys.get("name", "")), keys={**keys, "source": list(row.source)})
+    keys = _filled(template, values)
+    keys["source"] = list(row.source)
+    return MadeRow(name=str(keys.get("name", "")), keys=keys)
 
 
-def _filled(template: Mapping[str, Any], values: _Values, row: Row) -> dict[str, Any]:
+def _filled(template: Mapping[str, Any], values: _Values) -> dict[str, Any]:
+    """Return the keys that a template writes for a row. Keys that come to nothing are left out."""
     keys: dict[str, Any] = {}
     for key, value in template.items():
         if key in _NOT_WRITTEN:
             continue
-        filled = values.fill(value, row)
+        filled = values.fill(value)
         if filled in ((), [], {}):
             continue
         keys[key] = date.fromisoformat(str(filled)) if key in _DATES else filled
@@ -148,27 +156,28 @@ def _filled(template: Mapping[str, Any], values: _Values, row: Row) -> dict[str,
 
 
 class _Values:
-    """The values that a template may name, of one row."""
+    """The values of one row that a template may name."""
 
     def __init__(self, table: Table, row: Row, joined: Mapping[str, Mapping[str, Row]]) -> None:
         self._table = table
-        self._others = row.others
+        self._row = row
         self._values: dict[str, Value] = dict(row.values)
         if row.commit:
             self._values["commit"] = row.commit
         if row.committed is not None:
             self._values["day"] = row.committed.isoformat()
         for name, entries in row.others.items():
-            for entry in entries[:1]:
-                self._values.update(
-                    {f"{name}.{column}": value for column, value in entry.values.items()}
-                )
+            if entries:
+                self._add(name, entries[0].values)
         for name, other in table.join.items():
             found = joined.get(other, {}).get(str(row.values.get("release")))
             if found is not None:
-                self._values.update(
-                    {f"{name}.{column}": value for column, value in found.values.items()}
-                )
+                self._add(name, found.values)
+
+    def _add(self, name: str, values: Mapping[str, Value]) -> None:
+        """Add the values of another file or table as `name.column`."""
+        for column, value in values.items():
+            self._values[f"{name}.{column}"] = value
 
     def meet(self, template: Mapping[str, Any]) -> bool:
         """Return whether the conditions of a template hold."""
@@ -181,60 +190,68 @@ class _Values:
         return "if-same" not in template or not self._differ(template["if-same"])
 
     def _differ(self, columns: Sequence[str]) -> bool:
-        """Return whether both columns have a value, and another one."""
+        """Return whether both columns have a value, and these differ."""
         found = {self._values[column] for column in columns if column in self._values}
         return len(found) > 1
 
-    def fill(self, value: Any, row: Row) -> Any:
+    def fill(self, value: Any) -> Any:
         """Return what a template's value comes to.
 
-        Raises InputError if a text needs a value that the row lacks.
+        Raise InputError if a text needs a value that the row lacks.
         """
         try:
             return self._fill(value)
         except _MissingError as error:
-            what = f"a template of the table `{self._table.name}` needs a value that a row does not have"
+            table = f"the table `{self._table.name}`"
             raise InputError(
-                what, where=row.where, why=f"the column is `{error.args[0]}`"
+                f"a template of {table} needs a value that a row does not have",
+                where=self._row.where,
+                why=f"the column is `{error.args[0]}`",
             ) from None
 
     def _fill(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self._text(value)
-        if isinstance(value, list):
-            return list(self._list(value))
-        if not isinstance(value, dict):
-            return value
-        if "each" in value:
-            return [_of_entry(value, entry) for entry in self._others.get(value["each"], ())]
-        if "lines" in value:
-            return self._lines(value)
-        return {
-            key: filled
-            for key, item in value.items()
-            if (filled := self._or_none(item)) is not None
-        }
+        match value:
+            case str():
+                return self._text(value)
+            case list():
+                return list(self._items(value))
+            case {"each": name}:
+                return [_of_entry(value, entry) for entry in self._row.others.get(name, ())]
+            case {"lines": lines}:
+                return self._lines(lines, value)
+            case dict():
+                filled = {key: self._or_none(item) for key, item in value.items()}
+                return {key: item for key, item in filled.items() if item is not None}
+            case _:
+                return value
 
-    def _lines(self, value: Mapping[str, Any]) -> list[str]:
-        """Return a list of requirements as another one changes it."""
-        lines = self._text(value["lines"])
-        without = {text.requirement(other).name for other in self._named_list(value, "without")}
-        without.update(map(text.name, value.get("drop", ())))
-        loosened = {
-            text.requirement(other).name for other in self._named_list(value, "loosened-by")
-        }
-        kept = [line for line in lines if text.requirement(line).name not in without]
-        return [
-            _any_version(line) if text.requirement(line).name in loosened else line for line in kept
-        ]
+    def _lines(self, template: str, changes: Mapping[str, Any]) -> list[str]:
+        """Return a list of requirements with changes, such as `without`."""
+        without = set(map(text.name, changes.get("drop", ())))
+        without |= self._projects(changes.get("without"))
+        loosened = self._projects(changes.get("loosened-by"))
+        lines = []
+        for line in self._text(template):
+            requirement = text.requirement(line)
+            if requirement.name in without:
+                continue
+            if requirement.name in loosened:
+                any_version = msgspec.structs.replace(requirement, specifier=SpecifierSet())
+                lines.append(str(any_version))
+            else:
+                lines.append(line)
+        return lines
 
-    def _named_list(self, value: Mapping[str, Any], key: str) -> list[str]:
-        return list(self._text(value[key])) if key in value else []
+    def _projects(self, template: str | None) -> set[NormalizedName]:
+        """Return the projects of a list of requirements; none without a template."""
+        if template is None:
+            return set()
+        return {text.requirement(line).name for line in self._text(template)}
 
-    def _list(self, items: Sequence[Any]) -> Iterator[Any]:
+    def _items(self, items: Sequence[Any]) -> Iterator[Any]:
         for item in items:
             filled = self._or_none(item)
-            if isinstance(filled, (tuple, list)):
+            if isinstance(filled, tuple | list):
                 yield from filled
             elif filled is not None:
                 yield filled
@@ -247,11 +264,12 @@ class _Values:
             return None
 
     def _text(self, template: str) -> Any:
-        whole = _NAME.fullmatch(template)
+        """Return a text with values for its placeholders. A single one may stand for a list."""
+        whole = _PLACEHOLDER.fullmatch(template)
         if whole is not None:
             value = self._value(whole[1])
             return list(value) if isinstance(value, tuple) else value
-        return _NAME.sub(lambda match: str(self._value(match[1])), template)
+        return _PLACEHOLDER.sub(lambda match: str(self._value(match[1])), template)
 
     def _value(self, column: str) -> Value:
         if column not in self._values:
@@ -259,16 +277,10 @@ class _Values:
         return self._values[column]
 
 
-def _any_version(line: str) -> str:
-    """Return a requirement without its versions."""
-    requirement = text.requirement(line)
-    return str(msgspec.structs.replace(requirement, specifier=SpecifierSet()))
-
-
 def _of_entry(template: Mapping[str, Any], entry: Entry) -> dict[str, str]:
     """Return the table that a template makes of one entry of another file."""
-    keys = {key: item for key, item in template.items() if key != "each"}
-    return {
-        key: _NAME.sub(lambda match: str(entry.values[match[1]]), item)
-        for key, item in keys.items()
-    }
+    made = {}
+    for key, item in template.items():
+        if key != "each":
+            made[key] = _PLACEHOLDER.sub(lambda match: str(entry.values[match[1]]), item)
+    return made

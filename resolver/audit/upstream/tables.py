@@ -1,4 +1,7 @@
-"""matrices/upstream.toml: which files of upstream are tables, how they are read, and what is made of their rows."""
+"""Read matrices/upstream.toml.
+
+It names the files of upstream that are tables, how they are read, and what is made of their rows.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Any, Final
 
 import msgspec
 from packaging.specifiers import SpecifierSet
@@ -19,14 +22,16 @@ from resolver.errors import InputError
 from resolver.model.repository import Address, Inside
 from resolver.model.text import NOT_EMPTY, Text
 
-NAME: Final = "upstream.toml"
+_NAME: Final = "upstream.toml"
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
-Kind = Literal["requires", "constrains", "replaces", "builds", "warns", "sources"]
-KINDS: Final[tuple[str, ...]] = get_args(Kind)
+# The kinds of facts that templates can make.
+_KINDS: Final = ("requires", "constrains", "replaces", "builds", "warns", "sources")
 
 
 def _one_of(known: Mapping[str, object]) -> Callable[[str], str]:
+    """Return a check that a text is one of the known names."""
+
     def check(text: str) -> str:
         if text not in known:
             raise ValueError(f"known are {', '.join(sorted(known))}")
@@ -54,10 +59,12 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class Upstream(_Row, frozen=True, kw_only=True):
-    """A repository. Its tables are read where `branch` is, and its tags as they are then."""
+    """A repository of upstream."""
 
     name: Text
+    # The address from which git fetches it.
     git: Address
+    # The branch at whose newest commit its tables are read.
     branch: Text
 
 
@@ -65,6 +72,7 @@ class ArchiveRow(_Row, frozen=True, kw_only=True):
     """A source archive of a release, which has tables of its day."""
 
     project: NormalizedName
+    # The name of the archive.
     file: Text
     sha256: Annotated[str, _sha256]
     # The day on which it was chosen, for the facts that are made of it.
@@ -72,17 +80,21 @@ class ArchiveRow(_Row, frozen=True, kw_only=True):
 
 
 class Translation(_Row, frozen=True, kw_only=True):
-    """A column whose values follow from those of another one; a row whose value is not there is left out."""
+    """A column whose values follow from the values of another one."""
 
+    # The other column.
     of: Text
+    # The value for each value of the other column. A row with none of these is left out.
     is_: dict[str, str] = msgspec.field(name="is")
 
 
 class LeftOut(_Row, frozen=True, kw_only=True):
-    """Rows of which nothing is made: those whose value in a column matches one of these regular expressions."""
+    """Rows of which nothing is made."""
 
     column: Text
+    # Regular expressions. A row is left out if its value in the column matches one of them.
     values: Annotated[tuple[Annotated[str, _expression], ...], NOT_EMPTY]
+    # Why, for whoever reads the file.
     because: Text
 
 
@@ -91,6 +103,7 @@ class OtherFile(_Row, frozen=True, kw_only=True):
 
     path: Inside
     parser: Annotated[str, _one_of(PARSERS)]
+    # The column here for each name in the file.
     columns: dict[str, str] = {}
     # Whether rows may lack the file, and then its values.
     may_lack: bool = False
@@ -102,10 +115,10 @@ class Table(_Row, frozen=True, kw_only=True):
     """A file that is a table, in a repository, in archives, or in both."""
 
     name: Text
-    # The repository; "" for archives alone.
+    # The name of the repository; "" for archives alone.
     repository: str = ""
-    # A regular expression of the tags at which the file is read, with groups as columns; "" for the
-    # branch.
+    # A regular expression for the tags at which the file is read; "" for the branch. Its groups are
+    # columns.
     tags: Annotated[str, _expression] = ""
     # The project whose archives have the file as well. `release` is then a column.
     archives: NormalizedName = NormalizedName("")
@@ -114,69 +127,75 @@ class Table(_Row, frozen=True, kw_only=True):
     # The file, or for `path-names` a folder.
     path: Inside
     parser: Annotated[str, _one_of(PARSERS)]
-    # Names in the file -> columns here.
+    # The column here for each name in the file.
     columns: dict[str, str] = {}
-    # How columns are read: see `values`. One without a row is text.
+    # The reader of each column; see `values`. Other columns are text.
     read: dict[str, Annotated[str, _one_of(READERS)]] = {}
     # Columns that follow from others.
     translate: dict[str, Translation] = {}
-    # Values of columns that a row does not have.
+    # Values of columns, for rows that have none.
     otherwise: dict[str, str] = {}
+    # Rows of which nothing is made.
     leave_out: tuple[LeftOut, ...] = ()
-    # Other files: name -> file.
+    # Other files, by the names that templates have for them.
     with_: dict[str, OtherFile] = msgspec.field(name="with", default={})
-    # Other tables, whose row of the same `release` has further columns: name -> table.
+    # Other tables, by the names that templates have for them. The row of the same `release` has
+    # further columns.
     join: dict[str, str] = {}
     # Templates of facts; see `facts`.
     fact: tuple[dict[str, Any], ...] = ()
-    # The template of an image.
+    # The template of an image; None for a table without images.
     image: dict[str, Any] | None = None
 
 
 class UpstreamFile(_Row, frozen=True, kw_only=True):
-    """upstream.toml. Rows of `image` are in no table; they go to images.toml as they are."""
+    """The content of upstream.toml."""
 
     repository: tuple[Upstream, ...] = ()
     archive: tuple[ArchiveRow, ...] = ()
     table: tuple[Table, ...] = ()
+    # Images that no table has. They go to images.toml as they are.
     image: tuple[dict[str, Any], ...] = ()
 
 
 def load_tables(matrices: Path) -> Document[UpstreamFile]:
-    """Read upstream.toml. Raises InputError with file:line:key."""
-    document = read(matrices / NAME, UpstreamFile, f"matrices/{NAME}")
-    repositories = {row.name for row in document.content.repository}
-    projects = {row.project for row in document.content.archive}
-    tables: list[str] = []
+    """Read upstream.toml. Raise InputError with file:line:key."""
+    document = read(matrices / _NAME, UpstreamFile, f"matrices/{_NAME}")
+    names: list[str] = []
     for number, table in enumerate(document.content.table):
-        place = ("table", number)
-        if table.name in tables:
-            raise InputError(
-                f"two tables are named `{table.name}`", where=document.place(*place, "name")
-            )
-        tables.append(table.name)
-        if table.repository and table.repository not in repositories:
-            raise document.unknown(
-                "there is no repository", table.repository, repositories, *place, "repository"
-            )
-        if table.archives and table.archives not in projects:
-            raise document.unknown(
-                "there is no archive of", table.archives, projects, *place, "archives"
-            )
-        if not table.repository and not table.archives:
-            raise InputError(
-                "the table is nowhere", where=document.place(*place), hint="name its `repository`"
-            )
-        for at, template in enumerate(table.fact):
-            if template.get("kind") not in KINDS:
-                where = (*place, "fact", at, "kind")
-                raise document.unknown(
-                    "there is no kind of fact", template.get("kind", ""), KINDS, *where
-                )
+        if table.name in names:
+            where = document.place("table", number, "name")
+            raise InputError(f"two tables are named `{table.name}`", where=where)
+        names.append(table.name)
+        _check_place(document, number, table)
+        _check_kinds(document, number, table)
     for number, table in enumerate(document.content.table):
         for name, other in table.join.items():
-            if other not in tables:
-                raise document.unknown(
-                    "there is no table", other, tables, "table", number, "join", name
-                )
+            if other not in names:
+                place = ("table", number, "join", name)
+                raise document.unknown("there is no table", other, names, *place)
     return document
+
+
+def _check_place(document: Document[UpstreamFile], number: int, table: Table) -> None:
+    """Raise InputError if there is no such repository, or no such archive."""
+    repositories = {repository.name for repository in document.content.repository}
+    projects = {archive.project for archive in document.content.archive}
+    if table.repository and table.repository not in repositories:
+        where = ("table", number, "repository")
+        raise document.unknown("there is no repository", table.repository, repositories, *where)
+    if table.archives and table.archives not in projects:
+        where = ("table", number, "archives")
+        raise document.unknown("there is no archive of", table.archives, projects, *where)
+    if not table.repository and not table.archives:
+        place = document.place("table", number)
+        raise InputError("the table is nowhere", where=place, hint="name its `repository`")
+
+
+def _check_kinds(document: Document[UpstreamFile], number: int, table: Table) -> None:
+    """Raise InputError if a template is of a kind that is not made of tables."""
+    for position, template in enumerate(table.fact):
+        kind = template.get("kind", "")
+        if kind not in _KINDS:
+            where = ("table", number, "fact", position, "kind")
+            raise document.unknown("there is no kind of fact", kind, _KINDS, *where)

@@ -1,4 +1,7 @@
-"""How cells of upstream's tables are read: each reader returns the plain form of a text, and raises ValueError."""
+"""Readers of cells of upstream's tables.
+
+Each returns the plain form of a text, and raises ValueError for a text that has none.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ from packaging.version import InvalidVersion, Version
 from resolver.model.requirement import ComponentRequirement
 from resolver.model.system import SystemVersion
 
-_RANGE = re.compile(r"(\d+(?:\.\d+)?)\.[Xx]")
+# `9.1.X`
+_LINE = re.compile(r"(\d+(?:\.\d+)?)\.[Xx]")
+# `.rc1` and `.t1`, which CANN spells in capitals
 _STAGE = re.compile(r"\.(rc|t)(?=\d)", re.IGNORECASE)
 # What stands in a cell that has no value.
 NOTHING: Final = frozenset(["", "N/A", "n/a", "NA", "-", "/", "None"])
@@ -40,7 +45,8 @@ def cann(text: str) -> str:
     plain = text.strip()
     if plain[:4].upper() == "CANN":
         plain = plain[4:].strip()
-    if line := _RANGE.fullmatch(plain):
+    line = _LINE.fullmatch(plain)
+    if line is not None:
         return f"{line[1]}.*"
     plain = _STAGE.sub(lambda match: match[0].upper(), plain)
     SystemVersion.parse(plain)
@@ -48,9 +54,12 @@ def cann(text: str) -> str:
 
 
 def cann_or_build(text: str) -> str:
-    """Return a CANN for people, which may be a build that only the vendor has: `9.2.0_2026` is `9.2.0 (2026)`."""
-    release, mark, build = text.partition("_")
-    return f"{cann(release)} ({build})" if mark else cann(release)
+    """Return a CANN as people read it: `9.2.0_2026` is `9.2.0 (2026)`.
+
+    Such a build is one that only the vendor has.
+    """
+    release, underscore, build = text.partition("_")
+    return f"{cann(release)} ({build})" if underscore else cann(release)
 
 
 def python(text: str) -> str:
@@ -68,11 +77,11 @@ def text(text: str) -> str:
 
 
 def after_dash(text: str) -> str:
-    """Return what comes after the first dash: the branch `v2.9.0-26.0.0` is of the series 26.0.0."""
-    _, dash, rest = text.partition("-")
-    if not dash or not rest:
+    """Return what comes after the first dash: the series 26.0.0 of the branch `v2.9.0-26.0.0`."""
+    _, _, after = text.partition("-")
+    if not after:
         raise ValueError(f"`{text}` has nothing after a dash")
-    return rest
+    return after
 
 
 READERS: Final[Mapping[str, Callable[[str], str]]] = {

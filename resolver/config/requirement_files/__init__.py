@@ -1,4 +1,4 @@
-"""What files of other tools require: requirements.txt, pyproject.toml, environment.yml, pylock.toml.
+"""Readers of other tools' files: requirements.txt, pyproject.toml, environment.yml, pylock.toml.
 
-`config/stack_draft` decides which of it a stack can have.
+`config/stack_draft` decides which of their requirements a stack can have.
 """

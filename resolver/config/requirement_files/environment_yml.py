@@ -16,28 +16,52 @@ _CONDA_PYTHON = re.compile(r"python(?:\s*=+\s*|\s+)(3\.[0-9]{1,2})")
 
 
 def read_environment(path: Path, result: FileRequirements, bounds: FolderBounds) -> None:
-    """Add what pip installs into a conda environment: `- pip:` with one item a line, as conda itself writes it.
+    """Add what pip installs into a conda environment.
 
-    Raises InputError.
+    Its items are below `- pip:`, one a line, as conda writes them. Raises InputError.
     """
-    reader, pip_indent, section = RequirementsFiles(result, bounds), -1, ""
+    reader = _EnvironmentReader(path, result, bounds)
     text = bounds.text(bounds.inside(path, str(path)), str(path))
     for number, row in enumerate(text.splitlines(), 1):
-        line = FileLine(row.strip(), f"{path}:{number}")
+        reader.read(row, f"{path}:{number}")
+
+
+class _EnvironmentReader:
+    """Reads an environment.yml line by line."""
+
+    def __init__(self, path: Path, result: FileRequirements, bounds: FolderBounds) -> None:
+        self._folder = path.parent
+        self._result = result
+        self._requirements = RequirementsFiles(result, bounds)
+        # The top-level key that the line belongs to.
+        self._section = ""
+        # The indentation of `- pip:` in the lines below it; None in other lines.
+        self._pip_indentation: int | None = None
+
+    def read(self, row: str, where: str) -> None:
+        """Take the requirement in a line; leave a dependency out that is not pip's."""
+        line = FileLine(row.strip(), where)
+        if not self._is_understood(row, line) and self._section == "dependencies":
+            self._result.leave_out(line, "import.conda")
+
+    def _is_understood(self, row: str, line: FileLine) -> bool:
         if key := _KEY.match(row):
-            section, pip_indent = key[1], -1
-            is_read = not key[2].strip()
-        elif item := _ITEM.match(row):
-            value = item[3].partition(item[2])[0] if item[2] else _COMMENT.sub("", item[3]).strip()
-            pip_indent = pip_indent if len(item[1]) > pip_indent else -1
-            is_read = pip_indent >= 0 or value in ("pip", "python", "pip:")
-            if pip_indent >= 0:
-                reader.take(value, line.where, path.parent, result.lines)
-            elif value == "pip:":
-                pip_indent = len(item[1])
-            elif python := _CONDA_PYTHON.match(value):
-                result.python, is_read = result.python or python[1], True
-        else:
-            is_read = not line.text or line.text.startswith("#")
-        if section == "dependencies" and not is_read:
-            result.leave_out(line, "import.conda")
+            self._section = key[1]
+            self._pip_indentation = None
+            has_value = key[2].strip() != ""
+            return not has_value
+        if item := _ITEM.match(row):
+            indentation, quote, value = item.groups()
+            value = value.partition(quote)[0] if quote else _COMMENT.sub("", value).strip()
+            return self._take_item(len(indentation), value, line)
+        return not line.text or line.text.startswith("#")
+
+    def _take_item(self, indentation: int, value: str, line: FileLine) -> bool:
+        if self._pip_indentation is not None and indentation > self._pip_indentation:
+            self._requirements.take(value, line.where, self._folder, self._result.lines)
+            return True
+        self._pip_indentation = indentation if value == "pip:" else None
+        python = _CONDA_PYTHON.match(value)
+        if python is not None:
+            self._result.python = self._result.python or python[1]
+        return python is not None or value in ("pip", "python", "pip:")

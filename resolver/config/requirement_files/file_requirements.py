@@ -9,34 +9,49 @@ from typing import Final
 import msgspec
 from packaging.requirements import InvalidRequirement
 
-from resolver.errors import InputError, did_you_mean, shown_address, without_secrets
+from resolver.errors import InputError, did_you_mean
 from resolver.model import text as texts
 from resolver.model.message import Message, message
+from resolver.redaction import shown_address, without_secrets
 
-# The first that a file admits is assumed.
+# The Pythons of targets; the first one that a file admits is assumed.
 PYTHONS: Final = ("3.11", "3.12", "3.10", "3.13", "3.14", "3.9")
+# A patch release after any that exists.
 _LAST_PATCH: Final = 99
 
-# A line that begins with one of pip's options is an option. The first group names indexes.
+# The options of pip that name indexes.
 INDEX_OPTIONS: Final = frozenset(
     (
-        *("-i", "--index-url", "--pypi-url", "--extra-index-url"),
-        *("-f", "--find-links", "--no-index", "--trusted-host"),
+        "-i",
+        "--index-url",
+        "--pypi-url",
+        "--extra-index-url",
+        "-f",
+        "--find-links",
+        "--no-index",
+        "--trusted-host",
     )
 )
 _OTHER_OPTIONS: Final = frozenset(
     (
-        *("-e", "--editable", "-r", "--requirement", "-c", "--constraint"),
-        *(
-            "--pre",
-            "--prefer-binary",
-            "--no-binary",
-            "--only-binary",
-            "--require-hashes",
-            "--hash",
-            "--use-feature",
-        ),
-        *("-C", "--config-settings", "--config-setting", "--global-option", "--install-option"),
+        "-e",
+        "--editable",
+        "-r",
+        "--requirement",
+        "-c",
+        "--constraint",
+        "--pre",
+        "--prefer-binary",
+        "--no-binary",
+        "--only-binary",
+        "--require-hashes",
+        "--hash",
+        "--use-feature",
+        "-C",
+        "--config-settings",
+        "--config-setting",
+        "--global-option",
+        "--install-option",
     )
 )
 _OPTION = re.compile(r"(--?[A-Za-z-]+)[ =]?(.*)")
@@ -46,11 +61,11 @@ _WHOLE_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S+")
 class FileLine(msgspec.Struct, frozen=True):
     """A line of a file.
 
-    Only a part whose meaning is known is shown to people: the file may be another than its name
-    says, and the line a password.
+    People are shown only what has a known meaning: the file may be another than its name says, and
+    the line a password.
     """
 
-    # What it says.
+    # What the line says.
     text: str
     # Its place, as file:line.
     where: str
@@ -59,44 +74,50 @@ class FileLine(msgspec.Struct, frozen=True):
 
 
 class FileRequirements(msgspec.Struct):
-    """The requirements in a file. `constraints` count only for projects that are required.
+    """The requirements in a file."""
 
-    `left_out` are lines that a stack cannot have, and why. `python` is the version given by the
-    user, or else by the file. `hashes` is the number of --hash options: a lock has hashes of its
-    own.
-    """
-
+    # The Python of the target, given by the user or else by the file.
     python: str
     lines: list[FileLine] = []
+    # Lines that count only for projects that are required.
     constraints: list[FileLine] = []
+    # Lines that a stack cannot have, and why.
     left_out: list[tuple[FileLine, Message]] = []
+    # How many --hash options the file has; a lock has hashes of its own.
     hashes: int = 0
 
     def leave_out(self, line: FileLine, code: str) -> None:
-        """Note a line that is not taken over; the code is that of the reason."""
+        """Note a line that is not taken over, with the code of the reason."""
         self.left_out.append((line, message(code)))
 
     def admit(self, requires_python: str) -> None:
-        """Take the nearest Python that a Requires-Python admits, unless one was given."""
+        """Take the first Python that a Requires-Python admits, unless one was given."""
         admitted = texts.python_specifiers(requires_python)
-        if admitted is not None and not self.python:
-            patches = (0, _LAST_PATCH)
-            self.python = next(
-                (line for line in PYTHONS if any(f"{line}.{at}" in admitted for at in patches)), ""
-            )
+        if admitted is None or self.python:
+            return
+        for python in PYTHONS:
+            if f"{python}.0" in admitted or f"{python}.{_LAST_PATCH}" in admitted:
+                self.python = python
+                return
 
 
 def shown_option(text: str) -> str:
-    """Return an option of pip by name, with the address of an index if there is one; "" for anything else."""
+    """Return what may be shown of an option of pip; "" for anything else.
+
+    It is the name of the option, and the address of an index without its password.
+    """
     match = _OPTION.fullmatch(text)
-    if match is None or match[1] not in INDEX_OPTIONS | _OTHER_OPTIONS:
+    if match is None:
         return ""
-    is_address = match[1] in INDEX_OPTIONS and _WHOLE_ADDRESS.fullmatch(match[2])
-    return f"{match[1]} {shown_address(match[2])}" if is_address else match[1]
+    option, value = match.groups()
+    if option in INDEX_OPTIONS and _WHOLE_ADDRESS.fullmatch(value):
+        return f"{option} {shown_address(value)}"
+    is_known = option in INDEX_OPTIONS or option in _OTHER_OPTIONS
+    return option if is_known else ""
 
 
 def shown_requirement(text: str) -> str:
-    """Return a requirement (PEP 508) or an address as it may be shown; "" for what is neither."""
+    """Return what may be shown of a requirement (PEP 508) or address; "" for anything else."""
     if _WHOLE_ADDRESS.fullmatch(text):
         return shown_address(text)
     try:
@@ -105,12 +126,12 @@ def shown_requirement(text: str) -> str:
         return ""
     if not requirement.url:
         return without_secrets(text)
-    # no name of a project or an extra has an `@`
+    # The first `@` is before the address: no name of a project or an extra has one.
     project = text.partition("@")[0].rstrip()
-    marker = (
-        f" ; {without_secrets(str(requirement.marker))}" if requirement.marker is not None else ""
-    )
-    return f"{project} @ {shown_address(requirement.url)}{marker}"
+    shown = f"{project} @ {shown_address(requirement.url)}"
+    if requirement.marker is None:
+        return shown
+    return f"{shown} ; {without_secrets(str(requirement.marker))}"
 
 
 def require_known(kind: str, names: Iterable[str], known: Collection[str], where: str) -> None:
@@ -118,6 +139,5 @@ def require_known(kind: str, names: Iterable[str], known: Collection[str], where
     for name in names:
         if texts.name(name) not in known:
             hint = did_you_mean(name, known, f"known are {', '.join(known) or 'none'}")
-            raise InputError(
-                f"there is no {kind} `{name}`", where=where, hint=without_secrets(hint)
-            )
+            what = f"there is no {kind} `{name}`"
+            raise InputError(what, where=where, hint=without_secrets(hint))

@@ -13,7 +13,7 @@ from resolver.owned_folder import OwnedFolder
 
 
 class FolderBounds:
-    """The folder that the files of an import must be in: the first file's own, unless another one is given.
+    """The folder that all files of an import must be in.
 
     A requirements file of somebody else may include any file of this machine, by its path or
     through a link. What is read is judged by where it really is, and is then opened from the
@@ -22,14 +22,15 @@ class FolderBounds:
     """
 
     def __init__(self, file: Path, root: Path | None) -> None:
+        """Take the folder `root` that the user gave, or else the folder of the first file."""
         self._is_given = root is not None
         self._root = Path(os.path.realpath(file.parent if root is None else root))
-        self._file = self._root / file.name  # which was named by the user
+        self._file = self._root / file.name
 
     def text(self, inside: PurePath, name: str) -> str:
         """Return the text of a file in the folder.
 
-        Raises InputError, which calls it by this name.
+        Raises InputError, which calls the file by `name`.
         """
         return read_as_text(partial(self._read, inside), name)
 
@@ -40,28 +41,32 @@ class FolderBounds:
             return folder.read(inside.as_posix(), LARGEST)
 
     def inside(self, path: Path, where: str) -> PurePath:
-        """Return where a file really is in the folder.
+        """Return the path of a file relative to the folder, links resolved.
 
-        Raises InputError, which does not name the file but where it is named, if it is elsewhere or
-        hidden.
+        Raises InputError if it is elsewhere or hidden. The error tells `where` the file is named,
+        not the file.
         """
         real = Path(os.path.realpath(path))
-        if self._is_given and real.is_relative_to(self._root):
+        is_below = real.is_relative_to(self._root)
+        if self._is_given and is_below:
             return real.relative_to(self._root)
         hint = "look at what that line names; if it is meant, allow a folder: --root DIR"
-        # without a folder of its own, as in a container, only what lies beside the file
-        is_inside = (
-            real.parent == self._root
-            if self._root == self._root.parent
-            else real.is_relative_to(self._root)
-        )
+        # In a container the file may be in /, below which everything is.
+        is_top = self._root == self._root.parent
+        is_inside = real.parent == self._root if is_top else is_below
         if not is_inside:
+            what = "a file outside of the folder is not read"
             why = f"It is not in {self._root}."
-            raise InputError(
-                "a file outside of the folder is not read", where=where, why=why, hint=hint
-            )
-        is_hidden = any(part.startswith(".") for part in real.relative_to(self._root).parts)
+            raise InputError(what, where=where, why=why, hint=hint)
+        relative = real.relative_to(self._root)
+        is_hidden = any(part.startswith(".") for part in relative.parts)
+        # The user named the first file.
         if is_hidden and real != self._file:
-            why = "It or its folder has a name that begins with a dot, like many files with passwords."
-            raise InputError("a hidden file is not read", where=where, why=why, hint=hint)
-        return real.relative_to(self._root)
+            raise InputError(
+                "a hidden file is not read",
+                where=where,
+                why="It or its folder has a name that begins with a dot, "
+                "like many files with passwords.",
+                hint=hint,
+            )
+        return relative

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from packaging.pylock import Package, Pylock, PylockValidationError
 
@@ -22,6 +22,8 @@ from resolver.errors import InputError
 from resolver.model import text as texts
 from resolver.model.target import Platform, Target
 
+_SELECTIONS: Final = re.compile(r"\b(?:extras|dependency_groups)\b")
+
 
 def read_pylock(
     document: TomlText,
@@ -31,38 +33,47 @@ def read_pylock(
     groups: Sequence[str],
 ) -> None:
     """Add what a lock installs on a platform with these extras and groups. Raises InputError."""
-    try:
-        lock = Pylock.from_dict(toml_tables(document.text, document.name))
-    except PylockValidationError as error:
-        key = f"`{error.context}` cannot be used." if error.context else ""  # without its value
-        raise InputError("the file is no pylock.toml", where=document.name, why=key) from None
+    lock = _read_lock(document)
     result.admit(str(lock.requires_python or ""))
+    known_groups = [texts.name(group) for group in lock.dependency_groups or ()]
     require_known("extra", extras, lock.extras or (), document.name)
-    require_known(
-        "dependency group", groups, [*map(texts.name, lock.dependency_groups or ())], document.name
-    )
+    require_known("dependency group", groups, known_groups, document.name)
     target = Target(name="", python=result.python or PYTHONS[0], platform=platform, glibc=(2, 17))
-    environment: Mapping[str, Any] = {
+    environment: dict[str, Any] = {
         **target.markers,
         "extras": set(extras),
         "dependency_groups": {*(lock.default_groups or ()), *groups},
     }
     for number, package in enumerate(lock.packages):
-        pinned, marker = _pinned(package), package.marker
-        line = FileLine(pinned, document.line("packages", number), shown_requirement(pinned))
+        pin = _pin(package)
+        marker = package.marker
+        line = FileLine(pin, document.line("packages", number), shown_requirement(pin))
         if package.directory or package.archive:
             result.leave_out(line, "import.folder")
-        elif marker is None or not re.search(r"\b(?:extras|dependency_groups)\b", str(marker)):
-            result.lines.append(FileLine(f"{line.text} ; {marker}", line.where) if marker else line)
-        elif document.parse(
-            partial(marker.evaluate, context="lock_file"), environment, "packages", number, "marker"
-        ):
+        elif marker is None:
             result.lines.append(line)
+        elif not _SELECTIONS.search(str(marker)):
+            # A stack's line can have the marker.
+            result.lines.append(FileLine(f"{pin} ; {marker}", line.where))
         else:
-            result.leave_out(line, "import.unwanted")
+            evaluate = partial(marker.evaluate, context="lock_file")
+            if document.parse(evaluate, environment, "packages", number, "marker"):
+                result.lines.append(line)
+            else:
+                result.leave_out(line, "import.unwanted")
 
 
-def _pinned(package: Package) -> str:
+def _read_lock(document: TomlText) -> Pylock:
+    try:
+        return Pylock.from_dict(toml_tables(document.text, document.name))
+    except PylockValidationError as error:
+        # The key without its value, which may be secret.
+        why = f"`{error.context}` cannot be used." if error.context else ""
+        raise InputError("the file is no pylock.toml", where=document.name, why=why) from None
+
+
+def _pin(package: Package) -> str:
+    """Return a package of a lock as a requirement."""
     if vcs := package.vcs:
         folder = f"#subdirectory={vcs.subdirectory}" if vcs.subdirectory else ""
         return f"{package.name} @ {vcs.type}+{vcs.url or vcs.path}@{vcs.commit_id}{folder}"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 from packaging.requirements import InvalidRequirement
@@ -19,7 +18,11 @@ from resolver.config.requirement_files.file_requirements import (
 from resolver.errors import InputError
 from resolver.model import text as texts
 
-_Rows = Sequence[str | dict[str, str]]
+# A requirement, or `{ include-group = "NAME" }`.
+_Row = str | dict[str, str]
+
+_EXTRA: Final = "extra"
+_GROUP: Final = "dependency group"
 
 
 class _Project(msgspec.Struct, rename="kebab"):
@@ -32,7 +35,7 @@ class _Project(msgspec.Struct, rename="kebab"):
 
 class _Pyproject(msgspec.Struct, rename="kebab"):
     project: _Project = msgspec.field(default_factory=_Project)
-    dependency_groups: dict[str, tuple[str | dict[str, str], ...]] = {}
+    dependency_groups: dict[str, tuple[_Row, ...]] = {}
 
 
 def read_pyproject(
@@ -42,40 +45,49 @@ def read_pyproject(
     try:
         content = msgspec.convert(toml_tables(document.text, document.name), _Pyproject)
     except msgspec.ValidationError as error:
-        raise InputError(
-            "the file is no pyproject.toml", where=document.name, why=str(error)
-        ) from None
+        what = "the file is no pyproject.toml"
+        raise InputError(what, where=document.name, why=str(error)) from None
     project = content.project
     result.admit(project.requires_python)
-    _ProjectTables(document, content, result).take(extras, groups)
+    _ProjectReader(document, content, result).take(extras, groups)
     if "dependencies" in project.dynamic:
-        result.leave_out(
-            FileLine("dynamic", document.line("project", "dynamic"), "dynamic"), "import.dynamic"
-        )
+        line = FileLine("dynamic", document.line("project", "dynamic"), "dynamic")
+        result.leave_out(line, "import.dynamic")
 
 
-class _TableRow(NamedTuple):
-    """A row of a list of requirements in a pyproject.toml, and its place as file:line."""
+class _PlacedRow(NamedTuple):
+    """A row of a list of requirements."""
 
-    row: str | dict[str, str]
+    content: _Row
+    # Its place, as file:line.
     where: str
 
 
-class _ProjectTables:
-    """The lists of requirements of a pyproject.toml, of which extras and groups may include others of their kind."""
+class _NamedLists(NamedTuple):
+    """The lists of requirements in a table."""
+
+    # The path of the table.
+    path: tuple[str, ...]
+    # The lists by key.
+    lists: Mapping[str, Sequence[_Row]]
+    # The key of each list by its normalised name.
+    keys: Mapping[str, str]
+
+
+class _ProjectReader:
+    """Takes the requirements of a project; its extras and groups may include other ones."""
 
     def __init__(self, document: TomlText, content: _Pyproject, result: FileRequirements) -> None:
         self._document = document
         self._project = content.project
         self._result = result
-        self._tables: Mapping[str, tuple[tuple[str, ...], Mapping[str, _Rows]]] = {
-            "extra": (("project", "optional-dependencies"), content.project.optional_dependencies),
-            "dependency group": (("dependency-groups",), content.dependency_groups),
+        extras = content.project.optional_dependencies
+        groups = content.dependency_groups
+        self._lists = {
+            _EXTRA: _named_lists(("project", "optional-dependencies"), extras),
+            _GROUP: _named_lists(("dependency-groups",), groups),
         }
-        self._keys = {
-            kind: {texts.name(key): key for key in table}
-            for kind, (_, table) in self._tables.items()
-        }
+        # The kinds and names of the lists that were taken.
         self._seen: set[tuple[str, str]] = set()
 
     def take(self, extras: Sequence[str], groups: Sequence[str]) -> None:
@@ -84,52 +96,61 @@ class _ProjectTables:
         Raises InputError.
         """
         self._take_all(self._rows(("project", "dependencies"), self._project.dependencies))
-        self._take_all(self._included("extra", extras, self._document.name))
-        self._take_all(self._included("dependency group", groups, self._document.name))
+        self._take_all(self._included(_EXTRA, extras, self._document.name))
+        self._take_all(self._included(_GROUP, groups, self._document.name))
 
-    def _take_all(self, rows: Iterator[_TableRow]) -> None:
-        """Take rows, and those of each included list in its place, however deep lists include each other."""
+    def _take_all(self, rows: Iterator[_PlacedRow]) -> None:
+        """Take rows, with an included list in the place of the row that includes it.
+
+        It does not recurse, since lists may include each other to any depth.
+        """
         pending = [rows]
         while pending:
             row = next(pending[-1], None)
             if row is None:
                 pending.pop()
-            elif isinstance(row.row, dict):
-                group = row.row.get("include-group")
-                if group is None:
-                    hint = '{ include-group = "NAME" }, or a requirement as a string'
-                    raise InputError(
-                        "a row of a dependency group cannot be read", where=row.where, hint=hint
-                    )
-                pending.append(self._included("dependency group", [group], row.where))
-            elif nested := _own_extras(row.row, self._project.name):
-                pending.append(self._included("extra", nested, row.where))
+            elif isinstance(row.content, dict):
+                pending.append(self._included_group(row.content, row.where))
+            elif own_extras := _own_extras(row.content, self._project.name):
+                pending.append(self._included(_EXTRA, own_extras, row.where))
             else:
-                self._result.lines.append(FileLine(row.row, row.where))
+                self._result.lines.append(FileLine(row.content, row.where))
 
-    def _included(self, kind: str, names: Sequence[str], where: str) -> Iterator[_TableRow]:
+    def _included_group(self, row: Mapping[str, str], where: str) -> Iterator[_PlacedRow]:
+        group = row.get("include-group")
+        if group is None:
+            hint = '{ include-group = "NAME" }, or a requirement as a string'
+            what = "a row of a dependency group cannot be read"
+            raise InputError(what, where=where, hint=hint)
+        return self._included(_GROUP, [group], where)
+
+    def _included(self, kind: str, names: Sequence[str], where: str) -> Iterator[_PlacedRow]:
         """Return the rows of extras or groups that were not taken before.
 
         Raises InputError for an unknown one.
         """
-        path, table = self._tables[kind]
-        keys = self._keys[kind]
-        require_known(kind, names, keys, where)
-        rows: list[Iterator[_TableRow]] = []
+        lists = self._lists[kind]
+        require_known(kind, names, lists.keys, where)
+        rows: list[_PlacedRow] = []
         for name in map(texts.name, names):
             if (kind, name) not in self._seen:
                 self._seen.add((kind, name))
-                rows.append(self._rows((*path, keys[name]), table[keys[name]]))
-        return chain.from_iterable(rows)
+                key = lists.keys[name]
+                rows += self._rows((*lists.path, key), lists.lists[key])
+        return iter(rows)
 
-    def _rows(self, path: tuple[str, ...], rows: _Rows) -> Iterator[_TableRow]:
-        """Yield the rows of a list with their places."""
+    def _rows(self, path: tuple[str, ...], rows: Sequence[_Row]) -> Iterator[_PlacedRow]:
+        """Yield the rows of the list at a path with their places."""
         for number, row in enumerate(rows):
-            yield _TableRow(row, self._document.line(*path, number))
+            yield _PlacedRow(row, self._document.line(*path, number))
+
+
+def _named_lists(path: tuple[str, ...], lists: Mapping[str, Sequence[_Row]]) -> _NamedLists:
+    return _NamedLists(path, lists, {texts.name(key): key for key in lists})
 
 
 def _own_extras(line: str, project: str) -> Sequence[str]:
-    """The extras of the project itself that a line names, as one extra includes others."""
+    """Return the extras of the project itself that a line includes."""
     try:
         requirement = texts.requirement(line)
     except InvalidRequirement:

@@ -1,4 +1,4 @@
-"""Read a file in the format that its name tells."""
+"""A file of another tool, read in the format that its name tells."""
 
 from __future__ import annotations
 
@@ -34,13 +34,14 @@ def read_requirements(
     groups: Sequence[str] = (),
     root: Path | None = None,
 ) -> FileRequirements:
-    """Read a file, whose format its name tells; any other name is that of a requirements file.
+    """Return what a file requires. A name of no known format means a requirements file.
 
-    Of a pyproject.toml, that is what the project itself and these extras and groups require; of a
+    Of a pyproject.toml, it is what the project, these extras and these groups require; of a
     pylock.toml, what is installed with them on this Python and platform. Nothing outside of the
-    folder `root` is read, by default that of the file. Raises InputError.
+    folder `root` is read, by default the folder of the file. Raises InputError.
     """
-    result, name = FileRequirements(python), str(path)
+    result = FileRequirements(python)
+    name = str(path)
     bounds = FolderBounds(path, root)
     if path.suffix == ".toml":
         document = TomlText(name, bounds.text(bounds.inside(path, name), name))
@@ -49,8 +50,12 @@ def read_requirements(
         else:
             read_pyproject(document, result, extras, groups)
     elif path.suffix in _NOT_READ:
-        hint = "export it as requirements, by `uv export`, `poetry export` or `pip freeze`, and import those"
-        raise InputError(f"a file such as `{path.name}` cannot be imported", where=name, hint=hint)
+        raise InputError(
+            f"a file such as `{path.name}` cannot be imported",
+            where=name,
+            hint="export it as requirements, by `uv export`, `poetry export` or `pip freeze`, "
+            "and import those",
+        )
     else:
         require_known("extra", extras, (), name)
         require_known("dependency group", groups, (), name)

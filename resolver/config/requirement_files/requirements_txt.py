@@ -19,6 +19,7 @@ from resolver.config.requirement_files.folder_bounds import FolderBounds
 from resolver.errors import InputError
 from resolver.model import text as texts
 
+# The options of pip after a requirement.
 _OPTIONS_AFTER = re.compile(r"\s(--?[A-Za-z].*)")
 _HASH = re.compile(r"--hash[= ]\S+")
 _GIT = re.compile(
@@ -40,15 +41,16 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 class RequirementsFiles:
-    """A requirements file and those that it includes, each of which is read once."""
+    """A requirements file and the files that it includes, each of which is read once."""
 
     def __init__(self, result: FileRequirements, bounds: FolderBounds) -> None:
         self._result = result
         self._bounds = bounds
+        # The files that were read, and whether as constraints.
         self._seen: set[tuple[PurePath, bool]] = set()
 
     def read(self, path: Path, into: list[FileLine]) -> None:
-        """Add the lines of a file, if they are not there. Raises InputError."""
+        """Add the lines of a file, unless it was read before. Raises InputError."""
         self._take_all(self._rows(path, str(path), into))
 
     def take(self, text: str, where: str, folder: Path, into: list[FileLine]) -> None:
@@ -56,19 +58,24 @@ class RequirementsFiles:
         self._take_all(iter([_Row(text, where, folder, into)]))
 
     def _take_all(self, rows: Iterator[_Row]) -> None:
-        """Take rows, and those of each included file in its place, however deep files include each other."""
+        """Take rows, with an included file in the place of the row that includes it.
+
+        It does not recurse, since files may include each other to any depth.
+        """
         pending = [rows]
         while pending:
             row = next(pending[-1], None)
             if row is None:
                 pending.pop()
-            elif (included := self._take(row)) is not None:
+                continue
+            included = self._take(row)
+            if included is not None:
                 pending.append(included)
 
     def _rows(self, path: Path, where: str, into: list[FileLine]) -> Iterator[_Row]:
-        """Return the rows of a file that is named at `where`; none if they have been read."""
+        """Return the rows of a file that is named at `where`; none if it was read before."""
         inside = self._bounds.inside(path, where)
-        key = inside, into is self._result.constraints
+        key = (inside, into is self._result.constraints)
         if key in self._seen:
             return iter(())
         self._seen.add(key)
@@ -76,48 +83,63 @@ class RequirementsFiles:
         return (_Row(text, f"{path}:{number}", path.parent, into) for number, text in lines)
 
     def _take(self, row: _Row) -> Iterator[_Row] | None:
-        """Add what a row says; return the rows of the file that it includes, if it does."""
+        """Add what a row says; return the rows of the file that it includes, if it includes one."""
         text = " ".join(row.text.split())
         option, name = texts.file_option(text)
         if option in ("r", "c") and "://" not in name:
             if not name.isprintable():
                 raise InputError("a file with such a name is not read", where=row.where)
-            return self._rows(
-                row.folder / name,
-                row.where,
-                self._result.constraints if option == "c" else row.into,
-            )
-        if option == "e" and "git+" in (reference := _in_pep_508(name)):
-            row.into.append(FileLine(reference, row.where))
+            into = self._result.constraints if option == "c" else row.into
+            return self._rows(row.folder / name, row.where, into)
+        if option == "e":
+            self._take_editable(text, name, row)
         elif option:
-            line = FileLine(text, row.where, shown_option(text))
-            self._result.leave_out(line, "import.folder" if option == "e" else "import.elsewhere")
+            self._result.leave_out(
+                FileLine(text, row.where, shown_option(text)), "import.elsewhere"
+            )
         elif text.startswith("-"):
             self._leave_out_option(text, row.where)
         else:
-            requirement, *options = _OPTIONS_AFTER.split(text, maxsplit=1)
-            row.into.append(FileLine(_in_pep_508(requirement), row.where))
-            other_options, hashes = _HASH.subn("", "".join(options))
-            self._result.hashes += hashes
-            if other_options.strip():
-                self._leave_out_option(other_options.strip(), row.where)
+            self._take_requirement(text, row)
         return None
 
+    def _take_editable(self, text: str, name: str, row: _Row) -> None:
+        """Add a repository that is to be installed editable; leave out a folder."""
+        reference = _in_pep_508(name)
+        if "git+" in reference:
+            row.into.append(FileLine(reference, row.where))
+        else:
+            self._result.leave_out(FileLine(text, row.where, shown_option(text)), "import.folder")
+
+    def _take_requirement(self, text: str, row: _Row) -> None:
+        """Add a requirement; count its hashes, and leave out its other options."""
+        requirement, *options = _OPTIONS_AFTER.split(text, maxsplit=1)
+        row.into.append(FileLine(_in_pep_508(requirement), row.where))
+        other_options, hashes = _HASH.subn("", "".join(options))
+        self._result.hashes += hashes
+        if other_options.strip():
+            self._leave_out_option(other_options.strip(), row.where)
+
     def _leave_out_option(self, text: str, where: str) -> None:
-        """Leave out a line that begins with `-`, which need not be an option of pip."""
+        """Leave out a line that begins with `-`, whether or not that is an option of pip."""
         line = FileLine(text, where, shown_option(text))
-        is_index = line.shown.partition(" ")[0] in INDEX_OPTIONS
-        self._result.leave_out(
-            line, "import.index" if is_index else "import.option" if line.shown else "import.unread"
-        )
+        code = "import.option" if line.shown else "import.unread"
+        if line.shown.partition(" ")[0] in INDEX_OPTIONS:
+            code = "import.index"
+        self._result.leave_out(line, code)
 
 
 def _in_pep_508(text: str) -> str:
-    """The text, but `git+URL#egg=NAME` as `NAME @ git+URL`, as in PEP 508."""
+    """Return `git+URL#egg=NAME` as `NAME @ git+URL`, the form of PEP 508.
+
+    Any other text is returned as it is.
+    """
     match = _GIT.fullmatch(text)
     if match is None:
         return text
     options = parse_qs(match["fragment"])
-    name = match["name"] or next(iter(options.get("egg", ())), "")
+    name = match["name"] or options.get("egg", [""])[0]
+    if not name:
+        return text
     folder = f"#subdirectory={options['subdirectory'][0]}" if "subdirectory" in options else ""
-    return f"{name} @ {match['address']}{folder}{match['rest']}" if name else text
+    return f"{name} @ {match['address']}{folder}{match['rest']}"

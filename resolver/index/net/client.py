@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 import sys
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -14,20 +13,16 @@ from typing import Final, NamedTuple, TypeVar
 
 import httpx
 
-from resolver import address
-from resolver.errors import IndexFailure, Unreachable, shown_address
-from resolver.index.net.pipconfig import Credentials, PipConfig
+from resolver.errors import IndexFailure, Unreachable
+from resolver.index.net.credentials import Credentials
+from resolver.index.net.no_answer import ERRORS, NoAnswerError, no_answer
+from resolver.index.net.pipconfig import PipConfig
+from resolver.index.net.redirects import redirected, require_allowed, shown_route
 from resolver.index.net.slots import Slots
-from resolver.index.net.transport import ERRORS, NoAnswerError, Transport, no_answer
-from resolver.index.parse.address import (
-    Origin,
-    Root,
-    is_allowed,
-    is_local,
-    origin_of,
-    without_credentials,
-)
+from resolver.index.net.transport import Transport
+from resolver.index.parse.address import Origin, Root, origin_of, without_credentials
 from resolver.index.protocol import Meter
+from resolver.redaction import shown_address
 
 if sys.version_info >= (3, 11):
     from asyncio import timeout
@@ -39,25 +34,22 @@ Headers = Mapping[str, str] | Callable[[], Mapping[str, str]]
 
 # Concurrent requests to a server: 50 connections to a mirror were ten times slower than 16.
 PAGES: Final = 16
-FILES: Final = 8  # whole files, which take long and must not hold up pages
-_SLOWEST: Final = (
-    100  # bytes a second; a proxy that scans a file before passing it on sends little for a while
-)
-_WINDOW: Final = (
-    4  # read timeouts: the time over which the rate is measured, and the limit for a head
-)
-_WHOLE: Final = 40  # read timeouts: the limit for an answer that is held in memory
+# Requests for whole files take long, and must not hold up pages.
+FILES: Final = 8
+# Bytes a second. A proxy that scans a file before passing it on sends little for a while.
+_SLOWEST: Final = 100
+# Read timeouts: the time over which the rate is measured, and the limit for a head.
+_WINDOW: Final = 4
+# Read timeouts: the limit for an answer that is held in memory.
+_WHOLE: Final = 40
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_MOST_REDIRECTS: Final = 10
 _BUSY: Final = frozenset({408, 429, 500, 502, 503, 504})
 _LONGEST_WAIT: Final = 20.0  # seconds that a Retry-After may ask for
 _PIECE: Final = 256 << 10  # bytes unpacked at once
-_PACKED: Final = "gzip"
-_FIELDS: Final = {"User-Agent": "ascend-lock", "Accept": "*/*", "Accept-Encoding": _PACKED}
-_HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
-IDENTITY_ENCODING: Final = {
-    "Accept-Encoding": "identity"
-}  # for files, whose ranges and lengths count
+_GZIP: Final = "gzip"
+_FIELDS: Final = {"User-Agent": "ascend-lock", "Accept": "*/*", "Accept-Encoding": _GZIP}
+# For files, of which ranges and lengths count.
+IDENTITY_ENCODING: Final = {"Accept-Encoding": "identity"}
 
 
 def _now() -> float:
@@ -65,25 +57,30 @@ def _now() -> float:
 
 
 def conditions(etag: str, modified: str) -> dict[str, str]:
-    """The header fields of a request that is answered only if the validators have changed."""
+    """Return header fields for a request that is answered only if these validators have changed."""
     fields = {"If-None-Match": etag, "If-Modified-Since": modified}
-    return {name: value for name, value in fields.items() if value.isascii() and value}
+    return {name: value for name, value in fields.items() if value and value.isascii()}
 
 
 class RetryPolicy(NamedTuple):
-    """How often a request is tried, with the time limit to connect and the first pause between tries, in seconds."""
+    """How often a request is tried."""
 
     tries: int = 4
+    # The time limit to connect, in seconds.
     connect: float = 10.0
+    # The first pause between tries, in seconds. Each further one is three times as long.
     pause: float = 0.4
 
     def wait(self, number: int, retry_after: str = "") -> float:
-        """The seconds to wait after that try, at least those of a Retry-After (RFC 9110, 10.2.3) up to a limit."""
+        """Return the seconds to wait after a try, at least those of a Retry-After up to a limit.
+
+        `number` counts tries from 1. See RFC 9110, 10.2.3.
+        """
         pause: float = self.pause * 3 ** (number - 1) * random.uniform(0.6, 1.2)  # noqa: S311
-        requested = (
-            float(retry_after) if retry_after.isdecimal() else 0.0
-        )  # few servers send a date
-        return max(pause, min(requested, _LONGEST_WAIT))
+        if retry_after.isdecimal():  # few servers send a date
+            requested = min(float(retry_after), _LONGEST_WAIT)
+            return max(pause, requested)
+        return pause
 
 
 QUICK_RETRY: Final = RetryPolicy(tries=2, connect=3.0)
@@ -94,9 +91,10 @@ class TooLongAnswer(IndexFailure):
 
 
 class Reply(NamedTuple):
-    """A whole answer. `url` is its address after redirects, without credentials."""
+    """A whole answer."""
 
     status: int
+    # The address after redirects, without credentials.
     url: str
     headers: Mapping[str, str]
     body: bytes
@@ -113,8 +111,6 @@ class _Busy(Exception):
 class Client:
     """The HTTP client of an event loop, on which `close` must be awaited.
 
-    Tests pass a `transport` of their own.
-
     Requests go to the transport. httpx's own client is not used: it reads the address of a redirect
     even if it is not to follow it, and keeps cookies.
     """
@@ -127,17 +123,19 @@ class Client:
         patience: RetryPolicy | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
+        """Use the settings of pip. Tests pass a `transport` of their own."""
         self.patience = patience or RetryPolicy()
         self._timeout = pip.timeout
         self._meter = meter
-        self._answered: set[Origin] = set()
-        self._dead: dict[
-            Origin, tuple[int, Unreachable]
-        ] = {}  # that never answered, with the number of tries
         self.credentials = Credentials()
         self._transport = transport or Transport(pip)
-        self._slots = {False: Slots(PAGES), True: Slots(FILES)}
-        self._pauses: dict[Origin, float] = {}  # when a server that said to wait may be asked again
+        self._page_slots = Slots(PAGES)
+        self._file_slots = Slots(FILES)
+        # When a server that said to wait may be asked again.
+        self._pauses: dict[Origin, float] = {}
+        self._answered: set[Origin] = set()
+        # Servers that never answered, with the number of tries.
+        self._dead: dict[Origin, tuple[int, Unreachable]] = {}
 
     async def close(self) -> None:
         """Close all connections."""
@@ -146,8 +144,8 @@ class Client:
     def use(self, root: Root) -> None:
         """Ask an index with its credentials, and with slots that it shares with no other host."""
         self.credentials.remember(root)
-        for slots in self._slots.values():
-            slots.reserve(root.url)
+        self._page_slots.reserve(root.url)
+        self._file_slots.reserve(root.url)
 
     async def get(
         self,
@@ -157,18 +155,18 @@ class Client:
         limit: int,
         patience: RetryPolicy | None = None,
     ) -> Reply:
-        """Request a whole answer.
+        """Request a whole answer, whose body is empty unless the status is 200.
 
         Raises Unreachable, or IndexFailure for more than `limit` bytes.
         """
 
-        async def whole(response: httpx.Response) -> Reply:
+        async def consume(response: httpx.Response) -> Reply:
             body = await self.body(response, limit) if response.status_code == 200 else b""
             return Reply(
                 response.status_code, response.extensions["address"], response.headers, body
             )
 
-        return await self.request(url, whole, headers=headers, patience=patience)
+        return await self.request(url, consume, headers=headers, patience=patience)
 
     async def request(
         self,
@@ -179,26 +177,28 @@ class Client:
         patience: RetryPolicy | None = None,
         long: bool = False,
     ) -> T:
-        """Send a GET, follow redirects, pass the answer to `consume`; retry all of that if the network fails.
+        """Send a GET, follow redirects, and return what `consume` makes of the answer.
 
-        The answer's extension `address` is its URL after redirects. `headers` may be a function,
-        called for each try. `long` is for whole files. At most PAGES (FILES) of one host are
-        answered and consumed at once.
+        All of that is tried again if the network fails. The answer's extension `address` is its URL
+        after redirects. `headers` may be a function, called for each try. `long` is for whole
+        files. At most PAGES (FILES) of one host are answered and consumed at once.
 
         Raises Unreachable after the last try, and what `consume` raises.
         """
         patience = patience or self.patience
-        origin = _require_allowed([url])[1]
+        origin = require_allowed([url])[1]
+        slots = self._file_slots if long else self._page_slots
+        # The numbers of the tries that are left.
         numbers = iter(range(1, patience.tries + 1))
         while True:
             await self._wait_for(origin)
             try:
-                async with self._slots[long].of(url):
+                async with slots.of(url):
                     return await self._try(url, consume, headers, patience, numbers)
-            except (
-                _Busy
-            ) as busy:  # whoever waits for as long as a server says does so without a slot
-                self._pauses[origin] = max(self._pauses.get(origin, 0.0), _now() + busy.seconds)
+            except _Busy as busy:
+                # The wait that a server asks for is without a slot.
+                until = _now() + busy.seconds
+                self._pauses[origin] = max(self._pauses.get(origin, 0.0), until)
 
     async def _wait_for(self, origin: Origin) -> None:
         """Wait until a server that said so to anyone may be asked again."""
@@ -216,7 +216,7 @@ class Client:
     ) -> T:
         """Try a request under each of these numbers, with pauses between them.
 
-        Raises _Busy to have a longer one.
+        Raises _Busy to have a longer pause, and Unreachable after the last number.
         """
         origin = origin_of(url)
         tries, failure = self._dead.get(origin, (0, None))
@@ -225,46 +225,54 @@ class Client:
         for number in numbers:
             urls = [url]
             try:
-                response = await self._send(
-                    urls, headers() if callable(headers) else headers, patience
-                )
-                self._answered.add(origin)
-                self._dead.pop(origin, None)
-                try:
-                    if response.status_code not in _BUSY:
-                        return await consume(response)
-                finally:
-                    await response.aclose()
-                status = f"{response.status_code} {response.reason_phrase}".rstrip()
-                raise NoAnswerError(
-                    f"It answered {status}", retry_after=response.headers.get("retry-after", "")
-                )
+                return await self._answer(urls, consume, headers, patience)
             except NoAnswerError as error:
                 failure = self._unreachable(urls, error, number)
-                if error.certificate or (
-                    error.unknown_name and patience.tries <= QUICK_RETRY.tries
-                ):
-                    break
-                wait = patience.wait(number, error.retry_after)
-                says_to_wait = bool(error.retry_after)
+                is_final = _is_final(error, patience)
+                seconds = patience.wait(number, error.retry_after)
+                is_told_to_wait = bool(error.retry_after)
+            if is_final:
+                break
             if number < patience.tries:
-                if says_to_wait:
-                    raise _Busy(wait)
-                await asyncio.sleep(wait)
+                if is_told_to_wait:
+                    raise _Busy(seconds)
+                await asyncio.sleep(seconds)
         assert failure is not None, "it is tried at least once"  # noqa: S101
         if origin not in self._answered:
             self._dead[origin] = patience.tries, failure
         raise failure
 
+    async def _answer(
+        self,
+        urls: list[str],
+        consume: Callable[[httpx.Response], Awaitable[T]],
+        headers: Headers,
+        patience: RetryPolicy,
+    ) -> T:
+        """Try a request once; redirects are added to `urls`. Raises NoAnswerError."""
+        origin = origin_of(urls[0])
+        fields = headers() if callable(headers) else headers
+        response = await self._send(urls, fields, patience)
+        self._answered.add(origin)
+        self._dead.pop(origin, None)
+        try:
+            if response.status_code not in _BUSY:
+                return await consume(response)
+        finally:
+            await response.aclose()
+        status = f"{response.status_code} {response.reason_phrase}".rstrip()
+        retry_after = response.headers.get("retry-after", "")
+        raise NoAnswerError(f"It answered {status}", retry_after=retry_after)
+
     async def body(self, response: httpx.Response, limit: int) -> bytes:
-        """Read the body of an answer.
+        """Return the body of an answer.
 
         Raises TooLongAnswer beyond `limit` bytes, IndexFailure if it takes too long.
         """
         body = BytesIO()
         where = shown_address(response.extensions["address"])
-        now = asyncio.get_running_loop().time
-        until = now() + _WHOLE * self._timeout
+        most_seconds = _WHOLE * self._timeout
+        until = _now() + most_seconds
 
         def take(piece: bytes) -> None:
             body.write(piece)
@@ -275,11 +283,11 @@ class Client:
                     why=f"The download was stopped after {limit >> 20} MiB.",
                     hint="check the address of the index; a proxy may have answered in its place",
                 )
-            if now() > until:
+            if _now() > until:
                 raise IndexFailure(
                     "An index did not finish its answer.",
                     where=where,
-                    why=f"It was not complete after {_WHOLE * self._timeout:.0f} seconds.",
+                    why=f"It was not complete after {most_seconds:.0f} seconds.",
                     hint="on a slow connection, increase pip's timeout, which also applies here: "
                     "`pip config set global.timeout SECONDS`",
                 )
@@ -292,16 +300,13 @@ class Client:
 
         Raises NoAnswerError, IndexFailure if it cannot be decompressed, and what `take` raises.
         """
-        accepted = response.request.headers["Accept-Encoding"] == _PACKED
-        encoding = (
-            response.headers.get("content-encoding", "identity").strip().lower()
-            if accepted
-            else "identity"
-        )
+        encoding = "identity"
+        if response.request.headers["Accept-Encoding"] == _GZIP:
+            encoding = response.headers.get("content-encoding", encoding).strip().lower()
         if encoding in ("", "identity"):
             await self._receive(response, take)
             return
-        if encoding not in (_PACKED, f"x-{_PACKED}"):
+        if encoding not in (_GZIP, f"x-{_GZIP}"):
             raise _unpackable(response, f"`{encoding[:40].rstrip(', ')}` was not asked for")
         unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
 
@@ -310,9 +315,8 @@ class Client:
                 try:
                     content = unpacker.decompress(piece, _PIECE)
                 except zlib.error as error:
-                    raise _unpackable(
-                        response, str(error).rpartition(": ")[2].capitalize()
-                    ) from None
+                    why = str(error).rpartition(": ")[2].capitalize()
+                    raise _unpackable(response, why) from None
                 take(content)
                 piece = unpacker.unconsumed_tail
             if piece or unpacker.unused_data:
@@ -323,26 +327,29 @@ class Client:
             raise _unpackable(response, "It ends too early")
 
     async def _receive(self, response: httpx.Response, take: Callable[[bytes], None]) -> None:
-        """Pass the body to `take` as it is sent, at a minimal rate: limits for single reads would admit a trickle."""
-        now = asyncio.get_running_loop().time
+        """Pass the body to `take` as it is sent. Raises NoAnswerError.
+
+        It must be sent at a minimal rate: limits for single reads would admit a trickle.
+        """
         window = _WINDOW * self._timeout
         pieces = response.aiter_raw()
         while True:
-            until, recent = now() + window, 0
+            until = _now() + window
+            received = 0
             # aiohttp's own limit does not hold after it closed the connection because of what was
             # sent.
             async with _limit(2 * window, "It stopped answering"):
-                while now() < until:
+                while _now() < until:
                     try:
                         piece = await anext(pieces, b"")
                     except ERRORS as error:
                         raise no_answer(error) from None
                     if not piece:
                         return
-                    recent += len(piece)
+                    received += len(piece)
                     self._meter.add(received=len(piece))
                     take(piece)
-            if recent < _SLOWEST * window:
+            if received < _SLOWEST * window:
                 raise NoAnswerError(f"It sends less than {_SLOWEST} bytes a second")
 
     async def _send(
@@ -350,18 +357,18 @@ class Client:
     ) -> httpx.Response:
         """Request the last of `urls` and follow redirects, which are added.
 
-        The caller must close the answer.
+        The caller must close the answer. Raises NoAnswerError and IndexFailure.
         """
         timeouts = httpx.Timeout(self._timeout, connect=patience.connect, pool=patience.connect)
-        time = patience.connect + _WINDOW * self._timeout
+        seconds = patience.connect + _WINDOW * self._timeout
         while True:
-            url, origin = _require_allowed(urls)
+            url, origin = require_allowed(urls)
             fields = {**_FIELDS, **headers, **self.credentials.header(origin)}
             request = httpx.Request(
                 "GET", url, headers=fields, extensions={"timeout": timeouts.as_dict()}
             )
             self._meter.add(requests=1)
-            async with _limit(time, f"Its answer did not begin within {time:.0f} seconds"):
+            async with _limit(seconds, f"Its answer did not begin within {seconds:.0f} seconds"):
                 try:
                     response = await self._transport.handle_async_request(request)
                 except ERRORS as error:
@@ -375,31 +382,56 @@ class Client:
             if response.status_code not in _REDIRECTS or not location:
                 return response
             await response.aclose()
-            urls.append(_redirect(urls, location))
+            urls.append(redirected(urls, location))
 
     def _unreachable(self, urls: list[str], error: NoAnswerError, tries: int) -> Unreachable:
-        """The failure of an address, or of the last of its redirects."""
-        proxy = self._transport.proxy(urls[-1]) if isinstance(self._transport, Transport) else ""
-        why = str(error)
-        hint = "check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
-        if proxy and "answered 407" in why:
-            hint = "the proxy requires a login: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT (write `@` in them as %40)"
-        elif error.certificate and "mismatch" in why:
-            hint = "the server's certificate is for another host: check the address, or what answers in its place"
-        elif error.certificate:
-            hint = "if your proxy re-signs TLS connections, set its certificate: `pip config set global.cert FILE`"
+        """Return the failure of an address, or of the last of its redirects."""
+        proxy = ""
+        if isinstance(self._transport, Transport):
+            proxy = self._transport.proxy(urls[-1])
+        why = str(error).removesuffix(".")
+        through = f"through the proxy {proxy}, " if proxy else ""
+        count = "1 try" if tries == 1 else f"{tries} tries"
         return Unreachable(
             f"{origin_of(urls[-1]).host} cannot be reached.",
-            where=_route(urls),
-            why=f"{why.removesuffix('.')} ({f'through the proxy {proxy}, ' if proxy else ''}"
-            f"{tries} {'try' if tries == 1 else 'tries'}).",
-            hint=hint,
+            where=shown_route(urls),
+            why=f"{why} ({through}{count}).",
+            hint=_hint(error, has_proxy=bool(proxy)),
         )
+
+
+def _is_final(error: NoAnswerError, patience: RetryPolicy) -> bool:
+    """Return whether a request need not be tried again."""
+    is_quick = patience.tries <= QUICK_RETRY.tries
+    return error.certificate or (error.unknown_name and is_quick)
+
+
+def _hint(error: NoAnswerError, *, has_proxy: bool) -> str:
+    """Return what a user can do about an address that cannot be reached."""
+    why = str(error)
+    if has_proxy and "answered 407" in why:
+        return (
+            "the proxy requires a login: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT "
+            "(write `@` in them as %40)"
+        )
+    if error.certificate and "mismatch" in why:
+        return (
+            "the server's certificate is for another host: "
+            "check the address, or what answers in its place"
+        )
+    if error.certificate:
+        return (
+            "if your proxy re-signs TLS connections, set its certificate: "
+            "`pip config set global.cert FILE`"
+        )
+    return (
+        "check the network and proxy (HTTPS_PROXY, NO_PROXY), or lock from the cache with --offline"
+    )
 
 
 @asynccontextmanager
 async def _limit(seconds: float, why: str) -> AsyncIterator[None]:
-    """A limit of time. Raises NoAnswerError."""
+    """Limit the time of the body of `async with`. Raises NoAnswerError."""
     try:
         async with timeout(seconds):
             yield
@@ -408,72 +440,10 @@ async def _limit(seconds: float, why: str) -> AsyncIterator[None]:
 
 
 def _unpackable(response: httpx.Response, why: str) -> IndexFailure:
+    """Return the failure of a body that cannot be decompressed."""
     return IndexFailure(
         "An index sent data that cannot be decompressed.",
         where=shown_address(response.extensions["address"]),
         why=f"{why}.",
         hint="a proxy or mirror may declare the wrong compression; try again or use another index",
     )
-
-
-# Addresses and their redirects: a list of which the last one is requested
-
-
-def _require_allowed(urls: list[str]) -> tuple[httpx.URL, Origin]:  # noqa: TID251  as a type
-    """The last address as it is sent, and its origin.
-
-    Raises IndexFailure if it must not be requested.
-    """
-    try:
-        origin = origin_of(urls[-1])
-        url, sent, decoded = address.sendable(urls[-1])
-    except address.AddressError:
-        raise _refusal(urls, "It cannot be read.") from None
-    except ValueError as error:
-        raise _refusal(urls, str(error)) from None
-    if (
-        len(urls) > 1
-        and (is_local(origin.host) or is_local(sent))
-        and not is_local(origin_of(urls[0]).host)
-    ):
-        why = "It is an address on this machine or its local link; only an index on this machine may redirect there."
-        raise _refusal(urls, why)
-    if not is_allowed(origin):
-        raise _refusal(urls, "Only https is allowed, and plain http only to this machine.")
-    # Libraries might read another form of host as a host other than the one that was checked.
-    if url.userinfo or not _HOST.fullmatch(sent) or origin.host not in (decoded, sent):
-        raise _refusal(urls, f"It cannot be read: `{shown_address(origin.host)}` is not a host.")
-    return url, origin
-
-
-def _redirect(urls: list[str], location: str) -> str:
-    """The address of a redirect. Raises IndexFailure if it is invalid, or there are too many."""
-    if len(urls) > _MOST_REDIRECTS:
-        raise IndexFailure(
-            "An index redirects in a loop.",
-            where=shown_address(urls[0]),
-            why=f"There were more than {_MOST_REDIRECTS} redirects.",
-            hint="check the address of the index; a proxy or mirror may be set up wrongly",
-        )
-    try:
-        return without_credentials(address.join(urls[-1], location))
-    except address.AddressError:
-        raise _refusal([*urls, location], "It cannot be read.") from None
-
-
-def _refusal(urls: list[str], why: str) -> IndexFailure:
-    """The failure of an address that must not be requested."""
-    return IndexFailure(
-        "The address is not allowed."
-        if len(urls) == 1
-        else "An index redirects to an address that is not allowed.",
-        where=_route(urls),
-        why=why,
-        hint="check the address of the index and what it redirects to",
-    )
-
-
-def _route(urls: list[str]) -> str:
-    """The first and the last of these addresses, for messages."""
-    first, last = shown_address(urls[0]), shown_address(urls[-1])
-    return first if urls[0] == urls[-1] else f"{first} -> {last}"

@@ -20,8 +20,8 @@ import httpx
 from resolver import files as disk
 from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net.client import FILES, IDENTITY_ENCODING, Client
+from resolver.index.net.no_answer import NoAnswerError
 from resolver.index.net.slots import Slots
-from resolver.index.net.transport import NoAnswerError
 from resolver.model.release import File
 from resolver.owned_folder import OwnedFolder
 
@@ -38,53 +38,50 @@ class WrongFile(IndexFailure):
 
 
 class PartialFile:
-    """An incomplete file on disk, with its digest. An existing one is read, for the digest.
+    """An incomplete file on disk, with its digest.
 
-    Its name has the expected hash, so that no file is continued with bytes of another. `mixed`: it
-    is from more than one answer. `ranges`: whether to use range requests. `validators`: of the
-    answer.
+    Its name has the expected hash, so that no file is continued with bytes of another.
     """
 
     def __init__(self, file: File, folder: OwnedFolder) -> None:
+        """Open the file in `folder`; an existing one is read, for its digest."""
         self.file = file
-        self.path = folder.path / file.filename  # once it is complete
+        # Where the file is once it is complete.
+        self.path = folder.path / file.filename
+        # Whether to use range requests.
+        self.ranges = True
+        # The ETag and Last-Modified of the last answer, empty if it had none.
+        self.validators = ("", "")
+        # The number of bytes received.
+        self.size = 0
         self._folder = folder
         self._name = f"{file.filename}.{file.sha256[:16]}{ENDING}"
         self._handle = folder.open_growing(self._name)
         self._digest = hashlib.sha256()
-        self.size = 0
         self._handle.seek(0)
         while chunk := self._handle.read(_CHUNK):
             self._digest.update(chunk)
             self.size += len(chunk)
+        # Whether the bytes are from more than one answer.
         self.mixed = self.size > 0
-        self.ranges = True
-        self.validators = ("", "")
 
     @property
     def sha256(self) -> str:
-        """The digest of the received bytes."""
+        """Return the digest of the received bytes."""
         return self._digest.hexdigest()
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it has another digest than the file, if that is known."""
+        """Return whether it has another digest than the file, if that is known."""
         return self.file.sha256 not in ("", self.sha256)
 
     def append(self, piece: bytes) -> None:
         """Write received bytes, unbuffered. Raises WrongFile if there are too many."""
-        file = self.file
-        limit = (
-            file.size
-            if file.size is not None
-            else _WHEEL_LIMIT
-            if file.is_wheel
-            else _ARCHIVE_LIMIT
-        )
+        limit = self._limit()
         if self.size + len(piece) > limit:
             raise WrongFile(
-                f"{file.filename} is larger than it should be.",
-                where=file.url,
+                f"{self.file.filename} is larger than it should be.",
+                where=self.file.url,
                 why=f"The download was stopped after {limit} bytes.",
                 hint="a mirror or proxy may serve another file; try again or use another index",
             )
@@ -92,6 +89,12 @@ class PartialFile:
         self._handle.flush()
         self._digest.update(piece)
         self.size += len(piece)
+
+    def _limit(self) -> int:
+        """Return the size of the file, or how large it may be if the page does not say."""
+        if self.file.size is not None:
+            return self.file.size
+        return _WHEEL_LIMIT if self.file.is_wheel else _ARCHIVE_LIMIT
 
     def restart(self) -> None:
         """Discard the received bytes."""
@@ -117,11 +120,15 @@ class PartialFile:
 
 
 class TransferProgress(NamedTuple):
-    """The progress of a transfer. `total` is None if a file's size is unknown."""
+    """The progress of a transfer."""
 
+    # The number of complete files.
     files: int
+    # The number of all files.
     of_files: int
+    # The bytes received.
     bytes: int
+    # The bytes of all files; None if a file's size is unknown.
     total: int | None
 
 
@@ -143,9 +150,8 @@ class Transfer:
         Raises IndexFailure for the others, InputError if the disk fails.
         """
         sizes = [file.size for file in files if file.size is not None]
-        self._progress = TransferProgress(
-            0, len(files), 0, sum(sizes) if len(sizes) == len(files) else None
-        )
+        total = sum(sizes) if len(sizes) == len(files) else None
+        self._progress = TransferProgress(0, len(files), 0, total)
         tasks = [asyncio.ensure_future(self._attempt(file)) for file in files]
         try:
             failures = [failure for failure in await asyncio.gather(*tasks) if failure is not None]
@@ -157,6 +163,7 @@ class Transfer:
             raise _combined(failures, len(files))
 
     async def _attempt(self, file: File) -> IndexFailure | None:
+        """Save one file, or return why it cannot be downloaded. Raises InputError."""
         try:
             async with self._slots.of(file.url):
                 await self.fetch(file)
@@ -171,7 +178,7 @@ class Transfer:
         return None
 
     async def fetch(self, file: File) -> PartialFile:
-        """Save one file. Raises IndexFailure and OSError."""
+        """Save one file, and return it complete. Raises IndexFailure and OSError."""
         part = PartialFile(file, self._folder)
         self._count(part.size)
         try:
@@ -195,77 +202,97 @@ class Transfer:
         """Receive the rest of a file, in as many rounds of tries as make progress."""
         file = part.file
 
-        def take(piece: bytes) -> None:
-            part.append(piece)
-            self._count(len(piece))
-
         def headers() -> Mapping[str, str]:
-            return IDENTITY_ENCODING | (
-                {"Range": f"bytes={part.size}-"} if part.ranges and part.size else {}
-            )
+            if part.ranges and part.size:
+                return {**IDENTITY_ENCODING, "Range": f"bytes={part.size}-"}
+            return IDENTITY_ENCODING
 
         async def consume(response: httpx.Response) -> None:
-            has_range = "range" in response.request.headers
-            if has_range and response.status_code in (206, 416):
-                first, last, total = content_range(response) or (-1, 0, 0)
-                if (first, last) != (part.size, total - 1) or file.size not in (None, total):
-                    self._restart(part, ranges=False)
-                    raise NoAnswerError("It does not continue where it was asked to")
-                part.mixed = True
-            else:
-                check_status(response.status_code, file)
-                self._restart(part, ranges=part.ranges and not has_range)
-                part.mixed = has_range  # some servers answer 200 with the rest of a file
-            try:
-                await self._client.stream_body(response, take)
-            except WrongFile:
-                if not part.mixed:
-                    raise
-                self._restart(part, ranges=False)
-                raise NoAnswerError("It sends more than the file has") from None
-            part.validators = (
-                response.headers.get("etag", ""),
-                response.headers.get("last-modified", ""),
-            )
-            if (
-                part.is_wrong
-                and part.size < (file.size or 0)
-                and "content-length" not in response.headers
-            ):
-                raise NoAnswerError(f"It ends before the announced {file.size} bytes")
+            await self._append(part, response)
 
         while part.size != file.size:
-            size = part.size
+            size_before = part.size
             try:
                 await self._client.request(file.url, consume, headers=headers, long=True)
                 return
             except Unreachable as failure:
-                if part.size < size + _PROGRESS:
-                    if not part.size:
-                        raise
-                    raise Unreachable(
-                        f"{file.filename} stops in the middle every time.",
-                        where=failure.where,
-                        why=failure.why,
-                        hint="run the command again: it resumes where it stopped",
-                    ) from None
+                if part.size >= size_before + _PROGRESS:
+                    continue
+                if not part.size:
+                    raise
+                raise Unreachable(
+                    f"{file.filename} stops in the middle every time.",
+                    where=failure.where,
+                    why=failure.why,
+                    hint="run the command again: it resumes where it stopped",
+                ) from None
+
+    async def _append(self, part: PartialFile, response: httpx.Response) -> None:
+        """Append an answer to a file, which begins anew if the answer does not continue it.
+
+        Raises NoAnswerError to be sent another one, and IndexFailure.
+        """
+        file = part.file
+        has_range = "range" in response.request.headers
+        if has_range and response.status_code in (206, 416):
+            if not _continues(part, response):
+                self._restart(part, ranges=False)
+                raise NoAnswerError("It does not continue where it was asked to")
+            part.mixed = True
+        else:
+            check_status(response.status_code, file)
+            self._restart(part, ranges=part.ranges and not has_range)
+            part.mixed = has_range  # some servers answer 200 with the rest of a file
+        try:
+            await self._client.stream_body(response, self._taker(part))
+        except WrongFile:
+            if not part.mixed:
+                raise
+            self._restart(part, ranges=False)
+            raise NoAnswerError("It sends more than the file has") from None
+        etag = response.headers.get("etag", "")
+        part.validators = etag, response.headers.get("last-modified", "")
+        is_short = part.size < (file.size or 0)
+        if part.is_wrong and is_short and "content-length" not in response.headers:
+            raise NoAnswerError(f"It ends before the announced {file.size} bytes")
+
+    def _taker(self, part: PartialFile) -> Callable[[bytes], None]:
+        """Return a function that appends received bytes and counts them."""
+
+        def take(piece: bytes) -> None:
+            part.append(piece)
+            self._count(len(piece))
+
+        return take
 
     def _restart(self, part: PartialFile, *, ranges: bool) -> None:
-        """Discard the received bytes of a file; `ranges` says whether to use range requests from then on."""
+        """Discard the received bytes of a file; from then on use range requests or not."""
         self._count(-part.size)
         part.restart()
         part.ranges = ranges
 
-    def _count(self, more: int, *, files: int = 0) -> None:
+    def _count(self, received: int, *, files: int = 0) -> None:
+        """Report received bytes, or a negative number for discarded ones, and complete files."""
         progress = self._progress
         self._progress = progress._replace(
-            files=progress.files + files, bytes=progress.bytes + more
+            files=progress.files + files, bytes=progress.bytes + received
         )
         self._report(self._progress)
 
 
+def _continues(part: PartialFile, response: httpx.Response) -> bool:
+    """Return whether an answer to a range request has all the bytes that a file lacks."""
+    bounds = content_range(response)
+    if bounds is None:
+        return False
+    first, last, total = bounds
+    if part.file.size is not None and part.file.size != total:
+        return False
+    return first == part.size and last == total - 1
+
+
 def _combined(failures: Sequence[IndexFailure], total: int) -> IndexFailure:
-    """One failure that names every file."""
+    """Return one failure that names every file."""
     first = failures[0]
     if len(failures) == 1:
         return first
@@ -279,12 +306,13 @@ def _combined(failures: Sequence[IndexFailure], total: int) -> IndexFailure:
 
 
 def altered(what: str, where: str, digest: str, listed: str) -> WrongFile:
-    """The failure of a file that has another sha256 than its page says."""
+    """Return the failure of a file that has another sha256 than its page says."""
     return WrongFile(
         f"{what} listed on its index page.",
         where=where,
         why=f"Its sha256 is {digest}; the page says {listed}.",
-        hint="a mirror or proxy may serve an altered or incomplete file; try again or use another index",
+        hint="a mirror or proxy may serve an altered or incomplete file; "
+        "try again or use another index",
     )
 
 
@@ -292,22 +320,25 @@ def altered(what: str, where: str, digest: str, listed: str) -> WrongFile:
 
 
 def content_range(response: httpx.Response) -> tuple[int, int, int] | None:
-    """The first and the last byte of a part, and the size of the whole file (RFC 9110, 14.4); None if not stated."""
+    """Return the first and the last byte of a part, and the size of the whole file.
+
+    None if the answer does not state them. See RFC 9110, 14.4.
+    """
     match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", "").strip())
     if match is None or response.headers.get("content-encoding", "identity") != "identity":
         return None
-    first, last, total = map(int, match.groups())
-    return first, last, total
+    return int(match[1]), int(match[2]), int(match[3])
 
 
 def check_status(status: int, file: File) -> None:
     """Raise IndexFailure unless the answer is a whole file."""
     if status == 200:
         return
+    hint = (
+        "the index page lists a file that its server does not provide; a mirror may be incomplete"
+    )
     if status in (401, 403):
         hint = "put the user and password for that host in ~/.netrc or in the index address"
-    else:
-        hint = "the index page lists a file that its server does not provide; a mirror may be incomplete"
     raise IndexFailure(
         f"{file.filename} cannot be downloaded.",
         where=file.url,

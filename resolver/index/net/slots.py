@@ -1,4 +1,7 @@
-"""Limits of concurrent work by host, so that a host which is slow, or says to wait, holds up no other."""
+"""Limits of concurrent work by host.
+
+A host that is slow, or says to wait, so holds up no other.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,14 @@ _MOST_HOSTS: Final = 8
 
 
 class Slots:
-    """So many slots for each host, on one event loop.
+    """Slots for each host, on one event loop.
 
-    Hosts of indexes have their own, as have the first few others; all that come after those share
-    one more set.
+    Hosts of indexes have slots of their own, and so have the first few others. All further hosts
+    share one more set.
     """
 
     def __init__(self, most: int) -> None:
+        """Have `most` slots for each host."""
         self._most = most
         self._of_indexes: dict[Origin, asyncio.Semaphore] = {}
         self._of_others: dict[Origin, asyncio.Semaphore] = {}

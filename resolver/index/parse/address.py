@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from resolver import address
-from resolver.errors import InputError, shown_address
+from resolver.errors import InputError
+from resolver.redaction import shown_address
 
 _PORTS = {"https": 443, "http": 80}
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -29,23 +30,25 @@ class Origin(NamedTuple):
 
     scheme: str
     host: str
+    # The port of the scheme if the address has none; 0 for another scheme.
     port: int
 
 
 class Root(NamedTuple):
-    """An index's address, ending in a slash and without credentials, and the credentials."""
+    """The address of an index, and its credentials."""
 
+    # Ends in a slash, and has no credentials.
     url: str
     user: str = ""
     password: str = ""
 
     def page(self, project: str) -> str:
-        """The address of a project's page (PEP 503)."""
+        """Return the address of a project's page (PEP 503)."""
         return f"{self.url}{project}/"
 
 
 def origin_of(url: str) -> Origin:
-    """The origin of an absolute address. Raises ValueError if it has none."""
+    """Return the origin of an absolute address. Raises ValueError if it has none."""
     parts = address.split(url)
     if not parts.host:
         raise ValueError(f"`{shown_address(url)}` has no host")
@@ -53,7 +56,7 @@ def origin_of(url: str) -> Origin:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is 127.0.0.0/8, ::1 or localhost."""
+    """Return whether a host is 127.0.0.0/8, ::1 or localhost."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -62,10 +65,10 @@ def is_loopback(host: str) -> bool:
 
 @lru_cache(1024)
 def is_local(host: str) -> bool:
-    """Whether a host is this machine or link-local in any spelling, where no other index may redirect or link to.
+    """Return whether a host is this machine or link-local, in any spelling.
 
-    Examples: 0.0.0.0, 127.1, 0x7f000001, ::ffff:127.0.0.1, and 169.254.169.254, which serves
-    secrets of the machine.
+    No other index may redirect or link to it. Examples: 0.0.0.0, 127.1, 0x7f000001,
+    ::ffff:127.0.0.1, and 169.254.169.254, which serves secrets of the machine.
     """
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
@@ -83,71 +86,78 @@ def is_local(host: str) -> bool:
 
 
 def is_allowed(where: Origin) -> bool:
-    """Whether an address may be requested at all: https, or http to this machine."""
+    """Return whether an address may be requested at all: https, or http to this machine."""
     return where.scheme == "https" or (where.scheme == "http" and is_loopback(where.host))
 
 
 def without_credentials(url: str) -> str:
-    """The address without user and password, to be requested or stored; `shown_address` is for people."""
+    """Return the address without user and password, to be requested or stored.
+
+    `shown_address` is for people.
+    """
     return _CREDENTIALS.sub(r"\1", url, count=1)
 
 
 class WrittenError(ValueError):
-    """An address in a setting is invalid.
-
-    `shown` is the part without a password, `hint` how to write it.
-    """
+    """An address in a setting is invalid."""
 
     def __init__(self, why: str, shown: str, hint: str) -> None:
         super().__init__(why)
+        # The part of the address that has no password.
         self.shown = shown
+        # How to write it.
         self.hint = hint
 
 
 def has_scheme(written: str) -> bool:
-    """Whether a text begins with a scheme and `://`."""
+    """Return whether a text begins with a scheme and `://`."""
     return _SCHEME.match(written) is not None
 
 
 def split_written(written: str) -> tuple[str, str]:
-    """The user and password, and the rest, of an address in a setting.
+    """Return the user and password of an address in a setting, and the rest of it.
 
     A password in it may be unescaped, and part of it look like the host. So everything before the
     last `@` is taken for secret. Raises WrittenError without it.
     """
     before, mark, after_credentials = written.rpartition("@")
-    begin = scheme[0] if (scheme := _SCHEME.match(before)) else ""
-    secret = before[len(begin) :]
+    scheme_match = _SCHEME.match(before)
+    scheme = "" if scheme_match is None else scheme_match[0]
+    secret = before[len(scheme) :]
     shown = shown_address(after_credentials)
-    if mark and not begin:
+    if mark and not scheme:
         why = "It does not begin with a scheme and `://`."
         raise WrittenError(why, f"…@{shown}", "the form is https://USER:PASSWORD@HOST/PATH")
     if _AUTHORITY_ENDS.search(secret):
-        why = "There is an `@` after the first `/`, `?` or `#`, so what comes before it may be a password."
-        hint = "in a user or password write `/` as %2F, `?` as %3F, `#` as %23, `@` as %40, `%` as %25; "
-        # it may as well be a query that has the `@`
-        is_path = _QUERY_BEGINS.search(secret) is None
+        # The `@` may as well be in a query.
+        has_query = _QUERY_BEGINS.search(secret) is not None
         raise WrittenError(
-            why, f"{begin}…@{shown}" if is_path else f"{begin}…", f"{hint}an `@` in a path as %40"
+            "There is an `@` after the first `/`, `?` or `#`, "
+            "so what comes before it may be a password.",
+            f"{scheme}…" if has_query else f"{scheme}…@{shown}",
+            "in a user or password write `/` as %2F, `?` as %3F, `#` as %23, `@` as %40, "
+            "`%` as %25; an `@` in a path as %40",
         )
     try:
         written.encode()
     except UnicodeEncodeError:
         hint = "percent-encode the UTF-8 bytes of non-ASCII characters: %C3%BC"
-        raise WrittenError("It is not UTF-8.", f"{begin}{shown}", hint) from None
-    return secret, begin + after_credentials
+        raise WrittenError("It is not UTF-8.", f"{scheme}{shown}", hint) from None
+    return secret, scheme + after_credentials
 
 
 def has_password(written: str) -> bool:
-    """Whether an address in a setting has a password."""
+    """Return whether an address in a setting has a password."""
     try:
-        return bool(split_written(written.strip())[0].partition(":")[2])
+        secret, _ = split_written(written.strip())
     except WrittenError:
         return False  # reported when it is used
+    password = secret.partition(":")[2]
+    return bool(password)
 
 
 def read_root(url: str, index: str) -> Root:
-    """The root of an index as configured. Raises InputError if it must not be requested."""
+    """Return the root of an index as configured. Raises InputError if it must not be requested."""
 
     def refused(
         shown: str, why: str, hint: str = "", message: str = "cannot be read"
@@ -184,18 +194,18 @@ def read_root(url: str, index: str) -> Root:
 
 
 def resolve(base: str, href: str) -> str:
-    """The absolute address of a link on a page, without credentials.
+    """Return the absolute address of a link on a page, without credentials.
 
     Raises ValueError if it must not be followed.
     """
-    plain = _PLAIN.fullmatch(
-        href
-    )  # a fast path for most of thousands of links, which urljoin would not change
+    # A fast path for most of thousands of links, which joining would not change.
+    plain = _PLAIN.fullmatch(href)
     if plain is not None and not is_local(plain[1]):
         return href
     if not href.isprintable():
         raise ValueError("it does not print")  # such as a line break, which urllib removes
     url = address.join(base, href)
-    if is_local(address.split(url).host) and not is_local(address.split(base).host):
+    leads_to_this_machine = is_local(address.split(url).host)
+    if leads_to_this_machine and not is_local(address.split(base).host):
         raise ValueError("it points to this machine")
     return without_credentials(url)

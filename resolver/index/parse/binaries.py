@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from resolver.index.parse.archive import (
+from resolver.index.parse.elf import MAGIC, TORCH_LIBRARY, ElfObject, read_elf
+from resolver.index.parse.guarded import (
+    ANYWHERE,
     DIRECTORY_LIMIT,
     Guarded,
     RangeFile,
     TooLargeError,
     readable,
 )
-from resolver.index.parse.elf import MAGIC, TORCH_LIBRARY, ElfObject, read_elf
 from resolver.model.linkage import Linkage, SharedObject, hashed, packed
 
-# A member with one of these names is a library; its version may follow. What has no suffix in a
+# A member with this ending is a library; its version may follow. A file without a suffix in a
 # folder of programs may be one.
 _LIBRARY: Final = re.compile(r"\.so(\.[A-Za-z0-9_]+)*$")  # libssl.so.1.1.1k
 _PROGRAM: Final = re.compile(r"(^|/)(bin|scripts)/[^/.]+$")
@@ -35,7 +36,9 @@ _HEADER: Final = 30 + 1024  # a member's header is followed by its name and a sh
 class Limits(NamedTuple):
     """How much of one wheel is read; what is beyond it stays unread."""
 
+    # Bytes that are fetched.
     packed: int
+    # Bytes after unpacking.
     unpacked: int
 
     def without(self, cost: Limits) -> Limits:
@@ -47,8 +50,8 @@ class Limits(NamedTuple):
         return Limits(min(self.packed, limits.packed), min(self.unpacked, limits.unpacked))
 
 
-# For whoever has the file, or means to read all of it: the libraries of one wheel with CUDA have 3
-# GB.
+# For a file on this machine, or one of which everything is to be read: the libraries of one wheel
+# with CUDA have 3 GB.
 WHOLE: Final = Limits(packed=2 << 30, unpacked=6 << 30)
 
 
@@ -70,7 +73,7 @@ def binary_members(file: IO[bytes] | RangeFile, filename: str) -> list[Member]:
     Raises UnusableFile, and MissingSpanError of a RangeFile.
     """
     with readable(filename, "wheel"):
-        archive = zipfile.ZipFile(Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62))
+        archive = zipfile.ZipFile(Guarded(file, one_read=DIRECTORY_LIMIT, position=ANYWHERE))
         return _members(archive)
 
 
@@ -90,7 +93,7 @@ def _members(archive: zipfile.ZipFile) -> list[Member]:
 
 
 def within(members: Iterable[Member], limits: Limits) -> list[Member]:
-    """Return the members that are read, the smallest first, as long as all of them stay within the limits."""
+    """Return the members that are read: the smallest ones, which together are within the limits."""
     chosen = []
     packed_size = unpacked_size = 0
     for member in sorted(members, key=lambda member: (member.packed, member.path)):
@@ -104,8 +107,11 @@ def within(members: Iterable[Member], limits: Limits) -> list[Member]:
 
 def cost_of(members: Iterable[Member]) -> Limits:
     """Return what reading these members takes."""
-    rows = list(members)
-    return Limits(sum(row.packed for row in rows), sum(row.unpacked for row in rows))
+    packed_size = unpacked_size = 0
+    for member in members:
+        packed_size += member.packed
+        unpacked_size += member.unpacked
+    return Limits(packed_size, unpacked_size)
 
 
 def read_linkage(file: IO[bytes] | RangeFile, filename: str, limits: Limits) -> Linkage:
@@ -113,7 +119,7 @@ def read_linkage(file: IO[bytes] | RangeFile, filename: str, limits: Limits) -> 
 
     Raises UnusableFile for a file that cannot be read, and MissingSpanError of a RangeFile.
     """
-    source = Guarded(file, one_read=max(DIRECTORY_LIMIT, limits.packed), position=1 << 62)
+    source = Guarded(file, one_read=max(DIRECTORY_LIMIT, limits.packed), position=ANYWHERE)
     with readable(filename, "wheel"):
         archive = zipfile.ZipFile(source)
         members = _members(archive)
@@ -121,15 +127,15 @@ def read_linkage(file: IO[bytes] | RangeFile, filename: str, limits: Limits) -> 
         objects: list[ElfObject] = []
         for member in members:
             if member.path not in chosen:
-                objects.append(
-                    ElfObject(SharedObject(path=member.path, read=False), frozenset(), frozenset())
-                )
+                unread = SharedObject(path=member.path, read=False)
+                objects.append(ElfObject(unread, frozenset(), frozenset()))
                 continue
             content = _content(archive, member)
-            # a text in the place of a library tells the linker where that is, and is not loaded
+            # A text in the place of a library tells the linker where that is, and is not loaded.
             if content.startswith(MAGIC):
                 elf = read_elf(content, member.path)
-                objects += [elf] if elf is not None else []
+                if elf is not None:
+                    objects.append(elf)
         return _linked(objects)
     raise AssertionError  # `readable` raises what it catches
 
@@ -156,19 +162,23 @@ def _content(archive: zipfile.ZipFile, member: Member) -> bytes:
 
 
 def _linked(objects: Sequence[ElfObject]) -> Linkage:
-    """Return the objects of a wheel with what they take from PyTorch, or offer as such.
+    """Return the objects of a wheel with the symbols that they take from PyTorch or offer.
 
     What a library of the same wheel defines is not taken from elsewhere. An object without any
-    library of PyTorch among its needs may still take its symbols, from whatever was loaded before
-    it: so all are looked at.
+    library of PyTorch among its needs may still take PyTorch's symbols, from whatever was loaded
+    before it: so all are looked at.
     """
-    defined = frozenset().union(*(elf.defines for elf in objects))
+    defined: set[bytes] = set()
+    for elf in objects:
+        defined |= elf.defines
     return Linkage(tuple(_with_symbols(elf, defined) for elf in objects))
 
 
-def _with_symbols(elf: ElfObject, defined: frozenset[bytes]) -> SharedObject:
+def _with_symbols(elf: ElfObject, defined: Set[bytes]) -> SharedObject:
+    """Return an object with its symbols; `defined` are those of its wheel."""
     taken = {hashed(symbol) for symbol in elf.requires - defined}
-    offered = set()
-    if any(map(TORCH_LIBRARY.match, elf.shared_object.names)):
+    offered: set[bytes] = set()
+    is_of_torch = any(TORCH_LIBRARY.match(name) for name in elf.shared_object.names)
+    if is_of_torch:
         offered = {hashed(symbol) for symbol in elf.defines}
     return replace(elf.shared_object, takes=packed(taken), offers=packed(offered))

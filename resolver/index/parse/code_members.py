@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from resolver.index.parse.archive import (
+from resolver.index.parse.archive import tar_members, zip_members
+from resolver.index.parse.distribution import FileRelease
+from resolver.index.parse.guarded import (
+    ANYWHERE,
     DIRECTORY_LIMIT,
     Guarded,
     TooLargeError,
     limited,
     readable,
-    tar_members,
     unpacked,
-    zip_members,
 )
-from resolver.index.parse.distribution import FileRelease
 
 # The longest file of an honest project: Python has 2 MB (sympy), a compiled one 60 MB (opencv).
 _SOURCE_LIMIT: Final = 4 << 20
@@ -43,7 +43,7 @@ class CodeMember(NamedTuple):
 def read_code(path: Path, release: FileRelease) -> Iterator[CodeMember]:
     """Yield the code in a file, in the order of its members; nothing is extracted or run.
 
-    Compiled code is read of wheels alone. Raise UnusableFile if the file is damaged, or is more
+    Compiled code is read of wheels alone. Raises UnusableFile if the file is damaged, or has more
     than a limit allows.
     """
     kind = "wheel" if release.filename.endswith(".whl") else "archive"
@@ -52,9 +52,10 @@ def read_code(path: Path, release: FileRelease) -> Iterator[CodeMember]:
     with readable(release.filename, kind):
         members = _wheel_code(path) if kind == "wheel" else _archive_code(path, release)
         for member in members:
-            size += len(member.content or b"")
+            content = member.content or b""
+            size += len(content)
             if member.path.endswith(_SOURCES):
-                sources += len(member.content or b"")
+                sources += len(content)
             if sources > _SOURCES_LIMIT or size > _TOTAL_LIMIT:
                 raise TooLargeError("it has more code than any honest one")
             yield member
@@ -62,7 +63,7 @@ def read_code(path: Path, release: FileRelease) -> Iterator[CodeMember]:
 
 def _wheel_code(path: Path) -> Iterator[CodeMember]:
     with path.open("rb") as file:
-        source = Guarded(file, one_read=DIRECTORY_LIMIT, position=1 << 62)
+        source = Guarded(file, one_read=DIRECTORY_LIMIT, position=ANYWHERE)
         with zipfile.ZipFile(source) as wheel:
             for info in limited(wheel.infolist()):
                 limit = _limit(info.filename)
@@ -89,4 +90,5 @@ def _limit(name: str) -> int:
     """Return the largest size of a member that is read; 0 if it is no code."""
     if name.endswith(_SOURCES):
         return _SOURCE_LIMIT
-    return _COMPILED_LIMIT if name.endswith(".so") or ".so." in name else 0
+    is_library = name.endswith(".so") or ".so." in name
+    return _COMPILED_LIMIT if is_library else 0

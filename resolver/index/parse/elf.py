@@ -1,8 +1,8 @@
-"""What one ELF object needs and offers: its dynamic section, the versions it asks for, and its dynamic symbols.
+"""What one ELF object needs and offers.
 
-pyelftools takes the headers apart. It believes what it reads, so it gets the bytes through
-`_Metered`, which ends any walk that takes more reads than an honest object requires. Symbols are
-read here, all at once.
+That is its dynamic section, the versions it asks for, and its dynamic symbols. pyelftools takes the
+headers apart. It believes what it reads, so it gets the bytes through `_Metered`, which ends any
+walk that takes more reads than an honest object requires. Symbols are read here, all at once.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _SYMBOL: Final = struct.Struct("<IBBHQQ")
 _UNDEFINED: Final = 0
 _GLOBAL: Final = 1
 _WEAK: Final = 2
-_UNIQUE: Final = (
-    10  # STB_GNU_UNIQUE: static data of templates and inline functions, as GCC binds them
-)
+# STB_GNU_UNIQUE: static data of templates and inline functions, as GCC binds them.
+_UNIQUE: Final = 10
+_FOR_OTHERS: Final = (_GLOBAL, _WEAK, _UNIQUE)
 _HIDDEN: Final = (1, 2)  # STV_INTERNAL, STV_HIDDEN
 
 _VERSION: Final = re.compile(r"(GLIBC|GLIBCXX|CXXABI)_(\d{1,4}(?:\.\d{1,4}){0,3})")
@@ -55,7 +55,23 @@ TORCH_LIBRARY: Final = re.compile(r"lib(torch|c10)(_cpu|_cuda|_cuda_linalg|_pyth
 # what may stand before it: vtables, type information, guards and thunks; qualifiers of methods. Or
 # one of its stable C interface.
 _OF_TORCH: Final = re.compile(
-    rb"_Z(?:T[VTISCchv][0-9n_]*|G[VR])?N[KVrRO]*(?:3c10|2at|5torch|6caffe2)|(?:aoti_torch|torch)_[a-z]"
+    rb"_Z(?:T[VTISCchv][0-9n_]*|G[VR])?N[KVrRO]*(?:3c10|2at|5torch|6caffe2)"
+    rb"|(?:aoti_torch|torch)_[a-z]"
+)
+# What pyelftools lets through, besides its own errors.
+_MALFORMED: Final = (
+    ELFError,
+    ConstructError,
+    ValueError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    TypeError,
+    struct.error,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+    AssertionError,
 )
 
 
@@ -65,10 +81,12 @@ class _Symbol(NamedTuple):
 
 
 class ElfObject(NamedTuple):
-    """An ELF object with its symbols that look like PyTorch's, by whether it defines them."""
+    """An ELF object with those of its symbols that look like PyTorch's."""
 
     shared_object: SharedObject
+    # Symbols that it defines for others.
     defines: frozenset[bytes]
+    # Symbols that it finds elsewhere.
     requires: frozenset[bytes]
 
 
@@ -100,28 +118,19 @@ class _Metered:
 
 
 def read_elf(content: bytes, path: str) -> ElfObject | None:
-    """Return what the dynamic loader would read of an object, None if it is for no machine that we lock for.
+    """Return what the dynamic loader would read of an object.
 
-    Raises UnusableFile if it is malformed, or larger in any table than honest objects are.
+    None if it is for no machine that we lock for. Raises UnusableFile if it is malformed, or larger
+    in any table than honest objects are.
     """
     if content[:4] != MAGIC:
         raise UnusableFile(f"{path} is not an ELF object")
-    if (
-        content[4:6] != b"\x02\x01"
-    ):  # of 32 bits, or with the highest byte first: code for a device or another system
+    # Of 32 bits, or with the highest byte first: code for a device or another system.
+    if content[4:6] != b"\x02\x01":
         return None
     try:
         return _read(content, path)
-    except (
-        *(ELFError, ConstructError, ValueError, KeyError, IndexError, AttributeError, TypeError),
-        *(
-            struct.error,
-            OverflowError,
-            RecursionError,
-            MemoryError,
-            AssertionError,
-        ),  # pyelftools lets any through
-    ) as error:
+    except _MALFORMED as error:
         raise UnusableFile(f"{path} is not a readable ELF object: {error}") from None
 
 
@@ -212,53 +221,50 @@ def _bytes_at(content: bytes, strings: Any, offset: int, longest: int) -> bytes:
 
 
 def _highest_versions(section: Any, sections: list[Section], content: bytes) -> dict[str, str]:
-    """Return the highest version that is asked for of GLIBC, GLIBCXX and CXXABI, of those that are asked for."""
+    """Return the highest versions that are asked for, by GLIBC, GLIBCXX and CXXABI."""
     strings = sections[section["sh_link"]]
     highest: dict[str, tuple[int, ...]] = {}
-    need_at = section["sh_offset"]
+    need_position = section["sh_offset"]
     seen = 0
     for _ in range(section["sh_info"]):
-        # Elf64_Verneed: version, count, file, offset of the first Vernaux, offset of the next
-        # Verneed
-        _, count, _, first, following = struct.unpack_from("<HHIII", content, need_at)
-        version_at = need_at + first
+        # Elf64_Verneed: version, count, file, offset of the first Vernaux, of the next Verneed.
+        _, count, _, first, following = struct.unpack_from("<HHIII", content, need_position)
+        version_position = need_position + first
         for _ in range(count):
             seen += 1
             if seen > _MOST_VERSIONS:
                 raise ValueError("it asks for an unreasonable number of versions")
-            # Elf64_Vernaux: hash, flags, other, name, offset of the next one
-            _, _, _, name, next_version = struct.unpack_from("<IHHII", content, version_at)
+            # Elf64_Vernaux: hash, flags, other, name, offset of the next one.
+            _, _, _, name, next_version = struct.unpack_from("<IHHII", content, version_position)
             match = _VERSION.fullmatch(_name(content, strings, name))
             if match is not None:
                 number = tuple(map(int, match[2].split(".")))
                 highest[match[1]] = max(number, highest.get(match[1], ()))
             if not next_version:
                 break
-            version_at += next_version
+            version_position += next_version
         seen += 1
         if not following or seen > _MOST_VERSIONS:
             break
-        need_at += following
+        need_position += following
     return {library: ".".join(map(str, number)) for library, number in highest.items()}
 
 
 def _symbols(section: Any, strings: Any, content: bytes) -> Iterator[_Symbol]:
-    """Yield the symbols in namespaces of PyTorch that are defined for others, or that must be found elsewhere."""
+    """Yield the symbols of PyTorch that are defined for others, or must be found elsewhere."""
     start, size = section["sh_offset"], section["sh_size"]
     count = size // _SYMBOL.size
     if count > _MOST_SYMBOLS or start + size > len(content):
         raise ValueError(f"its table of symbols has {size} bytes")
     table = memoryview(content)[start : start + count * _SYMBOL.size]
-    for name, info, other, at, _, _ in _SYMBOL.iter_unpack(table):
+    for name, info, other, defining_section, _, _ in _SYMBOL.iter_unpack(table):
         binding = info >> 4
-        is_defined = at != _UNDEFINED
-        # A weak symbol that is found nowhere is no error; a hidden one is for nobody else.
-        if (
-            binding not in (_GLOBAL, _WEAK, _UNIQUE)
-            or (not is_defined and binding == _WEAK)
-            or other & 3 in _HIDDEN
-        ):
+        is_defined = defining_section != _UNDEFINED
+        if binding not in _FOR_OTHERS or other & 3 in _HIDDEN:
             continue
-        begin = strings["sh_offset"] + name
-        if name < strings["sh_size"] and _OF_TORCH.match(content, begin):
+        # A weak symbol that is found nowhere is no error.
+        if binding == _WEAK and not is_defined:
+            continue
+        name_position = strings["sh_offset"] + name
+        if name < strings["sh_size"] and _OF_TORCH.match(content, name_position):
             yield _Symbol(_bytes_at(content, strings, name, _LONGEST_SYMBOL), is_defined)

@@ -31,7 +31,11 @@ _DOCTYPE = re.compile(rb"\s*<!doctype\s+html", re.IGNORECASE)
 # it begins, so no part of a page is scanned twice.
 _REST = rb"""(?:[^>"']+|"[^"]*(?:"|\Z)|'[^']*(?:'|\Z)){0,400}[^>]*(?:>|\Z)"""
 _COMMENT = rb"!--(?:-?>|.*?(?:--!?>|\Z))"
-_NOT_READ = rb"(script|style|textarea|title|template|xmp|iframe|noembed|noframes)(?=[\s/>]).*?(?:</\1(?=[\s/>])|\Z)"
+# Elements whose content is not markup.
+_NOT_READ = (
+    rb"(script|style|textarea|title|template|xmp|iframe|noembed|noframes)(?=[\s/>])"
+    rb".*?(?:</\1(?=[\s/>])|\Z)"
+)
 _TAGS = re.compile(
     rb"<(?:(a|base|meta)(?=[\s/>])"
     + _REST
@@ -51,8 +55,8 @@ _MARKUP = re.compile(
 MOST_FILES: Final = 100_000  # the longest pages of the public indexes have some 30,000 links
 _LONGEST_TAG = 64 << 10  # bytes; a link has some 200
 _AT_ONCE = 256 << 10  # bytes of tags that are parsed together
-MetaTags = dict[str | None, str]
 LONGEST: Final = 1 << 16  # characters of a value
+MetaTags = dict[str | None, str]
 Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
 
 
@@ -61,8 +65,9 @@ class PageError(Exception):
 
 
 class Hashes(msgspec.Struct, gc=False):
-    """The sha256 of a file, "" without one."""
+    """The hashes of a file."""
 
+    # Empty without one.
     sha256: Text = ""
 
 
@@ -81,17 +86,13 @@ class FileRow(msgspec.Struct, rename="kebab", gc=False):
 
 
 def read(body: bytes, url: str) -> tuple[list[FileRow], ProjectStatus, str]:
-    """The files that a page links to, in its order, its project's status, and the base address of the links.
+    """Return the files that a page links to, its project's status, and the base of its links.
 
-    A page is in UTF-8, whatever its header says. Raises PageError. Links to folders and to the page
-    are not files.
+    A page is in UTF-8, whatever its header says. Links to folders and to the page itself are not
+    files. Raises PageError.
     """
     is_document = _HTML.search(body, 0, 4096) is not None
-    if (
-        is_document
-        and _HTML_END.search(body, max(0, len(body) - 4096)) is None
-        and _HTML_END.search(body) is None
-    ):
+    if is_document and not _is_complete(body):
         raise PageError("It ends before `</html>`.")
     links, others = _tags(body)
     meta, base = _page_info(others)
@@ -109,15 +110,30 @@ def read(body: bytes, url: str) -> tuple[list[FileRow], ProjectStatus, str]:
             rows.append(row)
     if not is_page:
         raise PageError("It is neither JSON nor HTML.")
-    if not rows and _INDEX.search(body) is None and _MARKUP.sub(b"", body).strip():
+    if not rows and not _is_empty_index(body):
         raise PageError(
-            "It links to no file and does not declare itself an index page; a proxy may have answered."
+            "It links to no file and does not declare itself an index page; "
+            "a proxy may have answered."
         )
     return rows, _project_status(meta), url
 
 
+def _is_complete(body: bytes) -> bool:
+    """Return whether a page has `</html>`, which is mostly at its end."""
+    if _HTML_END.search(body, max(0, len(body) - 4096)) is not None:
+        return True
+    return _HTML_END.search(body) is not None
+
+
+def _is_empty_index(body: bytes) -> bool:
+    """Return whether a page without links to files declares itself an index page, or is blank."""
+    if _INDEX.search(body) is not None:
+        return True
+    return not _MARKUP.sub(b"", body).strip()
+
+
 def _tags(body: bytes) -> tuple[list[bytes], list[bytes]]:
-    """The tags of links, and those of `base` and `meta`.
+    """Return the tags of links, and the tags `base` and `meta`.
 
     Raises PageError if they are too many or too long.
     """
@@ -125,29 +141,38 @@ def _tags(body: bytes) -> tuple[list[bytes], list[bytes]]:
     others: list[bytes] = []
     for match in _TAGS.finditer(body):
         name = match[1]
-        if name:
-            if match.end() - match.start() > _LONGEST_TAG:
-                raise PageError(f"A tag of it is longer than {_LONGEST_TAG >> 10} KiB.")
-            (links if name in b"aA" else others).append(match[0])
-            if len(links) + len(others) > MOST_FILES:
-                raise PageError(f"It has more than {MOST_FILES} links.")
+        if not name:
+            continue
+        if match.end() - match.start() > _LONGEST_TAG:
+            raise PageError(f"A tag of it is longer than {_LONGEST_TAG >> 10} KiB.")
+        if name in b"aA":
+            links.append(match[0])
+        else:
+            others.append(match[0])
+        if len(links) + len(others) > MOST_FILES:
+            raise PageError(f"It has more than {MOST_FILES} links.")
     return links, others
 
 
 def _parsed(tags: list[bytes]) -> Iterator[LexborNode]:
-    """The parsed tags; a few at a time, since an attribute of two bytes takes eighty in memory."""
+    """Yield the parsed tags.
+
+    A few are parsed at a time, since an attribute of two bytes takes eighty in memory.
+    """
     from selectolax.lexbor import LexborHTMLParser
 
-    begin = size = 0
+    start = 0
+    size = 0
     for end, tag in enumerate(tags, 1):
         size += len(tag)
         if size > _AT_ONCE or end == len(tags):
-            yield from LexborHTMLParser(b"</a>".join(tags[begin:end])).css("a, base, meta")
-            begin, size = end, 0
+            yield from LexborHTMLParser(b"</a>".join(tags[start:end])).css("a, base, meta")
+            start = end
+            size = 0
 
 
 def _page_info(tags: list[bytes]) -> tuple[MetaTags, str]:
-    """The page's meta tags by name, and the address of its `base` tag ("" without one).
+    """Return the page's meta tags by name, and the address of its `base` tag ("" without one).
 
     Raises PageError.
     """
@@ -155,7 +180,8 @@ def _page_info(tags: list[bytes]) -> tuple[MetaTags, str]:
     bases: list[str] = []
     for node in _parsed(tags):
         attributes = node.attributes
-        name, content = attributes.get("name"), (attributes.get("content") or "").strip()
+        name = attributes.get("name")
+        content = (attributes.get("content") or "").strip()
         if node.tag == "base" and "href" in attributes:
             bases.append(attributes["href"] or "")
         if name == "pypi:repository-version" and content.partition(".")[0] != "1":
@@ -168,11 +194,13 @@ def _page_info(tags: list[bytes]) -> tuple[MetaTags, str]:
 
 def _project_status(meta: MetaTags) -> ProjectStatus:
     status = meta.get("pypi:project-status")
-    return ProjectStatus(status, meta.get("pypi:project-status-reason", "")) if status else ACTIVE
+    if not status:
+        return ACTIVE
+    return ProjectStatus(status, meta.get("pypi:project-status-reason", ""))
 
 
 def _row(attributes: dict[str, str | None]) -> FileRow | None:
-    """The file that a link leads to; None if it leads to none."""
+    """Return the file that a link leads to; None if it leads to none."""
     address, _, fragment = (attributes.get("href") or "").strip().partition("#")
     filename = address.partition("?")[0].rpartition("/")[2]
     if filename in ("", ".", ".."):
@@ -182,9 +210,10 @@ def _row(attributes: dict[str, str | None]) -> FileRow | None:
         address,
         _hashes(fragment),
         requires_python=attributes.get("data-requires-python"),
-        yanked=(attributes["data-yanked"] or True) if "data-yanked" in attributes else None,
         upload_time=attributes.get("data-upload-time"),
     )
+    if "data-yanked" in attributes:
+        row.yanked = attributes["data-yanked"] or True
     # PEP 714: data-core-metadata wins over its older name if both are present.
     for key in ("data-dist-info-metadata", "data-core-metadata"):
         if key in attributes:
@@ -194,7 +223,7 @@ def _row(attributes: dict[str, str | None]) -> FileRow | None:
 
 
 def _hashes(text: str) -> Hashes:
-    """The hash of `sha256=…` in a fragment or attribute."""
+    """Return the hash of `sha256=…` in a fragment or attribute."""
     for part in text.split("&"):
         algorithm, _, digest = part.partition("=")
         if algorithm == "sha256":

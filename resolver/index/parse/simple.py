@@ -32,17 +32,19 @@ from resolver.index.parse.variants import VARIANTS_ENDING
 from resolver.model import text
 from resolver.model.release import ACTIVE, File, Page, ProjectStatus, Rejection, RejectionReason
 
-ACCEPT: Final = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
+_API: Final = "application/vnd.pypi.simple.v"
+ACCEPT: Final = f"{_API}1+json, {_API}1+html;q=0.2, text/html;q=0.01"
 
 _JSON_TYPES: Final = (
-    "application/vnd.pypi.simple.v1+json",
+    f"{_API}1+json",
     "application/json",
     "application/vnd.pypi.simple.latest+json",
 )
-_LONGEST_REASON: Final = 500  # characters of the reason for yanking, which a lock repeats
+# Characters of the reason for yanking, which a lock repeats.
+_LONGEST_REASON: Final = 500
 
-
-_counts: Final = threading.local()  # a page is read by one thread
+# The number of files of a page. A page is read by one thread.
+_counts: Final = threading.local()
 
 
 class _TooManyError(Exception):
@@ -50,7 +52,10 @@ class _TooManyError(Exception):
 
 
 class _Counted(msgspec.Struct, gc=False):
-    """A file on a page, of which nothing is built: msgspec skips the keys that a type does not have."""
+    """A file on a page, of which nothing is built.
+
+    msgspec skips the keys that a type does not have.
+    """
 
     def __post_init__(self) -> None:
         _counts.files += 1
@@ -74,7 +79,8 @@ class _Page(msgspec.Struct, rename="kebab"):
     meta: _Meta
     name: Text
     files: list[msgspec.Raw]
-    project_status: msgspec.Raw = msgspec.Raw(b"null")  # may be of any type
+    # May be of any type.
+    project_status: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class _Status(msgspec.Struct):
@@ -91,6 +97,9 @@ def _alone(field: msgspec.structs.FieldInfo) -> type[msgspec.Struct]:
     kind = (field.name, field.type, field.default)
     return msgspec.defstruct("Row", [kind], rename={field.name: field.encode_name})
 
+
+# The files of a page: by version as written, then by name and sha256.
+FilesBySpelling = dict[str, dict[tuple[str, str], File]]
 
 _ODD: Final = (msgspec.DecodeError, UnicodeDecodeError)
 _decode_page = msgspec.json.Decoder(_Page).decode
@@ -110,38 +119,14 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
 
     Raises IndexFailure.
     """
-    body = body.removeprefix(b"\xef\xbb\xbf")
-    media = content_type.partition(";")[0].strip().lower()
     try:
-        if not body.strip():
-            raise PageError("The page is empty.")
-        if media.startswith("application/vnd.pypi.simple.v") and not media.startswith(
-            "application/vnd.pypi.simple.v1+"
-        ):
-            raise PageError(f"Its type is `{media}`; only version 1 is supported (PEP 629).")
-        rows: Iterable[FileRow]
-        if media in _JSON_TYPES or body.lstrip()[:1] == b"{":
-            rows, status = _read_json(body, project)
-        else:
-            rows, status, url = html_page.read(body, url)
-        tables: list[FileRow] = []
-        releases, rejections = _grouped(rows, project, url, tables)
-        variant_files = _variant_files(releases, tables, project, url)
+        return _parse(body.removeprefix(b"\xef\xbb\xbf"), content_type, project, index, url)
     except PageError as error:
         why = str(error)
     except _ODD as error:
         why = f"It is not a JSON page of PEP 691: {error}."
     except RecursionError:
         why = "It is not a JSON page of PEP 691: its values are nested too deeply."
-    else:
-        return Page(
-            project=project,
-            index=index,
-            releases=releases,
-            rejections=_without_tables(rejections, variant_files),
-            project_status=status,
-            variant_files=variant_files,
-        )
     raise IndexFailure(
         f"Index `{index}` sent an unusable page for {project}.",
         where=url,
@@ -150,35 +135,70 @@ def parse(body: bytes, content_type: str, *, project: NormalizedName, index: str
     )
 
 
+def _parse(body: bytes, content_type: str, project: NormalizedName, index: str, url: str) -> Page:
+    """Read a page. Raises PageError, and what msgspec raises for JSON."""
+    media_type = content_type.partition(";")[0].strip().lower()
+    if not body.strip():
+        raise PageError("The page is empty.")
+    if media_type.startswith(_API) and not media_type.startswith(f"{_API}1+"):
+        raise PageError(f"Its type is `{media_type}`; only version 1 is supported (PEP 629).")
+    rows: Iterable[FileRow]
+    if media_type in _JSON_TYPES or body.lstrip()[:1] == b"{":
+        rows, status = _read_json(body, project)
+    else:
+        rows, status, url = html_page.read(body, url)
+    files, rejections, tables = _sorted_out(rows, project, url)
+    if rejections and not files and all(_is_foreign(row, project) for row in rejections):
+        raise PageError(
+            f"Every file on it belongs to another project, for example {rejections[0].filename}."
+        )
+    releases = _releases(files, rejections)
+    variant_files = _variant_files(releases, tables, project, url)
+    return Page(
+        project=project,
+        index=index,
+        releases=releases,
+        rejections=_without_tables(rejections, variant_files),
+        project_status=status,
+        variant_files=variant_files,
+    )
+
+
 def _read_json(body: bytes, project: NormalizedName) -> tuple[Iterable[FileRow], ProjectStatus]:
+    """Return the files on a JSON page, and its project's status. Raises as `_parse` does."""
     _counts.files = 0
     try:
         _decode_outline(body)
     except _TooManyError:
         raise PageError(f"It has more than {MOST_FILES} files.") from None
     page = _decode_page(body)
-    if page.meta.api_version.partition(".")[0] != "1":
-        raise PageError(
-            f"Its API version is {page.meta.api_version}; only version 1 is supported (PEP 629)."
-        )
+    version = page.meta.api_version
+    if version.partition(".")[0] != "1":
+        raise PageError(f"Its API version is {version}; only version 1 is supported (PEP 629).")
     if text.name(page.name) != project:
         raise PageError(f"It is a page for another project, `{page.name}`.")
     return map(_row, page.files), _project_status(page.project_status)
 
 
 def _project_status(raw: msgspec.Raw) -> ProjectStatus:
-    """PEP 792: "If no status is explicitly noted, then the project is considered to be in the active state."."""
+    """Return the status in a JSON page.
+
+    PEP 792: "If no status is explicitly noted, then the project is considered to be in the active
+    state."
+    """
+    if len(raw) > LONGEST:
+        return ACTIVE
     try:
-        value = msgspec.json.decode(raw, type=_Status) if len(raw) <= LONGEST else _Status()
+        value = msgspec.json.decode(raw, type=_Status)
     except _ODD:
         return ACTIVE
     return ProjectStatus(value.status, value.reason) if value.status else ACTIVE
 
 
 def _row(raw: msgspec.Raw) -> FileRow:
-    """A row without the values of another type or length, except that such a `yanked` is true.
+    """Return a file on a page without values of another type or length.
 
-    Needs a file name.
+    A `yanked` of another type counts as true. Raises msgspec.DecodeError without a file name.
     """
     try:
         return _decode_row(raw)
@@ -189,21 +209,22 @@ def _row(raw: msgspec.Raw) -> FileRow:
         try:
             setattr(row, name, getattr(decode(raw), name))
         except _ODD:
-            row.yanked = row.yanked or name == "yanked"
+            if name == "yanked":
+                row.yanked = True
     return row
 
 
-def _grouped(
-    rows: Iterable[FileRow], project: NormalizedName, base: str, tables: list[FileRow]
-) -> tuple[dict[str, tuple[File, ...]], tuple[Rejection, ...]]:
-    """The files by version, newest first, without duplicates, and the rejected ones.
+def _sorted_out(
+    rows: Iterable[FileRow], project: NormalizedName, base: str
+) -> tuple[FilesBySpelling, list[Rejection], list[FileRow]]:
+    """Return the files of a page without duplicates, the rejected files, and lists of variants.
 
-    Of several spellings of a version, the key is the one that sorts first, whatever the order of
-    the page. A name with several sha256 is left to `Compatibility`. What may be a list of variants
-    is rejected, and added to `tables`.
+    The files are by version. A name with several sha256 is left to `Compatibility`. What may be a
+    list of variants is among the rejected files, too.
     """
-    by_spelling: dict[str, dict[tuple[str, str], File]] = {}
+    files: FilesBySpelling = {}
     rejections: list[Rejection] = []
+    tables: list[FileRow] = []
     for row in rows:
         version = _version_of(row.filename, project)
         if isinstance(version, Rejection):
@@ -212,28 +233,32 @@ def _grouped(
                 tables.append(row)
             continue
         file = _file(row, base)
-        by_spelling.setdefault(version, {}).setdefault((file.filename, file.sha256), file)
-    if (
-        rejections
-        and not by_spelling
-        and all(_is_foreign(rejection, project) for rejection in rejections)
-    ):
-        raise PageError(
-            f"Every file on it belongs to another project, for example {rejections[0].filename}."
-        )
+        files.setdefault(version, {}).setdefault((file.filename, file.sha256), file)
+    return files, rejections, tables
+
+
+def _releases(files: FilesBySpelling, rejections: list[Rejection]) -> dict[str, tuple[File, ...]]:
+    """Return the files by version, newest first.
+
+    Files without a valid version are added to `rejections`. Of several spellings of a version, the
+    key is the one that sorts first, whatever the order of the page.
+    """
     spellings: dict[Version, list[str]] = {}
-    for spelling, files in by_spelling.items():
-        if (parsed := text.version(spelling)) is not None:
-            spellings.setdefault(parsed, []).append(spelling)
-        else:
-            rejections += (
-                Rejection(filename, RejectionReason.VERSION, spelling) for filename, _ in files
-            )
+    for spelling, spelled_files in files.items():
+        version = text.version(spelling)
+        if version is not None:
+            spellings.setdefault(version, []).append(spelling)
+            continue
+        for filename, _ in spelled_files:
+            rejections.append(Rejection(filename, RejectionReason.VERSION, spelling))
     releases = {}
-    for parsed in sorted(spellings, reverse=True):
-        keys = sorted(spellings[parsed])
-        releases[keys[0]] = tuple(file for key in keys for file in by_spelling[key].values())
-    return releases, tuple(rejections)
+    for version in sorted(spellings, reverse=True):
+        keys = sorted(spellings[version])
+        files_of_version: list[File] = []
+        for key in keys:
+            files_of_version += files[key].values()
+        releases[keys[0]] = tuple(files_of_version)
+    return releases
 
 
 def _variant_files(
@@ -242,37 +267,40 @@ def _variant_files(
     project: NormalizedName,
     base: str,
 ) -> dict[str, File | None]:
-    """Return the list of variants of each release that has variant wheels; None for one without a list."""
-    labelled = {
-        version: None
-        for version, files in releases.items()
-        # a plain wheel without a build tag has four hyphens: few names are taken apart
-        if any(file.filename.count("-") > 4 and label_of(file.filename) for file in files)
-    }
-    if not labelled:
+    """Return the list of variants of each release that has variant wheels.
+
+    None stands for a release without a list.
+    """
+    variant_files: dict[str, File | None] = {}
+    for version, files in releases.items():
+        if any(label_of(file.filename) for file in files):
+            variant_files[version] = None
+    if not variant_files:
         return {}
-    by_version = {text.version(version): version for version in labelled}
-    found: dict[str, File | None] = dict(labelled)
+    keys = {text.version(version): version for version in variant_files}
     for row in tables:
-        if is_readable(row.filename) and (match := prefix_of(project).match(row.filename)):
-            version = by_version.get(
-                text.version(row.filename[match.end() : -len(VARIANTS_ENDING)])
-            )
-            if version is not None and found[version] is None:
-                found[version] = _file(row, base)
-    return found
+        if not is_readable(row.filename):
+            continue
+        match = prefix_of(project).match(row.filename)
+        if match is None:
+            continue
+        written_version = row.filename[match.end() : -len(VARIANTS_ENDING)]
+        key = keys.get(text.version(written_version))
+        if key is not None and variant_files[key] is None:
+            variant_files[key] = _file(row, base)
+    return variant_files
 
 
 def _without_tables(
-    rejections: tuple[Rejection, ...], found: Mapping[str, File | None]
+    rejections: Sequence[Rejection], variant_files: Mapping[str, File | None]
 ) -> tuple[Rejection, ...]:
-    """Return the rejections without those of lists of variants that are used."""
-    names = {file.filename for file in found.values() if file is not None}
-    return tuple(row for row in rejections if row.filename not in names) if names else rejections
+    """Return the rejections without those lists of variants that are used."""
+    names = {file.filename for file in variant_files.values() if file is not None}
+    return tuple(rejection for rejection in rejections if rejection.filename not in names)
 
 
 def _version_of(filename: str, project: NormalizedName) -> str | Rejection:
-    """The version in a file's name, or why the file cannot be used."""
+    """Return the version in a file's name, or why the file cannot be used."""
     if not is_readable(filename):
         return Rejection(ascii(filename[:255])[1:-1], RejectionReason.NAME)
     if filename.endswith(".whl"):
@@ -285,40 +313,61 @@ def _version_of(filename: str, project: NormalizedName) -> str | Rejection:
     version = archive_version(filename, project)
     if version is not None:
         return version
-    is_archive = filename.endswith(ARCHIVE_ENDINGS) and not starts_with_project(filename, project)
-    return Rejection(filename, RejectionReason.FOREIGN if is_archive else RejectionReason.FORMAT)
+    is_archive = filename.endswith(ARCHIVE_ENDINGS)
+    if is_archive and not starts_with_project(filename, project):
+        return Rejection(filename, RejectionReason.FOREIGN)
+    return Rejection(filename, RejectionReason.FORMAT)
 
 
 def _is_foreign(rejection: Rejection, project: NormalizedName) -> bool:
+    """Return whether a rejected file is of another project."""
     if rejection.reason is RejectionReason.FORMAT:
         return not starts_with_project(rejection.filename, project)
     return rejection.reason is RejectionReason.FOREIGN
 
 
 def _file(row: FileRow, base: str) -> File:
+    """Return a file on a page with its address made absolute."""
     # PEP 714: core-metadata wins over its older name if both are present.
     metadata = row.dist_info_metadata if row.core_metadata is None else row.core_metadata
     return File(
-        row.filename,
-        _followed(row.url, base),
-        _sha256(row.hashes) if row.hashes is not None else "",
-        row.size,
-        row.requires_python or "",
-        None if not row.yanked else "" if row.yanked is True else row.yanked[:_LONGEST_REASON],
-        row.upload_time or "",
-        None if not metadata else "" if metadata is True else _sha256(metadata),
+        filename=row.filename,
+        url=_followed(row.url, base),
+        sha256="" if row.hashes is None else _sha256(row.hashes),
+        size=row.size,
+        requires_python=row.requires_python or "",
+        yanked=_reason_for_yanking(row.yanked),
+        uploaded=row.upload_time or "",
+        metadata=_metadata_sha256(metadata),
     )
 
 
+def _reason_for_yanking(yanked: str | bool | None) -> str | None:
+    """Return why a file is yanked, empty without a reason; None if it is not yanked."""
+    if not yanked:
+        return None
+    return "" if yanked is True else yanked[:_LONGEST_REASON]
+
+
+def _metadata_sha256(metadata: Hashes | bool | None) -> str | None:
+    """Return the sha256 of a `.metadata` file, empty without one; None if there is no such file."""
+    if metadata is None or metadata is False:
+        return None
+    return "" if metadata is True else _sha256(metadata)
+
+
 def _followed(address: str | None, base: str) -> str:
-    """The address of a link, without credentials; NOWHERE if it must not be followed."""
+    """Return the address of a link, without credentials; NOWHERE if it must not be followed."""
+    if address is None:
+        return NOWHERE
     try:
-        return NOWHERE if address is None else resolve(base, address.partition("#")[0])
+        return resolve(base, address.partition("#")[0])
     except ValueError:
         return NOWHERE
 
 
 def _sha256(hashes: Hashes) -> str:
-    """The sha256, "" if it is invalid."""
+    """Return the sha256, empty if it is invalid."""
     digest = hashes.sha256.strip().lower()
-    return digest if len(digest) == 64 and not digest.strip("0123456789abcdef") else ""
+    is_valid = len(digest) == 64 and not digest.strip("0123456789abcdef")
+    return digest if is_valid else ""

@@ -1,15 +1,15 @@
-"""The JSON of wheel variants (PEP 825, a draft): `NAME-VERSION-variants.json` of an index, `variant.json` of a wheel.
+"""The JSON of wheel variants (PEP 825, a draft).
 
-Both have the same structure, of which the labels with their properties and the order of namespaces
-are read. The draft reserves versions of the format that begin with 0; today's tools write several
-of them (0.0.3, 0.1.1, 0.2.0), in all of which these two parts are the same, so any version of 0 or
-1 is read.
+An index has it as `NAME-VERSION-variants.json`, a wheel as `variant.json`. Both have the same
+structure. The labels with their properties and the order of namespaces are read. The draft reserves
+versions of the format that begin with 0; today's tools write several of them (0.0.3, 0.1.1, 0.2.0),
+in all of which these two parts are the same, so any version of 0 or 1 is read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -18,11 +18,10 @@ from resolver.index.protocol import UnusableFile
 from resolver.model.variant import NULL, VariantTable, is_feature, is_label, is_value
 
 VARIANTS_ENDING: Final = "-variants.json"
+# The name of the file in the .dist-info folder of a wheel.
 MEMBER: Final = "variant.json"
-"""The name of the file in the .dist-info folder of a wheel."""
-
+# Bytes of a list; those of real releases have less than a thousand.
 TABLE_LIMIT: Final = 64 << 10
-"""Bytes of a list; those of real releases have less than a thousand."""
 
 _MOST_LABELS: Final = 1_000
 _MOST_FEATURES: Final = 100
@@ -54,73 +53,58 @@ def read_table(content: bytes, filename: str) -> VariantTable:
         table = _decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise UnusableFile(f"{filename} is no list of variants: {why}") from None
+        raise _refusal(filename, why) from None
     version = _VERSION.search(table.schema.rpartition("/")[2])
     if version is not None and int(version[1]) > 1:
         raise UnusableFile(
             f"{filename} has version {version[1]} of the format, and 0 and 1 are read"
         )
-    _require(
-        len(table.variants) <= _MOST_LABELS, filename, f"it has more than {_MOST_LABELS} variants"
-    )
+    if len(table.variants) > _MOST_LABELS:
+        raise _refusal(filename, f"it has more than {_MOST_LABELS} variants")
     namespaces = tuple(dict.fromkeys(table.priorities.namespace))
-    _require(
-        len(namespaces) <= _MOST_FEATURES, filename, f"it has more than {_MOST_FEATURES} namespaces"
-    )
+    if len(namespaces) > _MOST_FEATURES:
+        raise _refusal(filename, f"it has more than {_MOST_FEATURES} namespaces")
     for namespace in namespaces:
-        _require(
-            is_feature(f"{namespace} :: x"), filename, f"`{namespace[:_LONGEST]}` is no namespace"
-        )
-    variants = {label: _properties(label, row, filename) for label, row in table.variants.items()}
+        if not is_feature(f"{namespace} :: x"):
+            raise _refusal(filename, f"`{namespace[:_LONGEST]}` is no namespace")
+    variants = {}
+    for label, features in table.variants.items():
+        variants[label] = _properties(label, features, filename)
     return VariantTable(namespaces, variants)
 
 
 def _properties(
     label: str, namespaces: Mapping[str, _Values], filename: str
 ) -> dict[str, tuple[str, ...]]:
-    """Return the properties of one variant. Raises UnusableFile."""
-    _require(
-        len(label) <= _LONGEST and is_label(label),
-        filename,
-        f"`{label[:_LONGEST]}` is no label of a variant",
-    )
+    """Return the properties of one variant: values by feature. Raises UnusableFile."""
+    if len(label) > _LONGEST or not is_label(label):
+        raise _refusal(filename, f"`{label[:_LONGEST]}` is no label of a variant")
     properties = {}
     for namespace, features in namespaces.items():
         for name, values in features.items():
             feature = f"{namespace} :: {name}"
-            is_short = len(feature) <= 2 * _LONGEST
-            _require(
-                is_short and is_feature(feature), filename, f"`{feature[:_LONGEST]}` is no feature"
-            )
-            _require(
-                len(values) <= _MOST_VALUES,
-                filename,
-                f"{feature} has more than {_MOST_VALUES} values",
-            )
-            for value in values:
-                is_short = len(value) <= _LONGEST
-                _require(
-                    is_short and is_value(value),
-                    filename,
-                    f"`{value[:_LONGEST]}` is no value of {feature}",
-                )
+            if len(feature) > 2 * _LONGEST or not is_feature(feature):
+                raise _refusal(filename, f"`{feature[:_LONGEST]}` is no feature")
+            _check_values(values, feature, filename)
             properties[feature] = tuple(sorted(set(values)))
-    _require(
-        len(properties) <= _MOST_FEATURES,
-        filename,
-        f"{label} has more than {_MOST_FEATURES} features",
-    )
-    _require(
-        label != NULL or not properties,
-        filename,
-        f"`{NULL}` stands for no properties, and here it has some",
-    )
+    if len(properties) > _MOST_FEATURES:
+        raise _refusal(filename, f"{label} has more than {_MOST_FEATURES} features")
+    if label == NULL and properties:
+        raise _refusal(filename, f"`{NULL}` stands for no properties, and here it has some")
     return properties
 
 
-def _require(condition: bool, filename: str, why: str) -> None:
-    if not condition:
-        raise UnusableFile(f"{filename} is no list of variants: {why}")
+def _check_values(values: Sequence[str], feature: str, filename: str) -> None:
+    """Raise UnusableFile for an invalid value of a feature, or too many values."""
+    if len(values) > _MOST_VALUES:
+        raise _refusal(filename, f"{feature} has more than {_MOST_VALUES} values")
+    for value in values:
+        if len(value) > _LONGEST or not is_value(value):
+            raise _refusal(filename, f"`{value[:_LONGEST]}` is no value of {feature}")
+
+
+def _refusal(filename: str, why: str) -> UnusableFile:
+    return UnusableFile(f"{filename} is no list of variants: {why}")
 
 
 def own_properties(content: bytes, label: str, filename: str) -> dict[str, tuple[str, ...]]:

@@ -26,27 +26,36 @@ from resolver.owned_folder import OwnedFolder
 VARIABLE: Final = "ASCEND_LOCK_CACHE"
 FILE: Final = "cache-3.sqlite3"  # another schema needs another number
 DAMAGED: Final = f"{FILE}.damaged"
-LIMIT: Final = 1 << 30  # bytes of contents; if there are more, those not used for longest go
+# Bytes of contents. If there are more, those go that were not used for longest.
+LIMIT: Final = 1 << 30
 
 # What sqlite has beside the file: it opens each of them by its name, and would wait for a pipe.
 _COMPANIONS: Final = (f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal")
 # In messages of errors that are not about the content of the file.
 _NOT_OF_CONTENT: Final = ("full", "I/O", "readonly", "unable to open", "locking protocol")
 _DAY: Final = 24 * 60 * 60
-_PATIENCE: Final = (
-    30.0  # seconds to wait for other processes, each of which writes for a few milliseconds
-)
+# Seconds to wait for other processes, each of which writes for a few milliseconds.
+_PATIENCE: Final = 30.0
 # Contents have their own table, so that they are not rewritten when `used`, a day since 1970, is
 # updated.
 _SCHEMA: Final = (
-    "CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, kind TEXT, used INTEGER, size INTEGER, digest BLOB)",
+    (
+        "CREATE TABLE IF NOT EXISTS entries "
+        "(id INTEGER PRIMARY KEY, kind TEXT, used INTEGER, size INTEGER, digest BLOB)"
+    ),
     "CREATE TABLE IF NOT EXISTS contents (id INTEGER PRIMARY KEY, content BLOB)",
-    "CREATE TRIGGER IF NOT EXISTS gone AFTER DELETE ON entries BEGIN DELETE FROM contents WHERE id = OLD.id; END",
+    (
+        "CREATE TRIGGER IF NOT EXISTS gone AFTER DELETE ON entries "
+        "BEGIN DELETE FROM contents WHERE id = OLD.id; END"
+    ),
 )
 _SELECT: Final = "SELECT content, digest, used FROM entries JOIN contents USING (id) WHERE id = ?"
 _EVICT: Final = """
 DELETE FROM entries WHERE id IN (
-    SELECT id FROM (SELECT id, sum(size) OVER (ORDER BY used DESC, id) AS total FROM entries) WHERE total > ?)
+    SELECT id FROM (
+        SELECT id, sum(size) OVER (ORDER BY used DESC, id) AS total FROM entries
+    ) WHERE total > ?
+)
 """
 
 # The exceptions of msgspec's decoders.
@@ -58,8 +67,9 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def default_folder() -> Path:
-    """The folder of the cache: ASCEND_LOCK_CACHE, otherwise the platform's folder for caches."""
-    if folder := os.environ.get(VARIABLE):
+    """Return the folder of the cache: ASCEND_LOCK_CACHE, or the platform's folder for caches."""
+    folder = os.environ.get(VARIABLE)
+    if folder:
         return Path(folder)
     from platformdirs import user_cache_path
 
@@ -70,37 +80,44 @@ def default_folder() -> Path:
 
 
 class Cache:
-    """Values by kind and key. May be used from any thread; never raises.
-
-    `warn` is called if the file in `folder` cannot be used. With a folder of None nothing is
-    cached.
-    """
+    """Values by kind and key. May be used from any thread; never raises."""
 
     def __init__(self, folder: Path | None, warn: Callable[[Message], None]) -> None:
-        self._folder = folder  # None also after it could not be opened
+        """Use the file in `folder`; with None nothing is cached.
+
+        `warn` is called if the file cannot be used.
+        """
+        # None also after it could not be opened.
+        self._folder = folder
         self._warn = warn
         self._writes = True
-        self._set_aside = False
+        # Whether a damaged file was renamed.
+        self._has_set_aside = False
         self._connection: sqlite3.Connection | None = None
+        # The entries that were read today and not before.
         self._used: set[int] = set()
         self._lock = threading.RLock()
 
     def load(self, kind: str, key: str, decoder: msgspec.msgpack.Decoder[T]) -> T | None:
-        """The saved value; None if there is none, or one of another version's form."""
+        """Return the saved value; None without one, or for one of another version's form."""
         name, number = _named(kind, key)
-        row = self._do(lambda connection: connection.execute(_SELECT, (number,)).fetchone())
-        if row is None or not isinstance(row[0], bytes) or _digest(name, row[0]) != row[1]:
+        entry = self._do(lambda connection: connection.execute(_SELECT, (number,)).fetchone())
+        if entry is None:
             return None
-        if row[2] != _today():
+        content, digest, day_of_use = entry
+        if not isinstance(content, bytes) or _digest(name, content) != digest:
+            return None
+        if day_of_use != _today():
             self._used.add(number)
         try:
-            return decoder.decode(row[0])
+            return decoder.decode(content)
         except ODD:
             return None
 
     def save(self, kind: str, key: str, value: object) -> None:
         """Store a value as MessagePack, replacing any before it."""
-        (name, number), content = _named(kind, key), _encode(value)
+        name, number = _named(kind, key)
+        content = _encode(value)
         entry = number, kind, _today(), len(content), _digest(name, content)
 
         def write(connection: sqlite3.Connection) -> None:
@@ -141,7 +158,10 @@ class Cache:
                 connection.execute(_EVICT, (LIMIT // 4 * 3,))
 
     def _do(self, act: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Use the file, which is opened if necessary; None if that is not possible."""
+        """Return what `act` does with the file, which is opened if necessary.
+
+        None if that is not possible.
+        """
         with self._lock:
             if self._folder is None:
                 return None
@@ -151,17 +171,18 @@ class Cache:
                 return act(self._connection)
             except OSError as error:
                 self._give_up(error)
-            except (
-                sqlite3.Error,
-                UnicodeDecodeError,
-            ) as error:  # the second: a message quotes a damaged file
+                return None
+            # The second: a message quotes a damaged file.
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 why = str(error) if isinstance(error, sqlite3.OperationalError) else ""
                 if "locked" in why:  # for so long as no other process should write
                     return None
-                if not any(word in why for word in _NOT_OF_CONTENT):
-                    return self._do(act) if self._begin_anew(error) else None
-                self._give_up(error)
-            return None
+                if any(word in why for word in _NOT_OF_CONTENT):
+                    self._give_up(error)
+                    return None
+                if not self._begin_anew(error):
+                    return None
+            return self._do(act)
 
     def _give_up(self, error: Exception) -> None:
         """Write nothing more; if the file could not be opened, read nothing, either."""
@@ -173,13 +194,16 @@ class Cache:
             self._folder = None
 
     def _begin_anew(self, error: Exception) -> bool:
-        """Rename a damaged file, so that a new one takes its place; False if that was done before or cannot be."""
+        """Rename a damaged file, so that a new one takes its place.
+
+        Returns False if that was done before or cannot be done.
+        """
         assert self._folder is not None  # noqa: S101
         if self._connection is not None:
             self._connection.close()
             self._connection = None
         try:
-            if self._set_aside:
+            if self._has_set_aside:
                 raise OSError(str(error))
             with OwnedFolder.open(self._folder) as folder:
                 folder.replace(FILE, DAMAGED)
@@ -188,7 +212,7 @@ class Cache:
         except OSError as failure:
             self._give_up(failure)
             return False
-        self._set_aside = True
+        self._has_set_aside = True
         self._warn(message("cache.damaged", folder=self._folder, why=error, name=DAMAGED))
         return True
 
@@ -196,7 +220,7 @@ class Cache:
 def set_aside(
     folder: OwnedFolder, name: str, expected: Kind, warn: Callable[[Message], None]
 ) -> None:
-    """Rename what stands in the place of something of the cache and is of another kind, with a warning.
+    """Rename what is of another kind and in the place of something of the cache, with a warning.
 
     A pipe would be waited for, a link leads elsewhere, and a file with another name (a hard link)
     is somebody else's, too: sqlite would write to it. Raises OSError.
@@ -217,21 +241,19 @@ def _connected(folder: Path, warn: Callable[[Message], None]) -> sqlite3.Connect
         with suppress(FileExistsError):
             owned.create(FILE, b"", 0o600)
     is_writable = os.access(path, os.W_OK) and os.access(folder, os.W_OK)
-    address = f"{path.absolute().as_uri()}?{'mode=rw' if is_writable else 'immutable=1'}"
+    mode = "mode=rw" if is_writable else "immutable=1"
+    address = f"{path.absolute().as_uri()}?{mode}"
     connection = sqlite3.connect(address, uri=True, timeout=_PATIENCE, check_same_thread=False)
     try:
         connection.text_factory = bytes  # whatever is in a damaged file can be read
         if is_writable:
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute(
-                "PRAGMA synchronous = OFF"
-            )  # what a power cut damages counts as absent
+            # What a power cut damages counts as absent.
+            connection.execute("PRAGMA synchronous = OFF")
             for statement in _SCHEMA:
                 connection.execute(statement)
-        schema = b";".join(
-            row[0]
-            for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-        )
+        rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        schema = b";".join(sql for (sql,) in rows)
         if schema.decode() != ";".join(_SCHEMA).replace("IF NOT EXISTS ", ""):
             raise sqlite3.DatabaseError("it has other tables")
     except BaseException:
@@ -241,13 +263,19 @@ def _connected(folder: Path, warn: Callable[[Message], None]) -> sqlite3.Connect
 
 
 def _named(kind: str, key: str) -> tuple[bytes, int]:
-    """Kind and key of a content, and the id of its entry: a hash, as addresses in keys may be secret."""
+    """Return kind and key of a content as bytes, and the id of its entry.
+
+    The id is a hash, as addresses in keys may be secret.
+    """
     name = f"{kind}\0{key}\0".encode("utf-8", "surrogatepass")
     return name, int.from_bytes(sha256(name).digest()[:8], "big", signed=True)
 
 
 def _digest(name: bytes, content: bytes) -> bytes:
-    """A digest of both, against accidents, not against anyone who may write to the file."""
+    """Return a digest of name and content.
+
+    It is against accidents, not against anyone who may write to the file.
+    """
     digest = sha256(name)
     digest.update(content)
     return digest.digest()[:16]

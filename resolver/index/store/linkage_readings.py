@@ -27,16 +27,17 @@ _SAME_FOR_ALL_PYTHONS: Final = TORCH
 
 
 class LinkageReading(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
-    """The linkage of one wheel."""
+    """The linkage of one wheel, as it is stored."""
 
     # The name of the wheel.
     file: str
     sha256: str
+    # The binaries in the wheel.
     objects: tuple[SharedObject, ...]
 
     @property
     def linkage(self) -> Linkage:
-        """The linkage of the wheel."""
+        """Return the linkage of the wheel."""
         return Linkage(self.objects)
 
 
@@ -54,7 +55,10 @@ def read_linkages(folder: Path, project: NormalizedName) -> tuple[LinkageReading
         return ()
     except (OSError, ValueError, RecursionError) as error:
         message = f"the recorded readings of the binaries of {project} cannot be used"
-        hint = "make them again: ascend-lock facts read-linkage (without the file, wheels are read anew)"
+        hint = (
+            "make them again: ascend-lock facts read-linkage "
+            "(without the file, wheels are read anew)"
+        )
         raise files.input_error(error, message, path, hint) from None
     return readings
 
@@ -95,7 +99,7 @@ class ShippedLinkage:
     def get(self, file: File) -> Linkage | None:
         """Return the reading of a wheel, None if there is none.
 
-        Raises InputError if its project's are invalid.
+        Raises InputError if the readings of its project are invalid.
         """
         if self._folder is None or not file.is_wheel:
             return None
@@ -124,7 +128,7 @@ def _project(filename: str) -> NormalizedName | None:
 
 
 def _release_and_platform(filename: str) -> tuple[str, str]:
-    """Return what the wheels of a release for one platform have in common: the version, and the processor."""
+    """Return the version and the processor of a wheel."""
     parts = wheel_parts(filename)
     if parts is None:
         return "", ""

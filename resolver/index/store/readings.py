@@ -1,8 +1,8 @@
-"""Readings: the metadata of source archives and wheels that ships with the facts, in a `PROJECT.json` for each project.
+"""Readings: the metadata of source archives and wheels that ships with the facts.
 
-An archive is downloaded only if no reading has its sha256: those of vllm have 20 to 60 MB, of which
-a lock needs a page of text. Readings of wheels of paired releases are for `ascend-lock pairs`; no
-lock uses them.
+Each project has a file `PROJECT.json`. An archive is downloaded only if no reading has its sha256:
+the archives of vllm have 20 to 60 MB, of which a lock needs a page of text. Readings of wheels of
+paired releases are for `ascend-lock pairs`; no lock uses them.
 """
 
 from __future__ import annotations
@@ -37,28 +37,31 @@ class _Static(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     provides_extra: tuple[str, ...]
 
 
-_STATIC: Final = _Static.__struct_fields__
-
-
 class ArchiveReading(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
-    """The `Archive` of one file, and the texts of members, as lines."""
+    """What was read of one source archive."""
 
+    # The name of the archive.
     file: str
     sha256: str
+    # The fields of an `Archive`.
     metadata: _Static | None
     build_requires: tuple[str, ...] | None
     why_dynamic: str
+    # The texts of members as lines, by path.
     texts: dict[str, list[str]]
 
     @property
     def archive(self) -> Archive:
-        """The static contents of the archive."""
-        metadata = None if self.metadata is None else CoreMetadata(**asdict(self.metadata))
+        """Return the static contents of the archive."""
+        metadata = None
+        if self.metadata is not None:
+            metadata = CoreMetadata(**asdict(self.metadata))
         return Archive(metadata, self.build_requires, self.why_dynamic)
 
     def member(self, path: str) -> str | None:
-        """The text of a file in the archive, None if it was not read."""
-        return "\n".join(self.texts[path]) if path in self.texts else None
+        """Return the text of a file in the archive, None if it was not read."""
+        lines = self.texts.get(path)
+        return None if lines is None else "\n".join(lines)
 
 
 class _Archives(msgspec.Struct, forbid_unknown_fields=True):
@@ -66,21 +69,30 @@ class _Archives(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class WheelReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A release: the names of its wheels, and the pins of other projects in the metadata of one of them, `file`."""
+    """What was read of the wheels of one release."""
 
     version: str
+    # The name of the wheel whose metadata was read.
     file: str
     sha256: str
+    # The requirements in its metadata that pin another project.
     pins: tuple[str, ...]
+    # The names of all wheels of the release.
     wheels: tuple[str, ...]
 
 
 def archive_reading(file: File, archive: Archive, texts: Mapping[str, str]) -> ArchiveReading:
-    """The reading of an archive and the texts of its members, by path."""
+    """Return the reading of an archive and of the texts of its members, by path."""
+    static = None
     metadata = archive.metadata
-    static = (
-        None if metadata is None else _Static(**{name: getattr(metadata, name) for name in _STATIC})
-    )
+    if metadata is not None:
+        static = _Static(
+            name=metadata.name,
+            version=metadata.version,
+            requires_python=metadata.requires_python,
+            requires_dist=metadata.requires_dist,
+            provides_extra=metadata.provides_extra,
+        )
     lines = {path: content.split("\n") for path, content in sorted(texts.items())}
     return ArchiveReading(
         file.filename, file.sha256, static, archive.build_requires, archive.why_dynamic, lines
@@ -88,13 +100,13 @@ def archive_reading(file: File, archive: Archive, texts: Mapping[str, str]) -> A
 
 
 def read_archives(folder: Path, project: NormalizedName) -> list[ArchiveReading]:
-    """The readings of a project's archives, none if there is no file. Raises InputError."""
+    """Return the readings of a project's archives, none if there is no file. Raises InputError."""
 
     def decode(content: bytes) -> list[ArchiveReading]:
-        rows = msgspec.json.decode(content, type=_Archives).archives
-        for row in rows:
-            _check(row, project)
-        return rows
+        readings = msgspec.json.decode(content, type=_Archives).archives
+        for reading in readings:
+            _check(reading, project)
+        return readings
 
     return _read(
         folder, project, decode, "archives", " (without the file, archives are downloaded)"
@@ -102,7 +114,7 @@ def read_archives(folder: Path, project: NormalizedName) -> list[ArchiveReading]
 
 
 def read_wheels(folder: Path, project: NormalizedName) -> list[WheelReading]:
-    """The readings of a project's wheels, newest release first; none if there is no file.
+    """Return the readings of a project's wheels, newest release first; none if there is no file.
 
     Raises InputError.
     """
@@ -116,6 +128,7 @@ def _read(
     what: str,
     otherwise: str = "",
 ) -> list[T]:
+    """Return the readings in a project's file, none if there is no file. Raises InputError."""
     path = folder / f"{project}.json"
     try:
         return decode(files.read(path, _LARGEST))
@@ -127,27 +140,30 @@ def _read(
         raise files.input_error(error, message, path, hint) from None
 
 
-def _check(row: ArchiveReading, project: NormalizedName) -> None:
+def _check(reading: ArchiveReading, project: NormalizedName) -> None:
     """Raise ValueError or UnusableFile for a reading that no archive of the project can have."""
-    if text.name(row.file.rpartition("-")[0]) != project:
-        raise ValueError(f"{row.file} is not an archive of {project}")
-    if (metadata := row.archive.metadata) is not None:
+    if text.name(reading.file.rpartition("-")[0]) != project:
+        raise ValueError(f"{reading.file} is not an archive of {project}")
+    metadata = reading.archive.metadata
+    if metadata is not None:
         if text.name(metadata.name) != project:
-            raise ValueError(f"the metadata of {row.file} is that of {metadata.name}")
-        check_texts(metadata, row.file)
+            raise ValueError(f"the metadata of {reading.file} is that of {metadata.name}")
+        check_texts(metadata, reading.file)
 
 
-def write_archives(rows: Sequence[ArchiveReading], folder: Path, project: NormalizedName) -> None:
+def write_archives(
+    readings: Sequence[ArchiveReading], folder: Path, project: NormalizedName
+) -> None:
     """Write a project's file atomically. Raises OSError."""
-    _write(_Archives(list(rows)), folder, project)
+    _write(_Archives(list(readings)), folder, project)
 
 
-def write_wheels(rows: Sequence[WheelReading], folder: Path, project: NormalizedName) -> None:
+def write_wheels(readings: Sequence[WheelReading], folder: Path, project: NormalizedName) -> None:
     """Write a project's file atomically. Raises OSError."""
-    _write(list(rows), folder, project)
+    _write(list(readings), folder, project)
 
 
 def _write(content: object, folder: Path, project: NormalizedName) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    rows = json_text(msgspec.to_builtins(content), indent=1, sort_keys=False) + "\n"
-    files.write(folder / f"{project}.json", rows.encode())
+    document = json_text(msgspec.to_builtins(content), indent=1, sort_keys=False) + "\n"
+    files.write(folder / f"{project}.json", document.encode())

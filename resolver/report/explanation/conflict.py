@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from resolver.errors import escaped
 from resolver.files import json_text
 from resolver.i18n import LANGUAGES
+from resolver.model.constraint import Excluded
 from resolver.model.explanation import (
     Awaited,
     Branch,
@@ -21,7 +22,7 @@ from resolver.model.explanation import (
 from resolver.model.fact import Fact, Warns
 from resolver.model.message import Message, first_of, joined, message
 from resolver.model.problem import Problem
-from resolver.model.resolution import Forbids, Needs, Statement, fact_of
+from resolver.model.reason import Reason, requirement_of
 from resolver.report.document import (
     Block,
     Code,
@@ -36,7 +37,7 @@ from resolver.report.document import (
 )
 from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.json import explanation_json
-from resolver.report.explanation.statements import (
+from resolver.report.explanation.reasons import (
     cited,
     needed_name,
     origin_span,
@@ -115,9 +116,9 @@ def _contradictions(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
 
 
 def _contradiction(contradiction: Contradiction) -> Iterator[Block]:
-    """The statements with their origins, then where they meet and what is known about the releases."""
-    yield _items(statement_items(contradiction.statements))
-    if contradiction.closing is not None and len(contradiction.statements) > 1:
+    """Yield the reasons with their origins, then where they meet and what is known about the releases."""
+    yield _items(reason_items(contradiction.reasons))
+    if contradiction.closing is not None and len(contradiction.reasons) > 1:
         yield _result(sentences.closing_sentence(contradiction.closing))
     if contradiction.branches:
         yield _result(message("conflict.cases", subject=contradiction.branches[0].subject))
@@ -127,30 +128,29 @@ def _contradiction(contradiction: Contradiction) -> Iterator[Block]:
         yield _items([_warning(note) for note in contradiction.notes])
 
 
-def statement_items(statements: Sequence[Statement]) -> list[Item]:
-    """Numbered statements with their origins and what the facts among them rest on."""
-    return [_statement(number, statement) for number, statement in enumerate(statements, 1)]
+def reason_items(reasons: Sequence[Reason]) -> list[Item]:
+    """Return numbered reasons with their origins and what the facts among them rest on."""
+    return [_reason(number, reason) for number, reason in enumerate(reasons, 1)]
 
 
-def _statement(number: int, statement: Statement) -> Item:
-    origin: Line = (origin_span(statement),) if statement.where else ()
-    details = list(sentences.statement_details(statement))
+def _reason(number: int, reason: Reason) -> Item:
+    origin: Line = (origin_span(reason),) if reason.where else ()
+    details = list(sentences.reason_details(reason))
     evidence: list[Line] = []
-    if (fact := fact_of(statement)) is not None:
+    fact, requirement = reason.fact, requirement_of(reason)
+    if fact is not None:
         origin = (*origin, Span(with_strength(fact)))
-        reason = sentences.reason_of(fact)
-        if (
-            isinstance(statement, Needs) and needed_name(statement) == "soc"
-        ):  # it says what else can be done on a SoC
-            details.append(reason)
-        elif not isinstance(statement, Forbids):  # its sentence has it already
-            evidence.append(line(message("conflict.reason", text=reason)))
+        why = sentences.reason_of(fact)
+        if requirement is not None and needed_name(requirement) == "soc":
+            details.append(why)  # it says what else can be done on a SoC
+        elif not isinstance(reason.constraint, Excluded):  # its sentence has it already
+            evidence.append(line(message("conflict.reason", text=why)))
         evidence.append(_evidence(fact))
     return Item(
         label=str(number),
-        lines=(line(sentences.sentence(statement)),),
+        lines=(line(sentences.sentence(reason)),),
         origin=origin,
-        sort=sort_of(statement),
+        sort=sort_of(reason),
         source=fact.source.brief if fact is not None else "",
         details=tuple(map(line, details)),
         evidence=tuple(evidence),
@@ -285,17 +285,15 @@ def why_blocks(why: Why) -> Iterator[Block]:
     values = {"stack": why.problem.stack.name, "target": sentences.target_line(why.problem)}
     yield _paragraph(message("conflict.why-heading", name=why.name, version=why.version, **values))
     yield Heading(message("conflict.asked-by" if why.requirements else "conflict.asked-by-none"))
-    yield _items(statement_items(why.requirements))
-    binding = [
-        number for number, statement in enumerate(why.requirements, 1) if statement in why.bound
-    ]
+    yield _items(reason_items(why.requirements))
+    binding = [number for number, reason in enumerate(why.requirements, 1) if reason in why.bound]
     if binding:
         yield _result(
             message("conflict.bound", count=len(binding), numbers=sentences.numbers(binding))
         )
     if why.facts:
         yield Heading(message("conflict.why-facts"))
-        yield _items(statement_items(why.facts))
+        yield _items(reason_items(why.facts))
     yield _paragraph(*_newer(why))
     if why.contradictions:
         claim = sentences.overall_claim(why.contradictions)

@@ -9,6 +9,16 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from resolver.i18n import translate
+from resolver.model.constraint import (
+    BuildLine,
+    ComponentValue,
+    Excluded,
+    Exclusive,
+    NoCandidate,
+    Requires,
+    StackLine,
+    Unavailable,
+)
 from resolver.model.explanation import (
     Attempt,
     Branch,
@@ -22,25 +32,14 @@ from resolver.model.explanation import (
     Why,
 )
 from resolver.model.fact import Fact, Warns
-from resolver.model.release import Rejection
-from resolver.model.resolution import (
-    Asks,
-    Forbids,
-    Has,
-    Lacks,
-    Needs,
-    Shares,
-    Statement,
-    UnparsedFiles,
-    fact_of,
-)
+from resolver.model.reason import Evidence, Reason, UnparsedFiles
+from resolver.model.release import Rejection, RejectionReason
 from resolver.model.text import Language
 from resolver.report.document import translated
 from resolver.report.explanation import fixes, sentences
-from resolver.report.explanation.statements import cited, origin_span, sort_of, source_line
+from resolver.report.explanation.reasons import cited, origin_span, sort_of, source_line, source_of
 from resolver.report.links import full_link
 
-_OF_LACKS = ("subject", "wanted", "lack", "count", "newest", "nearest", "unreachable")
 # of the schema; within a version keys may be added, but none is removed or changes its meaning
 VERSION = 1
 
@@ -105,59 +104,99 @@ def _with_links(value: Any, matrices: str) -> Any:
 def _contradiction(contradiction: Contradiction, language: Language) -> dict[str, Any]:
     return {
         "claim": translate(sentences.claim(contradiction), language),
-        "statements": _statements(contradiction.statements, language),
+        "statements": _statements(contradiction.reasons, language),
         "closing": _closing(contradiction.closing, language),
         "branches": [_branch(branch, language) for branch in contradiction.branches],
         "notes": [_warning(note, language) for note in contradiction.notes],
     }
 
 
-def _statements(statements: Sequence[Statement], language: Language) -> list[dict[str, Any]]:
-    return [
-        _statement(number, statement, language) for number, statement in enumerate(statements, 1)
-    ]
+def _statements(reasons: Sequence[Reason], language: Language) -> list[dict[str, Any]]:
+    return [_statement(number, reason, language) for number, reason in enumerate(reasons, 1)]
 
 
-def _statement(number: int, statement: Statement, language: Language) -> dict[str, Any]:
-    place, fact = origin_span(statement), fact_of(statement)
+def _statement(number: int, reason: Reason, language: Language) -> dict[str, Any]:
+    place = origin_span(reason)
     return {
         "number": number,
-        "kind": type(statement).__name__.lower(),
-        "sort": sort_of(statement),
-        "text": translate(sentences.sentence(statement), language),
-        "details": [
-            translate(detail, language) for detail in sentences.statement_details(statement)
-        ],
-        "where": statement.where,
+        "kind": _kind(reason),
+        "sort": sort_of(reason),
+        "text": translate(sentences.sentence(reason), language),
+        "details": [translate(detail, language) for detail in sentences.reason_details(reason)],
+        "where": reason.where,
         "origin": translated(place.text, language),
         "href": place.href,
-        "fact": None if fact is None else _fact(fact, language),
-        "data": _data(statement),
+        "fact": None if reason.fact is None else _fact(reason.fact, language),
+        "data": _data(reason),
     }
 
 
-def _data(statement: Statement) -> dict[str, Any]:
-    match statement:
-        case Asks(text=requirement):
+def _kind(reason: Reason) -> str:
+    """Return the kind of a statement, as docs/conflict-report.md has it."""
+    match reason.constraint:
+        case StackLine():
+            return "asks"
+        case ComponentValue():
+            return "has"
+        case Requires() | BuildLine():
+            return "needs"
+        case Excluded():
+            return "forbids"
+        case Exclusive():
+            return "shares"
+        case Unavailable():
+            return "lacks"
+
+
+def _data(reason: Reason) -> dict[str, Any]:
+    constraint = reason.constraint
+    about = {"subject": reason.subject, "versions": to_builtins(reason.versions)}
+    match constraint:
+        case StackLine(text=requirement):
             return {"requirement": requirement}
-        case Has(component=component, value=value):
+        case ComponentValue(component=component, value=value):
             return {"component": component, "value": value}
-        case Needs(subject=subject, versions=versions, needs=requirement, source=source):
-            needed = {"requirement": requirement, "source": source.value}
-            return {"subject": subject, "versions": to_builtins(versions), **needed}
-        case Forbids(subject=subject, versions=versions):
-            return {"subject": subject, "versions": to_builtins(versions)}
-        case Shares(fact=fact):
+        case Requires(text=requirement) | BuildLine(text=requirement):
+            source = source_of(constraint)
+            return {**about, "requirement": requirement, "source": source.value}
+        case Excluded():
+            return about
+        case Exclusive(fact=fact):
             return {"package": fact.package, "other": fact.other, "module": fact.module}
-        case Lacks():
-            row = to_builtins(statement)
-            refusals = [
-                {"version": refusal.version, "files": list(map(_file, refusal.files))}
-                for refusal in statement.refusals
-            ]
-            unread = [{**_file(files), "count": files.count} for files in statement.unread]
-            data = {**{key: row[key] for key in _OF_LACKS}, "refusals": refusals, "unread": unread}
-            return {**data, "left_out": row["left_out"]} if statement.left_out else data
+        case Unavailable():
+            return _unavailable(constraint, reason.evidence)
+
+
+def _unavailable(constraint: Unavailable, evidence: Evidence) -> dict[str, Any]:
+    refusals = [
+        {"version": refusal.version, "files": list(map(_file, refusal.files))}
+        for refusal in evidence.refusals
+    ]
+    data = {
+        "subject": constraint.subject,
+        "wanted": constraint.wanted,
+        "lack": lack_of(constraint),
+        "count": evidence.count,
+        "newest": evidence.newest,
+        "nearest": list(evidence.nearest),
+        "unreachable": list(evidence.unreachable),
+        "refusals": refusals,
+        "unread": [{**_file(files), "count": files.count} for files in evidence.unread],
+    }
+    if evidence.left_out:
+        data["left_out"] = list(evidence.left_out)
+    return data
+
+
+# What a release lacks, as docs/conflict-report.md has it, if that is known from a page.
+_LACKS = {RejectionReason.YANKED: "yanked", RejectionReason.NEWER: "cutoff"}
+
+
+def lack_of(constraint: Unavailable) -> str:
+    """Return what releases lack, in one word; the reasons of single files are in `refusals`."""
+    if isinstance(constraint.why, NoCandidate):
+        return constraint.why.value
+    return _LACKS.get(constraint.why, "unusable")
 
 
 def _file(row: Rejection | UnparsedFiles) -> dict[str, Any]:
@@ -251,8 +290,8 @@ def why_json(why: Why, way_to_matrices: str, language: Language = "en") -> dict[
         "name": why.name,
         "version": why.version,
         "asked": [
-            {"statement": row, "bound": statement in why.bound}
-            for row, statement in zip(
+            {"statement": row, "bound": reason in why.bound}
+            for row, reason in zip(
                 _statements(why.requirements, language), why.requirements, strict=True
             )
         ],

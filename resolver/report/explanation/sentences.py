@@ -1,4 +1,4 @@
-"""Statements as sentences, without a full stop. Texts from outside are not escaped."""
+"""Reasons as sentences, without a full stop. Texts from outside are not escaped."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from resolver.model.dependency import NeedSource
+from resolver.model.constraint import (
+    BuildLine,
+    ComponentValue,
+    Excluded,
+    Exclusive,
+    NoCandidate,
+    RequirementSource,
+    Requires,
+    StackLine,
+    Unavailable,
+    WhyNot,
+)
 from resolver.model.explanation import Awaited, Branch, Closing, Contradiction, Expected
 from resolver.model.fact import Absent, Constrains, Fact, Names, Warns
 from resolver.model.message import Message, first_of, joined, message, verbatim
 from resolver.model.problem import Problem
+from resolver.model.reason import Evidence, Reason, RejectedRelease, ReleaseRange, UnparsedFiles
 from resolver.model.release import Rejection, RejectionReason
-from resolver.model.resolution import (
-    Asks,
-    Forbids,
-    Has,
-    Lack,
-    Lacks,
-    Needs,
-    RejectedRelease,
-    ReleaseRange,
-    Shares,
-    Statement,
-    UnparsedFiles,
-)
 from resolver.model.target import component_name, missing_on_machine, newer_glibc
-from resolver.report.explanation.statements import grouped
+from resolver.report.explanation.reasons import grouped
 
 _SAME_FOR_ALL = (
     RejectionReason.DYNAMIC,
@@ -36,71 +35,84 @@ _SAME_FOR_ALL = (
 _MANY = 12  # numbers that are listed one by one
 _FILES = 4  # files of one release that are named
 _SPANS = 8  # ranges of releases that are named
-_POLICY = {
-    Lack.PRERELEASE: "conflict.prerelease",
-    Lack.NEEDLESS: "conflict.needless",
-    Lack.YANKED: "conflict.yanked",
+_POLICY: Mapping[WhyNot, str] = {
+    NoCandidate.PRERELEASE: "conflict.prerelease",
+    NoCandidate.NEEDLESS: "conflict.needless",
+    RejectionReason.YANKED: "conflict.yanked",
 }
 _PARTS = {"python": "Python ", "glibc": "glibc "}  # of what a wheel needs
 
 
-def sentence(statement: Statement) -> Message:
-    """The statement as one sentence."""
-    match statement:
-        case Asks(text=text, where=where):
-            return message(
-                "conflict.to-be-taken" if where.startswith("--") else "conflict.asks", text=text
-            )
-        case Has(component=component, value=value):
+def sentence(reason: Reason) -> Message:
+    """Return a reason as one sentence."""
+    constraint = reason.constraint
+    match constraint:
+        case StackLine(text=text, where=where):
+            is_option = where.startswith("--")
+            return message("conflict.to-be-taken" if is_option else "conflict.asks", text=text)
+        case ComponentValue(component=component, value=value):
             return message("conflict.has", component=component_name(component), value=value)
-        case Needs(subject=subject, versions=versions, needs=needs):
-            match statement.source:
-                case NeedSource.BUILD:
-                    code = "conflict.building"
-                case NeedSource.LINKAGE:
-                    code = "conflict.links"
-                case NeedSource.METADATA | NeedSource.FACT:
-                    code = "conflict.needs"
-            if isinstance(statement.fact, Constrains):
-                code = "conflict.constrains"
-            return message(
-                code, count=_count(versions), releases=releases(subject, versions), needs=needs
-            )
-        case Forbids(subject=subject, versions=versions, fact=fact):
-            about = partial(
-                message,
-                count=_count(versions),
-                releases=releases(subject, versions),
-                reason=reason_of(fact),
-            )
-            if isinstance(fact, Names):
-                return about("conflict.misnamed", index=fact.index)
-            return about("conflict.excluded")
-        case Shares(fact=Absent(package=package, other=other) as fact):
-            return message(
-                "conflict.must-not-meet", package=package, other=other, reason=reason_of(fact)
-            )
-        case Shares(fact=fact):
+        case BuildLine(text=text):
+            return _about_releases("conflict.building", reason, needs=text)
+        case Requires(text=text):
+            return _about_releases(_requirement_code(constraint), reason, needs=text)
+        case Excluded(fact=Names(index=index) as fact):
+            return _about_releases("conflict.misnamed", reason, reason=reason_of(fact), index=index)
+        case Excluded(fact=excluding):
+            return _about_releases("conflict.excluded", reason, reason=reason_of(excluding))
+        case Exclusive(fact=Absent(package=package, other=other) as fact):
+            why = reason_of(fact)
+            return message("conflict.must-not-meet", package=package, other=other, reason=why)
+        case Exclusive(fact=fact):
             return message(
                 "conflict.shares", package=fact.package, other=fact.other, module=fact.module
             )
-        case Lacks():
-            return _lacks_sentence(statement)
+        case Unavailable():
+            return _unavailable_sentence(constraint, reason.evidence)
 
 
-def statement_details(statement: Statement) -> tuple[Message, ...]:
-    """Details below the sentence: the files that were rejected and why, which fact could help, indexes left out."""
-    if not isinstance(statement, Lacks):
+def _requirement_code(constraint: Requires) -> str:
+    """Return the code of the sentence about a requirement."""
+    if isinstance(constraint.fact, Constrains):
+        return "conflict.constrains"
+    match constraint.source:
+        case RequirementSource.BUILD:
+            return "conflict.building"
+        case RequirementSource.LINKAGE:
+            return "conflict.links"
+        case RequirementSource.METADATA | RequirementSource.FACT:
+            return "conflict.needs"
+
+
+def _about_releases(code: str, about: Reason, **values: str | Message) -> Message:
+    """Return a sentence about the releases of a reason."""
+    count, named = _count(about.versions), releases(about.subject, about.versions)
+    return message(code, count=count, releases=named, **values)
+
+
+def reason_details(reason: Reason) -> tuple[Message, ...]:
+    """Return what stands below a sentence.
+
+    That is which files were rejected and why, which fact could help, and indexes that were left
+    out.
+    """
+    constraint, evidence = reason.constraint, reason.evidence
+    if not isinstance(constraint, Unavailable):
         return ()
-    return (*_rejections(statement), *_fact_hint(statement), *_left_out(statement))
-
-
-def _rejections(lacks: Lacks) -> Iterator[Message]:
-    """Why releases cannot be used, those that a newer glibc is enough for first; those with one reason together."""
-    machine, refusals = (
-        dict(lacks.machine),
-        [refusal for refusal in lacks.refusals if refusal.files],
+    return (
+        *_rejections(constraint, evidence),
+        *_fact_hint(constraint, evidence),
+        *_left_out(constraint, evidence),
     )
+
+
+def _rejections(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]:
+    """Yield why releases cannot be used, those first for which a newer glibc is enough.
+
+    Those with one reason are together.
+    """
+    machine = dict(evidence.machine)
+    refusals = [refusal for refusal in evidence.refusals if refusal.files]
     by_glibc: dict[str, list[str]] = {}
     by_reason: dict[object, list[RejectedRelease]] = {}
     for refusal in refusals:
@@ -111,7 +123,7 @@ def _rejections(lacks: Lacks) -> Iterator[Message]:
             is_general = len(refusal.files) == 1 and reason in _SAME_FOR_ALL
             by_reason.setdefault(reason if is_general else refusal.version, []).append(refusal)
     for glibc, versions in by_glibc.items():
-        named = message("conflict.release", subject=lacks.subject, versions=versions)
+        named = message("conflict.release", subject=constraint.subject, versions=versions)
         yield message(
             "conflict.newer-glibc",
             count=len(versions),
@@ -119,11 +131,12 @@ def _rejections(lacks: Lacks) -> Iterator[Message]:
             glibc=glibc,
             has=machine["glibc"],
         )
-    if len(lacks.refusals) > 1:
+    if len(evidence.refusals) > 1:
         yield from (_rejected_together(alike, machine) for alike in by_reason.values())
         return
     files = [file for refusal in refusals for file in refusal.files]
-    if len(files) == 1 and lacks.lack in (Lack.FILE, Lack.UNUSABLE) and lacks.count <= 1:
+    is_about_files = constraint.why is NoCandidate.FILE or constraint.is_unusable
+    if len(files) == 1 and is_about_files and evidence.count <= 1:
         return  # the sentence names it
     yield from (_rejected_file(file, machine) for file in files[:_FILES])
     if len(files) > _FILES:
@@ -150,22 +163,24 @@ def _newer_glibc(refusal: RejectedRelease, machine: Mapping[str, str]) -> str:
     return newer_glibc(names, machine) if machine else ""
 
 
-def _fact_hint(lacks: Lacks) -> Iterator[Message]:
-    """The fact that makes source archives without static metadata usable."""
-    for refusal in lacks.refusals if lacks.lack is Lack.UNUSABLE else ():
+def _fact_hint(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]:
+    """Yield that a fact makes source archives without static metadata usable."""
+    if not constraint.is_unusable:
+        return
+    for refusal in evidence.refusals:
         is_dynamic = any(file.reason is RejectionReason.DYNAMIC for file in refusal.files)
-        if is_dynamic and not _newer_glibc(refusal, dict(lacks.machine)):
-            project = lacks.subject.partition("[")[0]
+        if is_dynamic and not _newer_glibc(refusal, dict(evidence.machine)):
+            project = constraint.subject.partition("[")[0]
             yield message("conflict.tellable", subject=project, version=refusal.version)
             return
 
 
-def _left_out(lacks: Lacks) -> Iterator[Message]:
+def _left_out(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]:
     """Yield which indexes were not asked because the stack replaces what ships."""
-    if lacks.left_out:
-        names = [f"`{name}`" for name in lacks.left_out]
-        subject = lacks.subject.partition("[")[0]
-        yield message("conflict.left-out", count=len(names), names=names, subject=subject)
+    if evidence.left_out:
+        names = [f"`{name}`" for name in evidence.left_out]
+        project = constraint.subject.partition("[")[0]
+        yield message("conflict.left-out", count=len(names), names=names, subject=project)
 
 
 def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
@@ -240,8 +255,8 @@ def indexes_of(awaited: Sequence[Awaited]) -> list[str]:
 
 
 def claim(contradiction: Contradiction) -> Message:
-    """What is claimed about the statements together."""
-    count = len(contradiction.statements)
+    """Return what is claimed about the reasons together."""
+    count = len(contradiction.reasons)
     if count <= 2:
         return message("conflict.claim-one" if count == 1 else "conflict.claim-two")
     return message("conflict.claim-many", count=count, fewer=count - 1)
@@ -266,7 +281,7 @@ def condensed(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, .
 
 
 def closing_sentence(closing: Closing) -> Message:
-    """The sentence about where statements meet."""
+    """Return the sentence about where reasons meet."""
     count, subject = len(closing.numbers), component_name(closing.subject)
     return message(
         "conflict.closing", count=count, numbers=numbers(closing.numbers), subject=subject
@@ -284,7 +299,7 @@ def branch_sentence(branch: Branch) -> Message:
 
 
 def numbers(items: Sequence[int]) -> Message:
-    """`1, 3 and 4`, to refer to statements; among many, consecutive ones are written as `1-40`."""
+    """`1, 3 and 4`, to refer to reasons; among many, consecutive ones are written as `1-40`."""
     runs: list[list[int]] = []
     for number in items:
         if len(items) > _MANY and runs and number == runs[-1][-1] + 1:
@@ -338,85 +353,91 @@ def target_line(problem: Problem) -> Message:
     return joined("conflict.clause", problem.target.parts)
 
 
-def _lacks_sentence(lacks: Lacks) -> Message:
-    about = partial(message, subject=lacks.subject, wanted=lacks.wanted, newest=lacks.newest)
-    match lacks.lack:
-        case Lack.PROJECT:
-            return about(
-                "conflict.no-project-meant" if lacks.meant else "conflict.no-project",
-                meant=lacks.meant,
-            )
-        case Lack.RELEASE if lacks.unread:
-            return about(
-                "conflict.no-release-read",
-                files=joined("conflict.clause", map(_unparsed, lacks.unread)),
-            )
-        case Lack.RELEASE if not lacks.wanted:
+def _unavailable_sentence(constraint: Unavailable, evidence: Evidence) -> Message:
+    about = partial(
+        message, subject=constraint.subject, wanted=constraint.wanted, newest=evidence.newest
+    )
+    match constraint.why:
+        case NoCandidate.PROJECT:
+            meant = evidence.meant
+            code = "conflict.no-project-meant" if meant else "conflict.no-project"
+            return about(code, meant=meant)
+        case NoCandidate.RELEASE if evidence.unread:
+            files = joined("conflict.clause", map(_unparsed, evidence.unread))
+            return about("conflict.no-release-read", files=files)
+        case NoCandidate.RELEASE if not constraint.wanted:
             return about("conflict.no-release-at-all")
-        case Lack.RELEASE:
-            match lacks.nearest:
+        case NoCandidate.RELEASE:
+            match evidence.nearest:
                 case (older, newer):
                     return about("conflict.no-release-between", older=older, newer=newer)
-                case (nearest,) if nearest != lacks.newest:
+                case (nearest,) if nearest != evidence.newest:
                     return about("conflict.no-release-before", nearest=nearest)
-            return about("conflict.no-release" if lacks.newest else "conflict.no-release-or-newest")
-        case Lack.SOURCE:
+            has_newest = bool(evidence.newest)
+            return about("conflict.no-release" if has_newest else "conflict.no-release-or-newest")
+        case NoCandidate.COMMIT:
             return about("conflict.no-release-at-commit")
-        case Lack.UNREACHABLE:
-            return about("conflict.unreachable", names=[f"`{name}`" for name in lacks.unreachable])
-        case Lack.PRERELEASE | Lack.NEEDLESS | Lack.YANKED:
-            return _with_releases(_POLICY[lacks.lack], lacks)
-        case Lack.CUTOFF:
-            code = "conflict.later-than" if _all_dated(lacks) else "conflict.cutoff-of"
-            return _with_releases(code if lacks.cutoff else "conflict.cutoff", lacks)
-        case Lack.FILE | Lack.UNUSABLE:
-            return _with_reasons(lacks)
+        case NoCandidate.UNREACHABLE:
+            names = [f"`{name}`" for name in evidence.unreachable]
+            return about("conflict.unreachable", names=names)
+        case NoCandidate.PRERELEASE | NoCandidate.NEEDLESS | RejectionReason.YANKED as why:
+            return _with_releases(_POLICY[why], constraint, evidence)
+        case RejectionReason.NEWER:
+            code = "conflict.later-than" if _all_dated(evidence) else "conflict.cutoff-of"
+            code = code if evidence.cutoff else "conflict.cutoff"
+            return _with_releases(code, constraint, evidence)
+        case _:
+            return _with_reasons(constraint, evidence)
 
 
-def _with_releases(code: str, lacks: Lacks) -> Message:
-    about = partial(message, code, cutoff=lacks.cutoff)
-    if not lacks.refusals:
-        subject: str | Message = lacks.subject
-        if lacks.wanted:
-            subject = message("conflict.within", subject=subject, wanted=lacks.wanted)
+def _with_releases(code: str, constraint: Unavailable, evidence: Evidence) -> Message:
+    """Return a sentence about the releases in question, as far as they are listed."""
+    about = partial(message, code, cutoff=evidence.cutoff)
+    if not evidence.refusals:
+        subject: str | Message = constraint.subject
+        if constraint.wanted:
+            subject = message("conflict.within", subject=subject, wanted=constraint.wanted)
         return about(count=1, releases=message("conflict.every", subject=subject))
-    versions = [_dated(refusal, lacks) for refusal in lacks.refusals]
-    if lacks.count > len(versions):
-        versions.append(message("conflict.more-releases", count=lacks.count - len(versions)))
-    named = message("conflict.release", subject=lacks.subject, versions=versions)
-    return about(count=max(lacks.count, len(lacks.refusals)), releases=named)
+    versions = [_dated(refusal, evidence.cutoff) for refusal in evidence.refusals]
+    if evidence.count > len(versions):
+        versions.append(message("conflict.more-releases", count=evidence.count - len(versions)))
+    named = message("conflict.release", subject=constraint.subject, versions=versions)
+    return about(count=max(evidence.count, len(evidence.refusals)), releases=named)
 
 
-def _all_dated(lacks: Lacks) -> bool:
-    files = [file for refusal in lacks.refusals for file in refusal.files]
-    is_complete = bool(files) and lacks.count == len(lacks.refusals)
+def _all_dated(evidence: Evidence) -> bool:
+    """Return whether all releases in question are listed, each file with the day of its upload."""
+    files = [file for refusal in evidence.refusals for file in refusal.files]
+    is_complete = bool(files) and evidence.count == len(evidence.refusals)
     return is_complete and all(
         file.reason is RejectionReason.NEWER and file.detail for file in files
     )
 
 
-def _dated(refusal: RejectedRelease, lacks: Lacks) -> str | Message:
-    """The release; with a cut-off, also the day of its first file that was uploaded after it."""
+def _dated(refusal: RejectedRelease, cutoff: str) -> str | Message:
+    """Return the release; with a cut-off, also the day of its first file that was uploaded after it."""
     moments = [
         file.detail
         for file in refusal.files
         if file.reason is RejectionReason.NEWER and file.detail
     ]
-    if not lacks.cutoff or not moments:
+    if not cutoff or not moments:
         return refusal.version
     return message("conflict.uploaded", version=refusal.version, day=min(moments).partition("T")[0])
 
 
-def _with_reasons(lacks: Lacks) -> Message:
-    """That releases have no file or cannot be used, with the reasons if it is a single one."""
-    text = _with_releases(
-        "conflict.no-file" if lacks.lack is Lack.FILE else "conflict.unusable", lacks
-    )
-    if max(lacks.count, len(lacks.refusals)) != 1 or not (files := lacks.refusals[0].files):
+def _with_reasons(constraint: Unavailable, evidence: Evidence) -> Message:
+    """Return that releases have no file or cannot be used, with the reasons if it is a single one."""
+    code = "conflict.unusable" if constraint.is_unusable else "conflict.no-file"
+    text = _with_releases(code, constraint, evidence)
+    if max(evidence.count, len(evidence.refusals)) != 1:
         return text
-    if lacks.lack is Lack.UNUSABLE and files[0].detail:  # more precise than the kind of reason
+    files = evidence.refusals[0].files
+    if not files:
+        return text
+    if constraint.is_unusable and files[0].detail:  # more precise than the kind of reason
         return message("conflict.labelled", label=text, text=files[0].detail)
-    machine = dict(lacks.machine)
+    machine = dict(evidence.machine)
     reasons = _rejected_file(files[0], machine) if len(files) == 1 else _reasons(files, machine)
     return message("conflict.labelled", label=text, text=reasons)
 

@@ -1,4 +1,4 @@
-"""Ends its own process group with SIGKILL just before the n-th change that its Pythons make to the disk.
+"""Kills its own process group just before the n-th change that its Pythons make to the disk.
 
 So every moment at which files are left half done has a number and can be come back to. Python
 imports this by itself where the folder is on PYTHONPATH. KILL_COUNTER names a file that grows by a

@@ -43,11 +43,20 @@ HERE = {"project": DEMO, "version": "1.0", "index": "pypi"}
 
 
 def pin(
-    *files: Built, index: str = "pypi", yanked: str | None = None, git: LockedGit | None = None
+    *files: Built,
+    version: str = "1.0",
+    index: str = "pypi",
+    yanked: str | None = None,
+    git: LockedGit | None = None,
 ) -> LockedPin:
-    rows = tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in files)
     return LockedPin(
-        name="demo", version="1.0", index=index, mode="wheels", file=rows, yanked=yanked, git=git
+        name="demo",
+        version=version,
+        index=index,
+        mode="wheels",
+        file=tuple(LockedFile(name=file.filename, sha256=file.sha256) for file in files),
+        yanked=yanked,
+        git=git,
     )
 
 
@@ -72,7 +81,7 @@ def compared(locked: Lock, served: LoopbackIndex) -> Compared:
         return compare(locked, LiveCatalog(asked, "linux-aarch64", pool))
 
 
-def test_what_is_no_longer_yanked(index: LoopbackIndex) -> None:
+def test_compare_file_no_longer_yanked(index: LoopbackIndex) -> None:
     found = compared(lock(pin(index.add_wheel("demo", "1.0"), yanked="broken")), index)
     assert found.changes == (Unyanked(**HERE),)
     assert not is_grave(found.changes[0])
@@ -81,7 +90,7 @@ def test_what_is_no_longer_yanked(index: LoopbackIndex) -> None:
     )
 
 
-def test_an_index_that_is_not_defined_any_more(index: LoopbackIndex) -> None:
+def test_compare_index_that_is_not_defined(index: LoopbackIndex) -> None:
     one, other = (pin(index.add_wheel("demo", version), index="left") for version in ("1.0", "0.9"))
     found = compared(lock(one, build=(other,)), index)
     why = "A binding names the index `left`, which is not defined."
@@ -89,7 +98,7 @@ def test_an_index_that_is_not_defined_any_more(index: LoopbackIndex) -> None:
     assert (found.files, index.requests) == (0, [])
 
 
-def test_what_comes_from_git_is_not_looked_up(index: LoopbackIndex) -> None:
+def test_compare_does_not_look_up_pins_from_git(index: LoopbackIndex) -> None:
     locked = lock(
         pin(git=LockedGit(url="https://example.test/demo.git", commit="0" * 40), index="")
     )
@@ -102,7 +111,7 @@ def test_what_comes_from_git_is_not_looked_up(index: LoopbackIndex) -> None:
     ]
 
 
-def test_a_page_without_hashes_and_another_mark(index: LoopbackIndex) -> None:
+def test_compare_page_without_hashes_and_with_a_mark(index: LoopbackIndex) -> None:
     built = index.add_wheel("demo", "1.0", sha256=False)
     index.stands("demo", "for-sale")
     found = compared(lock(pin(built)), index)
@@ -113,7 +122,15 @@ def test_a_page_without_hashes_and_another_mark(index: LoopbackIndex) -> None:
     ]
 
 
-def test_facts_grow_old_after_so_many_days() -> None:
+def test_compare_newer_release_of_a_project_that_builds(index: LoopbackIndex) -> None:
+    newest = pin(index.add_wheel("demo", "2.0"), version="2.0")
+    of_build = pin(index.add_wheel("demo", "1.0"))
+    assert compared(lock(newest, build=(of_build,)), index).newer == ()
+    (newer,) = compared(lock(of_build, build=(newest,)), index).newer
+    assert (newer.version, newer.newest) == ("1.0", "2.0")
+
+
+def test_old_facts_after_so_many_days() -> None:
     def fact(name: str, checked: str) -> LockedFact:
         return LockedFact(
             id=name, where="", strength=Strength.VENDOR, reason="", source="", checked=checked

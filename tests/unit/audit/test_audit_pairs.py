@@ -38,7 +38,7 @@ def texts(needs: Iterable[object]) -> list[str]:
     return list(map(str, needs))
 
 
-def test_a_release_that_facts_name_has_what_they_need_newest_first() -> None:
+def test_pairings_are_newest_first_with_their_needs() -> None:
     older = requires(
         "app", "==1.0", "lib==1.0", "cann in 8.5.0 | 8.5.1", "python < 3.12", "numpy>=1"
     )
@@ -56,7 +56,7 @@ def test_a_release_that_facts_name_has_what_they_need_newest_first() -> None:
     assert last.facts == (older,)
 
 
-def test_projects_are_those_of_which_a_fact_pairs_a_release() -> None:
+def test_projects_with_pairs_of_a_release() -> None:
     practice = requires("bold", "==1.0", "lib==1.0")
     facts = [
         requires("app", "==1.0", "cann in 8.5.0"),
@@ -74,7 +74,7 @@ def test_projects_are_those_of_which_a_fact_pairs_a_release() -> None:
     assert projects_with_pairs(facts) == ["app", "guided", "lib"]
 
 
-def test_what_is_accepted_goes_together_beside_what_is_paired_and_nothing_without_a_word() -> None:
+def test_pairing_goes_with_what_it_needs_or_is_paired_with() -> None:
     newest = CANNS[-1]
     table = warns("app", "==1.0", "cann in 8.5.0")
     (both,) = paired(table, requires("app", "==1.0", "cann in 9.1.* | 8.5.*"))
@@ -94,9 +94,7 @@ def test_what_is_accepted_goes_together_beside_what_is_paired_and_nothing_withou
         ("9.1.0", "2.0", "25.2.0"),
     ],
 )
-def test_the_driver_is_the_newest_that_the_release_and_its_canns_require(
-    cann: str, npu: str, driver: str
-) -> None:
+def test_pairing_driver_is_the_newest_required(cann: str, npu: str, driver: str) -> None:
     of_cann = [
         warns("torch-npu", ">=0", "cann != 8.5.*", "hdk >= 25.0.rc1"),
         warns("torch-npu", ">=0", "cann != 9.1.*", "hdk >= 25.2.0"),
@@ -108,7 +106,7 @@ def test_the_driver_is_the_newest_that_the_release_and_its_canns_require(
     assert own in row.facts
 
 
-def test_pairs_follow_versions_by_name() -> None:
+def test_pairings_by_name_follow_versions() -> None:
     rows = paired(
         pairs("app", "", "lib==9", release="r0.9"),
         pairs("app", "", "lib==10", release="r0.10"),
@@ -129,7 +127,7 @@ def test_pairs_follow_versions_by_name() -> None:
     ]
 
 
-def test_pairs_yield_to_what_is_required() -> None:
+def test_pairings_yield_to_what_is_required() -> None:
     """A table that a wheel contradicts is shown as the wheel has it."""
     table = pairs("app", "==1.0", "lib==1")
     (row,) = paired(
@@ -138,14 +136,14 @@ def test_pairs_yield_to_what_is_required() -> None:
     assert str(row.projects[NormalizedName("lib")]) == "==2"
 
 
-def test_pairs_take_the_pins_of_a_commit() -> None:
+def test_pairings_take_the_pins_of_a_commit() -> None:
     _, source = taken("app", "1.0.dev5", "lib==3", "numpy>=1")
     (row,) = paired(source.fact, requires("app", "==1.0.dev5", "cann in 9.0.0"))
     assert {name: str(pin) for name, pin in row.projects.items()} == {"lib": "==3"}
     assert row.built == ((),)
 
 
-def test_pythons_are_those_of_wheels() -> None:
+def test_pairing_pythons_are_those_of_wheels() -> None:
     wheels = [
         f"app-1.0-cp{minor}-cp{minor}-manylinux_2_28_{arch}.whl"
         for minor in (310, 39)
@@ -175,7 +173,7 @@ PINNED = {
     ],
     ids=["paired", "other-partner", "other-release", "by-the-partner", "not-spoken-of"],
 )
-def test_unpaired_is_what_tables_have_otherwise(
+def test_unpaired_projects_at_other_versions(
     facts: Sequence[Fact], expected: list[tuple[str, str]]
 ) -> None:
     assert unpaired(PINNED, list(map(NormalizedName, ("app", "lib", "other"))), facts) == expected

@@ -1,4 +1,4 @@
-"""Readers of upstream's files: what each returns, and what it says of files that are not as expected."""
+"""Parsers of upstream's files: what each returns, and which files each refuses."""
 
 from __future__ import annotations
 
@@ -78,17 +78,23 @@ def test_markdown_table_without_outer_borders() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "error"),
     [
         ("no table", f"no table has these columns; {WHERE}; wanted are `A`, `B`"),
         ("| A |\n|---|\n| 1 |\n", f"no table has these columns; {WHERE}; wanted are `A`, `B`"),
         (
             "| A | B |\n|---|---|\n| 1 | 2 | 3 |\n",
-            f"a row of the table cannot be read; {WHERE} #L3; it has 3 cells, and the table has 2 columns",
+            (
+                f"a row of the table cannot be read; {WHERE} #L3; "
+                "it has 3 cells, and the table has 2 columns"
+            ),
         ),
         (
             "| A | B |\n|---|---|\n| 1 |\n",
-            f"a row of the table cannot be read; {WHERE} #L3; it has 1 cells, and the table has 2 columns",
+            (
+                f"a row of the table cannot be read; {WHERE} #L3; "
+                "it has 1 cells, and the table has 2 columns"
+            ),
         ),
         (
             "| A | B | A |\n|---|---|---|\n| 1 | 2 | 3 |\n",
@@ -96,11 +102,17 @@ def test_markdown_table_without_outer_borders() -> None:
         ),
         (
             "| A | B |\n|---|---|\n| 1 | \x1b[31m |\n",
-            f"the cell in `B` cannot be used; {WHERE} #L3; it has characters that do not print: `\\x1b[31m`",
+            (
+                f"the cell in `B` cannot be used; {WHERE} #L3; "
+                "it has characters that do not print: `\\x1b[31m`"
+            ),
         ),
         (
             f"| A | B |\n|---|---|\n| 1 | {'x' * 301} |\n",
-            f"the cell in `B` cannot be used; {WHERE} #L3; it has 301 characters, and a value has at most 300",
+            (
+                f"the cell in `B` cannot be used; {WHERE} #L3; "
+                "it has 301 characters, and a value has at most 300"
+            ),
         ),
         (
             f"| A | B |\n|---|---|\n| {'y' * 20_000} | 1 |\n",
@@ -108,8 +120,8 @@ def test_markdown_table_without_outer_borders() -> None:
         ),
     ],
 )
-def test_markdown_table_that_is_odd(text: str, told: str) -> None:
-    assert fault("markdown-table", text, {"A": "a", "B": "b"}) == told
+def test_markdown_table_that_is_odd(text: str, error: str) -> None:
+    assert fault("markdown-table", text, {"A": "a", "B": "b"}) == error
 
 
 def test_markdown_table_takes_time_in_proportion() -> None:
@@ -149,13 +161,16 @@ def test_dockerfile_image_and_variables() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "error"),
     [
         ("RUN true\n", f"the Dockerfile begins with no image; {WHERE}"),
         ("FROM\n", f"a FROM cannot be read; {WHERE} #L1; ``"),
         (
             "FROM ubuntu:22.04\n",
-            f"the Dockerfile begins with no image of CANN; {WHERE} #L1; `ubuntu:22.04` has no tag such",
+            (
+                f"the Dockerfile begins with no image of CANN; {WHERE} #L1; "
+                "`ubuntu:22.04` has no tag such"
+            ),
         ),
         (
             "FROM q/cann:9.0.0-a3-ubuntu22.04-py3.11\nARG T=\x07\n",
@@ -163,8 +178,8 @@ def test_dockerfile_image_and_variables() -> None:
         ),
     ],
 )
-def test_dockerfile_that_is_odd(text: str, told: str) -> None:
-    assert fault("dockerfile", text, {"T": "t"}).startswith(told)
+def test_dockerfile_that_is_odd(text: str, error: str) -> None:
+    assert fault("dockerfile", text, {"T": "t"}).startswith(error)
 
 
 def test_dockerfile_variables_do_not_grow() -> None:
@@ -184,15 +199,15 @@ def test_requirement_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "error"),
     [
         ("# nothing\n", f"the file has no requirements; {WHERE}"),
         ("-r other.txt\n", f"it includes another file, `other.txt`; {WHERE} #L1"),
         ("numpy\n<<<<<<< HEAD\n", f"`<<<<<<< HEAD` is no requirement; {WHERE} #L2; Expected"),
     ],
 )
-def test_requirement_lines_that_are_odd(text: str, told: str) -> None:
-    assert fault("requirement-lines", text).startswith(told)
+def test_requirement_lines_that_are_odd(text: str, error: str) -> None:
+    assert fault("requirement-lines", text).startswith(error)
 
 
 SETUP = """\
@@ -210,19 +225,22 @@ def test_setup_script_literals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "error"),
     [
         ("print('x')\n", f"it calls no `setup`; {WHERE}"),
         ("def (\n", f"it is not Python that can be read; {WHERE}; invalid syntax"),
         ("(" * 5000, f"it is not Python that can be read; {WHERE}; too many nested parentheses"),
         (
             "x = 1\0",
-            f"it is not Python that can be read; {WHERE}; source code string cannot contain null bytes",
+            (
+                f"it is not Python that can be read; {WHERE}; "
+                "source code string cannot contain null bytes"
+            ),
         ),
     ],
 )
-def test_setup_script_that_is_odd(text: str, told: str) -> None:
-    assert fault("setup-script", text).startswith(told)
+def test_setup_script_that_is_odd(text: str, error: str) -> None:
+    assert fault("setup-script", text).startswith(error)
 
 
 def test_build_system_requires() -> None:
@@ -286,7 +304,7 @@ def test_path_names() -> None:
         ("after-dash", "v2.9.0-26.0.0", "26.0.0"),
     ],
 )
-def test_cell_that_is_read(reader: str, text: str, read: str) -> None:
+def test_reader_reads_a_cell(reader: str, text: str, read: str) -> None:
     assert READERS[reader](text) == read
 
 
@@ -302,6 +320,6 @@ def test_cell_that_is_read(reader: str, text: str, read: str) -> None:
         ("after-dash", "main"),
     ],
 )
-def test_cell_that_cannot_be_read(reader: str, text: str) -> None:
+def test_reader_refuses_a_cell(reader: str, text: str) -> None:
     with pytest.raises(ValueError, match="`"):
         READERS[reader](text)

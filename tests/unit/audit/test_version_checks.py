@@ -46,6 +46,7 @@ def told(source: str) -> list[str]:
         ("if not is_torch_version('>=', '2.4'): raise X", "torch >=2.4 refuses"),
         ("if not is_accelerate_available('0.26'): raise X", "accelerate >=0.26 refuses"),
         ("if compare_versions('deepspeed', '<', '0.15'): raise X", "deepspeed >=0.15 refuses"),
+        ("if compare_versions('lib', '<', 'v2'): raise X", "lib >=v2 refuses"),
         ("if compare_version('torch', operator.lt, '2.4'): raise X", "torch >=2.4 refuses"),
         ("return is_available and Version(lib.__version__) >= Version('2')", "lib >=2 disables"),
         ("if lib.__version__ < '2': _available = False", "lib >=2 disables"),

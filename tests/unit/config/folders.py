@@ -1,4 +1,7 @@
-"""Folders of matrices with one stack `s` and facts about verl, which are right but for what a test changes in them."""
+"""Folders of matrices with one stack `s` and facts about verl.
+
+They are right, except for what a test changes in them.
+"""
 
 from __future__ import annotations
 
@@ -63,6 +66,7 @@ def matrices(
     indexes: str = "",
     other_facts: str = "",
 ) -> Path:
+    """Write the files into `folder`, with `facts` about verl and others about vllm; return it."""
     for name in ("stacks", "facts"):
         (folder / name).mkdir(exist_ok=True)
     (folder / "stacks" / "s.toml").write_bytes(stack.encode() if isinstance(stack, str) else stack)
@@ -76,22 +80,21 @@ def matrices(
 
 
 def problem(folder: Path, stack: str = STACK, **files: str) -> Problem:
-    """The problem of a folder with these files, whose stack has one target."""
-    (found,) = compile_problems(load("s", matrices(folder, stack, **files)))
-    return found
+    """Return the problem of these files, whose stack has one target."""
+    (only_problem,) = compile_problems(load("s", matrices(folder, stack, **files)))
+    return only_problem
 
 
 def message(folder: Path, stack: str | bytes = STACK, *, name: str = "s", **files: str) -> str:
+    """Return the error that compiling the stack `name` of these files raises."""
     with pytest.raises(InputError) as caught:
         compile_problems(load(name, matrices(folder, stack, **files)))
     return str(caught.value)
 
 
 def requiring(*lines: str) -> str:
-    """The stack with these lines on one line, the fourth."""
-    rows = ", ".join(f"'{line}'" for line in lines)
-    return (
-        STACK[: STACK.index("requires")]
-        + f"requires = [{rows}]\n"
-        + STACK[STACK.index("\n[target]\n") :]
-    )
+    """Return the stack with these requirements in one line, the fourth."""
+    before, _, rest = STACK.partition("requires")
+    target = rest[rest.index("\n[target]\n") :]
+    quoted_lines = ", ".join(f"'{line}'" for line in lines)
+    return f"{before}requires = [{quoted_lines}]\n{target}"

@@ -1,4 +1,4 @@
-"""What the TOML comes to: problems, facts, policy, indexes, digest."""
+"""From TOML to problems: facts, policy, indexes, digest."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from tests.unit.config.folders import problem as compiled
 UTC = dt.timezone.utc
 
 
-def test_a_problem(tmp_path: Path) -> None:
+def test_compile_gives_stack_target_and_indexes(tmp_path: Path) -> None:
     problem = compiled(tmp_path, STACK.replace('"verl"', '"cann in 8.5.0 | 8.5.1"'))
     assert (problem.stack.name, problem.stack.where) == ("s", "matrices/stacks/s.toml")
-    assert [(str(ask.origin), ask.origin.where) for ask in problem.stack.requirements] == [
+    origins = [root.origin for root in problem.stack.requirements]
+    assert [(str(origin), origin.where) for origin in origins] == [
         ("the stack asks for numpy<2", "matrices/stacks/s.toml:5"),
         ("the stack asks for cann in 8.5.0 | 8.5.1", "matrices/stacks/s.toml:6"),
     ]
@@ -36,7 +37,7 @@ def test_a_problem(tmp_path: Path) -> None:
     assert compile_problems(load(str(tmp_path / "stacks" / "s.toml"), tmp_path)) == (problem,)
 
 
-def test_what_is_read_of_a_fact(tmp_path: Path) -> None:
+def test_compile_reads_the_keys_of_facts(tmp_path: Path) -> None:
     rows = """
 [[requires]]
 versions = ["==1", ">=3,<4"]
@@ -62,15 +63,7 @@ text = "mind this"
 with = ["torch>=2"]
 reason = "seen"
 """
-    found = compiled(tmp_path, facts=HEAD + rows).facts
-    requires, replaces, metadata, builds, warns = found
-    assert [type(fact).__name__.lower() for fact in found] == [
-        "requires",
-        "replaces",
-        "metadata",
-        "builds",
-        "warns",
-    ]
+    requires, replaces, metadata, builds, warns = compiled(tmp_path, facts=HEAD + rows).facts
     assert (requires.id, requires.where) == ("verl-requires-1", "matrices/facts/verl.toml:7")
     assert (requires.reason, requires.reason_zh, requires.strength) == (
         "so it is",
@@ -106,7 +99,7 @@ reason = "seen"
 
 
 @pytest.mark.parametrize(
-    ("needs", "left"),
+    ("needs", "remaining"),
     [
         ('needs = ["numpy<2"]', [["cann in 8.5.0 | 8.5.1"]]),
         ('needs = ["cann in 8.5.0 | 8.5.1"]', [["numpy<2"]]),
@@ -114,25 +107,28 @@ reason = "seen"
         ("", []),
     ],
 )
-def test_some_needs_of_a_fact_set_aside(needs: str, left: list[list[str]], tmp_path: Path) -> None:
+def test_relax_sets_needs_of_a_fact_aside(
+    needs: str, remaining: list[list[str]], tmp_path: Path
+) -> None:
     stack = STACK + f'[[relax]]\nfact = "verl-requires-1"\n{needs}\nreason = "it works here"\n'
     problem = compiled(tmp_path, stack)
     assert [
         [str(need) for need in fact.needs] for fact in problem.facts if isinstance(fact, Requires)
-    ] == left
+    ] == remaining
 
 
 @pytest.mark.parametrize(
     ("written", "cutoff"),
     [
-        ("2026-11-20", dt.datetime(2026, 11, 21, tzinfo=UTC)),  # a day counts to its end
+        # A day counts to its end.
+        ("2026-11-20", dt.datetime(2026, 11, 21, tzinfo=UTC)),
         ("2026-12-31", dt.datetime(2027, 1, 1, tzinfo=UTC)),
         ("2026-11-20T10:00:00Z", dt.datetime(2026, 11, 20, 10, tzinfo=UTC)),
         ("2026-11-20 10:00:00", dt.datetime(2026, 11, 20, 10, tzinfo=UTC)),
         ("2026-11-20T10:00:00+02:00", dt.datetime(2026, 11, 20, 8, tzinfo=UTC)),
     ],
 )
-def test_cut_off(written: str, cutoff: dt.datetime, tmp_path: Path) -> None:
+def test_policy_cut_off_is_a_moment(written: str, cutoff: dt.datetime, tmp_path: Path) -> None:
     problem = compiled(tmp_path, f"{STACK}[policy]\nexclude-newer = {written}\n")
     assert problem.policy.exclude_newer == cutoff
 
@@ -158,7 +154,7 @@ platforms = ["linux-x86_64"]
 """
 
 
-def test_bindings(tmp_path: Path) -> None:
+def test_indexes_bind_projects_by_platform(tmp_path: Path) -> None:
     problem = compiled(tmp_path, indexes=INDEXES)
     indexes = problem.indexes
     assert indexes.indexes == {
@@ -207,7 +203,7 @@ reason = "the tag"
     ("soc", "ids"),
     [("A2", ["elsewhere"]), ("A3", ["on-a3", "tag"]), ("310P", []), ("", ["elsewhere"])],
 )
-def test_facts_of_some_socs(soc: str, ids: list[str], tmp_path: Path) -> None:
+def test_facts_apply_to_their_socs(soc: str, ids: list[str], tmp_path: Path) -> None:
     stack = STACK.replace('soc = "A2"', f'soc = "{soc}"' if soc else "")
     problem = compiled(tmp_path, stack, facts=HEAD + _OF_SOC)
     assert [fact.id for fact in problem.facts] == ids

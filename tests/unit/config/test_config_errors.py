@@ -1,4 +1,4 @@
-"""What a file with a mistake in it is told: the whole message, at its key, for the mistakes that people make."""
+"""The messages for mistakes in files, at the key of each."""
 
 from __future__ import annotations
 
@@ -24,45 +24,53 @@ from tests.functional.workspace import REPOSITORY
 from tests.unit.config.folders import FACTS, HEAD, STACK, matrices, message
 from tests.unit.config.test_config_sources import SOURCE
 
-TOLD = {
-    kind: [pytest.param(*list(row.values())[1:], id=row["what"]) for row in rows]
-    for kind, rows in tomli.loads(
-        (REPOSITORY / "tests/scenarios/mistakes.toml").read_text("utf-8")
-    ).items()
-}
+MISTAKES = tomli.loads((REPOSITORY / "tests/scenarios/mistakes.toml").read_text("utf-8"))
 
 
-@pytest.mark.parametrize(("old", "new", "told"), TOLD["stack"])
-def test_a_stack(old: str, new: str, told: str, tmp_path: Path) -> None:
+def mistakes(kind: str) -> list[Any]:
+    """Return the rows of a kind as parameters: what is changed, and the message."""
+    parameters = []
+    for row in MISTAKES[kind]:
+        name = row.pop("what")
+        parameters.append(pytest.param(*row.values(), id=name))
+    return parameters
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), mistakes("stack"))
+def test_stack_mistake_has_its_message(old: str, new: str, expected: str, tmp_path: Path) -> None:
     assert old in STACK
-    assert message(tmp_path, STACK.replace(old, new)) == told
+    assert message(tmp_path, STACK.replace(old, new)) == expected
 
 
-@pytest.mark.parametrize(("row", "told"), TOLD["facts"])
-def test_a_fact(row: str, told: str, tmp_path: Path) -> None:
-    assert message(tmp_path, facts=HEAD + row) == told
+@pytest.mark.parametrize(("row", "expected"), mistakes("facts"))
+def test_fact_mistake_has_its_message(row: str, expected: str, tmp_path: Path) -> None:
+    assert message(tmp_path, facts=HEAD + row) == expected
 
 
-@pytest.mark.parametrize(("rows", "told"), TOLD["indexes"])
-def test_indexes(rows: str, told: str, tmp_path: Path) -> None:
-    assert message(tmp_path, indexes=rows) == told.format("matrices/indexes.toml")
+@pytest.mark.parametrize(("rows", "expected"), mistakes("indexes"))
+def test_index_mistake_has_its_message(rows: str, expected: str, tmp_path: Path) -> None:
+    assert message(tmp_path, indexes=rows) == expected.format("matrices/indexes.toml")
 
 
-@pytest.mark.parametrize(("old", "new", "told"), TOLD["sources"])
-def test_a_source(old: str, new: str, told: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("old", "new", "expected"), mistakes("sources"))
+def test_commit_mistake_has_its_message(old: str, new: str, expected: str, tmp_path: Path) -> None:
     assert SOURCE.count(old) == 1
-    assert message(tmp_path, facts=HEAD + SOURCE.replace(old, new)) == told
+    assert message(tmp_path, facts=HEAD + SOURCE.replace(old, new)) == expected
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "expected"),
     [
         (b"a=" + b"9" * 5000, "it has a number or key of more than 1000 characters"),
         (b"a=" + b"[" * 3000, "it is nested too deeply"),
         (b"a=0x1" + b"0" * 8000, "it has a number or key of more than 1000 characters"),
         (
             b"",
-            "the key `stack` is missing\n  at matrices/stacks/s.toml:1\nhint: it must have stack, target",
+            (
+                "the key `stack` is missing\n"
+                "  at matrices/stacks/s.toml:1\n"
+                "hint: it must have stack, target"
+            ),
         ),
         (
             b'"a\\u001b[31m" = 2',
@@ -83,11 +91,11 @@ def test_a_source(old: str, new: str, told: str, tmp_path: Path) -> None:
     ],
     ids=["digits", "nested", "hexadecimal", "empty", "control", "CR", "UTF-16", "GBK"],
 )
-def test_bytes_that_are_no_stack(content: bytes, told: str, tmp_path: Path) -> None:
-    assert told in message(tmp_path, content)
+def test_file_that_is_no_stack_is_refused(content: bytes, expected: str, tmp_path: Path) -> None:
+    assert expected in message(tmp_path, content)
 
 
-def test_marks_and_line_ends_of_windows_are_no_mistake(tmp_path: Path) -> None:
+def test_windows_byte_order_mark_and_line_ends_are_read(tmp_path: Path) -> None:
     matrices(tmp_path, b"\xef\xbb\xbf" + STACK.replace("\n", "\r\n").encode())
     assert compile_problems(load("s", tmp_path))
 
@@ -95,13 +103,11 @@ def test_marks_and_line_ends_of_windows_are_no_mistake(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line", ["numpy " + " " * 100_000 + "x", "numpy ; " + "=" * 100_000, "a_" * 50_000 + " in x"]
 )
-def test_the_time_for_what_is_no_requirement_grows_with_its_length_alone(
-    line: str, tmp_path: Path
-) -> None:
+def test_requirement_is_refused_in_linear_time(line: str, tmp_path: Path) -> None:
     begin = time.process_time()
-    told = message(tmp_path, STACK.replace('"numpy<2"', json.dumps(line)))
+    error = message(tmp_path, STACK.replace('"numpy<2"', json.dumps(line)))
     assert time.process_time() - begin < 2
-    assert "\n  at matrices/stacks/s.toml:5: stack.requires[0]\n" in told
+    assert "\n  at matrices/stacks/s.toml:5: stack.requires[0]\n" in error
 
 
 DEFAULTS = '[fact.defaults]\nstrength = "observed"\nsource = "a/b#1"\nchecked = 2026-01-01\n'
@@ -109,7 +115,7 @@ BUILDS = '[[fact.builds]]\npackage = "a"\nreason = "r"\nrequires-from = "r.txt"\
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "expected"),
     [
         ('"s"', '"a/b"', "`a/b` is not a name of at most 80 letters"),
         ('"3.11"', '">=3.11"', "`>=3.11` is not one version of Python"),
@@ -157,11 +163,11 @@ BUILDS = '[[fact.builds]]\npackage = "a"\nreason = "r"\nrequires-from = "r.txt"\
         ("[target]", '[[fact.warns]]\nchecked = "2026-1-1"\n[target]', "`checked` cannot be used"),
     ],
 )
-def test_what_the_schema_refuses(old: str, new: str, told: str, tmp_path: Path) -> None:
-    assert message(tmp_path, STACK.replace(old, new)).startswith(told)
+def test_schema_refuses_values(old: str, new: str, expected: str, tmp_path: Path) -> None:
+    assert message(tmp_path, STACK.replace(old, new)).startswith(expected)
 
 
-# --- the place of what is refused is that of the file
+# --- the places of errors
 
 _RIGHT = tomli.loads(
     STACK + '[policy]\nprereleases-of = { torch = "allow" }\n[[relax]]\nfact = "f"\nreason = "r"\n'
@@ -186,20 +192,22 @@ _NAMES = ("x", "x - at `$.stack", "x` - at `$.policy.y[1][...]", "[0]", "\0`")
 
 
 def _paths(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    rows = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
-    return [path, *(inner for key, item in rows for inner in _paths(item, (*path, key)))]
+    """Return the paths of a value and of all that is in it."""
+    items: Any = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    paths = [path]
+    for key, item in items:
+        paths += _paths(item, (*path, key))
+    return paths
 
 
 def _key(path: tuple[str | int, ...]) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(
-        "."
-    )
+    """Return a path as errors write it."""
+    dotted = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return dotted.lstrip(".")
 
 
 @given(
@@ -207,9 +215,7 @@ def _key(path: tuple[str | int, ...]) -> str:
     st.sampled_from(_VALUES),
     st.sampled_from(["change", "remove", *_NAMES]),
 )
-def test_what_is_refused_is_told_at_its_key(
-    path: tuple[str | int, ...], value: Any, what: str
-) -> None:
+def test_schema_error_is_at_its_key(path: tuple[str | int, ...], value: Any, what: str) -> None:
     """Law: whatever is changed in a table, an error is about that table or what is in it."""
     content: Any = deepcopy(_RIGHT)
     inner = content
@@ -218,9 +224,9 @@ def test_what_is_refused_is_told_at_its_key(
     if what == "change" or isinstance(inner, list):
         inner[path[-1]] = value
     else:
-        was = inner.pop(path[-1])
+        old_value = inner.pop(path[-1])
         if what != "remove":
-            inner[what] = was
+            inner[what] = old_value
     try:
         read_text(tomli_w.dumps(content), schema.StackFile, "s.toml")
     except InputError as error:
@@ -228,34 +234,53 @@ def test_what_is_refused_is_told_at_its_key(
         assert key.startswith(_key(path[:-1]))
 
 
-# --- what rows say of each other
+# --- rows that contradict each other
 
-ROW = '[[target]]\npython = "3.11"\nplatform = "linux-aarch64"\nsystem = {{ soc = "{}" }}\n'
-HALF = '\n[[fact.excludes]]\npackage = "verl"\nversions = "==0.1"\nreason = "broken"\nstrength = "observed"\n'
+TARGET = '[[target]]\npython = "3.11"\nplatform = "linux-aarch64"\nsystem = {{ soc = "{}" }}\n'
+FACT_WITHOUT_SOURCE = """
+[[fact.excludes]]
+package = "verl"
+versions = "==0.1"
+reason = "broken"
+strength = "observed"
+"""
 WITHOUT_TARGET = STACK[: STACK.index("[target]")]
 TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "expected"),
     [
         (
             {"stack": STACK.replace('"verl"', '"soc != 910b3"')},
-            "`910B3` is not a known SoC family\n  at matrices/stacks/s.toml:6: stack.requires[1]\nhint: known are ",
-        ),
-        (
-            {"facts": FACTS.replace("cann in 8.5.0 | 8.5.1", "soc in A3 | 910B3")},
-            "`910B3` is not a known SoC family\n  at matrices/facts/verl.toml:8: requires[0].needs[1]\nhint: known",
-        ),
-        (
-            {"stack": WITHOUT_TARGET + ROW.format("A2") + ROW.format("a2")},
             (
-                "two targets are named `linux-aarch64-py311-a2`\n  at matrices/stacks/s.toml:13: target[1]"
+                "`910B3` is not a known SoC family\n"
+                "  at matrices/stacks/s.toml:6: stack.requires[1]\n"
+                "hint: known are "
             ),
         ),
         (
-            {"stack": WITHOUT_TARGET + ROW.format("A2") + ROW.format("950")},
-            "`950` is not a known SoC family\n  at matrices/stacks/s.toml:16: target[1].system.soc\nhint: known are ",
+            {"facts": FACTS.replace("cann in 8.5.0 | 8.5.1", "soc in A3 | 910B3")},
+            (
+                "`910B3` is not a known SoC family\n"
+                "  at matrices/facts/verl.toml:8: requires[0].needs[1]\n"
+                "hint: known"
+            ),
+        ),
+        (
+            {"stack": WITHOUT_TARGET + TARGET.format("A2") + TARGET.format("a2")},
+            (
+                "two targets are named `linux-aarch64-py311-a2`\n"
+                "  at matrices/stacks/s.toml:13: target[1]"
+            ),
+        ),
+        (
+            {"stack": WITHOUT_TARGET + TARGET.format("A2") + TARGET.format("950")},
+            (
+                "`950` is not a known SoC family\n"
+                "  at matrices/stacks/s.toml:16: target[1].system.soc\n"
+                "hint: known are "
+            ),
         ),
         (
             {"stack": f"target = []\n{WITHOUT_TARGET}"},
@@ -264,24 +289,35 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
         (
             {"stack": STACK.replace('"numpy<2"', "\"numpy<2 ; sys_platform ~= '1'\"")},
             (
-                'the marker of `numpy<2 ; sys_platform ~= "1"` cannot be evaluated\n  at matrices/stacks/s.toml:5\n'
+                'the marker of `numpy<2 ; sys_platform ~= "1"` cannot be evaluated\n'
+                "  at matrices/stacks/s.toml:5\n"
                 "  Undefined <Op('~=')> on 'linux' and '1'."
             ),
         ),
         (
             {"stack": STACK.replace('"numpy<2"', "\"numpy<2 ; platform_version >= '5'\"")},
-            'the marker of `numpy<2 ; platform_version >= "5"` cannot be evaluated\n  at matrices/stacks/s.toml:5\n',
+            (
+                'the marker of `numpy<2 ; platform_version >= "5"` cannot be evaluated\n'
+                "  at matrices/stacks/s.toml:5\n"
+            ),
         ),
         (
             {"facts": FACTS.replace("cann in 8.5.0 | 8.5.1", "numpy ; sys_platform ~= '1'")},
-            'the marker of `numpy ; sys_platform ~= "1"` cannot be evaluated\n  at matrices/facts/verl.toml:6\n',
+            (
+                'the marker of `numpy ; sys_platform ~= "1"` cannot be evaluated\n'
+                "  at matrices/facts/verl.toml:6\n"
+            ),
         ),
         (
             {"facts": FACTS.replace('strength = "vendor"\n', "")},
-            "the key `strength` is missing\n  at matrices/facts/verl.toml:5: requires[0]\nhint: it must ",
+            (
+                "the key `strength` is missing\n"
+                "  at matrices/facts/verl.toml:5: requires[0]\n"
+                "hint: it must "
+            ),
         ),
         (
-            {"stack": STACK + HALF},
+            {"stack": STACK + FACT_WITHOUT_SOURCE},
             "the key `source` is missing\n  at matrices/stacks/s.toml:17: fact.excludes[0]\n",
         ),
         (
@@ -292,14 +328,16 @@ TWICE = '[[excludes]]\nid = "one"\nreason = "broken"\n'
             {"stack": STACK + '[[index]]\nname = "huawei"\n'},
             (
                 "index `huawei` needs a url\n  at matrices/stacks/s.toml:17: index[0].name\n"
-                "  `pypi` is the index that pip on this machine is configured with; every other index "
-                "needs an address"
+                "  `pypi` is the index that pip on this machine is configured with; "
+                "every other index needs an address"
             ),
         ),
     ],
 )
-def test_what_rows_say_of_each_other(changed: dict[str, str], told: str, tmp_path: Path) -> None:
-    assert message(tmp_path, **changed).startswith(told)
+def test_rows_that_contradict_are_refused(
+    changed: dict[str, str], expected: str, tmp_path: Path
+) -> None:
+    assert message(tmp_path, **changed).startswith(expected)
 
 
 # --- finding files
@@ -309,16 +347,17 @@ def test_what_rows_say_of_each_other(changed: dict[str, str], told: str, tmp_pat
     ("name", "hint"),
     [("vrl", "did you mean `verl`?"), ("zzz", "known are verl"), ("../stacks/s", "")],
 )
-def test_an_unknown_facts_file(name: str, hint: str, tmp_path: Path) -> None:
-    found = message(
-        tmp_path, STACK.replace("requires = [", f'facts = ["verl", "{name}"]\nrequires = [')
-    )
-    assert found.startswith(
-        f"there is no facts file `{name}`\n  at matrices/stacks/s.toml:4: stack.facts[1]\nhint: {hint}"
+def test_facts_file_that_is_unknown_has_a_hint(name: str, hint: str, tmp_path: Path) -> None:
+    stack = STACK.replace("requires = [", f'facts = ["verl", "{name}"]\nrequires = [')
+    error = message(tmp_path, stack)
+    assert error.startswith(
+        f"there is no facts file `{name}`\n"
+        "  at matrices/stacks/s.toml:4: stack.facts[1]\n"
+        f"hint: {hint}"
     )
 
 
-def test_a_folder_that_is_missing(tmp_path: Path) -> None:
+def test_folder_that_is_missing_is_an_error(tmp_path: Path) -> None:
     """A lock without any fact would be no better than what pip makes."""
     with pytest.raises(InputError, match=r"there is no folder `.*/none`\nhint: give the folder"):
         load("s", tmp_path / "none")
@@ -331,25 +370,30 @@ def test_a_folder_that_is_missing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["facts", "stacks", "archives"])
-def test_a_folder_that_cannot_be_listed(
+def test_folder_that_cannot_be_listed_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
 ) -> None:
     """Else the stack would be locked as if there were no facts, or each archive downloaded."""
     matrices(tmp_path)
-    listed = files.list_files
+    list_files = files.list_files
 
-    def refusing(path: Path, ending: str) -> list[Path]:
+    def refuse(path: Path, ending: str) -> list[Path]:
         if path.name == folder:
             raise PermissionError(13, "Permission denied", str(path))
-        return listed(path, ending)
+        return list_files(path, ending)
 
-    monkeypatch.setattr(files, "list_files", refusing)
-    assert message(tmp_path, name="t" if folder == "stacks" else "s") == (
-        f"a folder cannot be listed\n  at {tmp_path}/{folder}\n  Permission denied\nhint: check the permissions there"
+    monkeypatch.setattr(files, "list_files", refuse)
+    # The folder of stacks is listed only for the hint about an unknown stack.
+    stack = "t" if folder == "stacks" else "s"
+    assert message(tmp_path, name=stack) == (
+        "a folder cannot be listed\n"
+        f"  at {tmp_path}/{folder}\n"
+        "  Permission denied\n"
+        "hint: check the permissions there"
     )
 
 
-def test_what_macos_and_editors_leave_beside_a_file_is_no_fact_and_no_stack(tmp_path: Path) -> None:
+def test_folder_ignores_what_macos_and_editors_leave(tmp_path: Path) -> None:
     (matrices(tmp_path) / "archives").mkdir()
     before = load("s", tmp_path)
     for name in ("stacks/._s.toml", "facts/._a.toml", "archives/._a.json"):

@@ -1,4 +1,4 @@
-"""Where in a TOML text a key stands, however awkwardly it is written."""
+"""The line of a key in a TOML text, however awkwardly the text is written."""
 
 from __future__ import annotations
 
@@ -53,20 +53,29 @@ x = 2
 @pytest.mark.parametrize(
     ("path", "written"),
     [
-        *(((key,), f"{key} =") for key in ("title", "literal", "after")),
+        (("title",), "title ="),
+        (("literal",), "literal ="),
+        (("after",), "after ="),
         (("quoted key",), '"quoted key"'),
         (('single "quoted"',), "'single"),
-        *((path, "dotted.") for path in (("dotted", "key", "with.dot"), ("dotted",))),
+        (("dotted", "key", "with.dot"), "dotted."),
+        (("dotted",), "dotted."),
         (("text",), 'text = """'),
-        *((path, "[ spaced") for path in (("spaced",), ("spaced", "out"))),
+        (("spaced",), "[ spaced"),
+        (("spaced", "out"), "[ spaced"),
         (("spaced", "out", "a"), '"a" = ['),
-        *((("spaced", "out", "a", at), '  "]", ') for at in (0, 1)),
-        *((("spaced", "out", "a", 2, *rest), "  [ 1, [ 2,") for rest in ((), (1, 0))),
+        (("spaced", "out", "a", 0), '  "]", '),
+        (("spaced", "out", "a", 1), '  "]", '),
+        (("spaced", "out", "a", 2), "  [ 1, [ 2,"),
+        (("spaced", "out", "a", 2, 1, 0), "  [ 1, [ 2,"),
         (("spaced", "out", "a", 2, 1, 1), "    3 ] ],"),
-        *((("spaced", "out", "a", 3, *rest), "  { name") for rest in ((), ("nested", "deep"))),
+        (("spaced", "out", "a", 3), "  { name"),
+        (("spaced", "out", "a", 3, "nested", "deep"), "  { name"),
         (("spaced", "out", "a", 3, "nested", "deep", 1), "    2] } }"),
-        *((("spaced", "out", key), key) for key in ("empty", "none")),
-        *((("row", *rest), "[[row]]") for rest in ((), (0,))),
+        (("spaced", "out", "empty"), "empty"),
+        (("spaced", "out", "none"), "none"),
+        (("row",), "[[row]]"),
+        (("row", 0), "[[row]]"),
         (("row", 0, "versions", 1), '  "==2"]'),
         (("row", 0, "sub", "key"), "key = true"),
         (("row", 1, "versions"), 'versions = "==3"'),
@@ -75,11 +84,11 @@ x = 2
     ],
 )
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
-def test_awkward_toml(path: Path, written: str, ending: str) -> None:
+def test_line_of_awkward_toml(path: Path, written: str, ending: str) -> None:
     tomli.loads(AWKWARD)
     text = AWKWARD.replace("\n", ending)
-    at = ("\n" + AWKWARD).index("\n" + written)
-    assert LineNumbers(text).line(path) == AWKWARD.count("\n", 0, at) + 1
+    position = ("\n" + AWKWARD).index("\n" + written)
+    assert LineNumbers(text).line(path) == AWKWARD.count("\n", 0, position) + 1
 
 
 VALUES = [
@@ -95,7 +104,7 @@ VALUES += ["'''\n# ] }\n'''", "'''''x'''''", '"""\\\n   folded"""', "[ # ] } \" 
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_what_follows_a_value_is_found(value: str) -> None:
+def test_line_after_a_value_is_found(value: str) -> None:
     text = (
         f"a = {value} # '\n'[x]' = [{value},\n {value} ]\nc.d = {{ e = {value} }}\n\"last\" = 1\n"
     )

@@ -1,4 +1,4 @@
-"""The facts and stacks that the project ships: what they lead to, their evidence, and what they say in Chinese."""
+"""The shipped facts and stacks: what they lead to, their evidence, and their Chinese texts."""
 
 from __future__ import annotations
 
@@ -22,36 +22,35 @@ TOOLS = ("attrs", "decorator", "numpy", "psutil", "pybind11", "pyyaml", "scipy",
 
 
 def catalog(**projects: list[str]) -> DataCatalog:
-    """These releases, and what the facts about them bring in."""
-    named = {name.replace("_", "-"): versions for name, versions in projects.items()}
-    releases = {name: dict.fromkeys(versions, ()) for name, versions in named.items()}
-    return DataCatalog({**{name: {"80": ()} for name in TOOLS}, **releases})
+    """Return a catalog of these releases, and of the projects that facts about them require."""
+    releases = {name: {"80": ()} for name in TOOLS}
+    for name, versions in projects.items():
+        releases[name.replace("_", "-")] = dict.fromkeys(versions, ())
+    return DataCatalog(releases)
 
 
 def warned(line: str, pages: DataCatalog, **system: str) -> set[str]:
-    """The warnings of a stack of one line, by id."""
-    found = applied_facts(solved(problem(line, target=target(**system), facts=SHIPPED), pages))
-    return {fact.id for fact in found if isinstance(fact, Warns)}
+    """Return the ids of the warnings of a stack with one line."""
+    resolution = solved(problem(line, target=target(**system), facts=SHIPPED), pages)
+    return {fact.id for fact in applied_facts(resolution) if isinstance(fact, Warns)}
 
 
 @pytest.mark.parametrize(
     ("cann", "taken"),
     [
-        ("8.5.0", "2.8.0.post2"),  # its pair
-        ("9.0.0", "2.8.0.post4"),  # its pair
-        ("9.1.0", "2.8.0.post4"),  # of no pair, and accepted; .post5 is in no table
+        # The pair of this CANN.
+        ("8.5.0", "2.8.0.post2"),
+        ("9.0.0", "2.8.0.post4"),
+        # In no pair, and accepted; .post5 is in no table.
+        ("9.1.0", "2.8.0.post4"),
         ("8.3.RC1", "2.8.0"),
     ],
 )
-def test_of_the_posts_of_a_torch_npu_the_one_paired_with_the_cann_comes_first(
-    cann: str, taken: str
-) -> None:
+def test_torch_npu_post_paired_with_cann_comes_first(cann: str, taken: str) -> None:
     releases = ["2.8.0.post5", "2.8.0.post4", "2.8.0.post2", "2.8.0.post1", "2.8.0"]
-    asked = [
-        problem(line, target=target(cann=cann), facts=SHIPPED)
-        for line in ("torch-npu==2.8.0.*", "torch-npu")
-    ]
-    assert [pins(one, catalog(torch_npu=releases))["torch-npu"] for one in asked] == [taken, taken]
+    for line in ("torch-npu==2.8.0.*", "torch-npu"):
+        unpinned = problem(line, target=target(cann=cann), facts=SHIPPED)
+        assert pins(unpinned, catalog(torch_npu=releases))["torch-npu"] == taken
     pinned = problem("torch-npu==2.8.0.post5", target=target(cann=cann), facts=SHIPPED)
     assert pins(pinned, catalog(torch_npu=releases))["torch-npu"] == "2.8.0.post5"
     unlisted = "torch-npu-26.0.1-not-in-the-table"
@@ -67,19 +66,18 @@ def test_of_the_posts_of_a_torch_npu_the_one_paired_with_the_cann_comes_first(
         ("8.5.0", "24.1.0", "25.0.rc1.1"),
     ],
 )
-def test_the_driver_of_a_cann_is_told_where_no_target_promises_it(
-    cann: str, too_old: str, enough: str
-) -> None:
+def test_cann_warns_of_a_driver_that_is_not_promised(cann: str, too_old: str, enough: str) -> None:
     pages = catalog(torch_npu=["2.9.0.post2"])
-    told = f"torch-npu-hdk-of-cann-{cann[:3]}"
-    assert told in warned("torch-npu", pages, cann=cann, soc="A2")
-    assert told in warned("torch-npu", pages, cann=cann, soc="A2", hdk=too_old)
-    assert told not in warned("torch-npu", pages, cann=cann, soc="A2", hdk=enough)
-    others = {one.id for one in SHIPPED if one.id.startswith("torch-npu-hdk-of-cann-")} - {told}
+    warning = f"torch-npu-hdk-of-cann-{cann[:3]}"
+    assert warning in warned("torch-npu", pages, cann=cann, soc="A2")
+    assert warning in warned("torch-npu", pages, cann=cann, soc="A2", hdk=too_old)
+    assert warning not in warned("torch-npu", pages, cann=cann, soc="A2", hdk=enough)
+    others = {fact.id for fact in SHIPPED if fact.id.startswith("torch-npu-hdk-of-cann-")}
+    others.remove(warning)
     assert not others & warned("torch-npu", pages, cann=cann, soc="A2")
 
 
-def test_a5_drivers_are_counted_apart() -> None:
+def test_driver_numbers_of_a5_are_counted_apart() -> None:
     """The driver that Huawei pairs on an Atlas 950 SuperPoD has an older number than A2 needs."""
     pages = catalog(torch_npu=["2.10.0.post4"])
     paired = warned("torch-npu", pages, cann="9.1.0", soc="A5", hdk="25.1.rc1")
@@ -90,8 +88,8 @@ def test_a5_drivers_are_counted_apart() -> None:
     assert {name for name in elsewhere if "hdk" in name} == {"torch-npu-hdk-of-cann-9.1"}
 
 
-def test_they_have_their_evidence_and_form_no_cycles() -> None:
-    """A row needs its pins, not the reverse."""
+def test_shipped_facts_have_evidence_and_no_cycles() -> None:
+    """A project needs what facts about it require, not the reverse."""
     needs = networkx.DiGraph()
     for fact in SHIPPED:
         assert len(fact.reason.split()) > 3, fact.where
@@ -113,7 +111,7 @@ _HALF_WIDTH = re.compile(r"[\u4e00-\u9fff][,.;:!?()]|[,.;:!?()][\u4e00-\u9fff]")
 
 
 def texts(fact: Fact) -> dict[str, tuple[str, str]]:
-    """English and Chinese of each text, by its key."""
+    """Return the English and the Chinese of each text, by its key."""
     found = {"reason": (fact.reason, fact.reason_zh)}
     if isinstance(fact, Warns):
         found["text"] = (fact.text, fact.text_zh)
@@ -121,38 +119,35 @@ def texts(fact: Fact) -> dict[str, tuple[str, str]]:
 
 
 def complaints(key: str, english: str, chinese: str) -> list[str]:
-    """What is wrong with the Chinese of one text."""
+    """Return what is wrong with the Chinese of a text."""
     if not _CHINESE.search(chinese):
-        return [
-            f"`{key}-zh` is missing or has no Chinese in it: write below `{key}` what it says, in Chinese"
-        ]
+        return [f"`{key}-zh` has no Chinese: write below `{key}` what it says, in Chinese"]
     found = []
-    told, told_zh = set(_VERSION.findall(english)), set(_VERSION.findall(chinese))
-    if told - told_zh:
-        found.append(
-            f"`{key}-zh` does not name {', '.join(sorted(told - told_zh))}, which `{key}` names"
-        )
-    if told_zh - told:
-        found.append(
-            f"`{key}-zh` names {', '.join(sorted(told_zh - told))}, which `{key}` does not name"
-        )
+    versions = set(_VERSION.findall(english))
+    chinese_versions = set(_VERSION.findall(chinese))
+    if missing := versions - chinese_versions:
+        found.append(f"`{key}-zh` does not name {', '.join(sorted(missing))}, which `{key}` names")
+    if added := chinese_versions - versions:
+        found.append(f"`{key}-zh` names {', '.join(sorted(added))}, which `{key}` does not name")
     if half := _HALF_WIDTH.search(chinese):
         found.append(f"`{key}-zh` has half-width punctuation beside Chinese: {half[0]}")
     return found
 
 
-def test_all_files_are_read() -> None:
+def test_shipped_files_are_all_read() -> None:
     assert {fact.package for fact in SHIPPED} == {path.stem for path in SHIPPED_FILES}
 
 
 @pytest.mark.parametrize("fact", SHIPPED, ids=lambda fact: fact.id)
-def test_a_shipped_fact_says_the_same_in_chinese(fact: Fact) -> None:
-    found = [line for key, pair in texts(fact).items() for line in complaints(key, *pair)]
+def test_shipped_fact_says_the_same_in_chinese(fact: Fact) -> None:
+    found = []
+    for key, (english, chinese) in texts(fact).items():
+        found += complaints(key, english, chinese)
     assert not found, "\n".join([f"{fact.where}: the fact {fact.id}:", *found])
 
 
 def stack_texts(stack: StackFile) -> Iterator[tuple[str, str, str]]:
-    """Each text of a stack for people: its key, English and Chinese."""
+    """Yield each text of a stack for people: its key, English and Chinese."""
     yield "summary", stack.stack.summary, stack.stack.summary_zh or ""
     for absent in stack.absent:
         yield "reason", absent.reason, absent.reason_zh or ""
@@ -163,12 +158,10 @@ def stack_texts(stack: StackFile) -> Iterator[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("path", STACKS, ids=lambda path: path.stem)
-def test_a_shipped_stack_says_the_same_in_chinese(path: Path) -> None:
-    told = list(stack_texts(read(path, StackFile, path.name).content))
-    # a name with its version, or a commit, is the same in both
-    assert not [
-        line for key, *pair in told if pair[0] != pair[1] for line in complaints(key, *pair)
-    ]
-    assert not [
-        english for key, english, chinese in told if english == chinese and " and " in english
-    ]
+def test_shipped_stack_says_the_same_in_chinese(path: Path) -> None:
+    for key, english, chinese in stack_texts(read(path, StackFile, path.name).content):
+        # A name with its version, or a commit, has no translation.
+        if english == chinese:
+            assert " and " not in english
+        else:
+            assert not complaints(key, english, chinese)

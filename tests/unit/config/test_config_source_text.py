@@ -95,7 +95,7 @@ def test_source_may_be_a_list_of_texts() -> None:
     assert str(fact.source) == "a/b#1; a/b tag v1"
 
 
-def test_empty_source_is_refused_with_its_place() -> None:
+def test_source_that_is_empty_is_refused_at_its_place() -> None:
     table = (
         '[[excludes]]\nversions = "==1"\nreason = "r"\nstrength = "vendor"\nchecked = 2026-11-20\n'
         'source = ["a/b#1", ""]\n'
@@ -106,7 +106,7 @@ def test_empty_source_is_refused_with_its_place() -> None:
 
 
 @pytest.mark.parametrize("text", ["the README", "a/b#1; a/b#2"])
-def test_prose_and_joined_references_are_refused(text: str) -> None:
+def test_source_of_prose_or_joined_texts_is_refused(text: str) -> None:
     table = f'[[excludes]]\nversions = "==1"\nreason = "r"\nsource = ["a/b#1", "{text}"]\n'
     with pytest.raises(InputError) as refused:
         read_text(table, FactFile, "matrices/facts/demo.toml")

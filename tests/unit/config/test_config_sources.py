@@ -1,4 +1,4 @@
-"""Direct references, `[[sources]]` and `[[absent]]`: what they mean, and every way to write them wrongly."""
+"""Direct references, `[[sources]]` and `[[absent]]`: their meaning and their mistakes."""
 
 from __future__ import annotations
 
@@ -29,19 +29,26 @@ reason = "the guide names it"
 
 
 def recipe(folder: Path, *keys: str) -> Recipe:
-    """What a row with these keys besides says of building the project."""
+    """Return the recipe of `SOURCE` with further keys."""
     (fact,) = problem(folder, facts=HEAD + SOURCE + "\n".join(keys)).facts
     assert isinstance(fact, facts.Sources)
     return fact.recipe
 
 
-def test_a_row_is_a_fact_about_one_commit(tmp_path: Path) -> None:
+def test_sources_row_is_a_fact_about_one_commit(tmp_path: Path) -> None:
     row = SOURCE.replace(
         "[[sources]]", "[[sources]]\nref = 'v0.5.0-716-gccd7d934'\nsubdirectory = 'python/'"
     ) + (
-        "requires-python = '>=3.10'\nrequires-from = ['python/pyproject.toml']\nisolation = false\neditable = true\n"
-        "env = { B = '{version}', A = '1' }\nrewrites = ['Verl_X']\n"
-        "steps = [{ move = 'a.toml', to = 'python/pyproject.toml' }, { comment = '^torch', in = 'r.txt' }]\n"
+        "requires-python = '>=3.10'\n"
+        "requires-from = ['python/pyproject.toml']\n"
+        "isolation = false\n"
+        "editable = true\n"
+        "env = { B = '{version}', A = '1' }\n"
+        "rewrites = ['Verl_X']\n"
+        "steps = [\n"
+        "    { move = 'a.toml', to = 'python/pyproject.toml' },\n"
+        "    { comment = '^torch', in = 'r.txt' },\n"
+        "]\n"
     )
     (fact,) = problem(tmp_path, facts=HEAD + row).facts
     assert isinstance(fact, facts.Sources)
@@ -72,7 +79,7 @@ def test_a_row_is_a_fact_about_one_commit(tmp_path: Path) -> None:
     )
 
 
-def test_a_step_with_wheels_builds_the_wheel(tmp_path: Path) -> None:
+def test_sources_step_with_wheels_builds_the_wheel(tmp_path: Path) -> None:
     built = recipe(
         tmp_path, "steps = [{ run = ['bash', 'build.sh'], wheels = 'output/verl*.whl' }]"
     )
@@ -88,7 +95,9 @@ def test_a_step_with_wheels_builds_the_wheel(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "git", "commit", "why"),
     [
-        *((path, "", "", _OUTSIDE) for path in ("../x", "-x", ".git/modules/x")),
+        ("../x", "", "", _OUTSIDE),
+        ("-x", "", "", _OUTSIDE),
+        (".git/modules/x", "", "", _OUTSIDE),
         ("a", "ext::sh -c id", "", "only https, ssh, file are supported"),
         ("a", "-upload-pack=id", "", "only https, ssh, file are supported"),
         ("a", "ssh://-oProxyCommand=x/a", "", _CHARACTERS),
@@ -96,26 +105,26 @@ def test_a_step_with_wheels_builds_the_wheel(tmp_path: Path) -> None:
         ("b/", "", "", "two submodules are at `b`"),
     ],
 )
-def test_a_submodule_that_is_refused(
+def test_sources_submodule_is_refused(
     path: str, git: str, commit: str, why: str, tmp_path: Path
 ) -> None:
-    rows = ", ".join(
-        f"{{ path = '{one}', git = '{two or 'https://example.org/x'}', commit = '{three or COMMIT}' }}"
-        for one, two, three in (("b", "", ""), (path, git, commit))
-    )
-    told = message(tmp_path, facts=f"{HEAD}{SOURCE}submodules = [{rows}]\n")
-    assert why in told
-    assert "matrices/facts/verl.toml:13: sources[0].submodules" in told
+    git = git or "https://example.org/x"
+    commit = commit or COMMIT
+    right = f"{{ path = 'b', git = 'https://example.org/x', commit = '{COMMIT}' }}"
+    wrong = f"{{ path = '{path}', git = '{git}', commit = '{commit}' }}"
+    error = message(tmp_path, facts=f"{HEAD}{SOURCE}submodules = [{right}, {wrong}]\n")
+    assert why in error
+    assert "matrices/facts/verl.toml:13: sources[0].submodules" in error
 
 
-def test_what_must_be_absent_is_a_row_of_the_stack_or_a_fact(tmp_path: Path) -> None:
+def test_absence_is_a_row_of_the_stack_or_a_fact(tmp_path: Path) -> None:
     fact = '[[absent]]\nversions = "<1"\nwithout = "Timm"\nreason = "text only"\n'
     stack = requiring("verl") + '[[absent]]\npackage = "Torch_Vision"\nreason = "no\\n pictures"\n'
-    found = problem(tmp_path, stack, facts=HEAD + fact)
-    assert [(row.package, row.reason, row.where) for row in found.stack.absent] == [
+    compiled = problem(tmp_path, stack, facts=HEAD + fact)
+    assert [(row.package, row.reason, row.where) for row in compiled.stack.absent] == [
         ("torch-vision", "no pictures", "matrices/stacks/s.toml:13")
     ]
-    (absent,) = found.facts
+    (absent,) = compiled.facts
     assert isinstance(absent, facts.Absent)
     assert (absent.package, absent.other, absent.applies_to(Version("0.9"))) == (
         "verl",
@@ -139,11 +148,11 @@ def test_what_must_be_absent_is_a_row_of_the_stack_or_a_fact(tmp_path: Path) -> 
         ("git+https://h:8443/~u/a@ccd7d93", Direct("https://h:8443/~u/a", "ccd7d93")),
     ],
 )
-def test_addresses(text: str, expected: Direct) -> None:
+def test_direct_reference_is_parsed(text: str, expected: Direct) -> None:
     assert Direct.parse(text) == expected
 
 
-def test_addresses_of_one_repository() -> None:
+def test_same_repository_compares_addresses() -> None:
     assert same_repository("https://GitHub.com/a/b.git", "https://github.com/a/b/")
     assert not same_repository("https://github.com/a/b", "https://github.com/a/B")
     assert not same_repository("https://github.com/a/b", "ssh://github.com/a/b")
@@ -156,52 +165,52 @@ _PLACE = "  at matrices/stacks/s.toml:4: stack.requires[0]\n"
     ("line", "why"),
     [
         ("https://h/verl-1.whl", "only git repositories are supported"),
-        *(
-            (line, "it names no commit or tag")
-            for line in ("git+https://h/verl.git", "git+ssh://git@h/verl.git")
-        ),
-        *(
-            (f"git+https://{secret}@h/verl.git@v1", _CREDENTIALS)
-            for secret in ("me:s3cret", "s3cret")
-        ),
+        ("git+https://h/verl.git", "it names no commit or tag"),
+        ("git+ssh://git@h/verl.git", "it names no commit or tag"),
+        ("git+https://me:s3cret@h/verl.git@v1", _CREDENTIALS),
+        ("git+https://s3cret@h/verl.git@v1", _CREDENTIALS),
         ("git+ssh://git:s3cret@h/verl.git@v1", _CREDENTIALS),
         ("git+http://h/verl.git@v1", "only https, ssh, file are supported, not `http`"),
         ("git+ext::sh@h/x@v1", "only https, ssh, file are supported"),
-        *((f"git+https://{odd}@v1", _CHARACTERS) for odd in ("h/$(touch${IFS}x)", "h/a;b", "/a")),
+        ("git+https://h/$(touch${IFS}x)@v1", _CHARACTERS),
+        ("git+https://h/a;b@v1", _CHARACTERS),
+        ("git+https:///a@v1", _CHARACTERS),
         ("git+ssh://-oProxyCommand=x/a@v1", _CHARACTERS),
-        *(
-            (f"git+https://h/a@{odd}", "what follows @ is not a commit or tag")
-            for odd in ("--upload-pack=x", "$(id)", "v1..v2")
-        ),
+        ("git+https://h/a@--upload-pack=x", "what follows @ is not a commit or tag"),
+        ("git+https://h/a@$(id)", "what follows @ is not a commit or tag"),
+        ("git+https://h/a@v1..v2", "what follows @ is not a commit or tag"),
         ("git+https://h/a@v1#egg=x", "only subdirectory=PATH is allowed after #"),
-        *((f"git+https://h/a@v1#subdirectory={path}", _OUTSIDE) for path in ("../x", ".git/hooks")),
+        ("git+https://h/a@v1#subdirectory=../x", _OUTSIDE),
+        ("git+https://h/a@v1#subdirectory=.git/hooks", _OUTSIDE),
     ],
 )
-def test_an_address_that_is_not_followed(line: str, why: str, tmp_path: Path) -> None:
-    told = message(tmp_path, requiring(f"verl @ {line}"))
-    assert told == f"`requires` cannot be used\n{_PLACE}  {why}"
-    assert "s3cret" not in told
+def test_direct_reference_is_refused(line: str, why: str, tmp_path: Path) -> None:
+    error = message(tmp_path, requiring(f"verl @ {line}"))
+    assert error == f"`requires` cannot be used\n{_PLACE}  {why}"
+    assert "s3cret" not in error
 
 
-def test_a_line_that_cannot_be_read_shows_no_credentials(tmp_path: Path) -> None:
-    told = message(tmp_path, requiring("verl @@ git+https://me:s3cret@h/verl.git@v1"))
-    assert told.startswith(f"a line that may contain a password is not a requirement\n{_PLACE}")
-    assert "s3cret" not in told
+def test_direct_reference_error_shows_no_credentials(tmp_path: Path) -> None:
+    error = message(tmp_path, requiring("verl @@ git+https://me:s3cret@h/verl.git@v1"))
+    assert error.startswith(f"a line that may contain a password is not a requirement\n{_PLACE}")
+    assert "s3cret" not in error
 
 
-def test_a_stack_does_not_ask_for_what_it_keeps_out(tmp_path: Path) -> None:
+def test_absence_of_a_required_project_is_refused(tmp_path: Path) -> None:
     absent = '[[absent]]\npackage = "timm"\nreason = "text only"\n'
     assert message(tmp_path, requiring("numpy", "Timm>=1") + absent) == (
-        "the stack both asks for `timm` and lists it as absent\n  at matrices/stacks/s.toml:14: absent[0].package\n"
+        "the stack both asks for `timm` and lists it as absent\n"
+        "  at matrices/stacks/s.toml:14: absent[0].package\n"
         "  `Timm>=1` is asked for at matrices/stacks/s.toml:4"
     )
 
 
-def test_submodules_are_sorted_so_that_one_follows_the_one_it_is_in(tmp_path: Path) -> None:
+def test_submodules_follow_the_one_that_they_are_in(tmp_path: Path) -> None:
     rows = ", ".join(
         f"{{ path = '{path}', git = 'https://example.org/x', commit = '{COMMIT}' }}"
         for path in ("a/b/c", "a-b", "a/")
     )
-    paths = [one.path for one in recipe(tmp_path, f"submodules = [{rows}]").submodules]
+    submodules = recipe(tmp_path, f"submodules = [{rows}]").submodules
+    paths = [submodule.path for submodule in submodules]
     assert paths == ["a", "a-b", "a/b/c"]
     assert [container(path, paths) for path in paths] == ["", "", "a"]

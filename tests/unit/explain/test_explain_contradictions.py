@@ -1,4 +1,4 @@
-"""Contradictions of small universes: which there are, their statements, where they meet."""
+"""Contradictions of small universes: which there are, their reasons, where they meet."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from resolver.explain.why import why
 from resolver.i18n import translate
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.dependency import NeedSource
+from resolver.model.constraint import RequirementSource, Requires
 from resolver.model.explanation import Branch, Contradiction
-from resolver.model.resolution import Needs, Resolution
+from resolver.model.package import Package
+from resolver.model.reason import requirement_of
+from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import branch_sentence, closing_sentence, sentence
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
@@ -33,7 +35,7 @@ def contradictions(
 
 def told(one: Contradiction) -> list[str]:
     """The sentences of a contradiction, then where they meet, or each case."""
-    rows = [translate(sentence(statement), "en") for statement in one.statements]
+    rows = [translate(sentence(reason), "en") for reason in one.reasons]
     if one.closing is not None:
         rows.append("=> " + translate(closing_sentence(one.closing), "en"))
     return rows + list(cases(one.branches))
@@ -112,14 +114,9 @@ def test_what_a_fact_says_of_an_archive_is_cited_as_the_fact_and_not_as_its_meta
     catalog.add_archive("old", "1", None)
     fact = metadata("old", "==1", "lib<2")
     (one,) = contradictions(catalog, "old", "lib==2", known=[fact])
-    (row,) = [statement for statement in one.statements if isinstance(statement, Needs)]
-    assert (row.subject, row.needs, row.source, row.fact, row.where) == (
-        "old",
-        "lib<2",
-        NeedSource.FACT,
-        fact,
-        fact.where,
-    )
+    (row,) = [reason for reason in one.reasons if isinstance(reason.constraint, Requires)]
+    assert row.constraint == Requires(Package("old"), "lib<2", RequirementSource.FACT, fact)
+    assert row.where == fact.where
 
 
 def test_prereleases_that_no_final_release_makes_room_for_are_told_once() -> None:
@@ -145,7 +142,7 @@ def test_prereleases_that_no_final_release_makes_room_for_are_told_once() -> Non
 
 
 def test_cases_that_fail_in_the_same_way_are_told_together_and_one_case_is_none() -> None:
-    """`plugin` has two statements, but one release: it is no case.
+    """`plugin` has two reasons, but one release: it is no case.
 
     `app 2` says what each of its neighbours says.
     """
@@ -191,5 +188,6 @@ def test_lines_of_one_file_about_one_project_are_one_statement() -> None:
     answer = decide(universe)
     assert isinstance(answer, Resolution)
     found = why(answer, universe, text.requirement("n"), Clock(60))
-    needs = [(one.subject, one.needs) for one in found.requirements if isinstance(one, Needs)]
+    needs = [(one.subject, requirement_of(one)) for one in found.requirements]
+    needs = [need for need in needs if need[1] is not None]
     assert needs == [("app", "n!=1.23,<3,>=1.21.2"), ("app", "n[x]>=1"), ("b", "n>=1")]

@@ -10,6 +10,7 @@ from resolver.cli.console import ConflictPage, Progress
 from resolver.explain.costs import cost
 from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
+from resolver.model.constraint import ComponentValue, Requires, StackLine
 from resolver.model.explanation import ChangeKind, Explanation, Fix
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import fact, inputs_of, matrix, refutation, target, warning
@@ -41,7 +42,7 @@ def test_what_the_first_conflict_hides_is_told_and_changed_with_it() -> None:
     catalog = DataCatalog({"base": {"1": [], "2": []}, "plugin": {"1": ["base"], "2": ["base<2"]}})
     found = explained(catalog, "base==7", "plugin", facts=matrix(">=1", "8.3.RC1", "enforced"))
     (hidden,) = found.contradictions[1:]
-    assert [type(one).__name__ for one in hidden.statements] == ["Asks", "Has", "Needs"]
+    assert [type(one.constraint) for one in hidden.reasons] == [StackLine, ComponentValue, Requires]
     assert [told(fix) for fix in found.fixes] == [
         ["base==7 -> base==2", "8.5.0 -> 8.3.RC1"],
         ["base==7 -> base==2", "plugin -> "],

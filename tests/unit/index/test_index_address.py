@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from resolver.errors import InputError
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.net.transport import Proxies
+from resolver.index.net.proxies import Proxies
 from resolver.index.parse.address import Root, is_allowed, is_local, origin_of, read_root
 
 

@@ -15,15 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.utils import NormalizedName
 
-from resolver.index.parse import archive as archive_module
-from resolver.index.parse.archive import (
-    MissingSpanError,
-    RangeFile,
-    read_archive,
-    read_member,
-    wheel_metadata,
-)
+from resolver.index.parse import guarded
+from resolver.index.parse.archive import read_archive, read_member
 from resolver.index.parse.distribution import FileRelease
+from resolver.index.parse.guarded import MissingSpanError, RangeFile
+from resolver.index.parse.wheel import wheel_metadata
 from resolver.index.protocol import UnusableFile
 from resolver.model.release import Archive, CoreMetadata
 
@@ -272,7 +268,7 @@ def test_a_member_that_is_larger_than_it_says(path: Path) -> None:
 
 
 def test_too_many_members(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive_module, "_MOST_MEMBERS", 3)
+    monkeypatch.setattr(guarded, "_MOST_MEMBERS", 3)
     members = {f"demo-1.0/{n}": "" for n in range(4)}
     for release, made in (
         (TAR, tar(path, members)),

@@ -33,7 +33,7 @@ from resolver.index.net.client import (
     conditions,
 )
 from resolver.index.net.pipconfig import PipConfig
-from resolver.index.net.transport import Proxies
+from resolver.index.net.proxies import Proxies
 from resolver.index.parse.address import read_root
 from resolver.index.protocol import Meter, Traffic
 from tests.hostile.certificates import server_context

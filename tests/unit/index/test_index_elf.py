@@ -11,7 +11,6 @@ import zipfile
 
 import pytest
 
-from resolver.index.parse.archive import MissingSpanError, RangeFile
 from resolver.index.parse.binaries import (
     Limits,
     binary_members,
@@ -20,6 +19,7 @@ from resolver.index.parse.binaries import (
     within,
 )
 from resolver.index.parse.elf import read_elf
+from resolver.index.parse.guarded import MissingSpanError, RangeFile
 from resolver.index.protocol import UnusableFile
 from resolver.model.linkage import hashed, packed, unpacked
 from tests.elf import elf

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from resolver.index.git import Repositories, RepositoryUnreadable
+from resolver.index.git import RepositoryUnreadable
+from resolver.index.repositories import Repositories
 from resolver.model.message import Message
 from tests.repositories import Repository
 

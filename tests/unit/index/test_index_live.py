@@ -11,6 +11,7 @@ import struct
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -22,9 +23,9 @@ from packaging.utils import NormalizedName
 from resolver.errors import IndexFailure
 from resolver.index import live
 from resolver.index.live import CatalogPool, LiveCatalog
-from resolver.index.net import network
+from resolver.index.net import online
 from resolver.index.net.client import QUICK_RETRY, Client, RetryPolicy
-from resolver.index.net.network import AHEAD
+from resolver.index.net.connection import AHEAD
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.parse.binaries import Limits
 from resolver.index.protocol import Lookup, UnusableFile
@@ -37,6 +38,7 @@ from tests.elf import elf
 from tests.loopback import LoopbackIndex, Response, altered, status
 from tests.problems import PYPI_ONLY
 from tests.unit.index.clients import failure
+from tests.variants import serve as serve_variants
 
 DEMO = NormalizedName("demo")
 Opener = Callable[..., LiveCatalog]
@@ -47,7 +49,7 @@ def _no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         Client.__init__, "__kwdefaults__", {"patience": RetryPolicy(pause=0.01), "transport": None}
     )
-    monkeypatch.setattr(network, "QUICK_RETRY", QUICK_RETRY._replace(pause=0.01))
+    monkeypatch.setattr(online, "QUICK_RETRY", QUICK_RETRY._replace(pause=0.01))
 
 
 @pytest.fixture
@@ -315,6 +317,14 @@ def ranged(response: Response) -> Response:
     total = len(response.body)
     headers = {**response.headers, "Content-Range": f"bytes {total - 65536}-{total - 1}/{total}"}
     return replace(response, status=206, body=response.body[-65536:], headers=headers)
+
+
+def test_variants_are_read_without_a_cache(index: LoopbackIndex) -> None:
+    serve_variants(index, "demo", "1.0", "a3")
+    pool = CatalogPool(Cache(None, print), pip=PipConfig(index_url=index.url))
+    with closing(pool), closing(LiveCatalog(PYPI_ONLY, "linux-aarch64", pool)) as catalog:
+        (page,) = catalog.lookup(DEMO).pages
+    assert set(page.variants["1.0"].variants) == {"a3"}
 
 
 # --- looking ahead

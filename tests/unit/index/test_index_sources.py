@@ -15,8 +15,9 @@ import pytest
 from resolver.config.compile import compile_problems
 from resolver.config.load import load
 from resolver.errors import InputError
-from resolver.index import git
-from resolver.index.git import Repositories, RepositoryUnreadable
+from resolver.index import repositories as repositories_module
+from resolver.index.git import RepositoryUnreadable
+from resolver.index.repositories import Repositories
 from resolver.index.sources import with_resolved_sources
 from resolver.model.message import Message, message
 from resolver.model.release import Source
@@ -316,7 +317,7 @@ def test_a_host_that_never_answers_is_given_up_with_all_of_git(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The part of git that reaches the network is a process of its own."""
-    monkeypatch.setattr(git, "_ASK_SECONDS", 1)
+    monkeypatch.setattr(repositories_module, "_ASK_SECONDS", 1)
     warned: list[Message] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"https://127.0.0.1:{server.getsockname()[1]}/demo.git"

@@ -12,8 +12,8 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 
 import pytest
 
-from resolver.index.net import network
-from resolver.index.net.network import LoopThread
+from resolver.index.net import loop_thread
+from resolver.index.net.loop_thread import LoopThread
 from resolver.index.protocol import polling, result_of
 
 
@@ -62,11 +62,11 @@ def test_a_loop_that_fails_ends_the_wait_and_goes_on(
 
 HANGING = """
 import threading
-from resolver.index.net import network
-network._PATIENCE = 0.2
+from resolver.index.net import loop_thread
+loop_thread._PATIENCE = 0.2
 held = threading.Lock()
 held.acquire()
-thread = network.LoopThread()
+thread = loop_thread.LoopThread()
 thread.call_soon(held.acquire)
 
 async def farewell():
@@ -78,7 +78,7 @@ print("closed")
 
 
 def test_a_thread_that_waits_for_what_nobody_gives_back_keeps_no_run_from_ending() -> None:
-    assert network._PATIENCE > 1
+    assert loop_thread._PATIENCE > 1
     done = subprocess.run(
         [sys.executable, "-c", HANGING], stdout=subprocess.PIPE, text=True, check=True, timeout=60
     )

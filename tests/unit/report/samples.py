@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 
 from resolver.config.source_text import read_source
 from resolver.model import fact as facts
-from resolver.model.dependency import NeedSource, StackLine
+from resolver.model.constraint import NoCandidate, RequirementSource, StackLine
 from resolver.model.explanation import (
     Attempt,
     AttemptOutcome,
@@ -25,20 +25,12 @@ from resolver.model.explanation import (
     ShownPin,
     Why,
 )
+from resolver.model.package import Package
 from resolver.model.problem import Policy, Problem, RootRequirement, Stack
+from resolver.model.reason import Reason, RejectedRelease, ReleaseRange
 from resolver.model.release import Rejection, RejectionReason
-from resolver.model.resolution import (
-    Asks,
-    Forbids,
-    Has,
-    Lack,
-    Lacks,
-    Needs,
-    RejectedRelease,
-    ReleaseRange,
-    Shares,
-)
 from resolver.model.source import Document, References
+from tests import reasons
 from tests.problems import PYPI_ONLY, common, need, target
 
 MATRIX = read_source(
@@ -75,21 +67,19 @@ def problem(name: str, *lines: str, where: str = "", **system: str) -> Problem:
     )
 
 
-def asks(text: str, line: int, stack: str = "trl-vllm-train") -> Asks:
-    return Asks(text=text, where=f"matrices/stacks/{stack}.toml:{line}")
+def asks(text: str, line: int, stack: str = "trl-vllm-train") -> Reason:
+    return reasons.asks(text, f"matrices/stacks/{stack}.toml:{line}")
 
 
 def needs(
     subject: str, versions: str | ReleaseRange, what: str, fact: facts.Fact | None = None
-) -> Needs:
+) -> Reason:
     """Releases need something, by the metadata of the newest or by a fact."""
     span = ReleaseRange(versions, versions, 1) if isinstance(versions, str) else versions
     name = canonicalize_name(subject.partition("[")[0]).replace("-", "_")
     where = fact.where if fact else f"{name}-{span.newest}-py3-none-any.whl"
-    source = NeedSource.FACT if fact else NeedSource.METADATA
-    return Needs(
-        subject=subject, versions=(span,), needs=what, source=source, where=where, fact=fact
-    )
+    source = RequirementSource.FACT if fact else RequirementSource.METADATA
+    return reasons.requires(subject, (span,), what, source=source, where=where, fact=fact)
 
 
 MATRIX_FACT = fact(
@@ -158,7 +148,7 @@ def trl() -> Explanation:
         problem=problem("trl-vllm-train", OLD, ASCEND),
         contradictions=(
             Contradiction(
-                statements=(
+                reasons=(
                     asks(OLD, 9),
                     needs("trl[vllm]", "0.28.0", "vllm<0.13.0,>=0.10.2"),
                     asks(ASCEND, 10),
@@ -206,11 +196,7 @@ def trl() -> Explanation:
                 outcome=AttemptOutcome.CONFLICT,
                 because=(
                     needs("vllm-ascend", "0.11.0", "cann in 8.3.RC2", MATRIX_FACT),
-                    Has(
-                        component="cann",
-                        value="8.5.0",
-                        where="matrices/stacks/trl-vllm-train.toml:20",
-                    ),
+                    reasons.has("cann", "8.5.0", "matrices/stacks/trl-vllm-train.toml:20"),
                 ),
             ),
             Attempt(
@@ -285,24 +271,22 @@ def branching() -> Explanation:
         problem=problem("cases", "trl[vllm]", "vllm-ascend==0.13.0", "numpy<2"),
         contradictions=(
             Contradiction(
-                statements=(
+                reasons=(
                     asks("trl[vllm]", 9, "cases"),
                     needs("trl[vllm]", five, "vllm<0.13.0,>=0.10.2"),
                     needs("trl[vllm]", two, "numpy"),
                     asks("vllm-ascend==0.13.0", 10, "cases"),
                     needs("vllm-ascend", "0.13.0", "vllm==0.13.0", MATRIX_FACT),
                     asks("numpy<2", 11, "cases"),
-                    Forbids(
-                        subject="numpy",
-                        versions=(ReleaseRange("1.26.4", "1.26.4", 1),),
-                        fact=fact(
-                            facts.Excludes, "numpy", reason="It crashes on import.", reason_zh=""
-                        ),
+                    reasons.excluded(
+                        "numpy",
+                        (ReleaseRange("1.26.4", "1.26.4", 1),),
+                        fact(facts.Excludes, "numpy", reason="It crashes on import.", reason_zh=""),
                     ),
-                    Lacks(
-                        subject="numpy",
-                        wanted="<1.26.4",
-                        lack=Lack.FILE,
+                    reasons.unavailable(
+                        "numpy",
+                        NoCandidate.FILE,
+                        "<1.26.4",
                         where="pypi",
                         count=9,
                         newest="2.4.0",
@@ -387,18 +371,18 @@ def several() -> Explanation:
         ),
         contradictions=(
             Contradiction(
-                statements=(
-                    Asks(text="nosuch", where=f"{stack}:9"),
-                    Lacks(subject="nosuch", wanted="", lack=Lack.PROJECT, where="pypi, huawei"),
+                reasons=(
+                    reasons.asks("nosuch", f"{stack}:9"),
+                    reasons.unavailable("nosuch", NoCandidate.PROJECT, where="pypi, huawei"),
                 ),
                 closing=Closing(subject="nosuch", numbers=(2,)),
             ),
             Contradiction(
-                statements=(
-                    Lacks(
-                        subject="torch",
-                        wanted="==9.9",
-                        lack=Lack.RELEASE,
+                reasons=(
+                    reasons.unavailable(
+                        "torch",
+                        NoCandidate.RELEASE,
+                        "==9.9",
                         where="pypi",
                         newest="2.9.1",
                         left_out=("pytorch-cpu", "huawei"),
@@ -407,10 +391,10 @@ def several() -> Explanation:
                 closing=Closing(subject="torch", numbers=(1,)),
             ),
             Contradiction(
-                statements=(
-                    Asks(text="triton", where=f"{stack}:11"),
-                    Asks(text="triton-ascend", where=f"{stack}:12"),
-                    Shares(fact=owners),
+                reasons=(
+                    reasons.asks("triton", f"{stack}:11"),
+                    reasons.asks("triton-ascend", f"{stack}:12"),
+                    reasons.exclusive(owners),
                 ),
                 closing=Closing(subject="triton", numbers=(1, 2, 3)),
             ),
@@ -427,9 +411,9 @@ def long() -> Explanation:
         problem=problem("long", "plugin"),
         contradictions=(
             Contradiction(
-                statements=(
-                    Asks(text="plugin", where="stack.toml:1"),
-                    Has(component="cann", value="9.1.0", where="stack.toml:2"),
+                reasons=(
+                    reasons.asks("plugin", "stack.toml:1"),
+                    reasons.has("cann", "9.1.0", "stack.toml:2"),
                     needs("plugin", "0.9", "cann in 8.1.RC1"),
                     needs("plugin", "0.10", "cann in 8.2.RC1"),
                     needs("plugin", "0.13", "cann in 8.5.0 | 8.5.1"),
@@ -437,17 +421,17 @@ def long() -> Explanation:
                     needs("plugin", "0.20", "triton==3.2.1"),
                     needs("plugin", "0.23", "triton==3.2.2"),
                     needs("plugin", "0.24", "triton==3.2.1"),
-                    Lacks(
-                        subject="triton",
-                        wanted="==3.2.1",
-                        lack=Lack.RELEASE,
+                    reasons.unavailable(
+                        "triton",
+                        NoCandidate.RELEASE,
+                        "==3.2.1",
                         where="pypi",
                         newest="3.2.0",
                     ),
-                    Lacks(
-                        subject="triton",
-                        wanted="==3.2.2",
-                        lack=Lack.RELEASE,
+                    reasons.unavailable(
+                        "triton",
+                        NoCandidate.RELEASE,
+                        "==3.2.2",
                         where="pypi",
                         newest="3.2.0",
                     ),
@@ -502,21 +486,20 @@ def hostile() -> Explanation:
         problem=problem("hostile", "numpy", where=f"./{HOSTILE}.toml"),
         contradictions=(
             Contradiction(
-                statements=(
-                    Asks(text=HOSTILE, where=HOSTILE),
-                    Has(component="soc", value=HOSTILE, where=HOSTILE),
-                    Needs(
-                        subject=HOSTILE,
-                        versions=(ReleaseRange(HOSTILE, HOSTILE, 1),),
-                        needs=HOSTILE,
-                        source=NeedSource.METADATA,
+                reasons=(
+                    reasons.asks(HOSTILE, HOSTILE),
+                    reasons.has("soc", HOSTILE, HOSTILE),
+                    reasons.requires(
+                        Package(HOSTILE),
+                        (ReleaseRange(HOSTILE, HOSTILE, 1),),
+                        HOSTILE,
                         where=HOSTILE,
                     ),
-                    Forbids(subject=HOSTILE, versions=(), fact=bad),
-                    Lacks(
-                        subject=HOSTILE,
-                        wanted=HOSTILE,
-                        lack=Lack.UNUSABLE,
+                    reasons.excluded(HOSTILE, (), bad),
+                    reasons.unavailable(
+                        HOSTILE,
+                        RejectionReason.METADATA,
+                        HOSTILE,
                         where=HOSTILE,
                         count=1,
                         refusals=(
@@ -544,7 +527,7 @@ def hostile() -> Explanation:
             Attempt(
                 changes=(change,),
                 outcome=AttemptOutcome.CONFLICT,
-                because=(Asks(text=HOSTILE, where=""),),
+                because=(reasons.asks(HOSTILE, ""),),
             ),
         ),
         limited=False,
@@ -565,10 +548,10 @@ def why(*, moves: bool = False) -> Why:
     lower = needs("torch", "2.8.0", "numpy>=1.20")
     bound = needs("vllm-ascend", "0.13.0", "numpy<2.0.0", MATRIX_FACT)
     contradiction = Contradiction(
-        statements=(
+        reasons=(
             asks("verl==0.7.1", 9, "verl-qwen3.5"),
             upper,
-            Asks(text="numpy==2.0.0", where="--package"),
+            reasons.asks("numpy==2.0.0", "--package"),
         ),
         closing=Closing(subject="numpy", numbers=(2, 3)),
     )

@@ -1,40 +1,28 @@
-"""Statements and changes of every kind, singular and plural, and all that is said of them."""
+"""Reasons and changes of every kind, singular and plural, and all that is said of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from msgspec.structs import replace
+from typing import Any
 
 from resolver.i18n import translate
 from resolver.model import fact as facts
-from resolver.model.dependency import NeedSource
+from resolver.model.constraint import NoCandidate, RequirementSource, WhyNot
 from resolver.model.explanation import Change, ChangeKind, Closing, Contradiction, Environment, Fix
 from resolver.model.message import Message
+from resolver.model.reason import Reason, RejectedRelease, ReleaseRange, UnparsedFiles
 from resolver.model.release import Rejection, RejectionReason
-from resolver.model.resolution import (
-    Asks,
-    Forbids,
-    Has,
-    Lack,
-    Lacks,
-    Needs,
-    RejectedRelease,
-    ReleaseRange,
-    Shares,
-    Statement,
-    UnparsedFiles,
-)
 from resolver.model.text import Language
 from resolver.report.document import translated
 from resolver.report.explanation.fixes import change_sentence, requires_sentence
+from resolver.report.explanation.reasons import origin_span
 from resolver.report.explanation.sentences import (
     claim,
     closing_sentence,
+    reason_details,
     sentence,
-    statement_details,
 )
-from resolver.report.explanation.statements import origin_span
+from tests.reasons import asks, excluded, exclusive, has, requires, unavailable
 from tests.unit.report.samples import fact
 
 ONE = (ReleaseRange("0.28.0", "0.28.0", 1),)
@@ -51,81 +39,79 @@ NEWER = [
 MACHINE = (("processor", "aarch64"), ("glibc", "2.17"), ("python", "3.11"))
 
 
-def needs(versions: tuple[ReleaseRange, ...], source: NeedSource = NeedSource.METADATA) -> Needs:
-    return Needs(
-        subject="trl", versions=versions, needs="vllm<0.13.0", source=source, where="trl.whl"
-    )
+def needs(
+    versions: tuple[ReleaseRange, ...], source: RequirementSource = RequirementSource.METADATA
+) -> Reason:
+    return requires("trl", versions, "vllm<0.13.0", source=source, where="trl.whl")
 
 
-def lacks(lack: Lack, *refusals: RejectedRelease, **more: object) -> Lacks:
-    given: dict[str, object] = {
-        "subject": "x",
-        "wanted": "",
-        "where": "pypi",
-        "count": len(refusals),
-        **more,
-    }
-    return Lacks(lack=lack, refusals=refusals, **given)  # type: ignore[arg-type]
+def lacks(why: WhyNot, *refusals: RejectedRelease, **more: Any) -> Reason:
+    given = {"count": len(refusals), "refusals": refusals, **more}
+    return unavailable("x", why, **given)
 
 
 def refusal(version: str, *files: Rejection) -> RejectedRelease:
     return RejectedRelease(version=version, files=files)
 
 
-STATEMENTS: tuple[Statement, ...] = (
-    Asks(text="trl[vllm]==0.28.0", where="a:1"),
-    Asks(text="numpy==2", where="--package"),
-    Has(component="cann", value="8.5.0", where="a:2"),
+REASONS: tuple[Reason, ...] = (
+    asks("trl[vllm]==0.28.0", "a:1"),
+    asks("numpy==2", "--package"),
+    has("cann", "8.5.0", "a:2"),
     *(needs(spans) for spans in (ONE, TWO, (ReleaseRange("1.0", "1.0", 1), *FIVE), ())),
-    needs(ONE, NeedSource.BUILD),
-    Forbids(subject="trl", versions=TWO, fact=fact(facts.Excludes, "trl")),
-    Forbids(subject="deep-ep", versions=ONE, fact=fact(facts.Names, "deep-ep", index="huawei")),
-    Shares(fact=fact(facts.Collides, "triton-ascend", other="triton", module="triton")),
-    Shares(fact=fact(facts.Absent, "triton-ascend", other="triton")),
-    lacks(Lack.SOURCE, wanted=">=9.9", newest="2.0"),
-    lacks(Lack.PROJECT),
-    lacks(Lack.RELEASE, wanted="==9.9", newest="2.0"),
-    lacks(Lack.RELEASE, wanted="==1.5", newest="2.0", nearest=("1.4", "1.6")),
-    lacks(Lack.RELEASE, wanted="==0.5", newest="2.0", nearest=("0.9",)),
-    lacks(Lack.RELEASE, wanted="==9.9"),
-    lacks(Lack.RELEASE),
-    lacks(Lack.RELEASE, wanted="==9.9", unread=(UnparsedFiles(RejectionReason.NAME, 1, "x.whl"),)),
+    needs(ONE, RequirementSource.BUILD),
+    excluded("trl", TWO, fact(facts.Excludes, "trl")),
+    excluded("deep-ep", ONE, fact(facts.Names, "deep-ep", index="huawei")),
+    exclusive(fact(facts.Collides, "triton-ascend", other="triton", module="triton")),
+    exclusive(fact(facts.Absent, "triton-ascend", other="triton")),
+    lacks(NoCandidate.COMMIT, wanted=">=9.9", newest="2.0"),
+    lacks(NoCandidate.PROJECT),
+    lacks(NoCandidate.RELEASE, wanted="==9.9", newest="2.0"),
+    lacks(NoCandidate.RELEASE, wanted="==1.5", newest="2.0", nearest=("1.4", "1.6")),
+    lacks(NoCandidate.RELEASE, wanted="==0.5", newest="2.0", nearest=("0.9",)),
+    lacks(NoCandidate.RELEASE, wanted="==9.9"),
+    lacks(NoCandidate.RELEASE),
     lacks(
-        Lack.RELEASE,
+        NoCandidate.RELEASE,
+        wanted="==9.9",
+        unread=(UnparsedFiles(RejectionReason.NAME, 1, "x.whl"),),
+    ),
+    lacks(
+        NoCandidate.RELEASE,
         unread=(
             UnparsedFiles(RejectionReason.FOREIGN, 38, "y-1.zip"),
             UnparsedFiles(RejectionReason.FORMAT, 2, "x-1.exe"),
         ),
     ),
-    lacks(Lack.FILE, refusal("1", WHEEL)),
-    lacks(Lack.FILE, refusal("1", WHEEL, OTHER)),
-    lacks(Lack.FILE, refusal("1", WHEEL, OTHER, ARCHIVE)),
-    lacks(Lack.FILE, refusal("2", WHEEL), refusal("1", ARCHIVE), count=9),
-    lacks(Lack.FILE, wanted="<2"),
+    lacks(NoCandidate.FILE, refusal("1", WHEEL)),
+    lacks(NoCandidate.FILE, refusal("1", WHEEL, OTHER)),
+    lacks(NoCandidate.FILE, refusal("1", WHEEL, OTHER, ARCHIVE)),
+    lacks(NoCandidate.FILE, refusal("2", WHEEL), refusal("1", ARCHIVE), count=9),
+    lacks(NoCandidate.FILE, wanted="<2"),
     lacks(
-        Lack.UNUSABLE,
+        RejectionReason.METADATA,
         refusal("1", Rejection("x-1.whl", RejectionReason.METADATA, "its METADATA is empty")),
     ),
-    lacks(Lack.UNUSABLE, refusal("1", Rejection("x-1.whl", RejectionReason.METADATA))),
-    lacks(Lack.PRERELEASE, refusal("2rc1")),
-    lacks(Lack.NEEDLESS, refusal("2rc1")),
-    lacks(Lack.YANKED, refusal("2"), refusal("1")),
-    lacks(Lack.CUTOFF, refusal("2"), count=2),
-    lacks(Lack.UNREACHABLE, unreachable=("huawei",)),
-    lacks(Lack.FILE, refusal("1", WHEEL, ARCHIVE)),
-    lacks(Lack.FILE, refusal("1", *[WHEEL] * 6)),
-    lacks(Lack.FILE, refusal("2", WHEEL, OTHER), refusal("1", ARCHIVE)),
+    lacks(RejectionReason.METADATA, refusal("1", Rejection("x-1.whl", RejectionReason.METADATA))),
+    lacks(NoCandidate.PRERELEASE, refusal("2rc1")),
+    lacks(NoCandidate.NEEDLESS, refusal("2rc1")),
+    lacks(RejectionReason.YANKED, refusal("2"), refusal("1")),
+    lacks(RejectionReason.NEWER, refusal("2"), count=2),
+    lacks(NoCandidate.UNREACHABLE, unreachable=("huawei",)),
+    lacks(NoCandidate.FILE, refusal("1", WHEEL, ARCHIVE)),
+    lacks(NoCandidate.FILE, refusal("1", *[WHEEL] * 6)),
+    lacks(NoCandidate.FILE, refusal("2", WHEEL, OTHER), refusal("1", ARCHIVE)),
     lacks(
-        Lack.UNUSABLE,
+        RejectionReason.DYNAMIC,
         refusal(
             "1",
             Rejection("x-1.tar.gz", RejectionReason.DYNAMIC, "`x-1.tar.gz` has no static metadata"),
         ),
     ),
-    lacks(Lack.UNUSABLE, where="x-1.whl"),
+    lacks(RejectionReason.METADATA, where="x-1.whl"),
     # a file that needs more than another one is no further way in
-    replace(lacks(Lack.FILE, refusal("1", *NEWER)), machine=MACHINE),
-    Forbids(subject="trl", versions=ONE, fact=fact(facts.Excludes, "trl", reason_zh="")),
+    lacks(NoCandidate.FILE, refusal("1", *NEWER), machine=MACHINE),
+    excluded("trl", ONE, fact(facts.Excludes, "trl", reason_zh="")),
     # of releases all over the ends and the number are told, as of candidates between releases, each
     # a run of its own
     needs(CANDIDATES),
@@ -171,15 +157,15 @@ def split(shared: int) -> Iterator[Message]:
 
 
 def all_sentences(language: Language) -> str:
-    """Each statement with its origin, and what is told below it; then the other sentences, a line each."""
+    """Each reason with its origin, and what is told below it; then the other sentences, a line each."""
     lines = []
-    for statement in STATEMENTS:
+    for reason in REASONS:
         lines.append(
-            f"{translate(sentence(statement), language)} @ {translated(origin_span(statement).text, language)}"
+            f"{translate(sentence(reason), language)} @ {translated(origin_span(reason).text, language)}"
         )
-        lines += [f"  {translate(detail, language)}" for detail in statement_details(statement)]
+        lines += [f"  {translate(detail, language)}" for detail in reason_details(reason)]
     others = [
-        claim(Contradiction(statements=(needs(ONE),) * count, closing=None)) for count in (1, 2, 4)
+        claim(Contradiction(reasons=(needs(ONE),) * count, closing=None)) for count in (1, 2, 4)
     ]
     others += [
         closing_sentence(Closing(subject="a", numbers=numbers)) for numbers in ((2,), (2, 4))

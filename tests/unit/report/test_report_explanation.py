@@ -13,8 +13,8 @@ from rich.cells import cell_len
 from resolver.model import fact as facts
 from resolver.model.explanation import Contradiction, Explanation
 from resolver.report.document import Items
-from resolver.report.explanation.conflict import statement_items
-from resolver.report.explanation.statements import grouped
+from resolver.report.explanation.conflict import reason_items
+from resolver.report.explanation.reasons import grouped
 from resolver.report.terminal import paragraph, terminal_text, wrapped
 from tests.unit.report import samples
 from tests.unit.report.expected import (
@@ -46,12 +46,12 @@ def test_nothing_is_left_over() -> None:
 def test_what_a_fact_about_the_soc_says_stands_below_it(what: tuple[str, ...]) -> None:
     fact = samples.fact(facts.Requires, "vllm-ascend", needs=())
     needs = tuple(samples.needs("vllm-ascend", str(at), need, fact) for at, need in enumerate(what))
-    statements = grouped(
-        Contradiction(statements=needs, closing=None)
-    ).statements  # of many, those with one cause
+    reasons = grouped(
+        Contradiction(reasons=needs, closing=None)
+    ).reasons  # of many, those with one cause
     for language, reason in (("en", "Somebody read it."), ("zh", "有人读到过。")):
-        told = terminal_text([Items(tuple(statement_items(statements)))], language).splitlines()
-        assert [line.strip() for line in told].index(reason) == len(told) - len(statements)
+        told = terminal_text([Items(tuple(reason_items(reasons)))], language).splitlines()
+        assert [line.strip() for line in told].index(reason) == len(told) - len(reasons)
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resolver.files import json_text
-from resolver.model.dependency import NeedSource
+from resolver.model.constraint import NoCandidate, RequirementSource, Unavailable
 from resolver.model.explanation import AttemptOutcome, ChangeKind
 from resolver.model.fact import Strength
 from resolver.model.release import RejectionReason
-from resolver.model.resolution import Lack
-from resolver.report.explanation.json import explanation_json, why_json
+from resolver.report.explanation.json import explanation_json, lack_of, why_json
 from tests.unit.report import samples
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -59,8 +58,12 @@ def test_the_schema_knows_all_that_the_model_has() -> None:
         case["properties"]["kind"]["const"]: case["properties"]["data"]
         for case in defs["statement"]["anyOf"]
     }
-    assert listed(kinds["lacks"]["properties"]["lack"]) == {one.value for one in Lack}
-    assert listed(kinds["needs"]["properties"]["source"]) == {one.value for one in NeedSource}
+    assert listed(kinds["lacks"]["properties"]["lack"]) == {
+        lack_of(Unavailable("x", why)) for why in (*NoCandidate, *RejectionReason)
+    }
+    assert listed(kinds["needs"]["properties"]["source"]) == {
+        one.value for one in RequirementSource
+    }
     files = kinds["lacks"]["properties"]["refusals"]["items"]["properties"]["files"]["items"][
         "properties"
     ]

@@ -8,7 +8,7 @@ import pytest
 
 from resolver.config.source_text import read_source
 from resolver.report.document import Paragraph, Span
-from resolver.report.explanation.statements import cited, source_line
+from resolver.report.explanation.reasons import cited, source_line
 from resolver.report.links import linked, way_to_matrices
 
 FORGE = "https://github.com"

@@ -41,7 +41,7 @@ def test_a_build_tool_without_a_wheel_is_refused() -> None:
     catalog.add_archive("tool", "1")
     ((_, answer),) = solve_builds(solved(problem("b"), catalog), catalog)
     assert isinstance(answer, Refutation)
-    assert [translate(sentence(statement), "en") for statement in answer.statements] == [
+    assert [translate(sentence(reason), "en") for reason in answer.reasons] == [
         "building b 1 needs tool",
         (
             "tool 1 has no file for the target: tool-1.tar.gz is a source archive, and build tools are not built "

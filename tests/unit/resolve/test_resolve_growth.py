@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from resolver.model.resolution import Lack
+from resolver.model.constraint import NoCandidate, Unavailable
 from resolver.resolve.complete import CompleteEngine, Unsatisfiable
-from resolver.resolve.grounds import LackGround
 from resolver.resolve.solver import solve
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -264,7 +263,7 @@ def test_a_policy_on_prereleases_is_named_where_many_were_not_read() -> None:
     with pytest.raises(Unsatisfiable) as caught:
         engine.solve()
     lacking = [
-        one for one in caught.value.core if isinstance(one, LackGround) and one.project == "deep"
+        one for one in caught.value.core if isinstance(one, Unavailable) and one.project == "deep"
     ]
-    assert [one.lack for one in lacking] == [Lack.NEEDLESS]
+    assert [one.why for one in lacking] == [NoCandidate.NEEDLESS]
     assert len(catalog.asked) < 10

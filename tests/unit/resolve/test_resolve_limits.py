@@ -8,7 +8,7 @@ import pytest
 
 from resolver.errors import UndecidedError
 from resolver.index.protocol import polling
-from resolver.resolve import grounded
+from resolver.resolve import sat
 from resolver.resolve.solver import prove
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -31,7 +31,7 @@ def pigeonholes(holes: int) -> Universe:
 
 
 def test_prove_gives_up_after_too_many_conflicts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grounded, "MOST_CONFLICTS", 10_000)
+    monkeypatch.setattr(sat, "MOST_CONFLICTS", 10_000)
     with pytest.raises(UndecidedError, match="within the search limits"):
         prove(pigeonholes(13))
 

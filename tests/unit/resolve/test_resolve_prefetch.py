@@ -8,7 +8,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
 from resolver.index.protocol import LookAhead
-from resolver.model.dependency import Package
+from resolver.model.package import Package
 from resolver.model.release import CoreMetadata, File
 from resolver.resolve.candidates import ANYTHING
 from resolver.resolve.provider import Prefetch

@@ -1,4 +1,4 @@
-"""Where verify.py stops at once: on another machine, with another Python, in another environment."""
+"""verify.py ends at once on another machine, with another Python and in another environment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from resolver.report.verify import verify
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 LINE = f"{sys.version_info[0]}.{sys.version_info[1]}"
-SHARED = Path(sys.base_prefix) / "bin" / "python3"  # which is in no environment
+# A Python in no environment.
+SHARED = Path(sys.base_prefix) / "bin" / "python3"
 FRESH = f"python{LINE} -m venv env && . env/bin/activate && bash <lock>/install.sh"
 
 
@@ -54,9 +55,9 @@ def run(folder: Path, *arguments: str, python: Path = SHARED) -> str:
     return done.stdout.replace(str(folder), "<lock>").replace(str(python), "<python>")
 
 
-def ended_with(told: str, code: str) -> str:
-    """What it says after a first line and the lines of groups, if that is of one finding alone."""
-    findings = told.partition("\n\n")[2]
+def only_finding(output: str, code: str) -> str:
+    """Return what the output says of its only finding, which ended the checks."""
+    findings = output.partition("\n\n")[2]
     assert re.findall(r"\[([a-z-]+)\]$", findings, re.MULTILINE) == [code]
     assert (
         "Nothing else was checked: any other difference would only follow from this one.\n"
@@ -65,11 +66,12 @@ def ended_with(told: str, code: str) -> str:
     return findings
 
 
-def test_with_another_python_and_on_another_processor(folder: Path) -> None:
+def test_verify_ends_at_another_python_or_processor(folder: Path) -> None:
     change(folder, f'"python": "{LINE}"', '"python": "3.99"')
-    told = ended_with(run(folder), "python-differs")
+    output = only_finding(run(folder), "python-differs")
     assert (
-        "\n   fix: python3.99 -m venv env && . env/bin/activate && bash <lock>/install.sh\n" in told
+        "\n   fix: python3.99 -m venv env && . env/bin/activate && bash <lock>/install.sh\n"
+        in output
     )
     assert run(folder, "--lang", "zh").splitlines()[3].split() == [
         "Python",
@@ -77,30 +79,30 @@ def test_with_another_python_and_on_another_processor(folder: Path) -> None:
         "python-differs",
     ]
     change(folder, f'"platform": "linux-{platform.machine()}"', '"platform": "linux-m68k"')
-    told = ended_with(run(folder), "processor-differs")
+    output = only_finding(run(folder), "processor-differs")
     assert (
         f'set platform = "linux-{platform.machine()}" in the stack\'s target and lock again\n'
-        in told
+        in output
     )
 
 
-def test_in_no_environment(folder: Path) -> None:
-    """What the machine's own Python has is nobody's to take away."""
-    told = ended_with(run(folder), "environment-other")
-    assert f"pass --python PATH; to install it: {FRESH}\n" in told
-    assert "uninstall" not in told
-    answer = json.loads(run(folder, "--json", "--skip-system-checks"))
-    assert (answer["ended"], answer["wrong"]) == (True, 1)
-    assert [group["name"] for group in answer["groups"]] == ["lock", "machine", "python"]
+def test_verify_ends_in_a_shared_python(folder: Path) -> None:
+    """Nothing is to be removed from the machine's own Python."""
+    output = only_finding(run(folder), "environment-other")
+    assert f"pass --python PATH; to install it: {FRESH}\n" in output
+    assert "uninstall" not in output
+    report = json.loads(run(folder, "--json", "--skip-system-checks"))
+    assert (report["ended"], report["wrong"]) == (True, 1)
+    assert [group["name"] for group in report["groups"]] == ["lock", "machine", "python"]
 
 
-def test_what_is_missing_of_a_shared_python_is_mended_by_an_environment(folder: Path) -> None:
-    """Few of a lock are missing there: all is looked at, and nothing is taken away."""
+def test_verify_removes_nothing_from_a_shared_python(folder: Path) -> None:
+    """As few distributions are missing, all checks are made."""
     head, _, rest = (folder / "verify.py").read_text().partition('"pins": [\n')
     pins = re.findall(r'^\{"name": "(?:numpy|torch)",.*?\}(?=,?$)', rest, re.MULTILINE)
     tail = rest[rest.index('],\n"texts"') :]
     (folder / "verify.py").write_text(head + '"pins": [\n' + ",\n".join(pins) + "\n" + tail)
-    told = run(folder, "--skip-system-checks")
-    assert "[python-shared]" in told
-    assert "uninstall" not in told
-    assert "rm -r" not in told
+    output = run(folder, "--skip-system-checks")
+    assert "[python-shared]" in output
+    assert "uninstall" not in output
+    assert "rm -r" not in output

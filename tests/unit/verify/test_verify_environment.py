@@ -1,4 +1,4 @@
-"""Distributions, RECORDs, collisions and imports as verify.py judges them, in folders like site-packages."""
+"""Distributions, RECORDs, collisions and imports, as verify.py checks them in site-packages."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from resolver.verify.environment import check_distributions, check_python, installed_distributions
+from resolver.verify.distributions import installed_distributions
+from resolver.verify.environment import check_distributions, check_python
 from resolver.verify.findings import CheckContext, Group, LockedDistribution, LockedStack
 from resolver.verify.imports import run_python, shown_command
-from resolver.verify.record import check_collisions, check_files, read_records
+from resolver.verify.record import check_collisions, check_files
 from resolver.verify.strays import check_strays
 from tests.builders import build_wheel
 
@@ -46,7 +47,7 @@ class Site:
             self.pins[name] = LockedDistribution(name, "1.0", stage)
         return info
 
-    def _asked(self, *, full: bool) -> CheckContext:
+    def _context(self, *, full: bool) -> CheckContext:
         lock = LockedStack(
             "demo",
             "here",
@@ -61,28 +62,26 @@ class Site:
         return CheckContext(lock, "/lock", {}, full=full)
 
     def groups(self, *, full: bool = False) -> dict[str, Group]:
-        asked = self._asked(full=full)
-        found, trouble = installed_distributions(asked, [str(self.root)])
-        records, broken = read_records(asked, found)
-        collisions, excused = check_collisions(asked, found, records)
-        files = check_files(asked, found, records, broken, excused)
+        context = self._context(full=full)
+        installed, broken = installed_distributions(context, [str(self.root)])
+        collisions, overwritten = check_collisions(context, installed)
+        files = check_files(context, installed, overwritten)
         groups = (
-            check_distributions(asked, found, trouble),
+            check_distributions(context, installed, broken),
             files,
             collisions,
-            check_strays(asked, found, records),
+            check_strays(context, installed),
         )
         return {group.name: group for group in groups}
 
     def codes(self, *, full: bool = False) -> list[str]:
-        """All that is found, as `code name list`."""
-        return [
-            " ".join(
-                filter(None, [row.code, row.values.get("name", ""), row.values.get("list", "")])
-            )
-            for group in self.groups(full=full).values()
-            for row in group.findings
-        ]
+        """Return all findings, each as `code name list`."""
+        codes = []
+        for group in self.groups(full=full).values():
+            for finding in group.findings:
+                values = [finding.values.get(key, "") for key in ("name", "list")]
+                codes.append(" ".join(filter(None, [finding.code, *values])))
+        return codes
 
 
 @pytest.fixture
@@ -94,7 +93,7 @@ def site(tmp_path: Path) -> Site:
 # --- RECORD
 
 
-def test_compiled_files_scripts_and_rows_without_a_hash(site: Site) -> None:
+def test_files_compiled_scripts_and_without_a_hash(site: Site) -> None:
     (site.root / "bin").mkdir()
     info = site.add("one", {"one.py": "1", "bin/one": "#!python\n"})
     with (info / "RECORD").open("a") as record:
@@ -106,7 +105,7 @@ def test_compiled_files_scripts_and_rows_without_a_hash(site: Site) -> None:
     assert site.codes() == ["file-changed one bin/one"]
 
 
-def test_a_sample_sees_any_size_and_some_contents_and_full_sees_all(site: Site) -> None:
+def test_files_sample_and_full(site: Site) -> None:
     site.add(
         "big",
         {f"big/m{number:03}.py": f"x = {number:3}\n" for number in range(100)}
@@ -141,7 +140,7 @@ def test_a_sample_sees_any_size_and_some_contents_and_full_sees_all(site: Site) 
         (b"one\0.py,,\n", None),
     ],
 )
-def test_a_record_that_makes_no_sense(site: Site, content: bytes, why: str | None) -> None:
+def test_files_broken_record(site: Site, content: bytes, why: str | None) -> None:
     (site.add("one", {"one.py": "1"}) / "RECORD").write_bytes(content)
     (finding,) = site.groups()["files"].findings
     assert finding.code == "record-broken"
@@ -149,12 +148,9 @@ def test_a_record_that_makes_no_sense(site: Site, content: bytes, why: str | Non
         assert finding.values["why"] == why
 
 
-@pytest.mark.parametrize(
-    "algorithm", ["md99", "shake_128"]
-)  # the latter has a digest of any length
-def test_a_hash_that_nobody_knows_and_a_folder_in_place_of_a_file(
-    site: Site, algorithm: str
-) -> None:
+# shake_128 has digests of any length
+@pytest.mark.parametrize("algorithm", ["md99", "shake_128"])
+def test_files_unknown_hash_or_a_folder(site: Site, algorithm: str) -> None:
     info = site.add("one", {"one.py": "1", "two.py": "2"})
     (info / "RECORD").write_text(
         (info / "RECORD").read_text().replace("one.py,sha256", f"one.py,{algorithm}")
@@ -167,7 +163,7 @@ def test_a_hash_that_nobody_knows_and_a_folder_in_place_of_a_file(
     assert len(codes) == 2
 
 
-def test_what_the_stack_rewrites_is_not_compared(site: Site) -> None:
+def test_files_rewritten_are_not_compared(site: Site) -> None:
     site.add("verl", {"verl/__init__.py": "1"})
     (site.root / "verl" / "__init__.py").write_text("rewritten")
     assert site.codes() == ["file-changed verl verl/__init__.py"]
@@ -186,7 +182,7 @@ GIT = json.dumps(
 )
 
 
-def test_editable_installations_and_git_commits(site: Site) -> None:
+def test_distributions_editable_or_from_git(site: Site) -> None:
     info = site.add("one", {"one.pth": "/src/one\n"}, direct_url_json=EDITABLE)
     assert site.codes() == ["distribution-editable one"]
     site.pins["one"] = LockedDistribution("one", "1.0", 1, built=True, editable=True)
@@ -202,7 +198,7 @@ def test_editable_installations_and_git_commits(site: Site) -> None:
     assert site.codes() == ["distribution-elsewhere one"]
 
 
-def test_another_file_of_the_version(site: Site) -> None:
+def test_distributions_from_another_file(site: Site) -> None:
     about = {
         "url": "file:///tmp/one-1.0-py3-none-any.whl",
         "archive_info": {"hashes": {"sha256": "0" * 64}},
@@ -217,13 +213,13 @@ def test_another_file_of_the_version(site: Site) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '"', "[" * 100_000])
-def test_a_direct_url_that_makes_no_sense(site: Site, text: str) -> None:
+def test_distributions_broken_direct_url(site: Site, text: str) -> None:
     site.add("one", {"one.py": "1"}, direct_url_json=text)
     assert site.codes() == ["metadata-broken one"]
 
 
 @pytest.mark.parametrize("name", ["METADATA", "RECORD", "INSTALLER", "direct_url.json"])
-def test_a_pipe_in_place_of_a_file_is_not_waited_for(site: Site, name: str) -> None:
+def test_distributions_pipe_is_not_waited_for(site: Site, name: str) -> None:
     site.add("one", {"one.py": "1"})
     path = site.root / "one-1.0.dist-info" / name
     path.unlink(missing_ok=True)
@@ -231,8 +227,8 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(site: Site, name: str) -> N
     assert {code.split()[0] for code in site.codes()} & {"metadata-broken", "record-broken"}
 
 
-def test_what_conda_and_setup_py_develop_installed(site: Site) -> None:
-    """The files of conda have its prefix, and are not compared; the other leaves an .egg-info in the source."""
+def test_distributions_from_conda_or_setup_py_develop(site: Site) -> None:
+    """Files from conda are not compared; `setup.py develop` leaves an .egg-info in the source."""
     site.add("one", {"one.py": "1"}, INSTALLER="conda\n")
     (site.root / "one.py").write_text("with a prefix of conda")
     (site.root / "two.egg-info").mkdir()
@@ -241,7 +237,7 @@ def test_what_conda_and_setup_py_develop_installed(site: Site) -> None:
     assert site.codes() == ["distribution-conda one", "distribution-editable two"]
 
 
-def test_what_interrupted_installations_leave(site: Site) -> None:
+def test_distributions_after_an_interrupted_installation(site: Site) -> None:
     site.add("one", {"one.py": "1"})
     shutil.copytree(site.root / "one-1.0.dist-info", site.root / "one-0.9.dist-info")
     (site.root / "~wo-1.0.dist-info").mkdir()
@@ -255,7 +251,7 @@ def test_what_interrupted_installations_leave(site: Site) -> None:
     ]
 
 
-def test_what_must_not_be_there(site: Site) -> None:
+def test_distributions_extra_or_unwanted(site: Site) -> None:
     site.add("timm", {"timm.py": "1"}, locked=False)
     site.add("pip", {"pip.py": "1"}, locked=False)
     assert site.codes() == ["distribution-extra timm"]
@@ -269,10 +265,13 @@ def test_what_must_not_be_there(site: Site) -> None:
 def collision(site: Site) -> list[str]:
     group = site.groups()["collisions"]
     keys = ("owner", "other", "module", "count", "ours", "theirs")
-    return [" ".join([row.code, *(row.values[key] for key in keys)]) for row in group.findings]
+    return [
+        " ".join([finding.code, *(finding.values[key] for key in keys)])
+        for finding in group.findings
+    ]
 
 
-def test_a_stranger_collides_whoever_came_last(site: Site) -> None:
+def test_collisions_with_an_unlocked_distribution(site: Site) -> None:
     """Not where both have the same content."""
     site.add("one", {"tests/__init__.py": ""})
     site.add("two", {"tests/__init__.py": ""}, locked=False)
@@ -284,10 +283,10 @@ def test_a_stranger_collides_whoever_came_last(site: Site) -> None:
     assert site.groups()["files"].findings == [], "told once"
     (site.root / "triton/__init__.py").write_text("neither")
     assert collision(site) == ["collision triton-ascend triton triton 1 0 0"]
-    assert [row.code for row in site.groups()["files"].findings] == ["file-changed"]
+    assert [finding.code for finding in site.groups()["files"].findings] == ["file-changed"]
 
 
-def test_of_two_locked_ones_the_later_stage_owns(site: Site) -> None:
+def test_collisions_of_two_stages(site: Site) -> None:
     site.add("triton", {"triton/__init__.py": "cuda"}, stage=1)
     site.add("triton-ascend", {"triton/__init__.py": "ascend"}, stage=2)
     assert site.codes() == []
@@ -296,22 +295,21 @@ def test_of_two_locked_ones_the_later_stage_owns(site: Site) -> None:
     assert site.codes() == ["collision-order"]
 
 
-def test_without_pip_nothing_could_be_installed() -> None:
-    """A mend that takes pip away brings one back before install.sh needs it."""
-    asked = CheckContext(
-        LockedStack("demo", "here", "linux-x", "3.11", "2.17", {}, {}), "/lock", {}
-    )
-    steps = asked.reinstall_command("pip").split(" && ")
+def test_reinstall_command_for_pip_brings_a_pip() -> None:
+    """A command that uninstalls pip brings one back before install.sh needs it."""
+    lock = LockedStack("demo", "here", "linux-x", "3.11", "2.17", {}, {})
+    context = CheckContext(lock, "/lock", {})
+    steps = context.reinstall_command("pip").split(" && ")
     assert steps[0].endswith("-m pip uninstall -y pip")
     assert steps[1].endswith("-m ensurepip")
-    assert steps[2] == asked.install_command
-    assert "ensurepip" not in asked.reinstall_command("numpy")
+    assert steps[2] == context.install_command
+    assert "ensurepip" not in context.reinstall_command("numpy")
 
 
 # --- code in another Python: what it tells, how it ends, and the command to try it
 
 
-def asked(**variables: str) -> CheckContext:
+def context_with(**variables: str) -> CheckContext:
     line = ".".join(map(str, sys.version_info[:2]))
     return CheckContext(
         LockedStack("demo", "here", "linux-x", line, "2.17", {}, {}, import_env=variables),
@@ -323,25 +321,25 @@ def asked(**variables: str) -> CheckContext:
 @pytest.mark.parametrize(
     ("code", "error"),
     [
-        ("tell({'seen': 1})", "exit status 0"),
-        ("tell({'seen': 1}); sys.exit(3)", "exit status 3"),
-        ("tell({'seen': 1}); sys.exit('it is\\nbroken')", "broken"),
-        ("tell({'seen': 1}); os.kill(os.getpid(), 9)", "killed by SIGKILL"),
-        ("tell({'seen': 1}); os.kill(os.getpid(), 42)", "killed by 42"),
+        ("write_row({'seen': 1})", "exit status 0"),
+        ("write_row({'seen': 1}); sys.exit(3)", "exit status 3"),
+        ("write_row({'seen': 1}); sys.exit('it is\\nbroken')", "broken"),
+        ("write_row({'seen': 1}); os.kill(os.getpid(), 9)", "killed by SIGKILL"),
+        ("write_row({'seen': 1}); os.kill(os.getpid(), 42)", "killed by 42"),
         (
-            "tell({'seen': 1}); os.write(2, b'no memory'); os.abort()",
+            "write_row({'seen': 1}); os.write(2, b'no memory'); os.abort()",
             "killed by SIGABRT: no memory",
         ),
     ],
 )
-def test_what_a_process_told_and_how_it_ended(code: str, error: str) -> None:
-    assert run_python(asked(), code) == ([{"seen": 1}], error)
+def test_run_python_rows_and_ending(code: str, error: str) -> None:
+    assert run_python(context_with(), code) == ([{"seen": 1}], error)
 
 
-def test_the_command_that_is_shown_does_the_same() -> None:
-    assert shown_command(asked(), "import a").split(" -c ") == [sys.executable, "'import a'"]
+def test_shown_command_runs_the_code() -> None:
+    assert shown_command(context_with(), "import a").split(" -c ") == [sys.executable, "'import a'"]
     command = shown_command(
-        asked(B="it's 2", A="1"), "import os; print(os.environ['A'], os.environ['B'])"
+        context_with(B="it's 2", A="1"), "import os; print(os.environ['A'], os.environ['B'])"
     )
     assert command.startswith("env A=1 B=")
     assert (
@@ -353,7 +351,7 @@ def test_the_command_that_is_shown_does_the_same() -> None:
 @pytest.mark.parametrize(
     ("implementation", "no_gil", "kind"), [("PyPy", 0, "PyPy"), ("CPython", 1, "free-threaded")]
 )
-def test_another_python_of_a_line(
+def test_python_of_another_implementation(
     implementation: str, no_gil: int, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = sysconfig.get_config_var
@@ -363,7 +361,7 @@ def test_another_python_of_a_line(
         "get_config_var",
         lambda name: no_gil if name == "Py_GIL_DISABLED" else config(name),
     )
-    (finding,) = check_python(asked(), {}).findings
+    (finding,) = check_python(context_with(), {}).findings
     assert finding.code == "python-differs"
     assert f"({kind}" in finding.values["found"]
 
@@ -389,7 +387,7 @@ def stray(site: Site) -> Site:
     return site
 
 
-def test_a_module_of_the_release_before_is_wrong(stray: Site) -> None:
+def test_strays_older_than_the_installation_are_wrong(stray: Site) -> None:
     dated(stray.root / "one" / "inner" / "old.py", -60)
     dated(stray.root / "shared" / "old.so", -60)
     assert stray.codes() == ["file-stale one one/inner/old.py", "file-stale two shared/old.so"]
@@ -397,12 +395,12 @@ def test_a_module_of_the_release_before_is_wrong(stray: Site) -> None:
     assert finding.remedy == f"rm {stray.root}/one/inner/old.py"
 
 
-def test_a_module_that_was_added_since_is_a_warning(stray: Site) -> None:
+def test_strays_added_since_are_a_warning(stray: Site) -> None:
     dated(stray.root / "one" / "parsetab.py", 60)
     assert stray.codes() == ["file-added one one/parsetab.py"]
 
 
-def test_what_cannot_be_imported_is_no_stray(stray: Site) -> None:
+def test_strays_can_be_imported(stray: Site) -> None:
     for name in (
         "one/data.json",
         "one/__pycache__/a.cpython-311.pyc",
@@ -413,9 +411,7 @@ def test_what_cannot_be_imported_is_no_stray(stray: Site) -> None:
     assert stray.codes() == []
 
 
-def test_modules_of_nobody_are_told_in_an_environment(
-    stray: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_strays_in_site_packages_itself(stray: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
     for name in ("alone.py", "package/inner/a.py", "_virtualenv.py", "data/a.txt", "not-one/a.py"):
         dated(stray.root / name, -60)
@@ -440,7 +436,7 @@ def test_modules_of_nobody_are_told_in_an_environment(
 def test_strays_are_of_every_kind(
     stray: Site, monkeypatch: pytest.MonkeyPatch, name: str, code: str
 ) -> None:
-    """Also in a package of a distribution that is not in the lock; files of a wheel are owned whatever they are."""
+    """Packages of distributions that are not locked are checked; all files of a wheel are owned."""
     monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
     owned = {"other/__init__.py": "", "other/own.pyc": "", "own.pth": "", "own.pyc": ""}
     stray.add("other", owned, locked=False)
@@ -509,7 +505,7 @@ def test_strays_beside_a_legacy_distribution(
     )
 
 
-def test_beside_a_distribution_without_a_record_only_packages_of_the_lock_are_judged(
+def test_strays_beside_a_distribution_without_a_record(
     stray: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
@@ -521,7 +517,7 @@ def test_beside_a_distribution_without_a_record_only_packages_of_the_lock_are_ju
     assert group.values["list"] == "bare"
 
 
-def test_packages_that_the_stack_rewrites_are_not_judged(stray: Site) -> None:
+def test_strays_in_rewritten_packages_are_not_judged(stray: Site) -> None:
     stray.rewritten = frozenset({"one"})
     dated(stray.root / "one" / "patched.py", -60)
     assert stray.codes() == []

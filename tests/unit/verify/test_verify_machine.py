@@ -1,4 +1,4 @@
-"""CANN, driver and SoC as verify.py reads them, from files and answers of the shape that real installations leave."""
+"""CANN, driver and SoC, as verify.py reads them from files and from npu-smi."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from resolver.verify.ascend import (
 )
 from resolver.verify.environment import check_machine
 from resolver.verify.findings import CheckContext, DriverNeed, Group, LockedStack
-from resolver.verify.main import Report
+from resolver.verify.report import Report
 
 MACHINE = platform.machine()
 NO_VERSION = "is not a CANN or HDK version such as 8.5.0, 8.3.RC1 or 25.3.rc1.2"
@@ -33,11 +33,15 @@ CANN_FILES = {
         f"arch={MACHINE}\nos=linux\n"
     ),
     "version.cfg": (
-        "# version: 1.0\nruntime_running_version=[8.5.0.2.220:8.5.0]\ntoolkit_running_version=[8.5.0.2.220:8.5.0]\n"
+        "# version: 1.0\n"
+        "runtime_running_version=[8.5.0.2.220:8.5.0]\n"
+        "toolkit_running_version=[8.5.0.2.220:8.5.0]\n"
         "toolkit_upgrade_version=[8.5.0.2.220:8.5.0]\n"
         "toolkit_installed_version=[7.6.0.1.220:8.0.0][8.5.0.2.220:8.5.0]\n"
     ),
-    "opp/version.info": "Version=8.5.0.2.220\nversion_dir=8.5.0\nrequired_package_runtime_version=>=8.5.0.0.0\n",
+    "opp/version.info": (
+        "Version=8.5.0.2.220\nversion_dir=8.5.0\nrequired_package_runtime_version=>=8.5.0.0.0\n"
+    ),
 }
 DRIVER = (
     "Version=25.3.rc1\nascendhal_version=7.35.23\nInnerversion=V100R001C23\n"
@@ -59,8 +63,9 @@ class Installation:
         self._capsys = capsys
         self.system = {"cann": "8.5.0", "hdk": "25.3.rc1", "soc": "A2"}
         self.driver: tuple[DriverNeed, ...] = ()
-        self.mends: list[str] = []  # of what was said last
-        self.told: list[str] = []
+        # What the last findings say.
+        self.messages: list[str] = []
+        self.remedies: list[str] = []
         for name, text in CANN_FILES.items():
             self.write(f"cann-8.5.0/{name}", text)
         self.write("driver/version.info", DRIVER)
@@ -71,68 +76,77 @@ class Installation:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
 
     @property
-    def asked(self) -> CheckContext:
+    def context(self) -> CheckContext:
         place = ("demo", "here", f"linux-{MACHINE}", "3.11", "2.17")
         lock = LockedStack(*place, self.system, driver=self.driver, texts=texts())
         return CheckContext(lock, "/lock", self.environ, ascend=str(self.root))
 
-    def said(self, group: Group) -> list[str]:
-        """Of each finding of a group its code, below `told` what is said; or else the note on the group's line."""
-        report = Report(self.asked, as_json=False, lenient=False)
+    def codes_of(self, group: Group) -> list[str]:
+        """Return the codes of a group's findings, or else its note.
+
+        What the findings say is then in `messages` and `remedies`.
+        """
+        report = Report(self.context, as_json=False, lenient=False)
         report.add(group)
         report.end()
         text = self._capsys.readouterr().out.replace(str(self.root), "<root>")
-        self.mends = re.findall("(?m)^   fix: (.*)", text)
-        self.told = re.findall("(?m)^(?:error|warning): (.*)  \\[.*\\]$", text)
+        self.remedies = re.findall("(?m)^   fix: (.*)", text)
+        self.messages = re.findall("(?m)^(?:error|warning): (.*)  \\[.*\\]$", text)
         codes = re.findall("(?m)^(?:error|warning): .*  \\[(.*)\\]$", text)
         return codes or [text.partition(" ok ")[2].splitlines()[0].strip()]
 
     def cann(self) -> list[str]:
-        return self.said(check_cann(self.asked))
+        return self.codes_of(check_cann(self.context))
 
     def hdk(self, running: str = "") -> list[str]:
-        return self.said(check_hdk(self.asked, NpuTool(running, "", 1) if running else NpuTool()))
+        return self.codes_of(
+            check_hdk(self.context, NpuTool(running, "", 1) if running else NpuTool())
+        )
 
 
 @pytest.fixture
-def there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Installation:
+def installation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Installation:
     return Installation(tmp_path, capsys)
 
 
-def test_an_older_glibc(there: Installation) -> None:
-    lock = replace(there.asked.lock, glibc="2.99")
+def test_machine_with_an_older_glibc(installation: Installation) -> None:
+    lock = replace(installation.context.lock, glibc="2.99")
     ours = platform.libc_ver()[1]
-    assert there.said(check_machine(replace(there.asked, lock=lock))) == ["glibc-old"]
-    assert there.mends == [f'set glibc = "{ours}" in the stack\'s target and lock again']
+    assert installation.codes_of(check_machine(replace(installation.context, lock=lock))) == [
+        "glibc-old"
+    ]
+    assert installation.remedies == [f'set glibc = "{ours}" in the stack\'s target and lock again']
 
 
 # --- CANN
 
 
 @pytest.mark.parametrize("installed", ["", "toolkit_installed_version=[8.5.0.2.220:8.5.0]\n"])
-def test_the_release_is_what_runs_and_never_the_internal_number(
-    there: Installation, installed: str
+def test_cann_release_is_not_the_internal_number(
+    installation: Installation, installed: str
 ) -> None:
     """8.2.0.0.201 is what version.info of CANN 8.2.RC1 says as its Version."""
-    (there.home / RECORD).unlink()
-    there.system["cann"] = "8.2.RC1"
-    there.write("cann-8.5.0/opp/version.info", "Version=8.2.0.0.201\nversion_dir=8.2.RC1\n")
-    there.write(
+    (installation.home / RECORD).unlink()
+    installation.system["cann"] = "8.2.RC1"
+    installation.write("cann-8.5.0/opp/version.info", "Version=8.2.0.0.201\nversion_dir=8.2.RC1\n")
+    installation.write(
         "cann-8.5.0/version.cfg", f"{installed}toolkit_running_version=[8.2.0.0.201:8.2.RC1]\n"
     )
-    assert there.cann() == ["8.2.RC1 (<root>/cann-8.5.0)"]
+    assert installation.cann() == ["8.2.RC1 (<root>/cann-8.5.0)"]
 
 
 @pytest.mark.parametrize(
     ("found", "name"), [("8.3.RC1", "cann-8.3.RC1"), ("8.5.0.alpha001", "x"), ("18.5.0", "y")]
 )
-def test_another_release(there: Installation, found: str, name: str) -> None:
-    there.write(f"{name}/{RECORD}", f"version={found}\n")
-    there.write("cann-8.5.0/set_env.sh", "")
-    there.environ["ASCEND_HOME_PATH"] = str(there.root / name)
-    assert there.cann() == ["cann-differs"]
-    assert there.told == [f"CANN is {found}, but the lock is for 8.5.0 (active: <root>/{name})"]
-    assert there.mends == [". <root>/cann-8.5.0/set_env.sh"]
+def test_cann_of_another_release(installation: Installation, found: str, name: str) -> None:
+    installation.write(f"{name}/{RECORD}", f"version={found}\n")
+    installation.write("cann-8.5.0/set_env.sh", "")
+    installation.environ["ASCEND_HOME_PATH"] = str(installation.root / name)
+    assert installation.cann() == ["cann-differs"]
+    assert installation.messages == [
+        f"CANN is {found}, but the lock is for 8.5.0 (active: <root>/{name})"
+    ]
+    assert installation.remedies == [". <root>/cann-8.5.0/set_env.sh"]
 
 
 @pytest.mark.parametrize(
@@ -144,27 +158,27 @@ def test_another_release(there: Installation, found: str, name: str) -> None:
         "home/Ascend/ascend-toolkit/set_env.sh",
     ],
 )
-def test_a_cann_that_is_not_active(there: Installation, script: str) -> None:
-    there.write("elsewhere/set_env.sh", "")
-    del there.environ["ASCEND_HOME_PATH"]
-    assert there.cann() == ["cann-inactive"]
-    assert there.mends == ["install CANN 8.5.0, then source its set_env.sh"]
-    there.write(script, "")
-    assert there.cann()
-    assert there.mends == [f". <root>/{script}"]
+def test_cann_not_active(installation: Installation, script: str) -> None:
+    installation.write("elsewhere/set_env.sh", "")
+    del installation.environ["ASCEND_HOME_PATH"]
+    assert installation.cann() == ["cann-inactive"]
+    assert installation.remedies == ["install CANN 8.5.0, then source its set_env.sh"]
+    installation.write(script, "")
+    assert installation.cann()
+    assert installation.remedies == [f". <root>/{script}"]
 
 
-def test_a_cann_that_is_gone_or_active_by_halves(there: Installation) -> None:
+def test_cann_gone_or_half_active(installation: Installation) -> None:
     """torch_npu looks at the one variable that is not set."""
-    there.environ["ASCEND_TOOLKIT_HOME"] = there.environ.pop("ASCEND_HOME_PATH")
-    assert there.cann() == ["cann-half-active"]
-    assert there.mends == ["source CANN's set_env.sh, which sets both"]
-    there.environ["ASCEND_HOME_PATH"] = "/gone/cann-8.5.0"
-    assert there.cann() == ["cann-gone"]
-    assert there.mends == ["source the set_env.sh of CANN 8.5.0 in a new shell"]
-    there.write("cann-8.5.0/set_env.sh", "")
-    assert there.cann()
-    assert there.mends == [". <root>/cann-8.5.0/set_env.sh"]
+    installation.environ["ASCEND_TOOLKIT_HOME"] = installation.environ.pop("ASCEND_HOME_PATH")
+    assert installation.cann() == ["cann-half-active"]
+    assert installation.remedies == ["source CANN's set_env.sh, which sets both"]
+    installation.environ["ASCEND_HOME_PATH"] = "/gone/cann-8.5.0"
+    assert installation.cann() == ["cann-gone"]
+    assert installation.remedies == ["source the set_env.sh of CANN 8.5.0 in a new shell"]
+    installation.write("cann-8.5.0/set_env.sh", "")
+    assert installation.cann()
+    assert installation.remedies == [". <root>/cann-8.5.0/set_env.sh"]
 
 
 @pytest.mark.parametrize(
@@ -177,55 +191,61 @@ def test_a_cann_that_is_gone_or_active_by_halves(there: Installation) -> None:
         (None, "no such file"),
     ],
 )
-def test_a_record_that_cannot_be_read(there: Installation, record: bytes | None, why: str) -> None:
+def test_cann_unreadable(installation: Installation, record: bytes | None, why: str) -> None:
     for name in CANN_FILES:
-        (there.home / name).unlink()
+        (installation.home / name).unlink()
     if record is not None:
-        there.write(f"cann-8.5.0/{RECORD}", record)
-    assert there.cann() == ["cann-unreadable"]
-    assert there.told[0].endswith(f" <root>/cann-8.5.0/{RECORD}: {why}")
+        installation.write(f"cann-8.5.0/{RECORD}", record)
+    assert installation.cann() == ["cann-unreadable"]
+    assert installation.messages[0].endswith(f" <root>/cann-8.5.0/{RECORD}: {why}")
 
 
-def test_a_broken_file_or_a_part_of_another_release_beside_one_that_tells_the_release(
-    there: Installation,
-) -> None:
-    there.write("cann-8.5.0/version.cfg", "toolkit_running_version=[8.5.0.2")
-    assert there.cann() == ["cann-file-unreadable"]
-    assert there.told[0].endswith(": `toolkit_running_version` is not [internal:release]")
-    there.write("cann-8.5.0/version.cfg", CANN_FILES["version.cfg"])
-    there.write("cann-8.5.0/opp/version.info", "Version=7.8.T5.0.B028\nversion_dir=8.3.RC2\n")
-    assert there.cann() == ["cann-parts-differ"]
-    assert there.told[0].endswith(": opp 8.3.RC2 (<root>/cann-8.5.0/opp/version.info) (1 in all)")
+def test_cann_with_a_broken_file(installation: Installation) -> None:
+    installation.write("cann-8.5.0/version.cfg", "toolkit_running_version=[8.5.0.2")
+    assert installation.cann() == ["cann-file-unreadable"]
+    assert installation.messages[0].endswith(
+        ": `toolkit_running_version` is not [internal:release]"
+    )
 
 
-def test_nnal_of_another_release(there: Installation) -> None:
-    there.write(
+def test_cann_with_a_part_of_another_release(installation: Installation) -> None:
+    installation.write(
+        "cann-8.5.0/opp/version.info", "Version=7.8.T5.0.B028\nversion_dir=8.3.RC2\n"
+    )
+    assert installation.cann() == ["cann-parts-differ"]
+    assert installation.messages[0].endswith(
+        ": opp 8.3.RC2 (<root>/cann-8.5.0/opp/version.info) (1 in all)"
+    )
+
+
+def test_nnal_of_another_release(installation: Installation) -> None:
+    installation.write(
         "nnal/atb/latest/version.info", "    Ascend-cann-atb : 8.0.0\n    Version : 8.0.0.B100\n"
     )
-    there.environ["ATB_HOME_PATH"] = str(there.root / "nnal/atb/latest/atb/cxx_abi_1")
-    assert there.cann() == ["nnal-differs"]
-    there.write(
+    installation.environ["ATB_HOME_PATH"] = str(installation.root / "nnal/atb/latest/atb/cxx_abi_1")
+    assert installation.cann() == ["nnal-differs"]
+    installation.write(
         "nnal/atb/latest/version.info", "    Ascend-cann-atb : 8.5.0\n    Version : 8.5.0.B232\n"
     )
-    assert there.cann() == ["8.5.0 (<root>/cann-8.5.0)"]
+    assert installation.cann() == ["8.5.0 (<root>/cann-8.5.0)"]
 
 
 # --- the driver
 
 
-def driver(there: Installation, found: str) -> None:
-    """It says that it is this; or there is none."""
+def driver(installation: Installation, found: str) -> None:
+    """Write the version of the driver; without one, remove the driver."""
     if found:
-        there.write("driver/version.info", DRIVER.replace("25.3.rc1", found))
+        installation.write("driver/version.info", DRIVER.replace("25.3.rc1", found))
     else:
-        (there.root / "driver" / "version.info").unlink()
+        (installation.root / "driver" / "version.info").unlink()
 
 
 REQUIRED = "required: hdk >= 25.3.rc1"
 
 
 @pytest.mark.parametrize(
-    ("found", "running", "said"),
+    ("found", "running", "expected"),
     [
         *((one, "", f"{one}; {REQUIRED}") for one in ("25.3.rc1", "25.3.RC1", "25.3.rc1.b083")),
         *(
@@ -237,28 +257,30 @@ REQUIRED = "required: hdk >= 25.3.rc1"
         ("", "25.3.rc1", f"25.3.rc1; {REQUIRED}"),  # a container sees npu-smi alone
     ],
 )
-def test_the_locks_driver_or_a_newer_one(
-    there: Installation, found: str, running: str, said: str
+def test_hdk_as_locked_or_newer(
+    installation: Installation, found: str, running: str, expected: str
 ) -> None:
-    driver(there, found)
-    assert there.hdk(running) == [said]
-    if said == "hdk-old":
-        assert there.mends[0].endswith(
+    driver(installation, found)
+    assert installation.hdk(running) == [expected]
+    if expected == "hdk-old":
+        assert installation.remedies[0].endswith(
             'or set hdk = "25.2.1" in the stack\'s target and lock again'
         )
 
 
-def test_a_driver_file_that_cannot_be_read_and_none_where_the_lock_requires_none(
-    there: Installation,
-) -> None:
-    there.write("driver/version.info", "Version=25.")
-    assert there.hdk() == ["hdk-unreadable"]
-    assert there.told[0].endswith(f" <root>/driver/version.info: `25.` {NO_VERSION}")
-    assert machine(there).hdk == ""
-    del there.system["hdk"]
-    assert there.hdk() == ["hdk-file-unreadable"]
-    driver(there, "")
-    assert there.hdk() == ["none found; the lock requires none"]
+def test_hdk_unreadable(installation: Installation) -> None:
+    installation.write("driver/version.info", "Version=25.")
+    assert installation.hdk() == ["hdk-unreadable"]
+    assert installation.messages[0].endswith(f" <root>/driver/version.info: `25.` {NO_VERSION}")
+    assert machine(installation).hdk == ""
+    del installation.system["hdk"]
+    assert installation.hdk() == ["hdk-file-unreadable"]
+
+
+def test_hdk_neither_there_nor_required(installation: Installation) -> None:
+    del installation.system["hdk"]
+    driver(installation, "")
+    assert installation.hdk() == ["none found; the lock requires none"]
 
 
 NEED = DriverNeed(
@@ -275,15 +297,15 @@ ASKED = "CANN 8.5.0: hdk >= 25.2.0"
 
 
 @pytest.fixture
-def asking(there: Installation) -> Installation:
+def asking(installation: Installation) -> Installation:
     """A lock that states no driver, whose CANN asks for one."""
-    del there.system["hdk"]
-    there.driver = (NEED,)
-    return there
+    del installation.system["hdk"]
+    installation.driver = (NEED,)
+    return installation
 
 
 @pytest.mark.parametrize(
-    ("found", "running", "said"),
+    ("found", "running", "expected"),
     [
         *(
             (one, "", f"{one}; required: {ASKED}")
@@ -294,14 +316,14 @@ def asking(there: Installation) -> Installation:
         ("", "", f"none found; required: {ASKED}"),  # nothing is judged
     ],
 )
-def test_a_driver_that_the_cann_asks_for(
-    asking: Installation, found: str, running: str, said: str
+def test_hdk_that_cann_requires(
+    asking: Installation, found: str, running: str, expected: str
 ) -> None:
     driver(asking, found)
-    assert asking.hdk(running) == [said]
-    if said == "hdk-unmet":
+    assert asking.hdk(running) == [expected]
+    if expected == "hdk-unmet":
         where = "<root>/driver/version.info" if found else "npu-smi"
-        assert asking.told[0].endswith(f"CANN 8.5.0 asks for hdk >= 25.2.0 ({where})")
+        assert asking.messages[0].endswith(f"CANN 8.5.0 asks for hdk >= 25.2.0 ({where})")
 
 
 @pytest.mark.parametrize(
@@ -322,7 +344,7 @@ def test_a_driver_that_the_cann_asks_for(
         ),
     ],
 )
-def test_each_form_of_what_is_asked(asking: Installation, ranges: str, *, met: bool) -> None:
+def test_hdk_requirement_forms(asking: Installation, ranges: str, *, met: bool) -> None:
     driver(asking, "25.3.rc1.b083")
     clauses = [
         [clause.partition(" ")[::2] for clause in one.split(", ")] for one in ranges.split(" | ")
@@ -334,10 +356,10 @@ def test_each_form_of_what_is_asked(asking: Installation, ranges: str, *, met: b
 # --- the SoC
 
 
-def npu_smi(there: Installation, script: str) -> NpuTool:
-    there.write("npu-smi", script)
-    (there.root / "npu-smi").chmod(0o755)
-    return ask_npu_smi(there.asked)
+def npu_smi(installation: Installation, script: str) -> NpuTool:
+    installation.write("npu-smi", script)
+    (installation.root / "npu-smi").chmod(0o755)
+    return ask_npu_smi(installation.context)
 
 
 @pytest.mark.parametrize(
@@ -352,31 +374,33 @@ def npu_smi(there: Installation, script: str) -> NpuTool:
         ),
     ],
 )
-def test_an_npu_smi_that_says_little(
-    there: Installation, script: str, expected: NpuTool | None
+def test_npu_smi_that_tells_little(
+    installation: Installation, script: str, expected: NpuTool | None
 ) -> None:
-    tool = npu_smi(there, script)
+    tool = npu_smi(installation, script)
     assert tool == expected
-    assert [finding.code for finding in check_soc(there.asked, tool).findings] == ["soc-unknown"]
+    assert [finding.code for finding in check_soc(installation.context, tool).findings] == [
+        "soc-unknown"
+    ]
 
 
 @pytest.mark.parametrize(
     ("names", "family"),
     [
         ("Ascend910B1 Ascend910B2 Ascend910B2C Ascend910B3 Ascend910B4 Ascend910B4-1", "A2"),
-        (
-            "Ascend910_9391 Ascend910_9381 Ascend910_9372 Ascend910_9392 Ascend910_9382 Ascend910_9362",
-            "A3",
-        ),
+        ("Ascend910_9391 Ascend910_9381 Ascend910_9372", "A3"),
+        ("Ascend910_9392 Ascend910_9382 Ascend910_9362", "A3"),
         ("Ascend310P1 Ascend310P3 Ascend310P5 Ascend310P7 Ascend310Pvir01", "310P"),
         ("Ascend950PR_9579 ascend950dt", "A5"),
         ("Ascend910 Ascend310 910ProB", ""),
     ],
 )
-def test_families(there: Installation, names: str, family: str) -> None:
+def test_soc_families(installation: Installation, names: str, family: str) -> None:
     assert {soc_family(name) for name in names.split()} == {family}
-    said = there.said(check_soc(there.asked, NpuTool("", names.split()[0], 1)))
-    assert (said == ["soc-unnamed"]) is (family == "")
+    expected = installation.codes_of(
+        check_soc(installation.context, NpuTool("", names.split()[0], 1))
+    )
+    assert (expected == ["soc-unnamed"]) is (family == "")
 
 
 # --- the target that a machine would be
@@ -390,42 +414,42 @@ esac
 """
 
 
-def machine(there: Installation) -> Machine:
-    return this_machine(there.environ, str(there.root))
+def machine(installation: Installation) -> Machine:
+    return this_machine(installation.environ, str(installation.root))
 
 
-def test_a_machine_is_told_as_a_target(there: Installation) -> None:
-    """In a container without a file of the driver npu-smi tells of it; what nothing tells is empty."""
-    npu_smi(there, A3)
+def test_init_reads_this_machine(installation: Installation) -> None:
+    """Without a file of the driver, npu-smi tells its version. What is unknown is empty."""
+    npu_smi(installation, A3)
     here = (
         ".".join(platform.python_version_tuple()[:2]),
         f"linux-{MACHINE}",
         platform.libc_ver()[1],
     )
-    assert machine(there) == Machine(*here, "8.5.0", "25.3.rc1", "A3")
-    (there.root / "driver" / "version.info").unlink()
-    assert machine(there).hdk == "25.5.1"
-    nowhere = str(there.root / "nowhere")
+    assert machine(installation) == Machine(*here, "8.5.0", "25.3.rc1", "A3")
+    (installation.root / "driver" / "version.info").unlink()
+    assert machine(installation).hdk == "25.5.1"
+    nowhere = str(installation.root / "nowhere")
     assert this_machine({"PATH": nowhere, "HOME": nowhere}, nowhere) == Machine(*here, "", "", "")
 
 
 @pytest.mark.parametrize("name", ["cann", "ascend-toolkit/latest", "home/Ascend/cann"])
-def test_a_cann_that_is_not_active_is_the_one_installed_as_current(
-    there: Installation, name: str
+def test_init_takes_the_current_cann_without_an_active_one(
+    installation: Installation, name: str
 ) -> None:
-    del there.environ["ASCEND_HOME_PATH"]
-    assert machine(there).cann == ""
-    (there.root / name).parent.mkdir(parents=True, exist_ok=True)
-    (there.root / name).symlink_to(there.home)
-    assert machine(there).cann == "8.5.0"
+    del installation.environ["ASCEND_HOME_PATH"]
+    assert machine(installation).cann == ""
+    (installation.root / name).parent.mkdir(parents=True, exist_ok=True)
+    (installation.root / name).symlink_to(installation.home)
+    assert machine(installation).cann == "8.5.0"
 
 
-def test_an_active_cann_counts_before_the_current_one_and_so_does_one_that_cannot_be_read(
-    there: Installation,
+def test_init_takes_the_active_cann_first(
+    installation: Installation,
 ) -> None:
-    (there.root / "cann").symlink_to(there.home)
-    there.write(f"other/{RECORD}", "version=9.1.0\n")
-    there.environ["ASCEND_HOME_PATH"] = str(there.root / "other")
-    assert machine(there).cann == "9.1.0"
-    there.write(f"other/{RECORD}", "version=nine\n")
-    assert machine(there).cann == ""
+    (installation.root / "cann").symlink_to(installation.home)
+    installation.write(f"other/{RECORD}", "version=9.1.0\n")
+    installation.environ["ASCEND_HOME_PATH"] = str(installation.root / "other")
+    assert machine(installation).cann == "9.1.0"
+    installation.write(f"other/{RECORD}", "version=nine\n")
+    assert machine(installation).cann == ""

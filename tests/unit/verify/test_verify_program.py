@@ -14,8 +14,8 @@ from packaging.version import Version
 
 from resolver.lock import file as lock_file
 from resolver.report.verify import MODULES, texts, verify
-from resolver.verify.environment import canonical_name, same_version
-from resolver.verify.main import WARNINGS
+from resolver.verify.distributions import canonical_name, same_version
+from resolver.verify.report import WARNINGS
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -28,7 +28,7 @@ def program() -> str:
     return verify(lock)
 
 
-def test_an_old_python_can_read_it_so_far_that_it_says_it_is_too_old(program: str) -> None:
+def test_program_says_that_a_python_is_too_old(program: str) -> None:
     """3.8 is the oldest for which there are locks, and does not know slots of a dataclass."""
     assert "slots=" not in program
     nodes = iter(ast.parse(program, feature_version=(3, 7)).body)
@@ -43,7 +43,38 @@ def test_an_old_python_can_read_it_so_far_that_it_says_it_is_too_old(program: st
     ]
 
 
-def test_it_needs_the_standard_library_alone(program: str) -> None:
+# What programs like to import and Python 3.7 does not have.
+NEWER = {
+    "contextlib.aclosing",
+    "contextlib.chdir",
+    "functools.cache",
+    "functools.cached_property",
+    "graphlib",
+    "importlib.metadata",
+    "itertools.pairwise",
+    "math.prod",
+    "shlex.join",
+    "tomllib",
+    "typing.Final",
+    "typing.Literal",
+    "typing.Protocol",
+    "typing.TypedDict",
+    "types.NoneType",
+    "zoneinfo",
+}
+
+
+def test_program_imports_nothing_newer_than_python_3_7(program: str) -> None:
+    names = set()
+    for node in ast.walk(ast.parse(program)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)}
+    assert names & NEWER == set()
+
+
+def test_program_imports_the_standard_library_alone(program: str) -> None:
     for node in ast.walk(ast.parse(program)):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
@@ -52,7 +83,7 @@ def test_it_needs_the_standard_library_alone(program: str) -> None:
         )
 
 
-def test_no_two_modules_use_one_name() -> None:
+def test_program_modules_share_no_name() -> None:
     """In one file these would be the same."""
     owners: dict[str, str] = {}
     for module in MODULES:
@@ -67,7 +98,7 @@ def test_no_two_modules_use_one_name() -> None:
                 assert owners.setdefault(name, module) == module, name
 
 
-def test_the_documentation_has_every_code() -> None:
+def test_documentation_has_every_code() -> None:
     text = (REPOSITORY / "docs" / "verify.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([a-z-]+)` \| (wrong|warning) \|", text, re.MULTILINE)
     codes = {code.removesuffix("-what") for code in texts()["en"] if code.endswith("-what")}
@@ -85,11 +116,11 @@ def test_the_documentation_has_every_code() -> None:
         for _ in "ab"
     ]
 )
-def test_versions_are_the_same_as_packaging_has_it(one: str, other: str) -> None:
+def test_same_version_agrees_with_packaging(one: str, other: str) -> None:
     assert same_version(one, other) == (Version(one) == Version(other))
 
 
-def test_what_is_no_version_stays_as_it_is() -> None:
+def test_same_version_of_texts_that_are_none() -> None:
     assert same_version("0.1-final!", "0.1-final!")
     assert not same_version("final", "final.0")
     assert canonical_name("Foo.Bar_-baz") == "foo-bar-baz"

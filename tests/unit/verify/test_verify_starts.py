@@ -1,4 +1,4 @@
-"""What a distribution offers to be started, and what becomes of it in a process of its own."""
+"""Modules and commands of distributions, and what happens when they are started."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ import pytest
 from resolver.lock import file as lock_file
 from resolver.report.verify import verify
 from resolver.verify import starts
-from resolver.verify.environment import installed_distributions
+from resolver.verify.distributions import installed_distributions
 from resolver.verify.findings import CheckContext, Excuse, LockedDistribution, LockedStack
 from resolver.verify.modules import Startable, startables, top_modules
-from resolver.verify.record import read_records
 from resolver.verify.starts import Started, StartRequest, check_starts, start_all
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -77,20 +76,19 @@ def context_of(site: Path, program: str = "", **changes: object) -> CheckContext
 def modules_of(site: Path, name: str) -> list[str]:
     context = context_of(site)
     installed, _ = installed_distributions(context, [str(site)])
-    records, _ = read_records(context, installed)
-    return top_modules(installed[name], records[name])
+    return top_modules(installed[name])
 
 
 def started(
-    site: Path, program: str, *targets: str, seconds: float = 30, preload: Sequence[str] = ()
+    site: Path, program: str, *references: str, seconds: float = 30, preload: Sequence[str] = ()
 ) -> list[Started]:
-    whats = [
-        Startable("demo", "script" if ":" in target else "module", target, target)
-        for target in targets
+    startables = [
+        Startable("demo", "script" if ":" in reference else "module", reference, reference)
+        for reference in references
     ]
     environ = context_of(site).environ
-    request = StartRequest(program, sys.executable, environ, seconds, lambda done, what: None)
-    return start_all(request, whats, preload)
+    request = StartRequest(program, sys.executable, environ, seconds, lambda done, target: None)
+    return start_all(request, startables, preload)
 
 
 def only_row(site: Path, program: str, target: str, seconds: float = 30) -> dict[str, object]:
@@ -101,7 +99,7 @@ def only_row(site: Path, program: str, target: str, seconds: float = 30) -> dict
 # --- which modules
 
 
-def test_packages_and_modules_at_the_top(site: Path) -> None:
+def test_top_modules_of_packages_and_files(site: Path) -> None:
     files = {
         "one.py": "",
         "two/__init__.py": "",
@@ -113,7 +111,7 @@ def test_packages_and_modules_at_the_top(site: Path) -> None:
     assert modules_of(site, "demo") == ["one", "two"]
 
 
-def test_namespace_packages_count_by_what_is_in_them(site: Path) -> None:
+def test_top_modules_of_namespace_packages(site: Path) -> None:
     files = {
         "google/cloud/storage/__init__.py": "",
         "google/cloud/storage/a.py": "",
@@ -123,7 +121,7 @@ def test_namespace_packages_count_by_what_is_in_them(site: Path) -> None:
     assert modules_of(site, "demo") == ["google.cloud.storage", "google.single"]
 
 
-def test_extension_modules_have_their_plain_names(site: Path) -> None:
+def test_top_modules_of_extensions(site: Path) -> None:
     files = {
         "_fast.cpython-311-aarch64-linux-gnu.so": "…PyInit__fast…",
         "_stable.abi3.so": "…PyInit__stable…",
@@ -135,7 +133,7 @@ def test_extension_modules_have_their_plain_names(site: Path) -> None:
     assert modules_of(site, "demo") == ["_fast", "_stable", "deep", "plain"]
 
 
-def test_what_nobody_imports_is_left_out(site: Path) -> None:
+def test_top_modules_leave_out_what_nobody_imports(site: Path) -> None:
     files = {
         "tests/__init__.py": "",
         "docs/conf.py": "",
@@ -153,12 +151,12 @@ def test_what_nobody_imports_is_left_out(site: Path) -> None:
     assert modules_of(site, "demo") == ["demo"]
 
 
-def test_a_distribution_without_modules_has_none(site: Path) -> None:
+def test_top_modules_of_a_path_file_alone(site: Path) -> None:
     install_files(site, "only-a-path", {"path.pth": "/nowhere\n"})
     assert modules_of(site, "only-a-path") == []
 
 
-def test_an_editable_installation_lists_its_modules(site: Path) -> None:
+def test_top_modules_of_an_editable_installation(site: Path) -> None:
     install_files(site, "demo", {"__editable__.demo-1.0.pth": "/src\n"})
     info = site / "demo-1.0.dist-info"
     (info / "direct_url.json").write_text('{"url": "file:///src", "dir_info": {"editable": true}}')
@@ -166,13 +164,12 @@ def test_an_editable_installation_lists_its_modules(site: Path) -> None:
     assert modules_of(site, "demo") == ["demo"]
 
 
-def test_commands_are_those_of_what_is_asked_for(site: Path) -> None:
+def test_startables_have_commands_of_requested_projects(site: Path) -> None:
     install_files(site, "asked", {"asked.py": ""}, "Run = asked.cli:app.main [extra]")
     install_files(site, "other", {"other.py": ""}, "other = other:main")
     context = context_of(site)
     installed, _ = installed_distributions(context, [str(site)])
-    records, _ = read_records(context, installed)
-    found = startables(installed, records, ["asked"])
+    found = startables(installed, ["asked"])
     assert found == [
         Startable("asked", "module", "asked", "asked"),
         Startable("asked", "script", "Run", "asked.cli:app.main"),
@@ -183,7 +180,7 @@ def test_commands_are_those_of_what_is_asked_for(site: Path) -> None:
 # --- how it goes
 
 
-def test_what_starts_says_where_it_is_from(site: Path, program: str) -> None:
+def test_start_returns_the_path(site: Path, program: str) -> None:
     install(site, "demo", demo="def main(): pass\n")
     module, command = started(site, program, "demo", "demo:main")
     assert module.row["path"] == str(site / "demo.py")
@@ -191,45 +188,48 @@ def test_what_starts_says_where_it_is_from(site: Path, program: str) -> None:
     assert not command.failed
 
 
-def test_an_exception_is_told_with_its_cause_and_place(site: Path, program: str) -> None:
-    text = "try:\n    import nowhere.at_all\nexcept ImportError as e:\n    raise RuntimeError('no\\nuse') from e\n"
+def test_start_returns_cause_and_place_of_an_exception(site: Path, program: str) -> None:
+    text = """
+try:
+    import nowhere.at_all
+except ImportError as error:
+    raise RuntimeError('no\\nuse') from error
+"""
     install(site, "demo", demo=text)
     row = only_row(site, program, "demo")
     assert row["error"] == "RuntimeError: no use"
     assert row["cause"] == "ModuleNotFoundError: No module named 'nowhere'"
     assert row["missing"] == ["nowhere"]
-    assert str(row["where"]).endswith("demo.py:2")
+    assert str(row["where"]).endswith("demo.py:3")
 
 
-def test_a_command_whose_attribute_is_missing_fails(site: Path, program: str) -> None:
+def test_start_command_without_its_attribute(site: Path, program: str) -> None:
     install(site, "demo", demo="")
     row = only_row(site, program, "demo:main")
     assert str(row["error"]).startswith("AttributeError: module 'demo' has no attribute 'main'")
     assert row["where"] == ""
 
 
-def test_a_command_whose_module_is_missing_fails(site: Path, program: str) -> None:
+def test_start_command_without_its_module(site: Path, program: str) -> None:
     row = only_row(site, program, "demo.cli:main")
     assert row["missing"] == ["demo"]
 
 
-def test_a_module_that_exits_does_not_start(site: Path, program: str) -> None:
+def test_start_module_that_exits(site: Path, program: str) -> None:
     install(site, "demo", demo="raise SystemExit(3)\n")
     assert only_row(site, program, "demo")["error"] == "SystemExit: 3"
     install(site, "demo", demo="import os\nos._exit(3)\n")
     assert only_row(site, program, "demo")["status"] == 3
 
 
-def test_a_signal_is_told_and_the_next_one_starts(site: Path, program: str) -> None:
+def test_start_after_a_module_that_dies(site: Path, program: str) -> None:
     install(site, "demo", dies=DIES, lives="")
     dies, lives = started(site, program, "dies", "lives")
     assert dies.row["signal"] == "SIGSEGV"
     assert not lives.failed
 
 
-def test_what_hangs_is_killed_with_what_it_started(
-    site: Path, program: str, tmp_path: Path
-) -> None:
+def test_start_kills_what_hangs_with_its_children(site: Path, program: str, tmp_path: Path) -> None:
     text = f"""
 import subprocess
 child = subprocess.Popen(["sleep", "60"])
@@ -243,7 +243,7 @@ open({str(tmp_path / "pid")!r}, "w").write(str(child.pid))
     assert has_ended(int((tmp_path / "pid").read_text()))
 
 
-def test_a_child_that_cannot_be_killed_is_left(site: Path, program: str) -> None:
+def test_start_leaves_a_child_that_cannot_be_killed(site: Path, program: str) -> None:
     # the kernel does not report the end of a process in uninterruptible sleep, killed or not
     text = """
 import os
@@ -257,7 +257,7 @@ os.waitpid = waitpid
     assert only_row(site, program, "hangs", seconds=0.2).get("late")
 
 
-def test_what_a_module_leaves_behind_is_killed(site: Path, program: str, tmp_path: Path) -> None:
+def test_start_kills_what_a_module_leaves_behind(site: Path, program: str, tmp_path: Path) -> None:
     text = f"""
 import os, time
 noted = {str(tmp_path / "pid")!r}
@@ -289,21 +289,23 @@ def has_ended(process: int) -> bool:
     return False
 
 
-def test_what_a_module_prints_and_reads_is_nobodys(site: Path, program: str) -> None:
-    install(
-        site,
-        "demo",
-        demo="import sys\nprint('x' * 100000)\nsys.stdin.read()\nprint(sys.argv, file=sys.stderr)\n",
-    )
+def test_start_without_standard_streams(site: Path, program: str) -> None:
+    text = """
+import sys
+print('x' * 100000)
+sys.stdin.read()
+print(sys.argv, file=sys.stderr)
+"""
+    install(site, "demo", demo=text)
     assert "path" in only_row(site, program, "demo")
 
 
-def test_one_process_sees_nothing_of_another(site: Path, program: str) -> None:
+def test_start_keeps_processes_apart(site: Path, program: str) -> None:
     install(site, "demo", first="import sys\nsys.modules['second'] = None\n", second="")
     assert [one.failed for one in started(site, program, "first", "second")] == [False, False]
 
 
-def test_the_preload_is_shared(site: Path, program: str, tmp_path: Path) -> None:
+def test_start_shares_the_preload(site: Path, program: str, tmp_path: Path) -> None:
     text = f"open({str(tmp_path / 'log')!r}, 'a').write('once ')\n"
     install(site, "demo", heavy=text, one="import heavy\n", two="import heavy\n")
     rows = started(site, program, "one", "two", "heavy", preload=["heavy"])
@@ -312,14 +314,14 @@ def test_the_preload_is_shared(site: Path, program: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("text", ["raise ImportError('broken')\n", DIES, HANGS])
-def test_a_preload_that_fails_is_done_without(site: Path, program: str, text: str) -> None:
+def test_start_without_a_preload_that_fails(site: Path, program: str, text: str) -> None:
     install(site, "demo", heavy=text, one="")
     one, heavy = started(site, program, "one", "heavy", preload=["heavy"], seconds=2)
     assert not one.failed
     assert heavy.failed
 
 
-def test_a_preload_that_cannot_be_killed_is_left(
+def test_start_leaves_a_preload_that_cannot_be_killed(
     site: Path, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # like a process in uninterruptible sleep, its child keeps the pipe open whatever its parent is
@@ -341,7 +343,7 @@ signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM, signal.SIGTERM])
     assert heavy.row["late"]
 
 
-def test_the_folder_of_the_program_is_not_on_the_path(site: Path, program: str) -> None:
+def test_start_without_the_folder_of_the_program(site: Path, program: str) -> None:
     assert only_row(site, program, "verify")["missing"] == ["verify"]
 
 
@@ -351,11 +353,10 @@ def test_the_folder_of_the_program_is_not_on_the_path(site: Path, program: str) 
 def check(site: Path, program: str, *, on_npu: bool = False, **changes: object):  # type: ignore[no-untyped-def]
     context = context_of(site, program, **changes)
     installed, _ = installed_distributions(context, [str(site)])
-    records, _ = read_records(context, installed)
-    return check_starts(context, installed, records, [str(site)], on_npu=on_npu)
+    return check_starts(context, installed, [str(site)], on_npu=on_npu)
 
 
-def test_what_fails_for_one_reason_is_one_finding(site: Path, program: str) -> None:
+def test_starts_with_one_reason_are_one_finding(site: Path, program: str) -> None:
     install(site, "root", root="raise ImportError('wants NumPy 2')\n")
     install(site, "user", user="import root\n", commands="use = user:main")
     install(site, "fine", fine="")
@@ -369,7 +370,7 @@ def test_what_fails_for_one_reason_is_one_finding(site: Path, program: str) -> N
     assert outcomes == {"root": "failed", "user": "failed", "use": "failed", "fine": "ok"}
 
 
-def test_crashes_and_hangs_have_findings_of_their_own(site: Path, program: str) -> None:
+def test_starts_that_crash_or_hang(site: Path, program: str) -> None:
     install(site, "demo", dies=DIES, hangs=HANGS)
     codes = {finding.code: finding.values for finding in check(site, program, seconds=2.0).findings}
     assert codes.keys() == {"start-died", "start-late"}
@@ -381,7 +382,7 @@ def excuse(*, npu: bool = False) -> Excuse:
     return Excuse("demo", ["demo"], ["run"], npu, {"en": "it is for others", "zh": "供他人使用"})
 
 
-def test_an_excuse_is_told_with_its_reason_and_is_no_finding(site: Path, program: str) -> None:
+def test_starts_that_are_excused_are_remarks(site: Path, program: str) -> None:
     install(site, "demo", demo="import flask\n", commands="run = demo:main")
     group = check(site, program, requested=["demo"], excuses=[excuse()])
     assert group.findings == []
@@ -390,7 +391,7 @@ def test_an_excuse_is_told_with_its_reason_and_is_no_finding(site: Path, program
     assert group.note == "starts-but"
 
 
-def test_an_excuse_is_not_needed_for_what_starts(site: Path, program: str) -> None:
+def test_starts_that_need_no_excuse(site: Path, program: str) -> None:
     install(site, "demo", demo="")
     group = check(site, program, excuses=[excuse()])
     assert (group.findings, group.remarks) == ([], [])
@@ -399,7 +400,7 @@ def test_an_excuse_is_not_needed_for_what_starts(site: Path, program: str) -> No
 @pytest.mark.parametrize(
     "torch_npu", ["", "raise ImportError('libhccl.so: cannot open shared object file')\n"]
 )
-def test_a_machine_with_an_npu_has_no_excuse_for_want_of_one(
+def test_starts_on_an_npu_have_no_excuse_for_want_of_one(
     site: Path, program: str, torch_npu: str
 ) -> None:
     install(site, "demo", demo="raise OSError('no device')\n")
@@ -410,7 +411,7 @@ def test_a_machine_with_an_npu_has_no_excuse_for_want_of_one(
     assert "start-failed" in [finding.code for finding in on_npu.findings]
 
 
-def test_a_module_from_elsewhere_is_told(site: Path, program: str, tmp_path: Path) -> None:
+def test_starts_from_elsewhere(site: Path, program: str, tmp_path: Path) -> None:
     install(site, "demo", demo="")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -419,13 +420,12 @@ def test_a_module_from_elsewhere_is_told(site: Path, program: str, tmp_path: Pat
     environ = {**os.environ, "PYTHONPATH": f"{elsewhere}{os.pathsep}{site}"}
     context = CheckContext(context.lock, "/lock", environ, program=program)
     installed, _ = installed_distributions(context, [str(site)])
-    records, _ = read_records(context, installed)
-    (finding,) = check_starts(context, installed, records, [str(site)], on_npu=False).findings
+    (finding,) = check_starts(context, installed, [str(site)], on_npu=False).findings
     assert finding.code == "import-elsewhere"
     assert finding.values["found"] == str(elsewhere / "demo.py")
 
 
-def test_what_the_imports_cover_is_not_started_again(site: Path, program: str) -> None:
+def test_starts_leave_out_the_imports(site: Path, program: str) -> None:
     install(site, "demo", demo="")
     context = context_of(site, program)
     lock = LockedStack(
@@ -433,5 +433,4 @@ def test_what_the_imports_cover_is_not_started_again(site: Path, program: str) -
     )
     context = CheckContext(lock, "/lock", context.environ, program=program)
     installed, _ = installed_distributions(context, [str(site)])
-    records, _ = read_records(context, installed)
-    assert check_starts(context, installed, records, [str(site)], on_npu=False).results == []
+    assert check_starts(context, installed, [str(site)], on_npu=False).results == []

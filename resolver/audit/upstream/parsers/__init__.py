@@ -1,4 +1,7 @@
-"""Readers of upstream's files, one a module: each returns what a file says, with the lines that say it."""
+"""Parsers of upstream's files, one a module.
+
+Each returns what a file says, with the lines that say it.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ from resolver.audit.upstream.parsers import (
     version_file,
 )
 
-# Of a file and the columns that are wanted, by their names in the file; returns what it has of
-# them.
+# Reads a file. The mapping has the wanted columns by their names in the file. Returns what the file
+# has of them.
 Parser = Callable[[TextFile, Mapping[str, str]], list[Entry]]
 
 PARSERS: Final[Mapping[str, Parser]] = {

@@ -1,4 +1,4 @@
-"""pyproject.toml: what the build requires (PEP 518)."""
+"""Read what a build requires from pyproject.toml (PEP 518)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from resolver.errors import InputError
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
-    """Return build-system.requires as `lines`. Raises InputError if the file has none."""
+    """Return build-system.requires as `lines`. Raise InputError if the file has none."""
     count = len(file.lines())
     try:
         tables = toml.loads(file.text, toml.SOURCE_TREE)
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            "it is not TOML that can be read", where=file.where, why=str(error)
-        ) from None
+        what = "it is not TOML that can be read"
+        raise InputError(what, where=file.where, why=str(error)) from None
     table = tables.get("build-system")
     lines = table.get("requires") if isinstance(table, dict) else None
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):

@@ -1,4 +1,4 @@
-"""Dockerfiles: the image that they begin with, and the values of variables where the build ends.
+"""Read Dockerfiles: the image that they begin with, and the last values of variables.
 
 An image of CANN has a tag such as `9.1.0-beta.1-310p-ubuntu22.04-py3.12`, of which the parts are
 `cann`, `chip`, `os` and `python`; `image` is all of its name.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from resolver.audit.upstream.entry import Entry, TextFile
 from resolver.errors import InputError
@@ -22,56 +23,87 @@ _FROM = re.compile(
     r"(?:--platform=\S+\s+)?(?P<image>\S+)(?:\s+AS\s+(?P<stage>\S+))?\s*\Z", re.IGNORECASE
 )
 
+# Characters of a value with its variables.
 _LONGEST = 20_000
+
+
+class _Instruction(NamedTuple):
+    """An instruction of a Dockerfile."""
+
+    # The number of its first line, from 1.
+    line: int
+    # Such as FROM, in capitals.
+    name: str
+    # What follows the name, on one line.
+    arguments: str
+
+
+class _Set(NamedTuple):
+    """What a variable is set to, or an image is."""
+
+    value: str
+    # The line that says so.
+    line: int
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
     """Return the image's parts, and the variables in `columns` by their names there.
 
-    Raises InputError.
-
-    A variable is that of the last ARG, ENV or `export` with its name. One that is not set, or to
-    nothing, has no value.
+    A variable has the value of the last ARG, ENV or `export` with its name. One that is not set, or
+    set to nothing, has no value. Raise InputError.
     """
-    variables: dict[str, tuple[str, int]] = {}
-    stages: dict[str, tuple[str, int]] = {}
-    image: tuple[str, int] | None = None
-    for number, instruction, rest in _instructions(file):
-        if instruction == "FROM":
-            image = _base(file, number, _expanded(rest, variables, file.at(number)), stages)
-        elif instruction in ("ARG", "ENV"):
-            for match in _ASSIGNMENT.finditer(rest):
-                variables[match["name"]] = (
-                    _expanded(_bare(match["value"]), variables, file.at(number)),
-                    number,
-                )
-        elif instruction == "RUN":
-            for match in _EXPORT.finditer(rest):
-                if match["name"] in columns:
-                    variables[match["name"]] = (
-                        _expanded(_bare(match["value"]), variables, file.at(number)),
-                        number,
-                    )
-    if image is None:
-        raise InputError("the Dockerfile begins with no image", where=file.where)
-    name, line = image
-    tag = _TAG.fullmatch(name.rpartition(":")[2])
+    image, variables = _read(file, columns)
+    tag = _TAG.fullmatch(image.value.rpartition(":")[2])
     if tag is None:
-        why = f"`{name}` has no tag such as 9.0.0-910b-ubuntu22.04-py3.11"
         raise InputError(
-            "the Dockerfile begins with no image of CANN", where=file.at(line), why=why
+            "the Dockerfile begins with no image of CANN",
+            where=file.at(image.line),
+            why=f"`{image.value}` has no tag such as 9.0.0-910b-ubuntu22.04-py3.11",
         )
-    values = {"image": name, **tag.groupdict()}
-    lines = [line]
-    for variable, column in columns.items():
-        value, number = variables.get(variable, ("", 0))
-        values[column] = file.value(value, number or line, f"`{variable}`")
-        lines += [number] if number else []
+    values = {"image": image.value, **tag.groupdict()}
+    lines = [image.line]
+    for name, column in columns.items():
+        variable = variables.get(name, _Set("", image.line))
+        values[column] = file.value(variable.value, variable.line, f"`{name}`")
+        lines.append(variable.line)
     return [Entry(values=values, first=min(lines), last=max(lines))]
 
 
-def _instructions(file: TextFile) -> Iterator[tuple[int, str, str]]:
-    """Yield each instruction with the number of its first line; lines that end in a backslash go on."""
+def _read(file: TextFile, columns: Mapping[str, str]) -> tuple[_Set, Mapping[str, _Set]]:
+    """Return the image of the last stage, and the values of variables at the end."""
+    variables: dict[str, _Set] = {}
+    stages: dict[str, _Set] = {}
+    image: _Set | None = None
+    for instruction in _instructions(file):
+        line = instruction.line
+        if instruction.name == "FROM":
+            arguments = _expanded(instruction.arguments, variables, file.at(line))
+            image = _base(file, line, arguments, stages)
+        for name, text in _assignments(instruction, columns):
+            variables[name] = _Set(_expanded(text, variables, file.at(line)), line)
+    if image is None:
+        raise InputError("the Dockerfile begins with no image", where=file.where)
+    return image, variables
+
+
+def _assignments(
+    instruction: _Instruction, columns: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the variables that an instruction sets, with what it sets them to.
+
+    What a shell exports counts only for the wanted variables.
+    """
+    if instruction.name in ("ARG", "ENV"):
+        for match in _ASSIGNMENT.finditer(instruction.arguments):
+            yield match["name"], _bare(match["value"])
+    elif instruction.name == "RUN":
+        for match in _EXPORT.finditer(instruction.arguments):
+            if match["name"] in columns:
+                yield match["name"], _bare(match["value"])
+
+
+def _instructions(file: TextFile) -> Iterator[_Instruction]:
+    """Yield the instructions. A line that ends in a backslash goes on with the next."""
     first, joined = 0, ""
     for number, line in enumerate(file.lines(), 1):
         if line.lstrip().startswith("#") or (not joined and not line.strip()):
@@ -80,39 +112,39 @@ def _instructions(file: TextFile) -> Iterator[tuple[int, str, str]]:
         if line.rstrip().endswith("\\"):
             joined += line.rstrip()[:-1] + " "
             continue
-        instruction, _, rest = (joined + line).strip().partition(" ")
-        yield first, instruction.upper(), rest.strip()
+        name, _, arguments = (joined + line).strip().partition(" ")
+        yield _Instruction(first, name.upper(), arguments.strip())
         first, joined = 0, ""
 
 
-def _base(
-    file: TextFile, number: int, rest: str, stages: dict[str, tuple[str, int]]
-) -> tuple[str, int]:
-    """Return the image that a FROM means, and its line; that of a stage is what the stage began with."""
-    match = _FROM.match(rest)
+def _base(file: TextFile, number: int, arguments: str, stages: dict[str, _Set]) -> _Set:
+    """Return the image that a FROM means, and add its stage to the known ones.
+
+    The image of a stage is the one that the stage began with.
+    """
+    match = _FROM.match(arguments)
     if match is None:
-        raise InputError(
-            "a FROM cannot be read",
-            where=file.at(number),
-            why=f"`{file.value(rest, number, 'FROM')}`",
-        )
-    base = stages.get(match["image"], (file.value(match["image"], number, "the image"), number))
+        why = f"`{file.value(arguments, number, 'FROM')}`"
+        raise InputError("a FROM cannot be read", where=file.at(number), why=why)
+    image = file.value(match["image"], number, "the image")
+    base = stages.get(match["image"], _Set(image, number))
     if match["stage"]:
         stages[match["stage"]] = base
     return base
 
 
-def _expanded(text: str, variables: Mapping[str, tuple[str, int]], where: str) -> str:
-    """Return a text with the values of variables, or with nothing for those that are not set.
+def _expanded(text: str, variables: Mapping[str, _Set], where: str) -> str:
+    """Return a text with the values of variables in it; nothing for a variable that is not set.
 
-    Raises InputError if it gets so long that it is none of ours: variables can double again and
-    again.
+    Raise InputError if it gets too long: variables can double again and again.
     """
 
     def value(match: re.Match[str]) -> str:
         name = match["braced"] or match["plain"]
-        known, _ = variables.get(name, ("", 0))
-        return known or match["otherwise"] or ""
+        variable = variables.get(name)
+        if variable is not None and variable.value:
+            return variable.value
+        return match["otherwise"] or ""
 
     expanded = _VARIABLE.sub(value, text)
     if len(expanded) > _LONGEST:
@@ -122,4 +154,5 @@ def _expanded(text: str, variables: Mapping[str, tuple[str, int]], where: str) -
 
 
 def _bare(text: str) -> str:
+    """Return a value without its quotes."""
     return text[1:-1] if text[:1] in ('"', "'") else text

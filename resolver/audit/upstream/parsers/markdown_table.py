@@ -1,55 +1,79 @@
-"""Tables in Markdown: of each that has all wanted columns, the rows."""
+"""Read the rows of Markdown tables that have all wanted columns."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from resolver.audit.upstream.entry import Entry, TextFile
 from resolver.errors import InputError
 
+# A cell of the line below a header.
 _RULE = re.compile(r":?-+:?")
+# A bar that separates two cells.
 _BORDER = re.compile(r"(?<!\\)\|")
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
     """Return the rows of all tables that have these columns.
 
-    Raises InputError if there is none, or a row is odd.
+    Raise InputError if there is no such table, or a row cannot be read.
     """
+    tables = [table for table in _tables(file) if set(columns) <= set(table.header.cells)]
+    if not tables:
+        wanted = ", ".join(f"`{name}`" for name in columns)
+        raise InputError(
+            "no table has these columns",
+            where=file.where,
+            why=f"wanted are {wanted}",
+            hint="if upstream has renamed a column, "
+            "change `columns` of the table in matrices/upstream.toml",
+        )
     entries: list[Entry] = []
-    found = False
-    for number, header, rows in _tables(file):
-        if not set(columns) <= set(header):
-            continue
-        repeated = sorted({name for name in header if name in columns and header.count(name) > 1})
-        if repeated:
-            raise InputError(f"the table has two columns `{repeated[0]}`", where=file.at(number))
-        found = True
-        entries += (_entry(file, columns, header, at, cells) for at, cells in rows)
-    if not found:
-        why = f"wanted are {', '.join(f'`{name}`' for name in columns)}"
-        hint = "if upstream has renamed a column, change `columns` of the table in matrices/upstream.toml"
-        raise InputError("no table has these columns", where=file.where, why=why, hint=hint)
+    for table in tables:
+        _check_header(file, columns, table.header)
+        entries += [_entry(file, columns, table.header, row) for row in table.rows]
     return entries
 
 
-def _tables(file: TextFile) -> Iterator[tuple[int, list[str], list[tuple[int, list[str]]]]]:
-    """Yield the line of each table's header, the header, and its rows with their lines."""
-    lines = file.lines()
-    number = 0
-    while number + 1 < len(lines):
-        header, rule = _cells(lines[number]), _cells(lines[number + 1])
-        number += 1
-        if not header or len(rule) != len(header) or not all(map(_RULE.fullmatch, rule)):
+class _Row(NamedTuple):
+    """A line of a file, as a row of a table."""
+
+    # The number of the line, from 1.
+    line: int
+    # The cells; none if the line is not a row.
+    cells: list[str]
+
+
+class _Table(NamedTuple):
+    """A table of a file."""
+
+    header: _Row
+    rows: list[_Row]
+
+
+def _tables(file: TextFile) -> Iterator[_Table]:
+    """Yield the tables of a file. The row below a header is a rule."""
+    rows = [_Row(number, _cells(line)) for number, line in enumerate(file.lines(), 1)]
+    position = 0
+    while position + 1 < len(rows):
+        header, rule = rows[position], rows[position + 1]
+        position += 1
+        if not _is_rule(rule, header):
             continue
-        first = number
-        rows: list[tuple[int, list[str]]] = []
-        number += 1
-        while number < len(lines) and (cells := _cells(lines[number])):
-            rows.append((number + 1, cells))
-            number += 1
-        yield first, header, rows
+        position += 1
+        body = []
+        while position < len(rows) and rows[position].cells:
+            body.append(rows[position])
+            position += 1
+        yield _Table(header, body)
+
+
+def _is_rule(row: _Row, header: _Row) -> bool:
+    if not header.cells or len(row.cells) != len(header.cells):
+        return False
+    return all(_RULE.fullmatch(cell) for cell in row.cells)
 
 
 def _cells(line: str) -> list[str]:
@@ -64,19 +88,21 @@ def _cells(line: str) -> list[str]:
     return [part.replace("\\|", "|").strip().strip("*`").strip() for part in parts]
 
 
-def _entry(
-    file: TextFile,
-    columns: Mapping[str, str],
-    header: Sequence[str],
-    number: int,
-    cells: Sequence[str],
-) -> Entry:
-    if len(cells) != len(header):
-        why = f"it has {len(cells)} cells, and the table has {len(header)} columns"
-        raise InputError("a row of the table cannot be read", where=file.at(number), why=why)
-    by_header = dict(zip(header, cells, strict=True))
-    values = {
-        column: file.value(by_header[name], number, f"the cell in `{name}`")
-        for name, column in columns.items()
-    }
-    return Entry(values=values, first=number, last=number)
+def _check_header(file: TextFile, columns: Mapping[str, str], header: _Row) -> None:
+    """Raise InputError if a header has a wanted column twice."""
+    for name in sorted(columns):
+        if header.cells.count(name) > 1:
+            where = file.at(header.line)
+            raise InputError(f"the table has two columns `{name}`", where=where)
+
+
+def _entry(file: TextFile, columns: Mapping[str, str], header: _Row, row: _Row) -> Entry:
+    count, expected = len(row.cells), len(header.cells)
+    if count != expected:
+        why = f"it has {count} cells, and the table has {expected} columns"
+        raise InputError("a row of the table cannot be read", where=file.at(row.line), why=why)
+    by_header = dict(zip(header.cells, row.cells, strict=True))
+    values = {}
+    for name, column in columns.items():
+        values[column] = file.value(by_header[name], row.line, f"the cell in `{name}`")
+    return Entry(values=values, first=row.line, last=row.line)

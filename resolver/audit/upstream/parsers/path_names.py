@@ -1,4 +1,4 @@
-"""Names of folders and files that say what they have, such as tags of images."""
+"""Read values from the names of folders and files, such as tags of images."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from resolver.errors import InputError
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
-    """Return the groups of the regular expression that is the only key of `columns`; nothing unless it matches.
+    """Return the groups of a regular expression, the only key of `columns`.
 
-    It is compared with the whole path. Raises InputError if there is not one expression.
+    There is no entry unless it matches the whole path. Raise InputError if there is not one
+    expression.
     """
     if len(columns) != 1:
         raise InputError("names of paths have one regular expression", where=file.where)
@@ -20,7 +21,7 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
     match = re.fullmatch(pattern, file.path)
     if match is None:
         return []
-    values = {
-        name: file.value(value or "", 1, f"`{name}`") for name, value in match.groupdict().items()
-    }
+    values = {}
+    for name, value in match.groupdict(default="").items():
+        values[name] = file.value(value, 1, f"`{name}`")
     return [Entry(values=values, first=1, last=1)]

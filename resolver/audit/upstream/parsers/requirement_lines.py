@@ -1,4 +1,4 @@
-"""Requirements files: their requirements, as one list."""
+"""Read the requirements of a requirements file as one list."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from resolver.model import text
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
-    """Return the requirements as `lines`; options of pip are left out.
+    """Return the requirements as `lines`. Options of pip are left out.
 
-    Raises InputError for what is neither.
+    Raise InputError for what is neither.
     """
-    lines: list[str] = []
+    lines = []
     count = len(file.lines())
     for number, line in text.file_lines(file.text):
         if line.startswith("-"):
@@ -28,10 +28,9 @@ def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: A
         try:
             text.requirement(plain)
         except InvalidRequirement as error:
-            why = str(error).partition("\n")[0]
-            raise InputError(
-                f"`{plain}` is no requirement", where=file.at(number), why=why
-            ) from None
+            why, _, _ = str(error).partition("\n")
+            what = f"`{plain}` is no requirement"
+            raise InputError(what, where=file.at(number), why=why) from None
         lines.append(plain)
     if not lines:
         raise InputError("the file has no requirements", where=file.where)

@@ -1,9 +1,9 @@
-"""setup.py: what it says of requirements and Python as plain literals. Nothing of it runs."""
+"""Read what setup.py says of requirements and Python in plain literals. Nothing of it runs."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from resolver.audit.upstream.entry import Entry, TextFile, Value
 from resolver.errors import InputError
@@ -12,61 +12,69 @@ from resolver.errors import InputError
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:
     """Return arguments of `setup`, by their names in `columns`, that are texts or lists of texts.
 
-    They may stand there or be variables of the module. One that is computed has no value. Raises
+    They may stand there or be variables of the module. One that is computed has no value. Raise
     InputError if the file is not Python, or calls no `setup`.
     """
+    # Lines that are too long are an error.
     file.lines()
     try:
         tree = ast.parse(file.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise InputError(
-            "it is not Python that can be read", where=file.where, why=str(error)
-        ) from None
-    variables = dict(_variables(tree))
-    for call in _setup_calls(tree):
-        values: dict[str, Value] = {}
-        lines = [call.lineno]
-        for keyword in call.keywords:
-            column = columns.get(keyword.arg or "")
-            node = keyword.value
-            node = variables.get(node.id, node) if isinstance(node, ast.Name) else node
-            value = _literal(node)
-            if column is not None and value is not None:
-                lines += [node.lineno, node.end_lineno or node.lineno]
-                values[column] = value
-        return [Entry(values=values, first=min(lines), last=max(lines))]
-    raise InputError("it calls no `setup`", where=file.where)
+        what = "it is not Python that can be read"
+        raise InputError(what, where=file.where, why=str(error)) from None
+    call = _setup_call(tree)
+    if call is None:
+        raise InputError("it calls no `setup`", where=file.where)
+    variables = _variables(tree)
+    values: dict[str, Value] = {}
+    lines = [call.lineno]
+    for keyword in call.keywords:
+        column = columns.get(keyword.arg or "")
+        if column is None:
+            continue
+        node = keyword.value
+        if isinstance(node, ast.Name):
+            node = variables.get(node.id, node)
+        value = _literal(node)
+        if value is not None:
+            values[column] = value
+            lines += [node.lineno, node.end_lineno or node.lineno]
+    return [Entry(values=values, first=min(lines), last=max(lines))]
 
 
-def _variables(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the variables that the module itself assigns."""
+def _variables(tree: ast.Module) -> dict[str, ast.expr]:
+    """Return what the module itself assigns to variables."""
+    variables = {}
     for node in tree.body:
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Name):
-                    yield target.id, node.value
+                    variables[target.id] = node.value
+    return variables
 
 
-def _setup_calls(tree: ast.Module) -> Iterator[ast.Call]:
+def _setup_call(tree: ast.Module) -> ast.Call | None:
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Call):
-            continue
-        name = (
-            node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        )
-        if name == "setup":
-            yield node
+        match node:
+            case ast.Call(func=ast.Name(id="setup") | ast.Attribute(attr="setup")):
+                return node
+            case _:
+                pass
+    return None
 
 
 def _literal(node: ast.expr) -> Value | None:
     """Return the value of a text or a list of texts; None for anything else."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if not isinstance(node, (ast.List, ast.Tuple)):
-        return None
-    texts = [
-        item.value
-        for item in node.elts
-        if isinstance(item, ast.Constant) and isinstance(item.value, str)
-    ]
-    return tuple(texts) if len(texts) == len(node.elts) else None
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            texts = []
+            for item in items:
+                value = _literal(item)
+                if not isinstance(value, str):
+                    return None
+                texts.append(value)
+            return tuple(texts)
+        case _:
+            return None

@@ -1,4 +1,4 @@
-"""Submodules of a repository: their paths and addresses from .gitmodules, their commits from the tree."""
+"""Read the submodules of a repository: .gitmodules has their addresses, the tree their commits."""
 
 from __future__ import annotations
 
@@ -15,20 +15,28 @@ _SETTING = re.compile(r"(?P<key>[a-z]+)\s*=\s*(?P<value>.*)")
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
     """Return an entry for each submodule: `path`, `git`, `commit`.
 
-    Raises InputError if a commit has no address.
+    Raise InputError if a submodule has no address.
     """
-    sections: list[dict[str, str]] = []
-    lines = file.lines()
-    for number, line in enumerate(lines, 1):
-        if _SECTION.fullmatch(line.strip()):
-            sections.append({})
-        elif sections and (match := _SETTING.fullmatch(line.strip())):
-            sections[-1][match["key"]] = file.value(match["value"], number, f"`{match['key']}`")
-    addresses = {section.get("path", ""): section.get("url", "") for section in sections}
+    addresses = {section.get("path", ""): section.get("url", "") for section in _sections(file)}
+    last = len(file.lines())
     entries = []
     for path, commit in sorted(file.submodules.items()):
-        if not addresses.get(path):
+        address = addresses.get(path)
+        if not address:
             raise InputError(f"the submodule `{path}` has no address", where=file.where)
-        values = {"path": path, "git": addresses[path], "commit": commit}
-        entries.append(Entry(values=values, first=1, last=len(lines)))
+        values = {"path": path, "git": address, "commit": commit}
+        entries.append(Entry(values=values, first=1, last=last))
     return entries
+
+
+def _sections(file: TextFile) -> list[dict[str, str]]:
+    """Return the settings of each submodule in .gitmodules."""
+    sections: list[dict[str, str]] = []
+    for number, line in enumerate(file.lines(), 1):
+        if _SECTION.fullmatch(line.strip()):
+            sections.append({})
+        setting = _SETTING.fullmatch(line.strip())
+        if setting is not None and sections:
+            key = setting["key"]
+            sections[-1][key] = file.value(setting["value"], number, f"`{key}`")
+    return sections

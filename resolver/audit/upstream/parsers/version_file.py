@@ -1,4 +1,4 @@
-"""version.txt: the one version in it."""
+"""Read the one version in a file such as version.txt."""
 
 from __future__ import annotations
 
@@ -9,24 +9,18 @@ from resolver.errors import InputError
 
 
 def parse(file: TextFile, columns: Mapping[str, str]) -> list[Entry]:  # noqa: ARG001
-    """Return the line as `version`; lines that begin with # do not count.
+    """Return the only line as `version`. Lines that begin with # do not count.
 
-    Raises InputError unless there is one.
+    Raise InputError unless there is one line.
     """
-    found = [
-        (number, line.strip())
-        for number, line in enumerate(file.lines(), 1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
+    found = []
+    for number, line in enumerate(file.lines(), 1):
+        stripped = line.strip()
+        if stripped and not stripped.startswith("#"):
+            found.append((number, stripped))
     if len(found) != 1:
-        raise InputError(
-            "the file has no version",
-            where=file.where,
-            why=f"it has {len(found)} lines of text, not one",
-        )
+        why = f"it has {len(found)} lines of text, not one"
+        raise InputError("the file has no version", where=file.where, why=why)
     number, line = found[0]
-    return [
-        Entry(
-            values={"version": file.value(line, number, "the version")}, first=number, last=number
-        )
-    ]
+    version = file.value(line, number, "the version")
+    return [Entry(values={"version": version}, first=number, last=number)]

@@ -11,7 +11,7 @@ from resolver.errors import WrongRelease
 from resolver.index.parse.distribution import FileRelease
 from resolver.index.parse.metadata import check_release
 from resolver.model.release import CoreMetadata, File, Rejection, RejectionReason
-from resolver.resolve.core_statements import nearest_first
+from resolver.resolve.reasons import nearest_first
 from resolver.resolve.solver import solve
 from tests.datacatalog import DataCatalog
 from tests.problems import pins, problem, target, told

@@ -1,7 +1,7 @@
-"""A SAT solver whose clauses have grounds (see `grounds`), and can be left out with them.
+"""A SAT solver whose clauses belong to constraints, and can be left out with them.
 
-Every clause except purely logical ones has a selector for its ground, so that an unsatisfiable
-answer names the grounds that clash, and a ground can be left out.
+Every clause except purely logical ones has a selector for each constraint that it belongs to. So an
+unsatisfiable answer names the constraints that clash, and each of them can be left out.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from pysat.solvers import Cadical153
 
 from resolver.errors import UndecidedError
 from resolver.index.protocol import poll_once
-from resolver.resolve.grounds import Ground
+from resolver.model.constraint import Constraint
 
 _PAIRWISE = 5
 _CONFLICTS_AT_ONCE = 2_000  # a few hundredths of a second
 MOST_CONFLICTS: Final = 50_000  # of one question; those of real stacks have a few hundred
 
 
-class Grounded:
-    """Clauses and their grounds. Clauses with `relaxed` grounds do not count.
+class SatSolver:
+    """Clauses and their constraints. Clauses of `relaxed` constraints do not count.
 
     Unless `reading` is set, guards are false: a guard stands for possibilities that nobody has
     looked at yet.
     """
 
     def __init__(self) -> None:
-        self.relaxed: frozenset[Ground] = frozenset()
+        self.relaxed: frozenset[Constraint] = frozenset()
         self.reading = False
         self._solver = Cadical153()
         self._top = 0
-        self._selectors: dict[Ground, int] = {}
-        self._grounds: dict[int, Ground] = {}
+        self._selectors: dict[Constraint, int] = {}
+        self._constraints: dict[int, Constraint] = {}
         self._guards: list[int] = []
 
     def close(self) -> None:
@@ -43,8 +43,8 @@ class Grounded:
         self._solver.delete()
 
     @property
-    def known(self) -> Collection[Ground]:
-        """Every ground so far, in the order in which they became known."""
+    def known(self) -> Collection[Constraint]:
+        """Every constraint so far, in the order in which they became known."""
         return self._selectors.keys()
 
     def add_clause(self, clause: Sequence[int]) -> None:
@@ -52,8 +52,8 @@ class Grounded:
         self._solver.add_clause(clause)
 
     @contextmanager
-    def without(self, relaxed: Iterable[Ground] = ()) -> Iterator[None]:
-        """Meanwhile relax these grounds and no others."""
+    def without(self, relaxed: Iterable[Constraint] = ()) -> Iterator[None]:
+        """Meanwhile relax these constraints and no others."""
         previous, self.relaxed = self.relaxed, frozenset(relaxed)
         try:
             yield
@@ -63,19 +63,24 @@ class Grounded:
     # --- answers
 
     def satisfiable(
-        self, assumed: Iterable[int] = (), among: Collection[Ground] | None = None
+        self, assumed: Iterable[int] = (), among: Collection[Constraint] | None = None
     ) -> bool:
-        """Return whether the clauses are satisfiable with variables assumed; if given, only with the grounds `among`.
+        """Return whether the clauses are satisfiable with variables assumed; if given, only with the constraints `among`.
 
         After False, `core` has the reasons. Raises UndecidedError after too many conflicts, and
         what `polling` raises.
         """
         if among is not None:
-            selectors = [self._selectors[ground] for ground in among if ground not in self.relaxed]
+            selectors = [
+                self._selectors[constraint]
+                for constraint in among
+                if constraint not in self.relaxed
+            ]
         else:
             items = self._selectors.items()
             selectors = [
-                -selector if ground in self.relaxed else selector for ground, selector in items
+                -selector if constraint in self.relaxed else selector
+                for constraint, selector in items
             ]
         guards = () if self.reading else (-guard for guard in self._guards)
         assumptions = [*assumed, *selectors, *guards]
@@ -91,45 +96,47 @@ class Grounded:
             hint="pin some of the stack's requirements more tightly",
         )
 
-    def broken(self) -> set[Ground]:
-        """Grounds with a clause that the last satisfying answer does not meet."""
+    def broken(self) -> set[Constraint]:
+        """Return the constraints with a clause that the last satisfying answer does not meet."""
         model: Sequence[int] = self._solver.get_model() or ()  # the literal of variable n at n - 1
         rows = self._selectors.items()
         return {
-            ground for ground, selector in rows if selector > len(model) or model[selector - 1] < 0
+            constraint
+            for constraint, selector in rows
+            if selector > len(model) or model[selector - 1] < 0
         }
 
-    def core(self) -> list[Ground]:
-        """The grounds that the last unsatisfiable answer rests on; not made minimal."""
+    def core(self) -> list[Constraint]:
+        """The constraints that the last unsatisfiable answer rests on; not made minimal."""
         selectors = sorted(
-            literal for literal in self._solver.get_core() or () if literal in self._grounds
+            literal for literal in self._solver.get_core() or () if literal in self._constraints
         )
-        return [self._grounds[selector] for selector in selectors]
+        return [self._constraints[selector] for selector in selectors]
 
     def minimal(
-        self, assumed: Iterable[int] = (), among: Collection[Ground] | None = None
-    ) -> list[Ground]:
-        """The grounds that clash, made minimal by leaving them out one by one, the latest known first."""
+        self, assumed: Iterable[int] = (), among: Collection[Constraint] | None = None
+    ) -> list[Constraint]:
+        """The constraints that clash, made minimal by leaving them out one by one, the latest known first."""
         assumed = list(assumed)
         self.satisfiable(assumed, list(self.known) if among is None else among)
         core = self.core()
-        for ground in reversed(core):
-            if ground in core and not self.satisfiable(
-                assumed, [other for other in core if other != ground]
+        for constraint in reversed(core):
+            if constraint in core and not self.satisfiable(
+                assumed, [other for other in core if other != constraint]
             ):
                 core = self.core()
         return core
 
-    def preferred(self, assumed: Sequence[int], order: Sequence[Ground]) -> list[Ground]:
-        """A minimal core of these grounds, with the first ones in this order wherever possible (QuickXplain).
+    def preferred(self, assumed: Sequence[int], order: Sequence[Constraint]) -> list[Constraint]:
+        """A minimal core of these constraints, with the first ones in this order wherever possible (QuickXplain).
 
         It depends on the clauses alone, and neither on the solver nor on the order in which they
         became known.
         """
 
         def needed(
-            background: list[Ground], has_grown: bool, among: Sequence[Ground]
-        ) -> list[Ground]:
+            background: list[Constraint], has_grown: bool, among: Sequence[Constraint]
+        ) -> list[Constraint]:
             if has_grown and not self.satisfiable(assumed, background):
                 return []
             if len(among) == 1:
@@ -142,16 +149,16 @@ class Grounded:
 
     # --- clauses
 
-    def rule(self, because: Iterable[Ground], clause: Iterable[int]) -> None:
-        """Add a clause with grounds."""
-        self.add_clause([*(-self.selector(ground) for ground in because), *clause])
+    def rule(self, because: Iterable[Constraint], clause: Iterable[int]) -> None:
+        """Add a clause with constraints."""
+        self.add_clause([*(-self.selector(constraint) for constraint in because), *clause])
 
-    def selector(self, ground: Ground) -> int:
-        """The variable that says that a ground holds."""
-        selector = self._selectors.get(ground)
+    def selector(self, constraint: Constraint) -> int:
+        """The variable that says that a constraint holds."""
+        selector = self._selectors.get(constraint)
         if selector is None:
-            selector = self._selectors[ground] = self.new_variable()
-            self._grounds[selector] = ground
+            selector = self._selectors[constraint] = self.new_variable()
+            self._constraints[selector] = constraint
             self._solver.set_phases([selector])
         return selector
 

@@ -1,6 +1,6 @@
-"""What statements claim and whether it is true, judged by trying everything, with `packaging` alone.
+"""What reasons claim and whether it is true, judged by trying everything, with `packaging` alone.
 
-`Told` is a world in which only what some statements say is known: releases have no other
+`Told` is a world in which only what some reasons say is known: releases have no other
 requirements, every release on the indexes is usable, and missing releases or projects may exist one
 day.
 """
@@ -17,18 +17,19 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from resolver.model import fact as facts
-from resolver.model.dependency import NeedSource
-from resolver.model.resolution import (
-    Asks,
-    Forbids,
-    Has,
-    Lack,
-    Lacks,
-    Needs,
-    ReleaseRange,
-    Shares,
-    Statement,
+from resolver.model.constraint import (
+    BuildLine,
+    ComponentValue,
+    Excluded,
+    Exclusive,
+    NoCandidate,
+    RequirementSource,
+    Requires,
+    StackLine,
+    Unavailable,
 )
+from resolver.model.reason import Evidence, Reason, ReleaseRange, requirement_of
+from resolver.model.release import RejectionReason
 from tests.property.bruteforce import line_holds
 from tests.property.worlds import COMPONENT_NEEDS, World
 
@@ -46,20 +47,20 @@ class _Walk:
 
 
 class Told:
-    """A world reduced to statements. `values` are the values of components that exist."""
+    """A world reduced to reasons. `values` are the values of components that exist."""
 
     def __init__(
-        self, world: World, statements: Iterable[Statement], values: Mapping[str, Sequence[str]]
+        self, world: World, reasons: Iterable[Reason], values: Mapping[str, Sequence[str]]
     ) -> None:
         self._world = world
-        self._statements = tuple(statements)
+        self._reasons = tuple(reasons)
         self._values = values
         self._gone = {
-            (name, version) for one in self._statements for name, version in taken_away(world, one)
+            (name, version) for one in self._reasons for name, version in taken_away(world, one)
         }
 
     def satisfiable(self, pins: Pins | None = None) -> bool:
-        """Whether the statements can all hold, with some releases chosen in any case."""
+        """Whether the reasons can all hold, with some releases chosen in any case."""
         pins = dict(pins or {})
         walk = self._walk(pins)
         if walk.wrong:
@@ -75,9 +76,9 @@ class Told:
         walk = _Walk()
         todo = [(name, "") for name in pins]
         done: set[tuple[str, str]] = set()
-        for one in self._statements:
-            if isinstance(one, Asks):
-                self._need(pins, one.text, walk, todo, ask=True)
+        for one in self._reasons:
+            if isinstance(one.constraint, StackLine):
+                self._need(pins, one.constraint.text, walk, todo, ask=True)
         while todo:
             name, extra = todo.pop()
             if (name, extra) in done:
@@ -85,19 +86,20 @@ class Told:
             done.add((name, extra))
             subject = f"{name}[{extra}]" if extra else name
             walk.wrong |= (subject, pins[name]) in self._gone
-            for one in self._statements:
-                if not isinstance(one, Needs) or one.subject != subject:
+            for one in self._reasons:
+                required = requirement_of(one)
+                if required is None or one.subject != subject:
                     continue
                 if pins[name] not in within(self._world, name, one.versions):
                     continue
                 if isinstance(one.fact, facts.Constrains):
-                    walk.wrong |= self._is_beyond(pins, one.needs)
+                    walk.wrong |= self._is_beyond(pins, required)
                 else:
-                    self._need(pins, one.needs, walk, todo)
+                    self._need(pins, required, walk, todo)
         owners: dict[str, set[str]] = {}
-        for one in self._statements:
-            if isinstance(one, Shares):
-                fact = one.fact
+        for one in self._reasons:
+            if isinstance(one.constraint, Exclusive):
+                fact = one.constraint.fact
                 owns = fact.package in pins and fact.applies_to(Version(pins[fact.package]))
                 owners.setdefault(fact.module, set()).update([fact.package] if owns else [])
                 owners[fact.module].update({fact.other} & pins.keys())
@@ -123,13 +125,15 @@ class Told:
         need = Requirement(line)
         name, specifier = need.name, need.specifier
         lacking = {
-            (one.lack, one.wanted)
-            for one in self._statements
-            if isinstance(one, Lacks) and one.subject == name
+            (one.constraint.why, one.constraint.wanted)
+            for one in self._reasons
+            if isinstance(one.constraint, Unavailable) and one.subject == name
         }
         walk.asked.setdefault(name, set()).add(specifier)
         if self._may_be_elsewhere(name, specifier):
-            walk.wrong |= bool(lacking & {(Lack.PROJECT, ""), (Lack.RELEASE, str(specifier))})
+            walk.wrong |= bool(
+                lacking & {(NoCandidate.PROJECT, ""), (NoCandidate.RELEASE, str(specifier))}
+            )
             if not ask or not self._world.projects.get(name):
                 return
             specifier = SpecifierSet()
@@ -168,7 +172,11 @@ class Told:
 
     def _components(self, needs: Iterable[str]) -> bool:
         """Whether some values meet these needs: the target's if stated, otherwise any that exist."""
-        stated = {one.component: one.value for one in self._statements if isinstance(one, Has)}
+        stated = {
+            one.constraint.component: one.constraint.value
+            for one in self._reasons
+            if isinstance(one.constraint, ComponentValue)
+        }
         asked: dict[str, list[str]] = {}
         for line in needs:
             asked.setdefault(COMPONENT_NEEDS[line][0], []).append(line)
@@ -197,36 +205,34 @@ def within(world: World, name: str, versions: Sequence[ReleaseRange]) -> list[st
     ]
 
 
-def taken_away(world: World, statement: Statement) -> Iterator[tuple[str, str]]:
-    match statement:
-        case Forbids(subject=name, versions=versions, fact=fact):
-            for version in within(world, name, versions):
+def taken_away(world: World, reason: Reason) -> Iterator[tuple[str, str]]:
+    match reason.constraint:
+        case Excluded(project=name, fact=fact):
+            for version in within(world, name, reason.versions):
                 if fact.applies_to(Version(version)):
                     yield name, version
-        case Lacks(subject=name, refusals=refusals):
-            for refusal in refusals:
+        case Unavailable(subject=name):
+            for refusal in reason.evidence.refusals:
                 yield name, refusal.version
 
 
-def left(
-    world: World, subject: str, statements: Iterable[Statement], values: Sequence[str]
-) -> list[str]:
-    """The choices that statements about a project or component leave."""
+def left(world: World, subject: str, reasons: Iterable[Reason], values: Sequence[str]) -> list[str]:
+    """The choices that reasons about a project or component leave."""
     if any(component == subject for component, _ in COMPONENT_NEEDS.values()):
         kept = list(values)
-        for one in statements:
-            match one:
-                case Has(component=component, value=value) if component == subject:
+        for one in reasons:
+            match one.constraint:
+                case ComponentValue(component=component, value=value) if component == subject:
                     kept = [other for other in kept if other == value]
-                case Needs(needs=line) | Asks(text=line) if line in COMPONENT_NEEDS:
+                case Requires(text=line) | StackLine(text=line) if line in COMPONENT_NEEDS:
                     kept = [other for other in kept if COMPONENT_NEEDS[line][1](other)]
         return kept
     kept = list(world.projects.get(subject, ()))
-    for one in statements:
+    for one in reasons:
         gone = {version for name, version in taken_away(world, one) if _base(name) == subject}
         kept = [version for version in kept if version not in gone]
-        if isinstance(one, (Asks, Needs)):
-            line = one.text if isinstance(one, Asks) else one.needs
+        if isinstance(one.constraint, (StackLine, Requires)):
+            line = one.constraint.text
             if line not in COMPONENT_NEEDS and Requirement(line).name == subject:
                 kept = [
                     version
@@ -236,126 +242,125 @@ def left(
     return kept
 
 
-# --- whether statements are true
+# --- whether reasons are true
 
 
-def falsehoods(world: World, statement: Statement) -> Iterator[str]:
-    match statement:
-        case Asks():
-            if statement.text not in world.asks:
+def falsehoods(world: World, reason: Reason) -> Iterator[str]:
+    constraint = reason.constraint
+    match constraint:
+        case StackLine():
+            if constraint.text not in world.asks:
                 yield "the stack does not ask for this"
-        case Has():
-            if world.system[statement.component] != statement.value:
+        case BuildLine():
+            yield "these worlds have no builds"
+        case ComponentValue():
+            if world.system[constraint.component] != constraint.value:
                 yield "the target has another value"
-        case Needs():
-            yield from _needs(world, statement)
-        case Forbids():
-            yield from _forbids(world, statement)
-        case Shares():
-            if statement.fact not in world.facts:
+        case Requires():
+            yield from _needs(world, constraint, reason.versions)
+        case Excluded():
+            yield from _excluded(world, constraint, reason.versions)
+        case Exclusive():
+            if constraint.fact not in world.facts:
                 yield "there is no such fact"
-        case Lacks():
-            yield from _lacks(world, statement)
+        case Unavailable():
+            yield from _unavailable(world, constraint, reason.evidence)
 
 
-def _needs(world: World, statement: Needs) -> Iterator[str]:
-    name, _, extra = statement.subject.removesuffix("]").partition("[")
-    usable = [
-        version for version in within(world, name, statement.versions) if world.fits(name, version)
-    ]
-    if not usable or sum(span.count for span in statement.versions) != len(usable):
+def _needs(world: World, constraint: Requires, versions: Sequence[ReleaseRange]) -> Iterator[str]:
+    name, extra = constraint.package.name, constraint.package.extra
+    usable = [version for version in within(world, name, versions) if world.fits(name, version)]
+    if not usable or sum(span.count for span in versions) != len(usable):
         yield f"{usable} are the releases there"
-    for span in statement.versions:
+    for span in versions:
         if not {span.oldest, span.newest} <= set(usable):
             yield f"{span} ends at a release that is not there"
     for version in usable:
-        if statement.source is NeedSource.METADATA:
-            lines = world.projects[name][version].requires
-            dropped = {
-                gone
-                for fact in world.facts_about(name, version, facts.Replaces)
-                for gone in fact.drop
-            }
-            said = any(
-                line_holds(line, extra, world.system["python"]) and _same(line, statement.needs)
-                for line in lines
-                if _name(line) not in dropped
-            )
-        else:
-            said = not extra and any(
-                statement.needs == str(need)
-                for fact in (statement.fact,)
-                if fact
-                in world.facts_about(
-                    name, version, facts.Requires, facts.Replaces, facts.Constrains
-                )
-                for need in (*facts.needs_of(fact), *facts.bounds_of(fact))
-            )
-        if not said:
+        if not _says(world, constraint, name, version, extra):
             yield f"{version} does not say so"
 
 
-def _forbids(world: World, statement: Forbids) -> Iterator[str]:
+def _says(world: World, constraint: Requires, name: str, version: str, extra: str) -> bool:
+    """Whether a release, or a fact about it, has a requirement."""
+    fact = constraint.fact
+    if constraint.source is RequirementSource.METADATA:
+        lines = world.projects[name][version].requires
+        replacing = world.facts_about(name, version, facts.Replaces)
+        dropped = {gone for replaces in replacing for gone in replaces.drop}
+        return any(
+            line_holds(line, extra, world.system["python"]) and _same(line, constraint.text)
+            for line in lines
+            if _name(line) not in dropped
+        )
+    stating = (facts.Requires, facts.Replaces, facts.Constrains)
+    if extra or fact is None or fact not in world.facts_about(name, version, *stating):
+        return False
+    needs = [*facts.needs_of(fact), *facts.bounds_of(fact)]
+    return constraint.text in map(str, needs)
+
+
+def _excluded(
+    world: World, constraint: Excluded, versions: Sequence[ReleaseRange]
+) -> Iterator[str]:
+    project = constraint.project
     spoken = [
         version
-        for version in within(world, statement.subject, statement.versions)
-        if statement.fact in world.facts_about(statement.subject, version, facts.Excludes)
+        for version in within(world, project, versions)
+        if constraint.fact in world.facts_about(project, version, facts.Excludes)
     ]
-    if not spoken or sum(span.count for span in statement.versions) > len(spoken):
+    if not spoken or sum(span.count for span in versions) > len(spoken):
         yield f"{spoken} are what the fact speaks of"
-    for span in statement.versions:
+    for span in versions:
         if not {span.oldest, span.newest} <= set(spoken):
             yield f"{span} ends at a release that the fact does not speak of"
 
 
-def _lacks(world: World, statement: Lacks) -> Iterator[str]:
-    name = _base(statement.subject)
+def _unavailable(world: World, constraint: Unavailable, evidence: Evidence) -> Iterator[str]:
+    name, why = constraint.project, constraint.why
     there = world.projects.get(name, {})
     newest = max(there, key=Version) if there else ""
-    if statement.newest != newest:
+    if evidence.newest != newest:
         yield f"{newest or 'nothing'} is the newest"
-    if len(statement.refusals) != min(statement.count, 4):
+    if len(evidence.refusals) != min(evidence.count, 4):
         yield "not every release that is counted is told"
-    for refusal in statement.refusals:
-        release = there[refusal.version]
-        match statement.lack:
-            case Lack.FILE:
-                true = not world.fits(name, refusal.version) and not world.facts_about(
-                    name, refusal.version, facts.Excludes
-                )
-            case Lack.UNUSABLE:
-                broken = not release.readable or not world.admits(release.own_python)
-                true = world.fits(name, refusal.version) and (
-                    broken
-                    or any(_never(world, name, refusal.version, line) for line in release.requires)
-                )
-            case Lack.YANKED:
-                true = release.yanked
-            case Lack.PRERELEASE:
-                true = Version(refusal.version).is_prerelease and world.prereleases == "never"
-            case Lack.NEEDLESS:
-                true = (
-                    Version(refusal.version).is_prerelease and world.prereleases == "if-necessary"
-                )
-            case _:
-                true = False
-        if not true:
+    for refusal in evidence.refusals:
+        if not _is_refused(world, constraint, refusal.version):
             yield f"{refusal.version} is not what it is said to be"
-    match statement.lack:
-        case Lack.PROJECT:
+    match why:
+        case NoCandidate.PROJECT:
             if there:
                 yield "there is such a project"
-        case Lack.RELEASE:
-            if any(
-                SpecifierSet(statement.wanted).contains(version, prereleases=True)
-                for version in there
-            ):
+        case NoCandidate.RELEASE:
+            wanted = SpecifierSet(constraint.wanted)
+            if any(wanted.contains(version, prereleases=True) for version in there):
                 yield "there is such a release"
-        case Lack.CUTOFF | Lack.UNREACHABLE:
+        case RejectionReason.NEWER | NoCandidate.UNREACHABLE:
             yield "nothing is cut off or out of reach"
         case _:
-            if not statement.refusals:
+            if not evidence.refusals:
                 yield "no release is concerned"
+
+
+def _is_refused(world: World, constraint: Unavailable, version: str) -> bool:
+    """Whether a release cannot be used for the reason that is given."""
+    name, why = constraint.project, constraint.why
+    release = world.projects[name][version]
+    fits, is_candidate = world.fits(name, version), Version(version).is_prerelease
+    match why:
+        case NoCandidate.FILE:
+            return not fits and not world.facts_about(name, version, facts.Excludes)
+        case RejectionReason.YANKED:
+            return release.yanked
+        case NoCandidate.PRERELEASE:
+            return is_candidate and world.prereleases == "never"
+        case NoCandidate.NEEDLESS:
+            return is_candidate and world.prereleases == "if-necessary"
+        case _ if constraint.is_unusable:
+            is_broken = not release.readable or not world.admits(release.own_python)
+            refuses = any(_never(world, name, version, line) for line in release.requires)
+            return fits and (is_broken or refuses)
+        case _:
+            return False
 
 
 def _base(subject: str) -> str:

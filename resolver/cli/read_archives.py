@@ -1,0 +1,100 @@
+"""`ascend-lock facts read`: record what archives and wheels that facts are about say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+
+import click
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from resolver import files
+from resolver.audit.offers import Offers, archives_of, read_all, wheels_of
+from resolver.audit.pairs import pairings
+from resolver.cli.catalogs import Catalogs
+from resolver.cli.console import print_line
+from resolver.cli.fact_selection import selected_facts
+from resolver.cli.options import Settings, settings
+from resolver.config.compile import known_values
+from resolver.config.fact_rules import compile_facts
+from resolver.config.load import (
+    load_facts,
+    load_systems,
+    readings_folder,
+    wheels_folder,
+)
+from resolver.index.store.readings import (
+    read_archives,
+    read_wheels,
+    write_archives,
+    write_wheels,
+)
+from resolver.model import text
+from resolver.model.fact import Fact, Sources
+
+
+@click.command("read")
+@click.argument("projects", metavar="[PROJECT...]", nargs=-1)
+@click.option("--anew", is_flag=True, help="Also read archives that are already recorded.")
+@settings("own_matrices")
+def command(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
+    """Read the source archives that facts are about, and a wheel of each release that they pair.
+
+    Records what locking needs from each archive, by its sha256, in MATRICES/archives/PROJECT.json,
+    for each PROJECT or for all, so that nobody has to download the archives in order to lock; and
+    in MATRICES/wheels/PROJECT.json what the wheels require, which `ascend-lock pairs` shows.
+    """
+    names = [text.name(project) for project in projects] or _projects_of_facts(run)
+    archives_folder = readings_folder(run.matrices)
+    wheel_readings_folder = wheels_folder(run.matrices)
+    shared = compile_facts(load_facts(run.matrices), known=known_values(load_systems(run.matrices)))
+    with closing(Catalogs(run, readings=False)) as catalogs:
+        for name in names:
+            run.progress.label("cli.looking-at", fact=name)
+            selection = list(selected_facts([name], run))
+            if not selection:
+                continue
+            problem, facts = selection[0]
+            # Facts for other targets count as well, such as those for another SoC.
+            known = {fact.id for fact in facts}
+            facts += [fact for fact in shared if fact.package == name and fact.id not in known]
+            with closing(catalogs.live(problem)) as catalog:
+                offers = Offers(problem, catalog)
+                archives = list(archives_of(name, facts, offers))
+                known_archives = [] if anew else read_archives(archives_folder, name)
+                archive_readings = list(read_all(archives, known_archives, catalog))
+                known_wheels = [] if anew else read_wheels(wheel_readings_folder, name)
+                paired = _paired_releases(name, facts)
+                wheel_readings = list(wheels_of(name, paired, known_wheels, offers))
+            run.progress.clear()
+            try:
+                if archive_readings:
+                    write_archives(archive_readings, archives_folder, name)
+                if wheel_readings:
+                    write_wheels(wheel_readings, wheel_readings_folder, name)
+            except OSError as error:
+                what = f"the readings of {name} cannot be written"
+                hint = "name another folder of facts with --matrices DIR"
+                raise files.input_error(error, what, archives_folder, hint) from None
+            if archive_readings or wheel_readings or projects:
+                read, found = len(archive_readings), len(archives)
+                line = f"{name}: {read} of {found} archives that facts refer to"
+                if wheel_readings:
+                    line += f"; releases with wheels that they pair: {len(wheel_readings)}"
+                print_line(line)
+    return 0
+
+
+def _projects_of_facts(run: Settings) -> list[NormalizedName]:
+    """Return the projects that facts are about, sorted, except facts that only name commits."""
+    projects: set[NormalizedName] = set()
+    for _, facts in selected_facts((), run):
+        projects.update(fact.package for fact in facts if not isinstance(fact, Sources))
+    return sorted(projects)
+
+
+def _paired_releases(project: NormalizedName, facts: Sequence[Fact]) -> list[Version]:
+    """Return the releases of a project that facts pair with others and that have a version."""
+    releases = [pairing.release for pairing in pairings(project, facts)]
+    return [release for release in releases if isinstance(release, Version)]

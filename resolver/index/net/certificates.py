@@ -1,0 +1,94 @@
+"""Trusted certificates: the system's store, and the bundles of pip and the environment."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from resolver.errors import InputError
+from resolver.index.net.pipconfig import PipConfig
+
+# A variable that OpenSSL reads, and that may name several folders.
+_FOLDERS: Final = "SSL_CERT_DIR"
+# Variables that pip, curl and OpenSSL read; behind a corporate proxy at least one is set.
+_VARIABLES: Final = ("SSL_CERT_FILE", _FOLDERS, "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+# The stores of distributions, for a Python whose OpenSSL was built for another distribution.
+_STORES: Final = (
+    "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu
+    "/etc/pki/tls/certs/ca-bundle.crt",  # openEuler, Kylin, Fedora
+    "/etc/ssl/ca-bundle.pem",  # SUSE
+    "/etc/ssl/cert.pem",  # Alpine
+)
+
+
+def ssl_context(pip: PipConfig) -> ssl.SSLContext:
+    """Return a context that trusts the system's store and the bundles of pip and the environment.
+
+    Raises InputError for a bundle that cannot be read.
+    """
+    context = _system_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    for setting, bundle in _bundles(pip):
+        hint = "name a file with certificates in PEM form, or a folder of such files"
+        with _readable(f"The certificates named by {setting} cannot be read.", bundle, hint):
+            if Path(bundle).is_dir():
+                context.load_verify_locations(capath=bundle)
+            else:
+                context.load_verify_locations(cafile=bundle)
+    if pip.client_cert:
+        hint = "name a PEM file with certificate and key: `pip config set global.client-cert FILE`"
+        with _readable(
+            "The client certificate of pip's configuration cannot be read.", pip.client_cert, hint
+        ):
+            context.load_cert_chain(pip.client_cert, password="")  # without a prompt
+    return context
+
+
+def _system_context() -> ssl.SSLContext:
+    """Return a context that trusts the system's store."""
+    # Elsewhere truststore would read the store for each connection.
+    if sys.platform in ("darwin", "win32"):
+        import truststore
+
+        return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.set_default_verify_paths()  # SSL_CERT_FILE replaces the system's store, as in OpenSSL
+    if not ssl.get_default_verify_paths().cafile:
+        for store in _STORES:
+            if Path(store).is_file():
+                context.load_verify_locations(cafile=store)
+                break
+    return context
+
+
+def _bundles(pip: PipConfig) -> Iterator[tuple[str, str]]:
+    """Yield the setting and the path of each bundle."""
+    if pip.cert:
+        yield "pip's cert", pip.cert
+    for name in _VARIABLES:
+        value = os.environ.get(name, "")
+        paths = value.split(os.pathsep) if name == _FOLDERS else [value]
+        for path in paths:
+            if path:
+                yield name, path
+
+
+@contextmanager
+def _readable(message: str, where: str, hint: str) -> Iterator[None]:
+    """Turn a failure to load certificates into InputError.
+
+    OpenSSL's own words name the line of its source, so they are left out.
+    """
+    try:
+        yield
+    except ssl.SSLError:
+        why = "It has no usable certificate in PEM form."
+        raise InputError(message, where=where, why=why, hint=hint) from None
+    except OSError as error:
+        why = f"{error.strerror or error}."
+        raise InputError(message, where=where, why=why, hint=hint) from None

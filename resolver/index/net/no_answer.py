@@ -1,0 +1,122 @@
+"""Why there is no answer to a request: the meaning of errors of a transport."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+from collections.abc import Iterator
+from typing import Final
+
+import aiohttp
+import httpx
+
+_LONGEST: Final = 200  # characters
+# What a transport raises. asyncio.TimeoutError is not the built-in one before Python 3.11.
+ERRORS: Final = (
+    httpx.HTTPError,
+    aiohttp.ClientError,
+    asyncio.TimeoutError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
+
+
+class NoAnswerError(Exception):
+    """There is no answer, an incomplete one, or one that says to try again."""
+
+    def __init__(
+        self,
+        why: str,
+        *,
+        certificate: bool = False,
+        unknown_name: bool = False,
+        retry_after: str = "",
+    ) -> None:
+        super().__init__(why)
+        # Whether the server's certificate is not trusted.
+        self.certificate = certificate
+        # Whether nobody knows the host.
+        self.unknown_name = unknown_name
+        # The value of Retry-After, empty if there is none.
+        self.retry_after = retry_after
+
+
+def no_answer(error: BaseException) -> NoAnswerError:
+    """Return the meaning of an error of a transport.
+
+    It has the system's reason if there is one, else the library's words.
+    """
+    causes = list(_causes(error))
+    for cause in causes:
+        # aiohttp's errors wrap those of the system.
+        if not isinstance(cause, aiohttp.ClientError):
+            system_failure = _of_system(cause)
+            if system_failure is not None:
+                return system_failure
+    for cause in causes:
+        # httpx-aiohttp's errors say less than aiohttp's.
+        if isinstance(cause, aiohttp.ClientError):
+            return NoAnswerError(_of_library(cause))
+    return NoAnswerError(_of_library(error))
+
+
+def _of_system(cause: BaseException) -> NoAnswerError | None:
+    """Return the meaning of an error of the system or of TLS, None for another one."""
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        why = f"Its certificate is not trusted: {cause.verify_message}"
+        return NoAnswerError(why, certificate=True)
+    if isinstance(cause, socket.gaierror):
+        is_unknown = cause.errno == socket.EAI_NONAME
+        return NoAnswerError(cause.strerror or str(cause), unknown_name=is_unknown)
+    if isinstance(cause, ssl.SSLError) and cause.reason:
+        return NoAnswerError(f"TLS failed: {cause.reason.replace('_', ' ').lower()}")
+    if isinstance(cause, OSError) and cause.errno:
+        return NoAnswerError(os.strerror(cause.errno))
+    return None
+
+
+def _of_library(error: BaseException) -> str:
+    """Return what an error of httpx or aiohttp means."""
+    match error:
+        case httpx.ReadTimeout() | aiohttp.SocketTimeoutError():
+            return "It stopped answering"
+        case httpx.TimeoutException() | aiohttp.ServerTimeoutError():
+            return "No connection within the time limit"
+        case httpx.ProxyError():
+            return f"The proxy answered {_beginning(error)}"
+        # aiohttp raises RuntimeError for a connection that it closed itself.
+        case aiohttp.ClientPayloadError() | RuntimeError():
+            return "It broke off its answer"
+        case aiohttp.ServerDisconnectedError():
+            return "It closed the connection without an answer"
+        case httpx.RemoteProtocolError():
+            text = str(error)
+            if "closed" in text and "complete" in text:
+                return "It broke off its answer"
+            if "closed" in text or "disconnected" in text:
+                return "It closed the connection without an answer"
+        case _:
+            pass
+    return f"It violates HTTP ({_beginning(error)})"
+
+
+def _beginning(error: BaseException) -> str:
+    """Return the beginning of a message; what follows quotes the server."""
+    text = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
+    return " ".join(text.partition(":")[0].split())[:_LONGEST].rstrip(".")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, its cause, and so on."""
+    current: BaseException | None = error
+    while current is not None:
+        yield current
+        cause = current.__cause__
+        if cause is None and current.__suppress_context__:
+            cause = current.__context__  # httpcore raises `from None`
+        # One error of several addresses has the errors of all; the first one counts.
+        exceptions = getattr(cause, "exceptions", ())
+        current = exceptions[0] if exceptions else cause

@@ -1,0 +1,192 @@
+"""The part of a live catalog that runs on the event loop: look-ups, and looking ahead."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
+
+from resolver.errors import Unreachable
+from resolver.index.bindings import FAIL, BoundIndexes
+from resolver.index.net.client import QUICK_RETRY
+from resolver.index.net.connection import Connection
+from resolver.index.parse.distribution import FileRelease
+from resolver.index.protocol import UNREACHABLE, LookAhead, Lookup
+from resolver.index.store.page_cache import IndexAnswer
+from resolver.model.message import Message, message
+from resolver.model.problem import PYPI
+from resolver.model.release import CoreMetadata, File
+
+# Wheels that wait to be read ahead at once: a hundred thousand tasks would take memory and time.
+_MOST_AHEAD: Final = 1000
+
+
+class _Request(NamedTuple):
+    """What was requested ahead."""
+
+    project: NormalizedName
+    # Empty for the project with any specifier.
+    specifier: str
+    # The target of the solver.
+    target: Hashable
+
+
+class OnlineCatalog:
+    """Look-ups of one catalog over the network. All methods are for the event loop."""
+
+    def __init__(
+        self,
+        indexes: BoundIndexes,
+        connection: Connection,
+        warn: Callable[[Message], None],
+        release_of: Callable[[File], FileRelease],
+    ) -> None:
+        self.files = connection.files
+        self._pages = connection.pages
+        self._look_ahead_slots = connection.look_ahead_slots
+        self._indexes = indexes
+        self._warn = warn
+        self._release_of = release_of
+        # The failures of indexes without which look-ups go on, by name.
+        self._unreachable: dict[str, Unreachable] = {}
+        self._requested_ahead: set[_Request] = set()
+        self._archives_ahead: set[NormalizedName] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        """Cancel the look-ahead; the connection stays open."""
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # Look-ups
+
+    async def lookup(self, project: NormalizedName) -> Lookup:
+        """Look up a project on the indexes bound to it. Raises IndexFailure and InputError."""
+        answers = self._indexes.answers(project)
+        for index in answers.indexes_to_ask():
+            try:
+                answer = await self._ask(index, project, answers.if_unreachable)
+            except Unreachable as failure:
+                answers.add_failure(index, failure)
+            else:
+                answers.add(index, answer)
+        return answers.lookup()
+
+    async def fingerprints(self, projects: Sequence[NormalizedName]) -> list[str]:
+        """Return the fingerprints of what `lookup` returns for each, requested concurrently."""
+
+        async def fingerprint(project: NormalizedName) -> str:
+            try:
+                lookup = await self.lookup(project)
+            except Unreachable:
+                return UNREACHABLE
+            return lookup.fingerprint
+
+        return await asyncio.gather(*map(fingerprint, projects))
+
+    async def _ask(self, index: str, project: NormalizedName, if_unreachable: str) -> IndexAnswer:
+        """Return the answer of an index, or of its first mirror that can be reached.
+
+        Raises Unreachable if none can.
+        """
+        is_required = if_unreachable == FAIL
+        if not is_required and index in self._unreachable:
+            raise self._unreachable[index]
+        roots = self._indexes.roots(index)
+        for root in roots:
+            # Little time is spent on an address that does not answer if something else can.
+            is_last_resort = is_required and root == roots[-1]
+            patience = None if is_last_resort else QUICK_RETRY
+            try:
+                return await self._pages.answer(root, index, project, patience)
+            except Unreachable as error:
+                failure = error
+        hint = failure.hint
+        if is_required and index != PYPI:
+            hint += (
+                "; an address that serves the same files can be added to "
+                f"`mirrors` of [[index]] `{index}`"
+            )
+        failure = Unreachable(
+            f"Index `{index}` cannot be reached.", where=failure.where, why=failure.why, hint=hint
+        )
+        # Another task may have found the same meanwhile.
+        if not is_required and index not in self._unreachable:
+            self._unreachable[index] = failure
+            code = f"index.unreachable-{if_unreachable}"
+            self._warn(message(code, index=index, why=failure.why))
+        raise failure
+
+    # Looking ahead
+
+    def prefetch_metadata(self, files: Sequence[tuple[File, FileRelease]]) -> None:
+        """Start to read the metadata of these wheels."""
+        for file, release in files[:_MOST_AHEAD]:
+            self._start(self._read_ahead(file, release))
+
+    async def _read_ahead(self, file: File, release: FileRelease) -> None:
+        with suppress(Exception):  # raised again when the metadata is needed
+            async with self._look_ahead_slots.of(file.url):
+                await self.files.metadata(file, release)
+
+    def prefetch(
+        self, requests: Iterable[tuple[NormalizedName, SpecifierSet]], look_ahead: LookAhead | None
+    ) -> None:
+        """Start to look ahead.
+
+        This is done once for each specifier, since a narrower one may lead to another release.
+        """
+        target = None if look_ahead is None else look_ahead.target
+        for project, specifier in requests:
+            request = _Request(project, str(specifier), target)
+            if request not in self._requested_ahead:
+                self._requested_ahead.add(request)
+                self._requested_ahead.add(_Request(project, "", target))
+                self._start(self._look_ahead(project, specifier, look_ahead))
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)  # the event loop itself only has weak references
+        task.add_done_callback(self._tasks.discard)
+
+    async def _look_ahead(
+        self, project: NormalizedName, specifier: SpecifierSet, look_ahead: LookAhead | None
+    ) -> None:
+        """Read the page, the metadata of the likely file, and what that requires.
+
+        A failure is raised when what failed is needed.
+        """
+        with suppress(Exception):
+            lookup = await self.lookup(project)
+            if look_ahead is None:
+                return
+            file = look_ahead.likely_file(project, lookup, specifier)
+            if file is None:
+                return
+            metadata = await self._likely_metadata(project, file)
+            if metadata is None:
+                return
+            for name, narrower in look_ahead.next_requirements(project, metadata):
+                # One guess for each project.
+                if _Request(name, "", look_ahead.target) not in self._requested_ahead:
+                    self.prefetch([(name, narrower)], look_ahead)
+
+    async def _likely_metadata(self, project: NormalizedName, file: File) -> CoreMetadata | None:
+        """Return the metadata of a file that is likely to be needed; None if it is not read."""
+        if not file.url:  # it is recorded
+            return None
+        async with self._look_ahead_slots.of(file.url):
+            release = self._release_of(file)
+            if file.is_wheel:
+                return await self.files.metadata(file, release)
+            # An archive has tens of megabytes, so one guess per project is enough.
+            if project in self._archives_ahead:
+                return None
+            self._archives_ahead.add(project)
+            archive = await self.files.archive(file, release)
+            return archive.metadata

@@ -1,0 +1,58 @@
+"""The proxies for requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.request import getproxies, proxy_bypass
+
+import httpx
+
+from resolver import address
+from resolver.errors import InputError
+from resolver.index.net.pipconfig import PipConfig
+from resolver.index.parse.address import WrittenError, has_scheme, is_loopback, split_written
+from resolver.redaction import shown_address
+
+
+class Proxies:
+    """The proxies of pip, or else of the environment.
+
+    Raises InputError if one is invalid, even if it is not used.
+    """
+
+    def __init__(self, pip: PipConfig) -> None:
+        self._is_of_pip = bool(pip.proxy)
+        proxies: Mapping[str, str] = {"all": pip.proxy} if pip.proxy else getproxies()
+        self._by_scheme: dict[str, str] = {}
+        for scheme in ("http", "https", "all"):
+            proxy = proxies.get(scheme)
+            if proxy:
+                self._by_scheme[scheme] = _checked(proxy)
+
+    def of(self, url: str) -> str:
+        """Return the proxy for an address, "" for none."""
+        parts = address.split(url)
+        # Plain http must not leave this machine, not even to a proxy.
+        if is_loopback(parts.host):
+            return ""
+        if not self._is_of_pip and proxy_bypass(parts.netloc):
+            return ""
+        return self._by_scheme.get(parts.scheme) or self._by_scheme.get("all", "")
+
+
+def _checked(written: str) -> str:
+    """Return the address of a proxy as httpx accepts it. Raises InputError."""
+    url = written if has_scheme(written) else f"http://{written}"
+    hint = ""
+    try:
+        why = f"`{shown_address(split_written(url)[1])}` is not a proxy address"
+        proxy = httpx.Proxy(address.sendable(url)[0])
+        if proxy.url.host and proxy.url.port != 0:
+            return url
+    except WrittenError as error:
+        why = f"`{error.shown}` cannot be read. {error}"
+        hint = error.hint
+    except ValueError:
+        pass
+    where = "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or pip's proxy"
+    raise InputError("The proxy settings cannot be used.", where=where, why=why, hint=hint)

@@ -1,0 +1,139 @@
+"""Members of a wheel: its metadata, the properties of a variant, and texts."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterable, Sequence
+from typing import IO, Final
+
+from resolver.index.parse.distribution import FileRelease
+from resolver.index.parse.guarded import (
+    ANYWHERE,
+    DIRECTORY_LIMIT,
+    Guarded,
+    RangeFile,
+    TooLargeError,
+    readable,
+    unpacked,
+)
+from resolver.index.parse.variants import MEMBER, TABLE_LIMIT
+from resolver.index.protocol import UnusableFile
+from resolver.model import text
+
+METADATA_LIMIT: Final = 16 << 20
+_TEXT_LIMIT: Final = 128 << 20  # of a member that is searched for a text
+_METADATA: Final = "METADATA"
+_METADATA_AT_TOP: Final = re.compile(rf"[^/]*\.dist-info/{_METADATA}", re.DOTALL)
+_MOST_SHOWN: Final = 3
+# A member's header is followed by its name and a short extra field.
+_LOCAL_HEADER: Final = 30 + 1024
+
+
+def wheel_metadata(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
+    """Return METADATA of a wheel. Raises UnusableFile, and MissingSpanError of a RangeFile."""
+    content = _dist_info_member(file, release, _METADATA, METADATA_LIMIT)
+    if content is None:
+        raise UnusableFile(
+            f"the metadata of {release.filename} is larger than {METADATA_LIMIT >> 20} MiB"
+        )
+    return content
+
+
+def wheel_variant(file: IO[bytes] | RangeFile, release: FileRelease) -> bytes:
+    """Return `variant.json` of a variant wheel (PEP 825).
+
+    Raises UnusableFile, and MissingSpanError of a RangeFile.
+    """
+    content = _dist_info_member(file, release, MEMBER, TABLE_LIMIT)
+    if content is None:
+        raise UnusableFile(f"{MEMBER} of {release.filename} is larger than {TABLE_LIMIT >> 10} KiB")
+    return content
+
+
+def _dist_info_member(
+    file: IO[bytes] | RangeFile, release: FileRelease, name: str, limit: int
+) -> bytes | None:
+    """Return a file of a wheel's .dist-info folder, None if it is longer than the limit.
+
+    Raises UnusableFile and MissingSpanError.
+    """
+    source = Guarded(file, one_read=DIRECTORY_LIMIT, position=ANYWHERE)
+    with readable(release.filename, "wheel"):
+        archive = zipfile.ZipFile(source)
+        names = archive.namelist()
+        path = f"{_dist_info_folder(names, release)}/{name}"
+        if path not in names:
+            raise UnusableFile(f"{release.filename} has no {name}")
+        info = archive.getinfo(path)
+        source.seek(info.header_offset)
+        if info.file_size <= limit:
+            _request_member(source, info)
+            return unpacked(archive, info, limit)
+    return None
+
+
+def wheel_text(file: IO[bytes] | RangeFile, filename: str, path: str) -> str | None:
+    """Return a member of a wheel as text; None if there is no such member.
+
+    The text has a mark for each byte that is not UTF-8. A file of the .dist-info folder may be
+    named without the folder: RECORD, METADATA, entry_points.txt. Raises UnusableFile, and
+    MissingSpanError of a RangeFile.
+    """
+    source = Guarded(file, one_read=max(DIRECTORY_LIMIT, _TEXT_LIMIT), position=ANYWHERE)
+    with readable(filename, "wheel"):
+        archive = zipfile.ZipFile(source)
+        name = _member_name(archive.namelist(), path)
+        if name is None:
+            return None
+        info = archive.getinfo(name)
+        if info.file_size > _TEXT_LIMIT:
+            raise TooLargeError(f"its {name} is larger than {_TEXT_LIMIT >> 20} MiB")
+        source.seek(info.header_offset)
+        _request_member(source, info)
+        return unpacked(archive, info, _TEXT_LIMIT).decode("utf-8", "replace")
+
+
+def _request_member(source: Guarded, info: zipfile.ZipInfo) -> None:
+    """Read a member at the position, so that a RangeFile requests all of it at once."""
+    source.read(_LOCAL_HEADER + len(info.filename.encode()) + info.compress_size)
+
+
+def _member_name(names: Sequence[str], path: str) -> str | None:
+    """Return the name of the member that a path means; None if there is none."""
+    if path in names:
+        return path
+    if "/" in path:
+        return None
+    ending = f".dist-info/{path}"
+    members = [name for name in names if name.endswith(ending) and name.count("/") == 1]
+    return members[0] if len(members) == 1 else None
+
+
+def _dist_info_folder(names: Iterable[str], release: FileRelease) -> str:
+    """Return the folder of METADATA.
+
+    Raises UnusableFile if there are several .dist-info folders, like pip and uv.
+    """
+    folders: list[str] = []
+    for name in names:
+        if _METADATA_AT_TOP.fullmatch(name):
+            folder = name.removesuffix(f"/{_METADATA}")
+            if folder not in folders:
+                folders.append(folder)
+    if len(folders) > 1:
+        shown = ", ".join(f"`{folder}`" for folder in folders[:_MOST_SHOWN])
+        if len(folders) > _MOST_SHOWN:
+            shown += ", …"
+        raise UnusableFile(
+            f"{release.filename} has {len(folders)} .dist-info folders ({shown}), which pip refuses"
+        )
+    if not folders or _project_of(folders[0]) != release.project:
+        raise UnusableFile(f"{release.filename} has no .dist-info folder of {release.project}")
+    return folders[0]
+
+
+def _project_of(folder: str) -> str:
+    """Return the project that a .dist-info folder names."""
+    distribution = folder.removesuffix(".dist-info").rpartition("-")[0]
+    return text.name(distribution)

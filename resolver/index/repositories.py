@@ -1,0 +1,359 @@
+"""Git repositories: commits by name, files at a commit, a commit as a bundle.
+
+Nothing is checked out: no hook, filter or submodule of a repository counts, and no code of it runs.
+What is fetched stays in the cache, as a bare repository for each commit. Git checks every object
+against its name (transfer.fsckObjects), so what is read at a commit is what the commit has.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Final
+
+from resolver import address
+from resolver.errors import InputError
+from resolver.index.git import SHOW_TIME, GitError, RepositoryUnreadable, parse_day, run_git
+from resolver.index.store.cache import set_aside
+from resolver.model.message import Message, message
+from resolver.openat import Kind
+from resolver.owned_folder import OwnedFolder
+
+# The folder of the repositories in the cache.
+_FOLDER: Final = "git"
+_REPOSITORY: Final = re.compile(r"[0-9a-f]{32}-[0-9a-f]{40}(?:\.blobless)?\.git")
+_PREFIX: Final = ".ascend-lock-"
+_ASK_SECONDS: Final = 20
+_FETCH_SECONDS: Final = 600
+_LARGEST: Final = 8 * 1024 * 1024
+# In messages of git, curl and ssh if no server was reached.
+_NO_NETWORK: Final = re.compile(
+    "resolve host|connect|timed out|no answer within|SSL|TLS|reset by peer|too slow", re.I
+)
+# In messages of a server that does not have a commit or a reference.
+_NO_COMMIT: Final = re.compile("not our ref|couldn't find remote ref|no such remote ref")
+_OF_SERVER: Final = "remote error:"  # begins what a server said
+# Entries of `git ls-tree`. An entry that is none of these is a folder or a link.
+_FILE: Final = re.compile(r"100(?:644|755) blob [0-9a-f]+ +([0-9]+)\t(.*)\0\Z", re.DOTALL)
+_SUBMODULE: Final = re.compile(r"160000 commit ([0-9a-f]{40})\t(.*)\0\Z", re.DOTALL)
+
+
+class NoSuchCommit(InputError):
+    """A repository does not have the commit. `where` is the line that names it, if known."""
+
+    def __init__(self, url: str, commit: str, where: str = "") -> None:
+        super().__init__(
+            "the repository does not have the commit",
+            where=where or url,
+            why=f"{url} does not give {commit}" if where else commit,
+            hint="check the hash: a commit that a force push removed, "
+            "or that only another copy has, cannot be fetched",
+        )
+        self.url = url
+        self.commit = commit
+
+
+class _Access:
+    """What a run has found out about hosts and repositories.
+
+    A host that no connection reaches is not tried again, nor is a repository or a commit that a
+    host refuses. What a host says of one repository (it does not exist, it is private) or commit is
+    nothing about another.
+    """
+
+    def __init__(self) -> None:
+        self._reached: set[str] = set()
+        # By host and "", or by address and commit; the commit is "" for the whole repository.
+        self._failures: dict[tuple[str, str], str] = {}
+
+    def is_reached(self, url: str) -> bool:
+        """Return whether the host of an address answered before."""
+        return _host(url) in self._reached
+
+    def failure(self, url: str, commit: str) -> str:
+        """Return why a commit of a repository cannot be read, "" if that is not known."""
+        for key in ((_host(url), ""), (url, ""), (url, commit)):
+            if key in self._failures:
+                return self._failures[key]
+        return ""
+
+    def succeeded(self, url: str) -> None:
+        """Note that a host answered."""
+        self._reached.add(_host(url))
+
+    def failed(self, url: str, commit: str, why: str, *, has_network: bool) -> None:
+        """Note why a commit could not be read.
+
+        `has_network` says that its host was reached.
+        """
+        host = _host(url)
+        if has_network:
+            self._reached.add(host)
+        key = (url, commit) if host in self._reached else (host, "")
+        self._failures[key] = why
+
+
+class Repositories:
+    """Reads repositories, and warns once of each that cannot be read."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        offline: bool = False,
+        blobless: bool = False,
+        warn: Callable[[Message], None],
+    ) -> None:
+        """Keep repositories in `folder`, the cache; with `offline` only those there can be read.
+
+        If they are `blobless`, git fetches a file only when it is read, from a server that can do
+        so: for single files of many commits.
+        """
+        self._cache = folder
+        self._folder = folder / _FOLDER
+        self._offline = offline
+        self._blobless = blobless
+        self._warn = warn
+        self._access = _Access()
+
+    def clear(self) -> None:
+        """Remove all repositories from the cache."""
+        with suppress(OSError), self._opened() as repositories:
+            for name in repositories.names():
+                if _REPOSITORY.fullmatch(name) or name.startswith(_PREFIX):
+                    repositories.remove_tree(name)
+
+    def resolve_ref(self, url: str, name: str) -> tuple[str, str]:
+        """Return the commit of the tag and of the branch with this name, "" for none.
+
+        Raises RepositoryUnreadable.
+        """
+        tag, branch = f"refs/tags/{name}", f"refs/heads/{name}"
+        # An annotated tag is an object of its own; its commit has this name.
+        annotated = f"{tag}^{{}}"
+        with self._network(url):
+            output = run_git("ls-remote", "--", url, tag, annotated, branch, seconds=_ASK_SECONDS)
+        commits: dict[str, str] = {}
+        for line in output.decode().splitlines():
+            commit, _, ref = line.partition("\t")
+            commits[ref] = commit
+        return commits.get(annotated) or commits.get(tag, ""), commits.get(branch, "")
+
+    def read(self, url: str, commit: str, path: str) -> bytes | None:
+        """Return a file at a commit; None if there is none.
+
+        Raises RepositoryUnreadable and NoSuchCommit.
+        """
+        match = _FILE.match(self._entry(url, commit, path, "-l"))
+        if match is None or match[2] != path:
+            return None
+        if int(match[1]) > _LARGEST:
+            raise InputError(
+                f"`{path}` is larger than {_LARGEST >> 20} MiB, "
+                "which is the most that is read of a file",
+                where=f"{url}@{commit}",
+                hint="state what it says in a [[sources]] fact, "
+                "without the file in `requires-from`",
+            )
+        return self._run(url, commit, "cat-file", "blob", f"{commit}:{path}")
+
+    def submodule(self, url: str, commit: str, path: str) -> str | None:
+        """Return the commit of the submodule at a path; None if there is none.
+
+        Raises as `read` does.
+        """
+        match = _SUBMODULE.match(self._entry(url, commit, path))
+        if match is None or match[2] != path:
+            return None
+        return match[1]
+
+    def _entry(self, url: str, commit: str, path: str, *options: str) -> str:
+        """Return what `git ls-tree` says of a path."""
+        output = self._run(url, commit, "ls-tree", *options, "-z", commit, "--", path)
+        return output.decode("utf-8", "replace")
+
+    def committed(self, url: str, commit: str) -> dt.date:
+        """Return the day of a commit in UTC, as its committer's clock had it.
+
+        Raises as `read` does.
+        """
+        return parse_day(self._run(url, commit, *SHOW_TIME, commit), commit)
+
+    def save(self, url: str, commit: str, target: IO[bytes]) -> None:
+        """Write the commit with its tree as a bundle for install.sh into a file.
+
+        Raises RepositoryUnreadable.
+        """
+        self._run(url, commit, "bundle", "create", "--quiet", "-", _ref(commit), output=target)
+
+    def is_complete_bundle(self, path: Path, commit: str) -> bool:
+        """Return whether a file is a bundle with the whole commit, checked like install.sh does."""
+        if not path.is_file():
+            return False
+        with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as temporary:
+            folder = Path(temporary)
+            refs = f"+{_ref(commit)}:{_ref(commit)}"
+            try:
+                _init(folder)
+                (folder / "shallow").write_text(f"{commit}\n")
+                _git(folder, "fetch", "--quiet", "--no-tags", str(path.resolve()), refs)
+            except GitError:
+                return False
+            return _has(folder, commit)
+
+    def _run(
+        self, url: str, commit: str, *arguments: str, output: IO[bytes] | None = None
+    ) -> bytes:
+        """Return the output of git in the repository of a commit.
+
+        With `output` it goes into that file instead, whose content is replaced. A damaged
+        repository in the cache is fetched again, once.
+        """
+        repository = self.fetched(url, commit)
+        try:
+            return _git(repository, *arguments, output=output)
+        except GitError:
+            if self._offline:
+                raise
+        with suppress(OSError), self._opened() as repositories:
+            repositories.remove_tree(repository.name)
+        if output is not None:
+            output.seek(0)
+            output.truncate()
+        return _git(self.fetched(url, commit), *arguments, output=output)
+
+    def fetched(self, url: str, commit: str) -> Path:
+        """Return the bare repository with this commit alone, which is fetched if it is missing.
+
+        Raises NoSuchCommit and RepositoryUnreadable.
+        """
+        ending = ".blobless.git" if self._blobless else ".git"
+        name = f"{blake2b(url.encode(), digest_size=16).hexdigest()}-{commit}{ending}"
+        repository = self._folder / name
+        try:
+            self._set_aside_strangers(name)
+            if _has(repository, commit):
+                return repository
+            self._fetch(url, commit, name)
+        except OSError as error:
+            raise RepositoryUnreadable(error.strerror or str(error)) from None
+        if not _has(repository, commit):
+            raise RepositoryUnreadable("the fetched commit is not the requested one")
+        return repository
+
+    def _fetch(self, url: str, commit: str, name: str) -> None:
+        """Fetch a commit into a repository of this name.
+
+        It is fetched to a temporary folder and then renamed: git leaves stale locks behind if it is
+        killed. Raises OSError, and as `fetched` does.
+        """
+        options = ["--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head"]
+        if self._blobless:
+            options.append("--filter=blob:none")
+        with self._network(url, commit), self._opened(make=True) as repositories:
+            # A host that never answers is given up sooner than a slow fetch.
+            if not self._access.is_reached(url):
+                run_git("ls-remote", "--", url, "HEAD", seconds=_ASK_SECONDS)
+            with TemporaryDirectory(
+                prefix=_PREFIX, dir=self._folder, ignore_cleanup_errors=True
+            ) as temporary:
+                fresh = Path(temporary, "git")
+                _init(fresh)
+                refs = f"+{commit}:{_ref(commit)}"
+                _git(fresh, "fetch", *options, "--", url, refs, seconds=_FETCH_SECONDS)
+                repositories.remove_tree(name)  # it lacked the commit
+                # Another run may be faster; `fetched` checks what is there.
+                with suppress(OSError):
+                    repositories.replace(f"{Path(temporary).name}/git", name)
+
+    @contextmanager
+    def _opened(self, *, make: bool = False) -> Iterator[OwnedFolder]:
+        """Open the folder of the repositories, which is in the cache. Raises OSError."""
+        with (
+            OwnedFolder.open(self._cache, make=make) as cache,
+            cache.folder(_FOLDER, make=make) as repositories,
+        ):
+            yield repositories
+
+    def _set_aside_strangers(self, name: str) -> None:
+        """Set aside what is no folder in the place of a repository, or of the folder of all."""
+        with (
+            suppress(FileNotFoundError, NotADirectoryError),
+            OwnedFolder.open(self._cache) as cache,
+        ):
+            set_aside(cache, _FOLDER, Kind.FOLDER, self._warn)
+            with cache.folder(_FOLDER) as repositories:
+                set_aside(repositories, name, Kind.FOLDER, self._warn)
+
+    @contextmanager
+    def _network(self, url: str, commit: str = "") -> Iterator[None]:
+        """Run commands that use the network, unless they are known to fail.
+
+        Raises RepositoryUnreadable and NoSuchCommit.
+        """
+        if self._offline:
+            raise RepositoryUnreadable("the network is not used")
+        known_failure = self._access.failure(url, commit)
+        if known_failure:
+            raise RepositoryUnreadable(known_failure)
+        try:
+            yield
+        except GitError as error:
+            if _NO_COMMIT.search(error.output):
+                self._access.succeeded(url)
+                raise NoSuchCommit(url, commit) from None
+            self._warn_unread(url, commit, str(error))
+            raise
+        self._access.succeeded(url)
+
+    def _warn_unread(self, url: str, commit: str, why: str) -> None:
+        """Note and warn why a commit could not be read."""
+        parts = address.split(url)
+        is_local = not parts.host
+        has_network = is_local or not _NO_NETWORK.search(why) or why.startswith(_OF_SERVER)
+        self._access.failed(url, commit, why, has_network=has_network)
+        code = "index.repository-unread"
+        command = ""
+        if not has_network:
+            code = "index.repository-unread-mirror"
+            host = f"{parts.scheme}://{parts.netloc}/"
+            command = f"git config --global url.https://MIRROR/.insteadOf {host}"
+        self._warn(message(code, url=url, why=why, command=command))
+
+
+def _host(url: str) -> str:
+    """Return the host of an address with scheme and port, or its path on this machine."""
+    parts = address.split(url)
+    return f"{parts.scheme}://{parts.host}:{parts.port or ''}" if parts.host else parts.path
+
+
+def _ref(commit: str) -> str:
+    """Return the name of the reference to a commit."""
+    return f"refs/ascend-lock/{commit}"
+
+
+def _init(folder: Path) -> None:
+    """Make an empty bare repository. Raises GitError."""
+    run_git("init", "--quiet", "--bare", "--template=", "--", str(folder))
+
+
+def _git(
+    repository: Path, *arguments: str, seconds: float = 60, output: IO[bytes] | None = None
+) -> bytes:
+    """Run git in a bare repository, as `run_git` does."""
+    return run_git(f"--git-dir={repository}", *arguments, seconds=seconds, output=output)
+
+
+def _has(repository: Path, commit: str) -> bool:
+    """Return whether a repository has a commit under its reference."""
+    ref = f"{_ref(commit)}^{{commit}}"
+    try:
+        output = _git(repository, "rev-parse", "--verify", "--quiet", ref)
+    except GitError:
+        return False
+    return output.decode().strip() == commit

@@ -1,0 +1,215 @@
+"""Comparison of a fact about a commit with the files of the commit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+from packaging.requirements import InvalidRequirement
+
+from resolver.errors import InputError
+from resolver.index.git import RepositoryUnreadable
+from resolver.index.parse.distribution import FileRelease
+from resolver.index.parse.metadata import read_pyproject
+from resolver.index.protocol import UnusableFile
+from resolver.index.repositories import NoSuchCommit, Repositories
+from resolver.model import text
+from resolver.model.fact import Sources
+from resolver.model.message import Message, message
+from resolver.model.repository import container
+
+_PYPROJECT = "pyproject.toml"
+
+
+def why_unverified(fact: Sources, repositories: Repositories) -> Message | None:
+    """Compare a fact with the files of its commit that it names.
+
+    Returns None if their requirements are the same, otherwise why they could not be compared: the
+    fact names no file, the files have no static requirements, or the repository could not be read.
+    Raises InputError if they differ, or the repository lacks the commit.
+    """
+    try:
+        if not fact.requires_from:
+            repositories.fetched(fact.git, fact.commit)
+        _require_submodules(fact, repositories)
+        lines_by_path: dict[str, set[str]] = {}
+        for path in fact.requires_from:
+            lines = _lines(fact, path, repositories)
+            if lines is not None:
+                lines_by_path[path] = lines
+    except NoSuchCommit as error:
+        raise NoSuchCommit(error.url, error.commit, fact.where) from None
+    except RepositoryUnreadable:
+        has_files = bool(fact.requires_from or fact.recipe.submodules)
+        return message("trust.not-read" if has_files else "trust.not-compared", fact=fact.id)
+    if not lines_by_path:
+        return message("trust.not-compared", fact=fact.id)
+    differences = _differences(fact, lines_by_path)
+    if differences:
+        raise _mismatch(
+            fact,
+            f"{fact.git}@{fact.commit}",
+            "; ".join(differences),
+            "correct `requires` or what `steps` change; "
+            "list in `drop` what the fact leaves out on purpose",
+        )
+    return None
+
+
+def _differences(fact: Sources, lines_by_path: Mapping[str, set[str]]) -> list[str]:
+    """Return in which requirements a fact and the files differ, as sentences."""
+    lines_of_fact = {_normal(line): line for line in fact.recipe.requires}
+    only_in_files: list[str] = []
+    found: set[str] = set()
+    for path, lines in lines_by_path.items():
+        for line in lines:
+            if _is_dropped(line, fact):
+                continue
+            found.add(line)
+            if line not in lines_of_fact:
+                only_in_files.append(f"{path} has `{line}`")
+    only_in_fact: list[str] = []
+    is_complete = len(lines_by_path) == len(set(fact.requires_from))
+    if is_complete:
+        # Requirements files name no extras.
+        names_extras = any(path.endswith(_PYPROJECT) for path in lines_by_path)
+        for line, written_line in lines_of_fact.items():
+            if line in found or _is_dropped(line, fact):
+                continue
+            if names_extras or not _extras(written_line):
+                only_in_fact.append(f"the fact has `{line}`")
+    return sorted(only_in_files) + sorted(only_in_fact)
+
+
+def _require_submodules(fact: Sources, repositories: Repositories) -> None:
+    """Raise InputError unless the repositories have the fact's submodules at the same commits."""
+    places = {
+        submodule.path: (submodule.git, submodule.commit) for submodule in fact.recipe.submodules
+    }
+    for submodule in fact.recipe.submodules:
+        parent = container(submodule.path, places)
+        url, commit = places.get(parent, (fact.git, fact.commit))
+        path = submodule.path[len(parent) :].lstrip("/")
+        actual = repositories.submodule(url, commit, path)
+        if actual == submodule.commit:
+            continue
+        why = f"`{path}` is no submodule"
+        if actual:
+            why = f"its submodule `{path}` is at {actual}, not {submodule.commit}"
+        raise _mismatch(fact, f"{url}@{commit}", why, "correct `submodules`")
+
+
+def _mismatch(fact: Sources, place: str, why: str, hint: str) -> InputError:
+    """Return the failure of a fact that contradicts a repository."""
+    return InputError(
+        f"the fact `{fact.id}` does not match the repository",
+        where=f"{fact.where} and {place}",
+        why=why,
+        hint=hint,
+    )
+
+
+def _is_dropped(line: str, fact: Sources) -> bool:
+    """Return whether a fact leaves out the project of a requirement on purpose."""
+    return text.requirement(line).name in fact.recipe.drop
+
+
+def _lines(fact: Sources, path: str, repositories: Repositories) -> set[str] | None:
+    """Return the requirements in a file, for the extras that the fact is about.
+
+    None if they are not static. Raises InputError, RepositoryUnreadable and NoSuchCommit.
+    """
+    content = _patched(fact, path, repositories)
+    try:
+        if path.rpartition("/")[2] == _PYPROJECT:
+            return _pyproject_lines(fact, path, content)
+        if path.endswith((".txt", ".in")):
+            return {_normal(line) for line in _file_requirements(fact, path, content)}
+        return None
+    except (UnusableFile, InvalidRequirement) as error:
+        raise InputError(
+            f"`{path}` at the commit of the fact `{fact.id}` cannot be read",
+            where=f"{fact.where} and {fact.git}@{fact.commit}",
+            why=str(error).partition("\n")[0],
+            hint="name in `requires-from` the files that list the requirements, "
+            "with those that they include",
+        ) from None
+
+
+def _pyproject_lines(fact: Sources, path: str, content: str) -> set[str] | None:
+    """Return the requirements in a pyproject.toml, None if they are not static.
+
+    Raises UnusableFile.
+    """
+    pyproject = read_pyproject(content.encode(), FileRelease(path, fact.package, ""))
+    if pyproject.metadata is None:
+        return None
+    extras_of_fact = set(text.all_extras(fact.recipe.requires))
+    lines = set()
+    for line in pyproject.metadata.requires_dist:
+        if _extras(line) <= extras_of_fact:
+            lines.add(_normal(line))
+    return lines
+
+
+def _patched(fact: Sources, path: str, repositories: Repositories) -> str:
+    """Return a file after the fact's steps.
+
+    Raises InputError if it does not exist, or a step finds nothing to change.
+    """
+    patterns = []
+    for step in reversed(fact.recipe.steps):
+        if step.move and step.to == path:
+            path = step.move
+        elif step.comment and step.in_ == path:
+            patterns.append(step.comment)
+    content = repositories.read(fact.git, fact.commit, path)
+    if content is None:
+        raise InputError(
+            f"the commit has no file `{path}`",
+            where=fact.where,
+            why=f"{fact.git}@{fact.commit}",
+            hint="correct the path in `requires-from` or in `steps`",
+        )
+    lines = content.decode("utf-8", "replace").splitlines()
+    for pattern in reversed(patterns):
+        commented = [f"# {line}" if re.search(pattern, line) else line for line in lines]
+        if commented == lines:
+            raise InputError(
+                f"no line of `{path}` matches `{pattern}`",
+                where=fact.where,
+                why=f"{fact.git}@{fact.commit}",
+                hint="correct `comment` in `steps`, "
+                "a regular expression for the lines to comment out",
+            )
+        lines = commented
+    return "\n".join(lines)
+
+
+def _file_requirements(fact: Sources, path: str, content: str) -> Iterator[str]:
+    """Yield the requirements in a requirements file.
+
+    Raises UnusableFile unless the fact names the files that it includes, too.
+    """
+    folder = path.rpartition("/")[0]
+    for _, line in text.file_lines(content):
+        option, name = text.file_option(line)
+        if option:
+            if f"{folder}/{name}".lstrip("/") not in fact.requires_from:
+                raise UnusableFile(
+                    f"it has the line `{line}`, but `requires-from` does not include that"
+                )
+        elif not line.startswith("-"):
+            yield line
+
+
+def _normal(line: str) -> str:
+    """Return a requirement as text with its extras in order."""
+    need = text.requirement(line)
+    return str(replace(need, extras=tuple(sorted(need.extras))))
+
+
+def _extras(line: str) -> frozenset[str]:
+    """Return the extras that a line's marker names."""
+    return text.extras_in_marker(line) or frozenset()

@@ -1,0 +1,399 @@
+"""The reasons of a core for people: which of their releases matter, and what the indexes have instead.
+
+A constraint may hold for more releases than matter. A reason names only those that the other
+constraints of the core leave possible, so each release that it names is needed for the conflict.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from msgspec.structs import replace
+from packaging.specifiers import SpecifierSet
+
+from resolver.errors import closest
+from resolver.model import text
+from resolver.model.constraint import (
+    BuildLine,
+    ComponentValue,
+    Constraint,
+    Excluded,
+    Exclusive,
+    Line,
+    NoCandidate,
+    Requires,
+    StackLine,
+    Unavailable,
+)
+from resolver.model.fact import projects_named_by
+from resolver.model.package import Package, PackageKind
+from resolver.model.reason import Evidence, Reason, RejectedRelease, ReleaseRange, UnparsedFiles
+from resolver.model.release import Rejection, RejectionReason
+from resolver.model.requirement import COMPONENT_ALIASES, Requirement
+from resolver.model.resolution import Resolution
+from resolver.model.target import Target, missing_on_machine, newer_glibc, tag_values
+from resolver.resolve.candidates import names_prerelease
+from resolver.resolve.clauses import Clauses
+from resolver.resolve.project import Project, highest_bound
+
+_WITHOUT_DETAIL = frozenset({RejectionReason.DYNAMIC, RejectionReason.UNOPENED})
+# what another index could have
+_ON_NO_INDEX = (NoCandidate.PROJECT, NoCandidate.RELEASE, NoCandidate.FILE)
+# what does not depend on single releases
+_OF_PROJECT = (NoCandidate.PROJECT, NoCandidate.RELEASE, NoCandidate.UNREACHABLE)
+_SIMILAR = 0.7  # from 0 to 1, as in difflib
+_NEARLY_THE_SAME = 0.85  # metadata names thousands of projects
+_REFUSALS = 4  # releases whose files are listed one by one
+
+
+def described(clauses: Clauses, core: Iterable[Constraint]) -> dict[Constraint, Reason]:
+    """Return the reason of each constraint of a core: the stack's own first, then as they became known.
+
+    Parts of one line have the same reason.
+    """
+    order = {constraint: number for number, constraint in enumerate(clauses.known)}
+    requirements = clauses.universe.problem.stack.requirements
+    lines = {root.origin: number for number, root in enumerate(requirements)}
+
+    def key(constraint: Constraint) -> tuple[int, int, int]:
+        line = 0
+        if isinstance(constraint, (StackLine, BuildLine)):
+            line = lines.get(constraint.whole, 0)
+        return _rank(constraint), line, order[constraint]
+
+    core = sorted(core, key=key)
+    describer = _Describer(clauses, core)
+    return {constraint: describer.reason(constraint) for constraint in core}
+
+
+def _rank(constraint: Constraint) -> int:
+    """Return the place of a kind: the stack, the machine, requirements, what does not exist."""
+    match constraint:
+        case StackLine() | BuildLine():
+            return 0
+        case ComponentValue():
+            return 1
+        case Requires() | Exclusive():
+            return 2
+        case Excluded() | Unavailable():
+            return 3
+
+
+def release_ranges(
+    project: Project, positions: Iterable[int], apart: Collection[int] = ()
+) -> tuple[ReleaseRange, ...]:
+    """Positions as ranges, newest first.
+
+    Releases that nobody could take do not end a range, unless kept `apart`.
+    """
+    included = set(positions)
+    ranges: list[list[int]] = []
+    has_ended = True
+    for position in range(len(project.versions)):
+        if position in included:
+            if has_ended:
+                ranges.append([])
+            ranges[-1].append(position)
+            has_ended = False
+        elif not has_ended and (position in apart or project.stable >> position & 1):
+            has_ended = position in apart or not isinstance(project.release(position), tuple)
+    versions = project.versions
+    return tuple(
+        ReleaseRange(str(versions[row[-1]]), str(versions[row[0]]), len(row)) for row in ranges
+    )
+
+
+class _Describer:
+    """Looks at one constraint of a core in the light of the others."""
+
+    def __init__(self, clauses: Clauses, core: Sequence[Constraint]) -> None:
+        self._clauses = clauses
+        self._universe = clauses.universe
+        self._core = core
+        self._target = clauses.universe.problem.target
+
+    def reason(self, constraint: Constraint) -> Reason:
+        """Return the reason of a constraint, with what people are told."""
+        match constraint:
+            case StackLine() | BuildLine():
+                return line_reason(constraint.whole)
+            case ComponentValue():
+                return Reason(constraint=constraint, where=constraint.where)
+            case Exclusive():
+                return Reason(constraint=constraint, where=constraint.fact.where)
+            case Requires():
+                return self._requirement(constraint)
+            case Excluded():
+                project, positions = self._ruled_out(constraint)
+                versions = release_ranges(project, positions)
+                return Reason(constraint=constraint, versions=versions, where=constraint.fact.where)
+            case Unavailable():
+                return self._unavailable(constraint)
+
+    def _others(self, constraint: Constraint) -> list[Constraint]:
+        return [other for other in self._core if other != constraint]
+
+    def _requirement(self, constraint: Requires) -> Reason:
+        project = self._universe.project(text.name(constraint.package.name))
+        # what else is required of these releases makes no difference
+        others = [
+            other
+            for other in self._core
+            if not (isinstance(other, Requires) and other.package == constraint.package)
+        ]
+        files: dict[int, str] = {}
+        for parent, _ in self._clauses.edges[constraint]:
+            if parent is None:
+                continue
+            if self._clauses.satisfiable([self._clauses.variable(parent)], others):
+                files[parent.release.position] = parent.release.file.filename
+        where = files[min(files)] if files else ""
+        if constraint.fact is not None:
+            where = constraint.fact.where
+        apart = self._ruled_out_between(constraint.package, files) if files else set()
+        return Reason(
+            constraint=constraint, versions=release_ranges(project, files, apart), where=where
+        )
+
+    def _ruled_out_between(self, package: Package, positions: Collection[int]) -> set[int]:
+        """Return the positions of releases that other constraints rule out between these."""
+        newest, oldest = min(positions), max(positions)
+        between = set()
+        for constraint in self._core:
+            others = self._others(constraint)
+            for excluded in self._clauses.ruled_out_releases.get(constraint, ()):
+                if excluded.package != package.base or not newest < excluded.position < oldest:
+                    continue
+                if self._clauses.satisfiable([excluded.variable], others):
+                    between.add(excluded.position)
+        return between
+
+    def _ruled_out(self, constraint: Excluded | Unavailable) -> tuple[Project, list[int]]:
+        """Return the project of releases that are ruled out, and the positions of those that matter."""
+        excluded = self._clauses.ruled_out_releases[constraint]
+        project = self._universe.project(text.name(excluded[0].package.name))
+        # what a later constraint rules out, too, such as a yanked pre-release, belongs to this one
+        later = {
+            other: {row.variable for row in self._clauses.ruled_out_releases.get(other, ())}
+            for other in self._core[self._core.index(constraint) + 1 :]
+        }
+        # requirements of such a release are not mentioned: that it is ruled out is enough
+        others = [
+            other
+            for other in self._others(constraint)
+            if not (isinstance(other, Requires) and text.name(other.package.name) == project.name)
+        ]
+        positions = set()
+        for row in excluded:
+            remaining = [other for other in others if row.variable not in later.get(other, ())]
+            if self._clauses.satisfiable([row.variable], remaining):
+                positions.add(row.position)
+        return project, sorted(positions)
+
+    def _unavailable(self, constraint: Unavailable) -> Reason:
+        why, problem = constraint.why, self._universe.problem
+        project, platform = self._universe.project(constraint.project), self._target.platform
+        where = ", ".join(problem.indexes.binding(project.name, platform).indexes)
+        files: dict[int, _Files] = {}
+        if why is NoCandidate.COMMIT and project.source is not None:
+            where = project.source.where
+        elif constraint.is_unusable:
+            files = self._unusable_files(constraint, project)
+        elif why not in _OF_PROJECT:
+            files = self._rejected_files(constraint, project)
+        listed = _of_each_cause(files, self._target)
+        refusals = tuple(
+            RejectedRelease(
+                version=str(project.versions[position]),
+                files=(*files[position].opened, *files[position].others),
+            )
+            for position in listed
+        )
+        has_tags = why is NoCandidate.FILE
+        if constraint.is_unusable:
+            has_tags = any(files[position].others for position in listed)
+        evidence = Evidence(
+            count=len(files),
+            newest=str(project.versions[0]) if project.versions else "",
+            refusals=refusals,
+            unreachable=tuple(project.unreachable),
+            machine=tuple(tag_values(self._target).items()) if has_tags else (),
+        )
+        match why:
+            case NoCandidate.PROJECT:
+                alias = COMPONENT_ALIASES.get(project.name)
+                meant = alias or similar_project(self._clauses, project.name)
+                evidence = replace(evidence, meant=meant)
+            case NoCandidate.RELEASE:
+                nearest = _nearest(project, SpecifierSet(constraint.wanted))
+                unread = () if project.versions else _unread(project.rejections)
+                evidence = replace(evidence, nearest=nearest, unread=unread)
+            case RejectionReason.NEWER:
+                cutoff = cutoff_text(problem.policy.exclude_newer)
+                evidence = replace(evidence, cutoff=cutoff)
+            case _:
+                pass  # nothing more is known
+        if why in _ON_NO_INDEX:
+            left_out = problem.indexes.left_out(project.name, platform)
+            evidence = replace(evidence, left_out=left_out)
+        return Reason(constraint=constraint, where=where, evidence=evidence)
+
+    def _unusable_files(self, constraint: Unavailable, project: Project) -> dict[int, _Files]:
+        """Return the files of each release that matters and proved unusable, by its position."""
+        files: dict[int, _Files] = {}
+        others = self._others(constraint)
+        for parent, _ in self._clauses.edges[constraint]:
+            if parent is None:
+                continue
+            if self._clauses.satisfiable([self._clauses.variable(parent)], others):
+                opened = self._universe.rejections[parent]
+                if opened.reason in _WITHOUT_DETAIL:
+                    opened = replace(opened, detail="")
+                position = parent.release.position
+                wheels = nearest_first(project.wheels_set_aside(position), self._target)
+                files[position] = _Files((opened,), wheels)
+        return dict(sorted(files.items()))
+
+    def _rejected_files(self, constraint: Unavailable, project: Project) -> dict[int, _Files]:
+        """Return the files of each release that matters and was ruled out, by its position."""
+        files: dict[int, _Files] = {}
+        for position in self._ruled_out(constraint)[1]:
+            release = project.release(position)
+            rejections: tuple[Rejection, ...] = ()
+            if isinstance(release, tuple):
+                rejections = nearest_first(release, self._target)
+            elif constraint.why is RejectionReason.YANKED and (why := release.file.yanked):
+                filename = release.file.filename
+                rejections = (Rejection(filename, RejectionReason.YANKED, why),)
+            files[position] = _Files((), rejections)
+        return files
+
+
+class _Files(NamedTuple):
+    """Why the files of a release cannot be used."""
+
+    # the file that was opened
+    opened: tuple[Rejection, ...]
+    # the others, the nearest to the target first
+    others: tuple[Rejection, ...]
+
+
+def _of_each_cause(files: Mapping[int, _Files], target: Target) -> list[int]:
+    """A few releases, those first that only lack a newer glibc, newest first; each cause has one of them."""
+    causes: dict[str, list[int]] = {}  # by the glibc that would be enough, if any
+    for position, of_release in files.items():
+        tags = (file.filename for file in of_release.others if file.reason is RejectionReason.TAGS)
+        causes.setdefault(newer_glibc(tags, tag_values(target)), []).append(position)
+    groups = sorted(causes.values(), key=lambda group: group is causes.get(""))
+    firsts = [group[0] for group in groups][:_REFUSALS]
+    positions = list(chain.from_iterable(groups))
+    others = [position for position in positions if position not in firsts]
+    listed = {*firsts, *others[: _REFUSALS - len(firsts)]}
+    return [position for position in positions if position in listed]
+
+
+def _nearest(project: Project, specifiers: SpecifierSet) -> tuple[str, ...]:
+    """The releases just before and just after what a requirement admits; none where nothing comes after it.
+
+    They are final ones, unless it names a pre-release or nothing else exists.
+    """
+    highest = highest_bound(specifiers)
+    mask = project.all if names_prerelease(specifiers) else project.stable or project.all
+    versions = [project.versions[position] for position in project.positions(mask)]
+    if highest is None or versions[:1] <= [highest]:
+        return ()
+    newer = [version for version in versions if version >= highest]
+    older = [version for version in versions if version < highest]
+    return tuple(map(str, (*older[:1], *newer[-1:])))
+
+
+def _unread(files: Iterable[Rejection]) -> tuple[UnparsedFiles, ...]:
+    names: dict[RejectionReason, list[str]] = {}
+    for file in files:
+        names.setdefault(file.reason, []).append(file.filename)
+    rows = (
+        UnparsedFiles(reason, len(filenames), filenames[0]) for reason, filenames in names.items()
+    )
+    return tuple(sorted(rows, key=lambda row: -row.count))
+
+
+def similar_project(clauses: Clauses, name: str) -> str:
+    """The project with a similar name in facts or the stack, or with almost the same name in metadata read so far.
+
+    Empty if there is none.
+    """
+    universe = clauses.universe
+    problem = universe.problem
+    in_files = {
+        root.need.name for root in problem.stack.requirements if isinstance(root.need, Requirement)
+    }
+    in_files.update(
+        name for fact in problem.facts for name in (fact.package, *projects_named_by(fact))
+    )
+    edges = (
+        edge for candidate in universe.opened_candidates() for edge in universe.edges(candidate)
+    )
+    required = {edge.package.name for edge in edges if edge.package.kind is PackageKind.PROJECT}
+
+    def existing(names: Iterable[str]) -> Iterator[str]:
+        return (
+            row
+            for row in map(text.name, names)
+            if not universe.is_loaded(row) or universe.project(row).exists
+        )
+
+    similar = (
+        closest(name, existing(in_files), _SIMILAR),
+        closest(name, existing(required), _NEARLY_THE_SAME),
+    )
+    return closest(name, similar, _SIMILAR)
+
+
+def line_reason(line: Line) -> Reason:
+    """Return a line of a stack, or of the stack of a build, as a reason."""
+    if isinstance(line, StackLine):
+        return Reason(constraint=line, where=line.where)
+    built = (ReleaseRange(line.version, line.version, 1),)
+    where = line.filename if line.fact is None else line.where
+    return Reason(constraint=line, versions=built, where=where)
+
+
+def pinned_reason(constraint: Line | Requires, resolution: Resolution) -> Reason:
+    """Return a requirement on a pin of a resolution as a reason."""
+    if not isinstance(constraint, Requires):
+        return line_reason(constraint)
+    requiring = resolution.pin(constraint.package.name)
+    assert requiring is not None  # noqa: S101  only pins require what is pinned
+    version, fact = str(requiring.version), constraint.fact
+    return Reason(
+        constraint=constraint,
+        versions=(ReleaseRange(version, version, 1),),
+        where=requiring.release.file.filename if fact is None else fact.where,
+    )
+
+
+def cutoff_text(cutoff: dt.datetime | None) -> str:
+    """A cut-off as the day at whose end it is, or as a moment; empty for none."""
+    if cutoff is None:
+        return ""
+    last = cutoff.astimezone(dt.timezone.utc) - dt.timedelta(microseconds=1)
+    return last.date().isoformat() if last.time() == dt.time.max else cutoff.isoformat()
+
+
+def nearest_first(files: Iterable[Rejection], target: Target) -> tuple[Rejection, ...]:
+    """The files, those closest to the target first; wheels for another system come last."""
+    machine = tag_values(target)
+    python = f"-cp{''.join(map(str, target.python_line))}-"
+
+    def distance(file: Rejection) -> tuple[bool, ...]:
+        name = file.filename
+        return (
+            "system" in missing_on_machine(name, machine),
+            target.machine not in name,
+            python not in name,
+        )
+
+    return tuple(sorted(files, key=distance))

@@ -1,0 +1,244 @@
+"""The installed distributions, as their .dist-info and .egg-info entries describe them."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import functools
+import glob
+import io
+import json
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from email.parser import HeaderParser
+from typing import Any, Dict, NamedTuple
+from urllib.parse import unquote
+
+from resolver.verify.findings import CheckContext, Finding, UnreadableError, is_shared, read_text
+
+UNKNOWN_SIZE = -1
+# A suffix of a version in any spelling.
+_SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
+# How PEP 440 writes the suffixes that have several spellings.
+_SPELLINGS = {
+    "alpha": "a",
+    "beta": "b",
+    "c": "rc",
+    "pre": "rc",
+    "preview": "rc",
+    "rev": "post",
+    "r": "post",
+}
+
+
+def canonical_name(name: str) -> str:
+    """Return a name as PEP 503 normalizes it: `foo-bar-baz` for `Foo.Bar_baz`."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def same_version(left: str, right: str) -> bool:
+    """Return whether two texts spell one version (PEP 440), such as `1.0` and `1.0.0`."""
+    return left == right or _canonical_version(left) == _canonical_version(right)
+
+
+def _canonical_version(text: str) -> str:
+    """Return the spelling that stands for all spellings of a version."""
+    without_zeros = re.sub(r"(?<![0-9a-z])0+(?=\d)", "", text.strip().lower())
+    public, _, local = without_zeros.partition("+")
+    without_epoch = re.sub("^v?(0!)?", "", public)
+    release, _, suffixes = _SUFFIX.sub(_canonical_suffix, without_epoch).partition(" ")
+    short_release = re.sub(r"(\.0+)+$", "", release)
+    return f"{short_release} {suffixes}+{re.sub('[-_]', '.', local)}"
+
+
+def _canonical_suffix(suffix: re.Match[str]) -> str:
+    kind = suffix[1] or "post"
+    number = int(suffix[2] or suffix[3] or 0)
+    return f" {_SPELLINGS.get(kind, kind)}{number}"
+
+
+class RecordRow(NamedTuple):
+    """A file of a distribution, as RECORD lists it."""
+
+    # Absolute and normalized.
+    path: str
+    # Such as `sha256=…`, without padding. Empty if RECORD has none.
+    digest: str
+    # In bytes; UNKNOWN_SIZE if RECORD has none.
+    size: int
+
+
+@dataclass(frozen=True)
+class InstalledDistribution:
+    """A distribution that Python finds."""
+
+    # The normalized name.
+    name: str
+    # Empty if its metadata cannot be read.
+    version: str
+    # The folder that the paths in RECORD are relative to: site-packages.
+    root: str
+    # The path of its .dist-info folder, or of its .egg-info folder or file.
+    info: str
+    # The content of INSTALLER, empty if there is no such file.
+    installer: str
+    # The content of direct_url.json (PEP 610), empty if there is no such file.
+    direct_url: Mapping[str, Any]
+
+    # not imported by name: on Python 3.7, verify.py must come so far as to say that it is too old
+    @functools.cached_property
+    def rows(self) -> Sequence[RecordRow]:
+        """Return the rows of RECORD, none if it is missing or broken."""
+        try:
+            return self.read_record() or ()
+        except UnreadableError:
+            return ()
+
+    def read_record(self) -> Sequence[RecordRow] | None:
+        """Return the rows of RECORD without compiled files, None if there is no RECORD.
+
+        Raises UnreadableError.
+        """
+        path = f"{self.info}/RECORD"
+        text = read_text(path)
+        if text is None:
+            return None
+        rows = []
+        table = csv.reader(io.StringIO(text, newline=""), strict=True)
+        try:
+            for name, digest, size in table:
+                file = os.path.normpath(os.path.join(self.root, name))
+                # Python compiles a module again whenever it likes
+                is_compiled = file.endswith(".pyc") and "/__pycache__/" in file
+                if not is_compiled:
+                    rows.append(RecordRow(file, digest.rstrip("="), int(size or UNKNOWN_SIZE)))
+        except csv.Error as error:
+            raise UnreadableError(path, str(error)) from None
+        except ValueError:
+            why = f"line {table.line_num} is not path, hash and size"
+            raise UnreadableError(path, why) from None
+        if not any(row.path == path for row in rows):
+            raise UnreadableError(path, "it has no row for itself, so it is truncated")
+        return rows
+
+    @property
+    def editable_folder(self) -> str:
+        """Return the folder that an editable installation points to, empty for any other."""
+        dir_info = self.direct_url.get("dir_info")
+        if isinstance(dir_info, dict) and dir_info.get("editable") is True:
+            url = str(self.direct_url.get("url", ""))
+            return unquote(re.sub("^file://", "", url))
+        return self.root if self._is_developed() else ""
+
+    def _is_developed(self) -> bool:
+        """Return whether `setup.py develop` installed it: its .egg-info folder lists no files."""
+        if self.info.endswith(".dist-info") or not os.path.isdir(self.info):
+            return False
+        return not os.path.isfile(f"{self.info}/installed-files.txt")
+
+    def variant_labels(self) -> list[str]:
+        """Return the labels of its wheel variant (PEP 825); none if variant.json is not usable."""
+        try:
+            table = json.loads(read_text(f"{self.info}/variant.json") or "{}")
+            return [str(label) for label in table["variants"]]
+        except (UnreadableError, ValueError, KeyError, TypeError, RecursionError):
+            return []
+
+    @property
+    def is_ours(self) -> bool:
+        """Return whether it lies in this environment, which no other program shares."""
+        return not is_shared() and self.root.startswith(os.path.realpath(sys.prefix) + "/")
+
+
+# Distributions by their normalized names.
+Installed = Dict[str, InstalledDistribution]
+
+
+def installed_distributions(
+    context: CheckContext, paths: Iterable[str]
+) -> tuple[Installed, list[Finding]]:
+    """Return the distributions in a search path by name, and what is wrong with their metadata.
+
+    Of several distributions of one name, the first one counts, as in Python.
+    """
+    installed: Installed = {}
+    findings = []
+    for root in dict.fromkeys(os.path.realpath(path) for path in paths):
+        entries: dict[str, str] = {}
+        for path in _metadata_paths(root):
+            entry = os.path.basename(path)
+            if entry.startswith("~"):
+                # pip renames a distribution so while it replaces it
+                removal = f"rm -r {shlex.quote(path)}"
+                findings.append(Finding("distribution-leftover", {"path": path}, removal))
+                continue
+            distribution, broken = _read_distribution(context, root, path)
+            name = distribution.name
+            if name in entries:
+                values = {"name": name, "one": entries[name], "other": entry}
+                remedy = context.then_install(context.reinstall_command(name))
+                findings.append(Finding("distribution-twice", values, remedy))
+                continue
+            entries[name] = entry
+            if name not in installed:
+                installed[name] = distribution
+                findings += broken
+    return installed, findings
+
+
+def _metadata_paths(root: str) -> list[str]:
+    """Return the .dist-info and .egg-info entries of a folder, sorted."""
+    folder = glob.escape(root)
+    return sorted(glob.glob(f"{folder}/*.dist-info") + glob.glob(f"{folder}/*.egg-info"))
+
+
+def _read_distribution(
+    context: CheckContext, root: str, path: str
+) -> tuple[InstalledDistribution, list[Finding]]:
+    """Read the metadata at a path, and return what is wrong with it."""
+    name = os.path.basename(path).rpartition(".")[0].partition("-")[0]
+    version = installer = ""
+    direct_url = {}
+    findings = []
+    try:
+        name, version = _name_and_version(path)
+        installer = (read_text(f"{path}/INSTALLER") or "").strip()
+        direct_url = _read_object(f"{path}/direct_url.json")
+    except UnreadableError as error:
+        values = {"name": canonical_name(name), **error.values}
+        remedy = context.then_install(f"rm -r {shlex.quote(path)}")
+        findings.append(Finding("metadata-broken", values, remedy))
+    distribution = InstalledDistribution(
+        canonical_name(name), version, root, path, installer, direct_url
+    )
+    return distribution, findings
+
+
+def _name_and_version(path: str) -> tuple[str, str]:
+    """Return what METADATA or PKG-INFO has. Raises UnreadableError."""
+    file = path
+    if os.path.isdir(path):
+        file = f"{path}/METADATA" if path.endswith(".dist-info") else f"{path}/PKG-INFO"
+    # the description may be in any encoding
+    text = read_text(file, errors="surrogateescape")
+    if text is None:
+        raise UnreadableError(file, os.strerror(errno.ENOENT))
+    fields = HeaderParser().parsestr(text.partition("\n\n")[0])
+    if not fields["Name"] or not fields["Version"]:
+        raise UnreadableError(file, "it has no Name or no Version")
+    return str(fields["Name"]), str(fields["Version"])
+
+
+def _read_object(path: str) -> dict[str, Any]:
+    """Return the object in a JSON file, an empty one without a file. Raises UnreadableError."""
+    try:
+        value = json.loads(read_text(path) or "{}")
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(path, str(error)) from None
+    if not isinstance(value, dict):
+        raise UnreadableError(path, "it is not a JSON object")
+    return value

@@ -1,0 +1,222 @@
+"""The report: a line for each check while they run, then all findings; or one JSON object."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from resolver.verify.findings import CheckContext, Finding, Group
+
+# After one of these findings nothing else is checked: other differences would only follow from it.
+_FINAL = (
+    "lock-differs",
+    "system-differs",
+    "processor-differs",
+    "python-differs",
+    "environment-other",
+)
+# The checks that `--skip-system-checks` is about.
+_SYSTEM = ("machine", "cann", "hdk", "soc")
+# Findings that do not make verify.py fail.
+WARNINGS = (
+    "cann-file-unreadable",
+    "cann-half-active",
+    "checkout-uncompared",
+    "distribution-conda",
+    "distribution-extra",
+    "distribution-leftover",
+    "file-added",
+    "hdk-file-unreadable",
+    "hdk-not-running",
+    "hdk-unmet",
+    "import-untried",
+    "lock-unreadable",
+    "module-extra",
+    "npu-absent",
+    "pip-missing",
+    "python-shared",
+    "soc-unknown",
+    "soc-unnamed",
+    "start-untried",
+    "startup-extra",
+)
+
+
+class UnwritableError(Exception):
+    """Standard output cannot be written. The message is the system's, empty for a closed pipe."""
+
+
+class Report:
+    """Prints the results of checks."""
+
+    def __init__(self, context: CheckContext, *, as_json: bool, lenient: bool) -> None:
+        """With `lenient`, what is wrong with the machine is only a warning."""
+        self._context = context
+        self._texts = context.lock.texts[context.language]
+        self._as_json = as_json
+        self._lenient = lenient
+        self._groups: list[dict[str, Any]] = []
+        # Whether nothing else is to be checked.
+        self.is_hopeless = False
+
+    def begin(self) -> None:
+        """Print the first line."""
+        lock = self._context.lock
+        self._print(self._fill("label-head", {"stack": lock.stack, "target": lock.target}))
+
+    def add(self, group: Group) -> None:
+        """Print the line of a check, and keep its findings for the end."""
+        row = self._group_row(group)
+        self._groups.append(row)
+        self._print(self._group_line(group, row["state"]))
+        for remark in group.remarks:
+            self._print(self._fill("label-left-out", remark))
+        for finding in row["findings"]:
+            if finding["code"] in _FINAL and finding["state"] == "wrong":
+                self.is_hopeless = True
+
+    def end(self) -> int:
+        """Print all findings, errors first, and return the exit status."""
+        findings = [finding for row in self._groups for finding in row["findings"]]
+        findings.sort(key=lambda finding: finding["state"] == "warning")
+        wrong = sum(finding["state"] == "wrong" for finding in findings)
+        warnings = len(findings) - wrong
+        if self._as_json:
+            self._write(json.dumps(self._json_object(wrong, warnings), indent=2, ensure_ascii=True))
+        for finding in findings:
+            self._print("")
+            what = self._fill(f"label-{finding['state']}", finding)
+            self._print(f"{what}  [{finding['code']}]")
+            self._print(self._fill("label-why", finding))
+            self._print(self._fill("label-mend", finding))
+        self._print("")
+        if self.is_hopeless:
+            self._print(self._texts["label-ended"])
+        counts = {"wrong": str(wrong), "warnings": str(warnings)}
+        self._print(self._fill("label-differs" if wrong else "label-as-locked", counts))
+        return 1 if wrong else 0
+
+    def install_lines(self, group: Group) -> str:
+        """Return the lines of a check for install.sh: state, text and remedy, separated by tabs.
+
+        There is a line for each finding, or one if there is none. An unknown SoC is no problem, as
+        where an image is built.
+        """
+        rows = []
+        for finding in self._group_row(group)["findings"]:
+            if finding["code"] in ("soc-unknown", "soc-unnamed"):
+                rows.append(("ok", finding["what"], ""))
+            else:
+                text = self._fill("label-because", finding)
+                rows.append((finding["state"], text, finding["mend"]))
+        if not rows:
+            values = {"what": self._texts[f"group-{group.name}"], "why": self._note(group)}
+            rows.append(("ok", self._fill("label-because", values), ""))
+        return "".join("\t".join(map(printable, row)) + "\n" for row in rows)
+
+    def _json_object(self, wrong: int, warnings: int) -> dict[str, Any]:
+        lock = self._context.lock
+        return {
+            "schema": 1,
+            "language": self._context.language,
+            "status": "differs" if wrong else "as-locked",
+            "stack": lock.stack,
+            "target": lock.target,
+            "python": sys.executable,
+            "wrong": wrong,
+            "warnings": warnings,
+            "ended": self.is_hopeless,
+            "groups": self._groups,
+        }
+
+    def _group_row(self, group: Group) -> dict[str, Any]:
+        """Return a group as in the JSON."""
+        findings = [self._finding_row(group, finding) for finding in group.findings]
+        states = {finding["state"] for finding in findings}
+        state = "ok"
+        if "wrong" in states:
+            state = "wrong"
+        elif states:
+            state = "warning"
+        row = {
+            "name": group.name,
+            "state": state,
+            "values": dict(group.values),
+            "findings": findings,
+        }
+        if group.results:
+            row["results"] = list(group.results)
+        return row
+
+    def _finding_row(self, group: Group, finding: Finding) -> dict[str, Any]:
+        """Return a finding as in the JSON."""
+        context = self._context
+        values = {
+            "python": context.python,
+            "install": context.install_command,
+            "fresh": context.venv_command,
+            "again": context.reinstall_command(finding.values.get("name", "")),
+            **finding.values,
+        }
+        is_excused = self._lenient and group.name in _SYSTEM
+        is_warning = finding.code in WARNINGS or is_excused
+        return {
+            "code": finding.code,
+            "state": "warning" if is_warning else "wrong",
+            "what": self._fill(f"{finding.code}-what", values),
+            "why": self._fill(f"{finding.code}-why", values),
+            "mend": finding.remedy or self._fill(f"{finding.code}-mend", values),
+            "values": dict(finding.values),
+        }
+
+    def _group_line(self, group: Group, state: str) -> str:
+        """Return the line of a check: its name, its state, and its note or its findings' codes."""
+        notes = []
+        if group.counted or not group.findings:
+            notes.append(self._note(group))
+        codes = Counter(finding.code for finding in group.findings)
+        notes += [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
+        title = _padded(self._texts[f"group-{group.name}"], 13)
+        state_text = _padded(self._texts[f"state-{state}"], 7)
+        return f"  {title}  {state_text}  {', '.join(notes)}".rstrip()
+
+    def _note(self, group: Group) -> str:
+        """Return the text about a check without findings."""
+        return self._fill(f"note-{group.note or group.name}", group.values)
+
+    def _fill(self, code: str, values: Mapping[str, Any]) -> str:
+        """Return the text of a code. Remedies that are commands and some notes have none."""
+        return self._texts.get(code, "").format(**values)
+
+    def _print(self, line: str) -> None:
+        if not self._as_json:
+            self._write(printable(line))
+
+    def _write(self, text: str) -> None:
+        try:
+            sys.stdout.write(text + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise UnwritableError from None
+        except OSError as error:
+            raise UnwritableError(error.strerror or str(error)) from None
+
+
+def printable(text: str) -> str:
+    """Return the text with everything escaped that a terminal would act on."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
+        for char in text
+    )
+
+
+def _padded(text: str, width: int) -> str:
+    """Return the text filled up with spaces to a width in columns; Chinese characters take two."""
+    columns = sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+    return text + " " * max(width - columns, 0)
