@@ -174,7 +174,7 @@ def _pin(
     builds: Sequence[str] = (),
     external: Iterable[facts.MachineNeed] = (),
 ) -> LockedPin:
-    """Return a pin with its files and with its requirements, given the requirements of each project.
+    """Return a pin with its files and its requirements, given the requirements of each project.
 
     A build tool is for these `builds`; a build needs what is `external`.
     """

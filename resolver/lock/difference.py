@@ -12,8 +12,7 @@ from resolver.lock.previous import changes, without_trust
 from resolver.model.lock import Lock, LockedFact, LockedPin
 from resolver.model.message import Message, verbatim
 
-# Fields of a lock that have a part of their own in a difference, and those that say what changed
-# earlier.
+# Fields of a lock that have a part of their own in a difference, or that say what changed earlier.
 _NOT_OTHERS = frozenset(
     ("target", "requires", "pin", "build_pin", "fact", "warnings", "change", "first")
 )
@@ -28,6 +27,10 @@ class DifferenceRow(Struct, frozen=True, omit_defaults=True):
     old: str | Message = ""
     # What it is; empty if it was removed.
     new: str | Message = ""
+
+
+_Pins = Iterable[LockedPin]
+_Rows = Iterator[DifferenceRow]
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -94,9 +97,7 @@ def _without_places(value: Any) -> Any:
             return value
 
 
-def _text_rows(
-    before: Iterable[str | Message], after: Iterable[str | Message]
-) -> Iterator[DifferenceRow]:
+def _text_rows(before: Iterable[str | Message], after: Iterable[str | Message]) -> _Rows:
     old = {_without_places(text): text for text in before}
     new = {_without_places(text): text for text in after}
     for key, text in old.items():
@@ -107,12 +108,12 @@ def _text_rows(
             yield DifferenceRow(new=text)
 
 
-def _pin_rows(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[DifferenceRow]:
+def _pin_rows(before: _Pins, after: _Pins) -> _Rows:
     for change in changes(before, after):
         yield DifferenceRow(change.name, change.old, change.new)
 
 
-def _tool_rows(before: Lock, after: Lock) -> Iterator[DifferenceRow]:
+def _tool_rows(before: Lock, after: Lock) -> _Rows:
     """Yield the differences of the build tools, one environment after the other."""
     old_tools = {tools[0].builds: tools for tools in before.build_environments()}
     new_tools = {tools[0].builds: tools for tools in after.build_environments()}
@@ -122,9 +123,7 @@ def _tool_rows(before: Lock, after: Lock) -> Iterator[DifferenceRow]:
         yield from _detail_rows(old, new)
 
 
-def _same_versions(
-    before: Iterable[LockedPin], after: Iterable[LockedPin]
-) -> Iterator[tuple[LockedPin, LockedPin]]:
+def _same_versions(before: _Pins, after: _Pins) -> Iterator[tuple[LockedPin, LockedPin]]:
     """Yield the pins whose version stayed, as they were and as they are."""
     old_pins = {(pin.name, pin.version): pin for pin in before}
     for new in after:
@@ -133,7 +132,7 @@ def _same_versions(
             yield old, new
 
 
-def _file_rows(before: Iterable[LockedPin], after: Iterable[LockedPin]) -> Iterator[DifferenceRow]:
+def _file_rows(before: _Pins, after: _Pins) -> _Rows:
     for old_pin, new_pin in _same_versions(before, after):
         old, new = _hashes(old_pin), _hashes(new_pin)
         for name in sorted(old.keys() | new.keys()):
@@ -146,18 +145,15 @@ def _hashes(pin: LockedPin) -> dict[str, str]:
     return {file.name: f"{file.sha256[:12]}…" for file in pin.file}
 
 
-def _detail_rows(
-    before: Iterable[LockedPin], after: Iterable[LockedPin]
-) -> Iterator[DifferenceRow]:
+def _detail_rows(before: _Pins, after: _Pins) -> _Rows:
     """Yield the fields that differ; files and trust in a source are told as files and warnings."""
     for old, new in _same_versions(before, after):
-        old, new = (replace(without_trust(pin), file=()) for pin in (old, new))
-        yield from _field_rows(new.name, old, new)
+        old_details = replace(without_trust(old), file=())
+        new_details = replace(without_trust(new), file=())
+        yield from _field_rows(new.name, old_details, new_details)
 
 
-def _fact_rows(
-    before: Iterable[LockedFact], after: Iterable[LockedFact]
-) -> Iterator[DifferenceRow]:
+def _fact_rows(before: Iterable[LockedFact], after: Iterable[LockedFact]) -> _Rows:
     old_facts = {fact.id: fact for fact in before}
     new_facts = {fact.id: fact for fact in after}
     for name in sorted(old_facts.keys() | new_facts.keys()):
@@ -170,7 +166,7 @@ def _fact_rows(
             yield DifferenceRow(name, new=verbatim(new.reason, new.reason_zh))
 
 
-def _field_rows(name: str, before: Struct, after: Struct) -> Iterator[DifferenceRow]:
+def _field_rows(name: str, before: Struct, after: Struct) -> _Rows:
     """Yield a row for each field that differs, with the values that only one of the two has."""
     prefix = f"{name}: " if name else ""
     for field in before.__struct_fields__:

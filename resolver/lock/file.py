@@ -230,7 +230,7 @@ def _require_days(lock: Lock) -> None:
 
 
 def _require_pin(pin: LockedPin) -> None:
-    """Raise ValueError for a pin with other files than those of its release, or of its commit."""
+    """Raise ValueError for a pin without files or a commit, or with files of other releases."""
     if not pin.file and pin.git is None:
         raise ValueError(f"`{pin.name}` has no file")
     if pin.git is not None and (pin.file or pin.index):
@@ -275,7 +275,10 @@ def _version_in(filename: str, project: str) -> Version | None:
 def _require_stages(lock: Lock) -> None:
     """Raise ValueError unless each pin is in one stage, which is of its mode."""
     pins = {pin.name: pin for pin in lock.pin}
-    staged = _require_unique((name for stage in lock.stage for name in stage.pins), "in a stage")
+    names: list[str] = []
+    for stage in lock.stage:
+        names += stage.pins
+    staged = _require_unique(names, "in a stage")
     for name in pins.keys() - staged:
         raise ValueError(f"`{name}` is in no stage")
     for name in staged - pins.keys():

@@ -5,7 +5,7 @@ system call (renameat2 with RENAME_EXCHANGE). If the file system does not suppor
 are used instead, and a run that finds only one of them done finishes the job. The old folder is
 removed once the disk has the exchange.
 
-The folder of a stack and those of its targets are ours: none of them may be a link to elsewhere.
+The folders of a stack and of its targets are ours: none of them may be a link to elsewhere.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from resolver.owned_folder import OwnedFolder
 _EDIT = ".edit.json"
 _HINT = "choose another folder with --locks DIR"
 _EXECUTABLE = (".sh", ".py")
-# Files that not every lock has: those of an earlier lock are removed.
+# Files that not every lock has, so that an earlier lock may have left them.
 _SOMETIMES = re.compile(r"(requirements-no-deps|build-requirements(-\d+)?)\.txt\Z")
 _REPORT = re.compile(r"conflict(\.[a-z]+)?\.(md|html|json)")
 
@@ -324,7 +324,7 @@ def _folder_of_stack(path: Path, *, make: bool = False) -> OwnedFolder:
 
 
 def _recover_all(parent: OwnedFolder) -> None:
-    """Do the work of `_recover` for every target, also for those that no longer exist."""
+    """Recover the folder of every target, also of targets that no longer exist."""
     _roll_forward(parent)
     parent.remove(f".{_EDIT}.partial")
     hidden = [name for name in parent.names() if name.startswith(".")]

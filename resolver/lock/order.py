@@ -60,7 +60,7 @@ def stages(
     for fact in afters:
         reason = verbatim(fact.reason, fact.reason_zh)
         put_after(fact.package, fact.others, "order.after", reason=reason, where=fact.where)
-    # The pins that use the environment or change it: those that no fact orders come before them.
+    # The pins that use the environment or change it come after all pins that no fact orders.
     in_place = {pin.name for pin in pins if pin.mode == "built-here"}
     for source in sources:
         if put_after(source.name, source.recipe.rewrites, "order.rewrites", where=source.where):
@@ -127,7 +127,9 @@ def _in_order(
         pins.sort(key=stage_key)
         for _, group in groupby(pins, stage_key):
             members = list(group)
-            reasons = dict.fromkeys(reason for pin in members for reason in because[pin.name])
+            reasons: dict[Message, None] = {}
+            for pin in members:
+                reasons |= dict.fromkeys(because[pin.name])
             yield LockedStage(
                 mode=members[0].mode,
                 pins=tuple(pin.name for pin in members),

@@ -42,7 +42,9 @@ class UpgradePolicy(Struct, frozen=True):
         """
         if not previous:
             return
-        names = {pin.name for lock in previous for pin in (*lock.pin, *lock.build_pin)}
+        names: set[str] = set()
+        for lock in previous:
+            names.update(pin.name for pin in (*lock.pin, *lock.build_pin))
         for name in sorted(self.packages - names):
             raise InputError(
                 f"the lock has no project `{name}` to upgrade",
@@ -80,7 +82,10 @@ def replaced_files(before: Lock, after: Lock) -> tuple[tuple[LockedFile, LockedF
 
 
 def _files_by_name(lock: Lock) -> dict[str, LockedFile]:
-    return {file.name: file for pin in (*lock.pin, *lock.build_pin) for file in pin.file}
+    by_name: dict[str, LockedFile] = {}
+    for pin in (*lock.pin, *lock.build_pin):
+        by_name |= {file.name: file for file in pin.file}
+    return by_name
 
 
 def same_decisions(before: Lock, after: Lock) -> bool:

@@ -83,7 +83,7 @@ def drafts(
 def scan_json(
     package: str, version: str, file: str, scanned: ScannedCode, found: Sequence[FoundBound]
 ) -> dict[str, Any]:
-    """Return the findings for programs; texts are those of the code and of the metadata."""
+    """Return the findings for programs; texts are as the code and the metadata have them."""
     return {
         "project": package,
         "version": version,

@@ -73,7 +73,9 @@ def _header(lock: Lock) -> str:
 
 def with_query(lock: Lock, files: Mapping[str, File]) -> tuple[str, ...]:
     """Return the names of the files whose addresses have a query, which pylock.toml leaves out."""
-    names = [file.name for pin in by_hash(lock) for file in pin.file if file.name in files]
+    names = []
+    for pin in by_hash(lock):
+        names += [file.name for file in pin.file if file.name in files]
     return tuple(name for name in names if address.split(files[name].url).query)
 
 

@@ -67,10 +67,11 @@ def requirements(lock: Lock) -> str:
     """Return the file of everything that pip can install by name and hash alone."""
     pins = by_hash(lock)
     built = by_script(lock)
+    renamed = variants(lock)
     lines = [*_title(lock), *_commands(lock, pins)]
     if lock.override:
         why = "requirements were removed that pip would insist on; see report.md"
-    elif built or variants(lock):
+    elif built or renamed:
         why = "pip would ask for what is left out here"
     else:
         why = "nothing is left to choose, and some releases of pip choose nevertheless"
@@ -84,8 +85,8 @@ def requirements(lock: Lock) -> str:
         ]
     if built:
         lines.append(f"# {', '.join(pin.name for pin in built)}: see {NO_DEPS_FILE}.")
-    paths = stage_file_by_pin(lock) if variants(lock) else {}
-    for pin in variants(lock):
+    paths = stage_file_by_pin(lock)
+    for pin in renamed:
         lines += [
             f"# {pin.name}: a variant of a wheel, {pin.file[0].name}. pip refuses this name;",
             f"# install.sh installs it, and {paths[pin.name]} says how to do so by hand.",

@@ -52,18 +52,18 @@ def _harmless_value(value: object) -> object:
     return escaped(value) if isinstance(value, str) else value
 
 
-def sources_summary(every: Sequence[Checked], language: Language) -> str:
+def sources_summary(facts: Sequence[Checked], language: Language) -> str:
     """Return how many facts and references are confirmed, and how many were not opened."""
-    if not every:
+    if not facts:
         return translate("upstream.no-facts", language)
-    facts = Counter(checked.said for _, checked in every)
+    outcomes = Counter(checked.said for _, checked in facts)
     references: list[CheckedReference] = []
-    for _, checked in every:
+    for _, checked in facts:
         references += checked.references
     said = Counter(reference.said for reference in references)
     unread = Counter(reference.unread for reference in references)
     lines = [
-        message("sources.facts", count=len(every), outcome=_outcome(facts)),
+        message("sources.facts", count=len(facts), outcome=_outcome(outcomes)),
         message("sources.references", count=len(references), outcome=_outcome(said)),
     ]
     kinds = [kind for kind in Unread if unread[kind]]
@@ -77,9 +77,9 @@ def _outcome(numbers: Counter[Said]) -> Message:
     return message("sources.outcome", **{said.value: numbers[said] for said in Said})
 
 
-def sources_json(every: Iterable[Checked], language: Language) -> list[dict[str, Any]]:
+def sources_json(facts: Iterable[Checked], language: Language) -> list[dict[str, Any]]:
     """Return the findings about each fact for programs; `text` is in the language."""
-    return [_fact_json(fact, checked, language) for fact, checked in every]
+    return [_fact_json(fact, checked, language) for fact, checked in facts]
 
 
 def _fact_json(fact: Fact, checked: CheckedSource, language: Language) -> dict[str, Any]:

@@ -244,6 +244,6 @@ def _list(rows: Iterable[DifferenceRow]) -> Items:
 
 
 def difference_json(difference: Difference) -> dict[str, Any]:
-    """Return the rows by part; each has of `name`, `old` and `new` those that are not empty."""
+    """Return the rows by part, each without those of its fields that are empty."""
     parts = {part: getattr(difference, part) for part in (*_PARTS, "others")}
     return {part: msgspec.to_builtins(translated(rows, "en")) for part, rows in parts.items()}

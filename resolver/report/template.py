@@ -89,8 +89,8 @@ def _message(code: str, **values: object) -> Raw:
 def _failure(code: str, hint_of: str = "", **values: object) -> Raw:
     """Return a text and its hint in each language, as words between double quotes.
 
-    There is a line for each language. The hint may be that of another text; without one it is an
-    empty word.
+    There is a line for each language. `hint_of` is the code of a text whose hint is used instead.
+    Without a hint there is an empty word.
     """
     hint_code = f"{hint_of or code}-hint"
     has_hint = hint_code in templates("script.", LANGUAGES[0])

@@ -27,7 +27,7 @@ from resolver.report.script import source_key
 
 FILE = "verify.py"
 
-# Each after those that it uses; the first and the last are the program's frame.
+# Each module is after the modules that it uses; the last starts the program.
 MODULES = (
     "pip",
     "model/system",

@@ -1,4 +1,7 @@
-"""matrix.html in a browser: what a person chooses, sees and copies, by mouse and keyboard, on screens of two widths."""
+"""matrix.html in a browser: what a person chooses, sees and copies.
+
+They use mouse and keyboard, on screens of two widths.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def page(window: Browser, url: str) -> Iterator[Browser]:
-    """The page as a file, on a wide screen; whatever a test does there, nothing is written to the console."""
+    """Open the page as a file, on a wide screen; no test may make it write to the console."""
     window.resize(1440)
     window.open(url)
     yield window
@@ -124,7 +127,7 @@ def test_the_grid_has_a_sign_for_each_cell_and_says_it(page: Browser) -> None:
     ]
 
 
-def test_a_cell_opens_with_its_versions_or_its_reason_and_ways_out(page: Browser) -> None:
+def test_matrix_page_cell_opens_with_versions_or_reason(page: Browser) -> None:
     page.click("#grid button.conflict")
     assert page.texts(f"{OPENED} h2") == ["vllm-ascend 0.19.0 · CANN 9.0.0"]
     assert "vllm-ascend 0.19.0 needs base" in page.texts(f"{OPENED} p")
@@ -142,7 +145,7 @@ def test_a_cell_opens_with_its_versions_or_its_reason_and_ways_out(page: Browser
     assert "cell" not in state(page)
 
 
-def test_what_locks_where_an_index_answers_is_told_with_its_versions(page: Browser) -> None:
+def test_matrix_page_tells_what_an_answering_index_locks(page: Browser) -> None:
     choose(page, "use", "trl")
     choose(page, "soc", "A3")
     assert page.texts(HEADING) == ["vllm-ascend 0.19.0 locks where the index answers"]

@@ -1,4 +1,4 @@
-"""install.sh of every kind of lock is clean bash, and text from elsewhere is nothing but text in it."""
+"""install.sh of every kind of lock is clean bash, in which text from elsewhere is only text."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def another_index(workspace: Workspace) -> None:
 
 
 def everything(workspace: Workspace) -> None:
-    """Builds of both kinds, words of facts and of the stack, a machine, a driver that is asked for, an override."""
+    """Make a lock with both kinds of builds, hostile texts, a machine, a driver, an override."""
     add_backend(workspace.index)
     for name in ("apart", "here"):
         add_source(workspace.index, name, "1.0")
@@ -65,7 +65,8 @@ def everything(workspace: Workspace) -> None:
     )
     workspace.facts(
         "base",
-        f'[[warns]]\nunless = ["hdk >= 26.0.rc1"]\ntext = "{COMMANDS}"\nreason = "{COMMANDS}"\n{SOURCE}\n'
+        f'[[warns]]\nunless = ["hdk >= 26.0.rc1"]\n'
+        f'text = "{COMMANDS}"\nreason = "{COMMANDS}"\n{SOURCE}\n'
         '[[replaces]]\ndrop = ["absent"]\nreason = "it is never imported"\n',
     )
     words = f"""
@@ -99,10 +100,13 @@ def from_git(workspace: Workspace) -> None:
             ]
             submodules = [
                 {{ path = "x {words}", git = "file:///nowhere/x.git", commit = "{"b" * 40}" }},
-                {{ path = "x {words}/y {words}", git = "file:///nowhere/y.git", commit = "{"c" * 40}" }},
+                {{ path = "x {words}/y {words}", git = "file:///nowhere/y.git", \
+commit = "{"c" * 40}" }},
             ]
             """,
-        "scripted": f"""isolation = false\nsteps = [{{ run = ["echo", "{words}"], wheels = "{words}*.whl" }}]""",
+        "scripted": (
+            f'isolation = false\nsteps = [{{ run = ["echo", "{words}"], wheels = "{words}*.whl" }}]'
+        ),
         "plain": f"""env = {{ A = "{words}" }}""",
     }.items():
         row = f"""
@@ -189,10 +193,8 @@ def full_of_commands(value: Any, key: str = "") -> Any:
 
 
 @pytest.mark.parametrize("stack", ["mindspeed-rl", "verl-qwen3.5"])
-def test_no_text_of_a_lock_runs_whether_or_not_something_else_would_refuse_it(
-    stack: str, tmp_path: Path
-) -> None:
-    """No template has a value between single quotes, or lacks the mark of one that may be commands."""
+def test_scripts_run_no_text_of_a_lock(stack: str, tmp_path: Path) -> None:
+    """No template has a value between single quotes, or lacks the mark of a value of commands."""
     source = max((REPOSITORY / "locks" / stack).iterdir())
     lock = full_of_commands(lock_file.read(source))
     labels = (
@@ -254,7 +256,8 @@ def test_requirements_files_hold_comments_and_hashed_pins_alone(made: Workspace)
         text = path.read_text().replace(" \\\n", " ")
         for line in text.splitlines():
             # what comes from git has no hash of a file, but what stands for its commit and steps
-            pin = r"[a-z0-9-]+==\S+(( +--hash=sha256:[0-9a-f]{64})+|  # source [0-9a-f]{32}( editable)?)"
+            hashes = r"( +--hash=sha256:[0-9a-f]{64})+"
+            pin = rf"[a-z0-9-]+==\S+({hashes}|  # source [0-9a-f]{{32}}( editable)?)"
             assert not line or line.lstrip()[0] == "#" or re.fullmatch(pin, line)
 
 

@@ -1,4 +1,4 @@
-"""Wheel variants (PEP 825): chosen for the SoC, locked, installed by a pip that does not know them, verified."""
+"""Wheel variants (PEP 825): chosen, locked, installed by a pip without them, verified."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_variants_of_another_index_are_taken_as_bound(
 def test_shipped_facts_admit_variants_for_other_socs(
     workspace: Workspace, index: LoopbackIndex, soc: str, label: str
 ) -> None:
-    """The wheels on PyPI are for A2, and facts build 0.23.0 from its archive for others: a variant needs neither."""
+    """The plain wheels are for A2, and facts build 0.23.0 for others: a variant needs neither."""
     facts = REPOSITORY / "matrices" / "facts"
     shutil.copy(facts / "vllm-ascend.toml", workspace.matrices / "facts")
     (workspace.matrices / "facts" / "generated").mkdir()
@@ -273,8 +273,14 @@ def test_list_that_a_server_fails_to_send_fails_the_lock(
         b'{"variants": {"a3": {"ascend": {"npu_type": ["A3"]}}}}',
         b'{"variants": {"A3": {"ascend": {"npu_type": ["a3"]}}}}',
         b'{"variants": {"null": {"ascend": {"npu_type": ["a3"]}}}}',
-        b'{"variants": {"a3": {"ascend": {"npu_type": ["a3"]}}}, "default-priorities": {"namespace": "ascend"}}',
-        b'{"variants": {"a3": {"ascend": {"npu_type": ["a3"]}}}, "$schema": "https://x.invalid/v2.0.0.json"}',
+        (
+            b'{"variants": {"a3": {"ascend": {"npu_type": ["a3"]}}}, '
+            b'"default-priorities": {"namespace": "ascend"}}'
+        ),
+        (
+            b'{"variants": {"a3": {"ascend": {"npu_type": ["a3"]}}}, '
+            b'"$schema": "https://x.invalid/v2.0.0.json"}'
+        ),
         b'{"variants": {"910b": {"ascend": {"npu_type": ["a3"]}}}}',
         b'{"variants": {"a3": {"ascend": {"npu_type": ["910b"]}}}}',
         b'{"variants": ' + b'{"a":' * 200_000 + b"1" + b"}" * 200_000 + b"}",
@@ -428,7 +434,7 @@ def test_install_fetches_a_variant_and_verify_knows_it(
 def test_install_replaces_the_plain_wheel_of_the_same_release(
     locked: Workspace, index: LoopbackIndex, python: Path
 ) -> None:
-    """As `pip install` of the vendor's guide leaves it: pip passes over what it cannot read the name of."""
+    """Installed by the vendor's guide: pip ignores a wheel whose name it cannot read."""
     plain = [
         "-I",
         "-m",
