@@ -17,6 +17,7 @@ import base64
 import configparser
 import csv
 import errno
+import functools
 import glob
 import hashlib
 import importlib
@@ -40,7 +41,7 @@ import tempfile
 import time
 import traceback
 import unicodedata
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -48,7 +49,7 @@ from email.parser import HeaderParser
 from functools import total_ordering
 from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, Dict, NamedTuple
 from urllib.parse import unquote
 
 if sys.version_info < (3, 8):
@@ -59,16 +60,16 @@ if sys.version_info < (3, 8):
 
 # --- pip
 #
-# The one way in which pip is started: with those of its settings that say how an index is reached, and no others.
+# The environment that pip is started with: only settings that say how an index is reached.
 #
 # pip's configuration files and PIP_* variables can add indexes, folders of files, requirements, even
-# projects to build (`[wheel] editable`). None of these is named by a lock. So pip runs without
-# configuration files, and without a variable of its own except for the allowed settings, which pip
-# itself is asked for (`pip config list`).
+# projects to build (`[wheel] editable`). A lock names none of these. So pip runs without
+# configuration files, and with no PIP_* variables except for the allowed settings, which pip itself
+# is asked for (`pip config list`).
 #
-# Standard library only, as verify.py contains this module.
+# verify.py contains this module, so it uses only the standard library.
 
-# The settings that are followed. Each is an option of `pip install`.
+# The settings that pip gets. Each is an option of `pip install`.
 ALLOWED_SETTINGS = (
     "index-url",
     "proxy",
@@ -82,31 +83,38 @@ ALLOWED_SETTINGS = (
 )
 # Other names of these options in pip.
 _OTHER_NAMES = {"pypi-url": "index-url", "default-timeout": "timeout"}
-# The sections that count for `pip install`, the highest precedence last. The last one stands for
-# PIP_* variables.
+# The sections that apply to `pip install`, the highest precedence last. `:env:` has the PIP_*
+# variables.
 PIP_SECTIONS = ("global", "install", ":env:")
 
-_PIP_PREFIX = "PIP_"
 _NO_FILES = {
     "PIP_CONFIG_FILE": os.devnull,
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "PIP_NO_INPUT": "1",
 }
-# What would change the list, or the file that it is made from, if a configuration file says so.
-_PLAIN_LIST = {f"PIP_{name}": "0" for name in ("QUIET", "VERBOSE", "USER", "GLOBAL", "SITE")}
-# pip would write every setting into its log, and the password of an address is in clear text there.
-_NO_LOG = {"PIP_LOG": os.devnull}
-# pip then does not start again as the interpreter that its `python` setting names.
-_AS_STARTED = {"_PIP_RUNNING_IN_SUBPROCESS": "1"}
+# The variables of `pip config list`.
+_LIST_VARIABLES = {
+    # configuration files could set these, which change the list or choose its file
+    "PIP_QUIET": "0",
+    "PIP_VERBOSE": "0",
+    "PIP_USER": "0",
+    "PIP_GLOBAL": "0",
+    "PIP_SITE": "0",
+    # pip would write every setting into its log, with passwords in clear text
+    "PIP_LOG": os.devnull,
+    # pip would start again as the interpreter that its `python` setting names
+    "_PIP_RUNNING_IN_SUBPROCESS": "1",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+}
 _LISTED_SETTING = re.compile(r"(global|install|:env:)\.([a-z0-9-]+)=(['\"].*)")
 
 
 def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Return the values of the allowed settings by name, from those of pip's sections.
+    """Return the allowed settings by name, from all settings by section and name.
 
     As in pip, an empty value counts as none.
     """
-    settings: dict[str, str] = {}
+    settings = {}
     for section in PIP_SECTIONS:
         for name, value in sections.get(section, {}).items():
             setting = _OTHER_NAMES.get(name, name)
@@ -116,7 +124,10 @@ def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str
 
 
 def listed_settings(listed: str) -> dict[str, dict[str, str]]:
-    """Return the settings by section in what `pip config list` prints: a line `section.name='value'` for each."""
+    """Return the settings by section and name, from the output of `pip config list`.
+
+    It has lines like `section.name='value'`.
+    """
     sections: dict[str, dict[str, str]] = {}
     for line in listed.splitlines():
         match = _LISTED_SETTING.fullmatch(line)
@@ -126,42 +137,42 @@ def listed_settings(listed: str) -> dict[str, dict[str, str]]:
 
 
 def without_pip_settings(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for a pip that follows no setting at all."""
-    others = {name: value for name, value in environ.items() if not name.startswith(_PIP_PREFIX)}
+    """Return the variables for a pip that follows no setting at all."""
+    others = {name: value for name, value in environ.items() if not name.startswith("PIP_")}
     return {**others, **_NO_FILES}
 
 
 def pip_variables(python: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the PIP_* variables for this interpreter's pip, the only ones that it may have.
+    """Return the PIP_* variables for this interpreter's pip, which is to have no others.
 
-    Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read a file of
-    its configuration; it has then written why to stderr.
+    Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read one of its
+    configuration files. pip has then written to stderr why.
     """
-    asking = {
-        **environ,
-        **_PLAIN_LIST,
-        **_NO_LOG,
-        **_AS_STARTED,
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-    }
     command = [python, "-I", "-m", "pip", "config", "list"]
     done = subprocess.run(  # noqa: S603  the interpreter's own pip
-        command, env=asking, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True
+        command,
+        env={**environ, **_LIST_VARIABLES},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        check=True,
     )
-    settings = allowed_settings(listed_settings(done.stdout.decode("utf-8", "surrogateescape")))
-    named = {
-        _PIP_PREFIX + name.upper().replace("-", "_"): value for name, value in settings.items()
-    }
-    return {**_NO_FILES, **named}
+    variables = dict(_NO_FILES)
+    listed = listed_settings(done.stdout.decode("utf-8", "surrogateescape"))
+    for name, value in allowed_settings(listed).items():
+        variables[f"PIP_{name.upper().replace('-', '_')}"] = value
+    return variables
 
 
 def pip_environment(python: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for this interpreter's pip; `pip_variables` says what it raises."""
+    """Return all variables for this interpreter's pip. Raises what `pip_variables` raises."""
     return {**without_pip_settings(environ), **pip_variables(python, environ)}
 
 
 def print_pip_variables() -> int:
-    """Write `NAME=value` of each variable, ended by a zero byte, for install.sh; return the exit status."""
+    """Write `NAME=value` of each variable for install.sh, followed by a zero byte.
+
+    Return the exit status.
+    """
     try:
         variables = pip_variables(sys.executable, os.environ)
     except (OSError, subprocess.CalledProcessError):
@@ -297,101 +308,115 @@ def _build_rank(build: int | None) -> int:
 
 # --- findings
 #
-# What checks have in common: their context, what they find, and the files and programs of others.
+# What all checks use: their context, their results, and access to files and programs.
 
-_SECONDS = 60
+# The default limit of a program that is run, and of each module or command that is started.
+_PROGRAM_SECONDS = 60
 SECONDS_TO_START = 300
 
 
 class LockedDistribution(NamedTuple):
-    """A pin. `stage` says when it is installed; `sha256` are its files, none for a build.
+    """A pin of the lock."""
 
-    `commit` and `editable` are those of a pin from git. `source` is what install.sh marks an
-    editable checkout with. `variant` is the label of a wheel variant (PEP 825).
-    """
-
+    # The normalized name.
     name: str
+    # With its local part.
     version: str
+    # The stage of the installation that installs it, from 1.
     stage: int
+    # Whether it is built on this machine, rather than installed from a wheel.
     built: bool = False
+    # The hashes of its files. A build from git has none.
     sha256: Sequence[str] = ()
+    # The commit that it is built from, if it is from git.
     commit: str = ""
+    # Whether it is an editable installation of a checkout.
     editable: bool = False
+    # The label of its wheel variant (PEP 825), empty for a plain wheel.
     variant: str = ""
+    # The text with which install.sh marks a finished editable checkout.
     source: str = ""
 
 
 class DriverNeed(NamedTuple):
-    """What `by` asks of the driver: any of `ranges`, each of them all of its comparisons, such as `>=` and `25.0.rc1`.
+    """A requirement on the driver."""
 
-    `wanted` says the same for people, `reason` why and on whose word, in each language. If it is
-    not `binding`, a driver that does not meet it is a warning.
-    """
-
+    # Who requires it, for people.
     by: str
+    # What is required, for people.
     wanted: str
+    # Alternatives. Each is a list of comparisons that must all hold, such as `>=` and `25.0.rc1`.
     ranges: Sequence[Sequence[Sequence[str]]]
+    # Whether it is an error if the driver does not meet it; otherwise it is a warning.
     binding: bool
+    # Why it is required and who says so, by language.
     reason: Mapping[str, str]
 
 
 class Excuse(NamedTuple):
-    """What of a distribution may fail to start."""
+    """The modules and commands of a distribution that may fail to start."""
 
     # The normalized name of the distribution.
     project: str
-    # Its modules, and its commands.
     modules: Sequence[str]
+    # The names of its commands.
     scripts: Sequence[str]
     # Whether they may fail only where there is no NPU.
     npu: bool
-    # Why, in each language.
+    # Why, by language.
     reason: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class LockedStack:
-    """What verify.py has of its lock: `python` is such as `3.11`, `texts` are its messages, by language and code.
+    """The data of a lock that verify.py contains."""
 
-    `digest` is the sha256 of the lock.toml that it was made from.
-
-    The commands of distributions that are `requested`, as lines of the stack name them, are to
-    start; `excuses` say what may fail.
-    """
-
+    # The names of the stack and of its target.
     stack: str
     target: str
+    # The system and the processor, such as `linux-aarch64`.
     platform: str
+    # Major and minor version of Python, such as `3.11`.
     python: str
+    # The oldest glibc that the target has.
     glibc: str
+    # The versions of the target's components, such as `cann`, `hdk` and `soc`.
     system: Mapping[str, str] = field(default_factory=dict)
+    # By normalized name.
     pins: Mapping[str, LockedDistribution] = field(default_factory=dict)
+    # Requirements that the stack overrides: a distribution, its version and the required name.
     overrides: Sequence[Sequence[str]] = ()
+    # Modules that must be importable, and the variables to import them with.
     imports: Sequence[str] = ()
     import_env: Mapping[str, str] = field(default_factory=dict)
+    # The names of distributions whose files the stack's own steps change.
     rewritten: Sequence[str] = ()
+    # Distributions that must not be installed, with the reason.
     absent: Mapping[str, str] = field(default_factory=dict)
     driver: Sequence[DriverNeed] = ()
+    # The distributions that the stack itself names. Their commands must start.
     requested: Sequence[str] = ()
     excuses: Sequence[Excuse] = ()
+    # The messages of verify.py, by language and code.
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # The sha256 of the lock.toml that this was made from.
     digest: str = ""
 
     @classmethod
     def parse(cls, text: str) -> LockedStack:
-        """Read the lock's data, which is the last text of this file."""
-        raw: dict[str, Any] = json.loads(text)
-        pins = {pin["name"]: LockedDistribution(**pin) for pin in raw["pins"]}
-        driver = [DriverNeed(**need) for need in raw["driver"]]
-        excuses = [Excuse(**excuse) for excuse in raw["excuses"]]
-        return cls(**{**raw, "pins": pins, "driver": driver, "excuses": excuses})
+        """Read the JSON at the end of verify.py."""
+        fields: dict[str, Any] = json.loads(text)
+        fields["pins"] = {pin["name"]: LockedDistribution(**pin) for pin in fields["pins"]}
+        fields["driver"] = [DriverNeed(**need) for need in fields["driver"]]
+        fields["excuses"] = [Excuse(**excuse) for excuse in fields["excuses"]]
+        return cls(**fields)
 
 
 def is_shared() -> bool:
-    """Whether this Python is in no virtual or conda environment, as install.sh has it."""
-    return sys.prefix == sys.base_prefix and not os.path.isdir(
-        os.path.join(sys.prefix, "conda-meta")
-    )
+    """Return whether this Python is in no virtual or conda environment, as install.sh sees it."""
+    if sys.prefix != sys.base_prefix:
+        return False
+    return not os.path.isdir(f"{sys.prefix}/conda-meta")
 
 
 def show_nothing(_: str) -> None:
@@ -400,126 +425,145 @@ def show_nothing(_: str) -> None:
 
 @dataclass(frozen=True)
 class CheckContext:
-    """The lock, where things are, how thoroughly to check, and the language of messages.
-
-    `program` is the file of verify.py. `quick` leaves out what starts everything, which takes at
-    most `seconds` for each; `progress` is called with a line about it, empty at its end.
-    """
+    """What every check is given: the lock, the machine's folders, and the options."""
 
     lock: LockedStack
+    # The lock's folder, in which this program lies.
     folder: str
     environ: Mapping[str, str]
+    # The folder of CANN and the driver.
     ascend: str = "/usr/local/Ascend"
+    # The folder of wheels to name in commands that fix something, empty for none.
     wheelhouse: str = ""
+    # Whether to compare the content of every file rather than of a sample.
     full: bool = False
+    # The language of messages.
     language: str = "en"
+    # The file of verify.py.
     program: str = ""
+    # Whether to skip the check that starts every module and command.
     quick: bool = False
+    # The limit of each start.
     seconds: float = SECONDS_TO_START
+    # Called with a line that replaces the one before. An empty line removes it.
     progress: Callable[[str], None] = show_nothing
 
     @property
     def python(self) -> str:
-        """The environment's Python, for commands that are shown."""
+        """Return the environment's Python, quoted for a shell."""
         return shlex.quote(sys.executable)
 
     @property
     def install_command(self) -> str:
-        """The command that installs what is missing."""
-        return self._install("--python", sys.executable, *(["--system"] if is_shared() else []))
+        """Return the command that installs what is missing into this environment."""
+        options = ["--python", sys.executable]
+        if is_shared():
+            options.append("--system")
+        return self._install(options)
 
     @property
     def venv_command(self) -> str:
-        """The command that makes an environment of its own for the lock."""
-        return f"python{self.lock.python} -m venv env && . env/bin/activate && {self._install()}"
+        """Return the command that makes a new environment for the lock."""
+        return f"python{self.lock.python} -m venv env && . env/bin/activate && {self._install([])}"
 
-    def _install(self, *options: str) -> str:
-        wheelhouse = ["--wheelhouse", self.wheelhouse] if self.wheelhouse else []
-        return " ".join(
-            map(shlex.quote, ["bash", f"{self.folder}/install.sh", *options, *wheelhouse])
-        )
+    def _install(self, options: Sequence[str]) -> str:
+        command = ["bash", f"{self.folder}/install.sh", *options]
+        if self.wheelhouse:
+            command += ["--wheelhouse", self.wheelhouse]
+        return shlex.join(command)
 
     def then_install(self, command: str) -> str:
-        """A command that removes something, then `install_command`; from a shared Python nothing is removed."""
-        return self.venv_command if is_shared() else f"{command} && {self.install_command}"
+        """Return a command that removes something, followed by `install_command`.
+
+        Nothing is to be removed from a shared Python: there it is `venv_command`.
+        """
+        if is_shared():
+            return self.venv_command
+        return f"{command} && {self.install_command}"
 
     def reinstall_command(self, *names: str) -> str:
-        """The command that uninstalls distributions and installs what the lock has of them.
-
-        Without pip nothing can be installed, so Python's own takes its place.
-        """
-        ensure = f" && {self.python} -m ensurepip" if "pip" in names else ""
-        return self.then_install(
-            f"{self.python} -m pip uninstall -y {' '.join(map(shlex.quote, names))}{ensure}"
-        )
+        """Return the command that uninstalls distributions and installs the lock's again."""
+        command = f"{self.python} -m pip uninstall -y {shlex.join(names)}"
+        if "pip" in names:
+            # install.sh needs a pip: the one that Python brings
+            command += f" && {self.python} -m ensurepip"
+        return self.then_install(command)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not as locked, or could not be found out.
+    """A difference from the lock, or something that could not be checked."""
 
-    `code` begins the codes of its texts, `-what`, `-why` and `-mend`; `values` fills their
-    placeholders. `remedy` is a command that is better than the text.
-    """
-
+    # The messages about it have this code with `-what`, `-why` and `-mend` appended.
     code: str
+    # The values of the placeholders in these messages.
     values: Mapping[str, str]
+    # A command that fixes it, to be shown in place of the message `-mend`.
     remedy: str = ""
 
 
 @dataclass(frozen=True)
 class Group:
-    """The result of a check.
+    """The result of one check."""
 
-    `note` is the code of the text for a group without findings, if not its name.
-
-    A group that is `counted` has this text beside findings, too. `remarks` are lines below it, and
-    `results` the rows of everything that it tried, for the JSON.
-    """
-
+    # The name of the check: a message `group-NAME` is its title.
     name: str
     findings: Sequence[Finding]
+    # The values of the placeholders in the note.
     values: Mapping[str, str] = field(default_factory=dict)
+    # The code of the message for a check without findings, empty for the name of the check.
     note: str = ""
+    # Whether the note is shown beside findings, too.
     counted: bool = False
+    # The values of further lines, one for each thing that is excused.
     remarks: Sequence[Mapping[str, str]] = ()
+    # A row for each thing that was tried, for the JSON.
     results: Sequence[Mapping[str, Any]] = ()
 
 
 def list_and_count(items: Sequence[str], most: int = 3) -> dict[str, str]:
-    """The values `list` and `count` of a sentence, which names a few of many."""
+    """Return the values `list` and `count` of a message, which names the first few of all items."""
     text = ", ".join(items[:most])
-    return {"list": text if len(items) <= most else f"{text}, …", "count": str(len(items))}
+    if len(items) > most:
+        text += ", …"
+    return {"list": text, "count": str(len(items))}
 
 
 class UnreadableError(Exception):
-    """A file that exists but cannot be read or has an invalid content; `values` name it in a finding."""
+    """A file exists, but cannot be read or has invalid content."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(path, why)
+        # The values of a finding about the file.
         self.values = {"path": path, "why": why}
 
 
 def read_text(path: str, errors: str = "strict") -> str | None:
-    """The text of a file; None where there is none.
+    """Return the text of a file, None if there is none. Raises UnreadableError.
 
-    What is no plain file is not opened: a pipe would block.
+    Only regular files are opened: a pipe would block.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise UnreadableError(path, "it is not a regular file")
-        with open(path, encoding="utf-8-sig", errors=errors, newline="") as handle:
-            return handle.read()
+        with open(path, encoding="utf-8-sig", errors=errors, newline="") as file:
+            return file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except UnicodeDecodeError as error:
         raise UnreadableError(path, f"byte {error.start} is not UTF-8") from None
-    except (OSError, ValueError) as error:  # ValueError: a path with a null in it
-        raise UnreadableError(path, getattr(error, "strerror", None) or str(error)) from None
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or str(error)) from None
+    except ValueError as error:
+        # a path with a null in it
+        raise UnreadableError(path, str(error)) from None
 
 
 def assignments(text: str) -> dict[str, str]:
-    """Lines like `Version=25.3.rc1` or `Chip Name   : 910B4`: the first of each key, in lower case."""
+    """Return the values in lines like `Version=25.3.rc1` or `Chip Name   : 910B4`.
+
+    Keys are in lower case. Of a repeated key, the first line counts.
+    """
     values: dict[str, str] = {}
     for line in text.splitlines():
         match = re.match(r"\s*([A-Za-z][\w .-]*?)\s*[=:]\s*(.*?)\s*$", line)
@@ -529,17 +573,20 @@ def assignments(text: str) -> dict[str, str]:
 
 
 class ProgramResult(NamedTuple):
-    """What a program printed, its status (None if it has none), and how it ended: by its last error if any."""
+    """How a program ended."""
 
+    # The exit status, negative for a signal. None if it did not start or took too long.
     status: int | None
+    # What it wrote to standard output.
     output: str
+    # The last line of standard error, or else what the status means.
     ending: str
 
 
 def run_program(
-    command: Sequence[str], environ: Mapping[str, str], seconds: int = _SECONDS
+    command: Sequence[str], environ: Mapping[str, str], seconds: int = _PROGRAM_SECONDS
 ) -> ProgramResult:
-    """Run a program that the machine or the environment has, for at most so long."""
+    """Run a program of the machine or of the environment, for at most so many seconds."""
     try:
         done = subprocess.run(  # noqa: S603
             command,
@@ -552,91 +599,40 @@ def run_program(
     except subprocess.TimeoutExpired as error:
         output = (error.stdout or b"").decode("utf-8", "replace")
         return ProgramResult(None, output, f"it took more than {seconds // 60} minutes")
-    except (OSError, ValueError) as error:
-        return ProgramResult(None, "", getattr(error, "strerror", None) or str(error))
-    errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    ending = errors[-1] if errors else f"exit status {done.returncode}"
-    if done.returncode < 0:
-        names = {
-            number.value: number.name for number in signal.Signals
-        }  # real-time signals have none
-        ending = ": ".join(
-            [f"killed by {names.get(-done.returncode, -done.returncode)}", *errors[-1:]]
-        )
-    return ProgramResult(done.returncode, done.stdout.decode("utf-8", "replace"), ending)
+    except OSError as error:
+        return ProgramResult(None, "", error.strerror or str(error))
+    except ValueError as error:
+        # a null in the command or in a variable
+        return ProgramResult(None, "", str(error))
+    output = done.stdout.decode("utf-8", "replace")
+    return ProgramResult(done.returncode, output, _ending_of(done.returncode, done.stderr))
 
 
-# --- environment
-#
-# The machine, its Python and what is installed there, against what is locked.
+def _ending_of(status: int, stderr: bytes) -> str:
+    """Return the last line of standard error, or what the status means; both for a signal."""
+    errors = stderr.decode("utf-8", "replace").strip().splitlines()
+    if status >= 0:
+        return errors[-1] if errors else f"exit status {status}"
+    killed = f"killed by {signal_name(-status)}"
+    return f"{killed}: {errors[-1]}" if errors else killed
 
-def check_lock(context: CheckContext) -> Group:
-    """Return whether the lock.toml beside this program is the one that it was made from, if there is any."""
-    path = os.path.join(context.folder, "lock.toml")
-    values = {"path": path, "program": context.program, "stack": shlex.quote(context.lock.stack)}
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal; the number of a real-time signal, which has no name."""
     try:
-        text = read_text(path)
-    except UnreadableError as error:
-        return Group("lock", [Finding("lock-unreadable", {**values, **error.values})], values)
-    if text is None:
-        return Group("lock", [], values, note="lock-absent")
-    is_same = hashlib.sha256(text.encode()).hexdigest() == context.lock.digest
-    return Group("lock", [] if is_same else [Finding("lock-differs", values)], values)
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
 
 
-def check_machine(context: CheckContext) -> Group:
-    """Whether the lock's compiled files can run here at all."""
-    system, _, machine = context.lock.platform.partition("-")
-    library, glibc = platform.libc_ver()
-    glibc = glibc if library == "glibc" else "-"
-    findings: list[Finding] = []
-    if platform.system().lower() != system:
-        findings.append(Finding("system-differs", {"found": platform.system()}))
-    if platform.machine() != machine:
-        findings.append(
-            Finding("processor-differs", {"found": platform.machine(), "wanted": machine})
-        )
-    if glibc == "-" or _numbers(glibc) < _numbers(context.lock.glibc):
-        code = "glibc-missing" if glibc == "-" else "glibc-old"
-        findings.append(Finding(code, {"found": glibc, "wanted": context.lock.glibc}))
-    values = {"system": platform.system(), "machine": platform.machine(), "glibc": glibc}
-    return Group("machine", findings, values)
+# --- distributions
+#
+# The installed distributions, as their .dist-info and .egg-info entries describe them.
 
-
-def check_python(context: CheckContext, installed: Mapping[str, Installed]) -> Group:
-    """Whether this interpreter takes the lock's wheels, and is the lock's environment, and one of its own."""
-    values = {
-        "found": platform.python_version(),
-        "wanted": context.lock.python,
-        "python": sys.executable,
-    }
-    kind = platform.python_implementation()
-    if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
-        kind = "free-threaded CPython"
-    there = sum(name in installed for name in context.lock.pins)
-    missing = len(context.lock.pins) - there
-    if kind != "CPython":
-        findings = [Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"})]
-    elif ".".join(platform.python_version_tuple()[:2]) != context.lock.python:
-        findings = [Finding("python-differs", values)]
-    elif missing >= max(_MANY, there):  # all other findings would follow from that
-        of_others = is_shared() or extra_distributions(context, installed)
-        install = context.venv_command if of_others else context.install_command
-        counts = {"found": str(there), "count": str(len(context.lock.pins))}
-        findings = [
-            Finding("environment-other", {**counts, "python": sys.executable, "install": install})
-        ]
-    else:
-        findings = [Finding("python-shared", values)] if is_shared() else []
-    return Group("python", findings, values)
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(part) for part in version.split(".") if part.isdigit()]
-
-
-# A suffix of a version in any spelling, and how PEP 440 writes it
+UNKNOWN_SIZE = -1
+# A suffix of a version in any spelling.
 _SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
+# How PEP 440 writes the suffixes that have several spellings.
 _SPELLINGS = {
     "alpha": "a",
     "beta": "b",
@@ -649,85 +645,147 @@ _SPELLINGS = {
 
 
 def canonical_name(name: str) -> str:
-    """PEP 503: `Foo.Bar_baz` is `foo-bar-baz`."""
+    """Return a name as PEP 503 normalizes it: `foo-bar-baz` for `Foo.Bar_baz`."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def same_version(left: str, right: str) -> bool:
-    """Whether two texts spell one version (PEP 440): `1.0` is `1.0.0`, `2024.01.05` is `2024.1.5`."""
+    """Return whether two texts spell one version (PEP 440), such as `1.0` and `1.0.0`."""
     return left == right or _canonical_version(left) == _canonical_version(right)
 
 
-def _canonical_version(text: str) -> tuple[str, ...]:
-    """What all spellings of a version have in common: the release, each suffix, and the local part."""
-    plain = re.sub(r"(?<![0-9a-z])0+(?=\d)", "", text.strip().lower())
-    public, _, local = plain.partition("+")
-
-    def canonical(suffix: re.Match[str]) -> str:
-        kind = suffix[1] or "post"
-        return f" {_SPELLINGS.get(kind, kind)}{int(suffix[2] or suffix[3] or 0)}"
-
-    release, *suffixes = _SUFFIX.sub(canonical, re.sub("^v?(0!)?", "", public)).split(" ")
-    return re.sub(r"(\.0+)+$", "", release), *suffixes, re.sub("[-_]", ".", local)
+def _canonical_version(text: str) -> str:
+    """Return the spelling that stands for all spellings of a version."""
+    without_zeros = re.sub(r"(?<![0-9a-z])0+(?=\d)", "", text.strip().lower())
+    public, _, local = without_zeros.partition("+")
+    without_epoch = re.sub("^v?(0!)?", "", public)
+    release, _, suffixes = _SUFFIX.sub(_canonical_suffix, without_epoch).partition(" ")
+    short_release = re.sub(r"(\.0+)+$", "", release)
+    return f"{short_release} {suffixes}+{re.sub('[-_]', '.', local)}"
 
 
-class Installed(NamedTuple):
-    """One distribution, `info` its folder. `root` is what the paths of its RECORD start from."""
+def _canonical_suffix(suffix: re.Match[str]) -> str:
+    kind = suffix[1] or "post"
+    number = int(suffix[2] or suffix[3] or 0)
+    return f" {_SPELLINGS.get(kind, kind)}{number}"
 
+
+class RecordRow(NamedTuple):
+    """A file of a distribution, as RECORD lists it."""
+
+    # Absolute and normalized.
+    path: str
+    # Such as `sha256=…`, without padding. Empty if RECORD has none.
+    digest: str
+    # In bytes; UNKNOWN_SIZE if RECORD has none.
+    size: int
+
+
+@dataclass(frozen=True)
+class InstalledDistribution:
+    """A distribution that Python finds."""
+
+    # The normalized name.
     name: str
+    # Empty if its metadata cannot be read.
     version: str
+    # The folder that the paths in RECORD are relative to: site-packages.
     root: str
+    # The path of its .dist-info folder, or of its .egg-info folder or file.
     info: str
+    # The content of INSTALLER, empty if there is no such file.
     installer: str
+    # The content of direct_url.json (PEP 610), empty if there is no such file.
     direct_url: Mapping[str, Any]
+
+    # not imported by name: on Python 3.7, verify.py must come so far as to say that it is too old
+    @functools.cached_property
+    def rows(self) -> Sequence[RecordRow]:
+        """Return the rows of RECORD, none if it is missing or broken."""
+        try:
+            return self.read_record() or ()
+        except UnreadableError:
+            return ()
+
+    def read_record(self) -> Sequence[RecordRow] | None:
+        """Return the rows of RECORD without compiled files, None if there is no RECORD.
+
+        Raises UnreadableError.
+        """
+        path = f"{self.info}/RECORD"
+        text = read_text(path)
+        if text is None:
+            return None
+        rows = []
+        table = csv.reader(io.StringIO(text, newline=""), strict=True)
+        try:
+            for name, digest, size in table:
+                file = os.path.normpath(os.path.join(self.root, name))
+                # Python compiles a module again whenever it likes
+                is_compiled = file.endswith(".pyc") and "/__pycache__/" in file
+                if not is_compiled:
+                    rows.append(RecordRow(file, digest.rstrip("="), int(size or UNKNOWN_SIZE)))
+        except csv.Error as error:
+            raise UnreadableError(path, str(error)) from None
+        except ValueError:
+            why = f"line {table.line_num} is not path, hash and size"
+            raise UnreadableError(path, why) from None
+        if not any(row.path == path for row in rows):
+            raise UnreadableError(path, "it has no row for itself, so it is truncated")
+        return rows
 
     @property
     def editable_folder(self) -> str:
-        """The folder that an editable installation points to; nothing for any other."""
-        folder = self.direct_url.get("dir_info")
-        if isinstance(folder, dict) and folder.get("editable") is True:
-            return unquote(re.sub("^file://", "", str(self.direct_url.get("url", ""))))
-        is_listed = not os.path.isdir(self.info) or os.path.isfile(
-            os.path.join(self.info, "installed-files.txt")
-        )
-        return (
-            "" if is_listed or self.info.endswith(".dist-info") else self.root
-        )  # setup.py develop
+        """Return the folder that an editable installation points to, empty for any other."""
+        dir_info = self.direct_url.get("dir_info")
+        if isinstance(dir_info, dict) and dir_info.get("editable") is True:
+            url = str(self.direct_url.get("url", ""))
+            return unquote(re.sub("^file://", "", url))
+        return self.root if self._is_developed() else ""
+
+    def _is_developed(self) -> bool:
+        """Return whether `setup.py develop` installed it: its .egg-info folder lists no files."""
+        if self.info.endswith(".dist-info") or not os.path.isdir(self.info):
+            return False
+        return not os.path.isfile(f"{self.info}/installed-files.txt")
 
     def variant_labels(self) -> list[str]:
-        """Return the label of the wheel variant that was installed; none for a plain wheel, or if it cannot be read."""
+        """Return the labels of its wheel variant (PEP 825); none if variant.json is not usable."""
         try:
-            table = json.loads(read_text(os.path.join(self.info, "variant.json")) or "{}")
+            table = json.loads(read_text(f"{self.info}/variant.json") or "{}")
             return [str(label) for label in table["variants"]]
         except (UnreadableError, ValueError, KeyError, TypeError, RecursionError):
             return []
 
     @property
     def is_ours(self) -> bool:
-        """Whether a distribution is this environment's, and no other program's."""
+        """Return whether it lies in this environment, which no other program shares."""
         return not is_shared() and self.root.startswith(os.path.realpath(sys.prefix) + "/")
+
+
+# Distributions by their normalized names.
+Installed = Dict[str, InstalledDistribution]
 
 
 def installed_distributions(
     context: CheckContext, paths: Iterable[str]
-) -> tuple[dict[str, Installed], list[Finding]]:
-    """By name, and what is wrong with them; of several in the search path the first, as Python takes it."""
-    installed: dict[str, Installed] = {}
-    findings: list[Finding] = []
-    for root in dict.fromkeys(map(os.path.realpath, paths)):
+) -> tuple[Installed, list[Finding]]:
+    """Return the distributions in a search path by name, and what is wrong with their metadata.
+
+    Of several distributions of one name, the first one counts, as in Python.
+    """
+    installed: Installed = {}
+    findings = []
+    for root in dict.fromkeys(os.path.realpath(path) for path in paths):
         entries: dict[str, str] = {}
-        for path in sorted(
-            path
-            for kind in ("dist", "egg")
-            for path in glob.glob(f"{glob.escape(root)}/*.{kind}-info")
-        ):
+        for path in _metadata_paths(root):
             entry = os.path.basename(path)
             if entry.startswith("~"):
-                findings.append(
-                    Finding("distribution-leftover", {"path": path}, f"rm -r {shlex.quote(path)}")
-                )
+                # pip renames a distribution so while it replaces it
+                removal = f"rm -r {shlex.quote(path)}"
+                findings.append(Finding("distribution-leftover", {"path": path}, removal))
                 continue
-            distribution, broken = _read(context, root, path)
+            distribution, broken = _read_distribution(context, root, path)
             name = distribution.name
             if name in entries:
                 values = {"name": name, "one": entries[name], "other": entry}
@@ -741,36 +799,51 @@ def installed_distributions(
     return installed, findings
 
 
-def _read(context: CheckContext, root: str, path: str) -> tuple[Installed, list[Finding]]:
-    """A distribution, and what is wrong with its metadata; it has no version if that cannot be read."""
-    name, version, installer = os.path.basename(path).rpartition(".")[0].partition("-")[0], "", ""
-    direct_url: dict[str, Any] = {}
-    findings: list[Finding] = []
-    metadata = path
-    if os.path.isdir(path):
-        metadata = os.path.join(path, "METADATA" if path.endswith(".dist-info") else "PKG-INFO")
+def _metadata_paths(root: str) -> list[str]:
+    """Return the .dist-info and .egg-info entries of a folder, sorted."""
+    folder = glob.escape(root)
+    return sorted(glob.glob(f"{folder}/*.dist-info") + glob.glob(f"{folder}/*.egg-info"))
+
+
+def _read_distribution(
+    context: CheckContext, root: str, path: str
+) -> tuple[InstalledDistribution, list[Finding]]:
+    """Read the metadata at a path, and return what is wrong with it."""
+    name = os.path.basename(path).rpartition(".")[0].partition("-")[0]
+    version = installer = ""
+    direct_url = {}
+    findings = []
     try:
-        text = read_text(
-            metadata, errors="surrogateescape"
-        )  # its description may be in any encoding
-        if text is None:
-            raise UnreadableError(metadata, os.strerror(errno.ENOENT))
-        fields = HeaderParser().parsestr(text.partition("\n\n")[0])
-        if not fields["Name"] or not fields["Version"]:
-            raise UnreadableError(metadata, "it has no Name or no Version")
-        name, version = str(fields["Name"]), str(fields["Version"])
-        installer = (read_text(os.path.join(path, "INSTALLER")) or "").strip()
-        direct_url = _object(os.path.join(path, "direct_url.json"))
+        name, version = _name_and_version(path)
+        installer = (read_text(f"{path}/INSTALLER") or "").strip()
+        direct_url = _read_object(f"{path}/direct_url.json")
     except UnreadableError as error:
         values = {"name": canonical_name(name), **error.values}
-        findings.append(
-            Finding("metadata-broken", values, context.then_install(f"rm -r {shlex.quote(path)}"))
-        )
-    return Installed(canonical_name(name), version, root, path, installer, direct_url), findings
+        remedy = context.then_install(f"rm -r {shlex.quote(path)}")
+        findings.append(Finding("metadata-broken", values, remedy))
+    distribution = InstalledDistribution(
+        canonical_name(name), version, root, path, installer, direct_url
+    )
+    return distribution, findings
 
 
-def _object(path: str) -> dict[str, Any]:
-    """The object in a file of JSON; an empty one where there is no file."""
+def _name_and_version(path: str) -> tuple[str, str]:
+    """Return what METADATA or PKG-INFO has. Raises UnreadableError."""
+    file = path
+    if os.path.isdir(path):
+        file = f"{path}/METADATA" if path.endswith(".dist-info") else f"{path}/PKG-INFO"
+    # the description may be in any encoding
+    text = read_text(file, errors="surrogateescape")
+    if text is None:
+        raise UnreadableError(file, os.strerror(errno.ENOENT))
+    fields = HeaderParser().parsestr(text.partition("\n\n")[0])
+    if not fields["Name"] or not fields["Version"]:
+        raise UnreadableError(file, "it has no Name or no Version")
+    return str(fields["Name"]), str(fields["Version"])
+
+
+def _read_object(path: str) -> dict[str, Any]:
+    """Return the object in a JSON file, an empty one without a file. Raises UnreadableError."""
     try:
         value = json.loads(read_text(path) or "{}")
     except (ValueError, RecursionError) as error:
@@ -780,166 +853,290 @@ def _object(path: str) -> dict[str, Any]:
     return value
 
 
-_TOOLS = ("pip", "setuptools", "wheel")  # what an environment is made with
+# --- environment
+#
+# The checks of the lock, the machine, Python and the installed distributions.
+
+# Tools that make an environment. They may be there without being locked.
+_TOOLS = ("pip", "setuptools", "wheel")
+# How many distributions a message names.
 _LISTED = 8
-_MANY = 10  # so many missing ones are another environment
+# If so many are missing, this is likely to be another environment.
+_MANY_MISSING = 10
+_PIP_SECONDS = 300
+# A line of `pip check`, in either of its wordings.
+_COMPLAINT = re.compile(
+    r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))"
+)
+
+
+def check_lock(context: CheckContext) -> Group:
+    """Check whether the lock.toml beside this program is the one that it was made from."""
+    path = f"{context.folder}/lock.toml"
+    values = {"path": path, "program": context.program, "stack": shlex.quote(context.lock.stack)}
+    try:
+        text = read_text(path)
+    except UnreadableError as error:
+        return Group("lock", [Finding("lock-unreadable", {**values, **error.values})], values)
+    if text is None:
+        return Group("lock", [], values, note="lock-absent")
+    if hashlib.sha256(text.encode()).hexdigest() != context.lock.digest:
+        return Group("lock", [Finding("lock-differs", values)], values)
+    return Group("lock", [], values)
+
+
+def check_machine(context: CheckContext) -> Group:
+    """Check whether the lock's compiled files can run on this machine."""
+    wanted_system, _, wanted_machine = context.lock.platform.partition("-")
+    system, machine = platform.system(), platform.machine()
+    findings = []
+    if system.lower() != wanted_system:
+        findings.append(Finding("system-differs", {"found": system}))
+    if machine != wanted_machine:
+        findings.append(Finding("processor-differs", {"found": machine, "wanted": wanted_machine}))
+    library, glibc = platform.libc_ver()
+    if library != "glibc":
+        glibc = "-"
+    glibc_values = {"found": glibc, "wanted": context.lock.glibc}
+    if glibc == "-":
+        findings.append(Finding("glibc-missing", glibc_values))
+    elif _numbers(glibc) < _numbers(context.lock.glibc):
+        findings.append(Finding("glibc-old", glibc_values))
+    return Group("machine", findings, {"system": system, "machine": machine, "glibc": glibc})
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdigit()]
+
+
+def check_python(context: CheckContext, installed: Installed) -> Group:
+    """Check whether this Python takes the lock's wheels, and is an environment for the lock."""
+    values = {
+        "found": platform.python_version(),
+        "wanted": context.lock.python,
+        "python": sys.executable,
+    }
+    finding = _wrong_python(values) or _other_environment(context, installed)
+    if finding is None and is_shared():
+        finding = Finding("python-shared", values)
+    return Group("python", [finding] if finding else [], values)
+
+
+def _wrong_python(values: Mapping[str, str]) -> Finding | None:
+    """Return a finding if this is another version or implementation of Python."""
+    kind = platform.python_implementation()
+    if kind == "CPython" and sysconfig.get_config_var("Py_GIL_DISABLED"):
+        kind = "free-threaded CPython"
+    if kind != "CPython":
+        return Finding("python-differs", {**values, "found": f"{values['found']} ({kind})"})
+    major, minor, _ = platform.python_version_tuple()
+    if f"{major}.{minor}" != values["wanted"]:
+        return Finding("python-differs", values)
+    return None
+
+
+def _other_environment(context: CheckContext, installed: Installed) -> Finding | None:
+    """Return a finding if most of the lock is missing.
+
+    All other differences would only follow from that.
+    """
+    pins = context.lock.pins
+    found = sum(name in installed for name in pins)
+    missing = len(pins) - found
+    if missing < max(_MANY_MISSING, found):
+        return None
+    install = context.install_command
+    if is_shared() or extra_distributions(context, installed):
+        install = context.venv_command
+    values = {"found": str(found), "count": str(len(pins))}
+    return Finding("environment-other", {**values, "python": sys.executable, "install": install})
 
 
 def check_distributions(
     context: CheckContext,
-    installed: Mapping[str, Installed],
+    installed: Installed,
     broken: Iterable[Finding],
     colliding: Container[str] = (),
 ) -> Group:
-    """Each pin in its version and from its source, and other distributions; those `colliding` have another group."""
+    """Check that each pin is installed in its version from its source, and nothing else is.
+
+    `broken` is what `installed_distributions` found. The distributions `colliding` are left out, as
+    another check reports them.
+    """
     pins = context.lock.pins
-    findings: list[Finding] = []
+    findings = []
     missing = sorted(
         f"{pin.name} {pin.version}" for pin in pins.values() if pin.name not in installed
     )
     if missing:
         values = {**list_and_count(missing, _LISTED), "total": str(len(pins))}
         findings.append(Finding("distribution-missing", values))
-    differences = (
-        _difference(pin, installed[name]) for name, pin in sorted(pins.items()) if name in installed
-    )
-    findings += [finding for finding in differences if finding is not None]
+    for name in sorted(pins):
+        if name in installed:
+            findings += _differences_from_pin(pins[name], installed[name])
     for finding in broken:
-        if finding.values.get("name") in pins or (
-            finding.code == "distribution-leftover" and not is_shared()
-        ):
+        is_leftover = finding.code == "distribution-leftover"
+        if finding.values.get("name") in pins or (is_leftover and not is_shared()):
             findings.append(finding)
-    for name, reason in sorted(context.lock.absent.items()):
-        if name in installed and name not in colliding:
-            remedy = (
-                context.reinstall_command(name) if installed[name].is_ours else context.venv_command
-            )
-            findings.append(
-                Finding("distribution-unwanted", {"name": name, "reason": reason}, remedy)
-            )
+    findings += _unwanted(context, installed, colliding)
     extra = extra_distributions(context, installed)
     if extra:
-        command = f"{context.python} -m pip uninstall {' '.join(map(shlex.quote, extra))}"
-        remedy = command if all(installed[name].is_ours for name in extra) else context.venv_command
+        remedy = context.venv_command
+        if all(installed[name].is_ours for name in extra):
+            remedy = f"{context.python} -m pip uninstall {shlex.join(extra)}"
         findings.append(Finding("distribution-extra", list_and_count(extra, _LISTED), remedy))
     return Group("distributions", findings, {"count": str(len(pins))})
 
 
+def _unwanted(
+    context: CheckContext, installed: Installed, colliding: Container[str]
+) -> Iterator[Finding]:
+    """Yield a finding for each distribution that the lock excludes."""
+    for name, reason in sorted(context.lock.absent.items()):
+        if name in installed and name not in colliding:
+            remedy = context.venv_command
+            if installed[name].is_ours:
+                remedy = context.reinstall_command(name)
+            yield Finding("distribution-unwanted", {"name": name, "reason": reason}, remedy)
+
+
 def extra_distributions(context: CheckContext, installed: Iterable[str]) -> list[str]:
-    """What the lock does not have, and no environment is made with."""
-    return sorted(set(installed) - set(context.lock.pins) - set(_TOOLS) - set(context.lock.absent))
+    """Return the installed distributions that the lock says nothing about, sorted."""
+    known = {*context.lock.pins, *context.lock.absent, *_TOOLS}
+    return sorted(name for name in installed if name not in known)
 
 
-def _difference(pin: LockedDistribution, installed: Installed) -> Finding | None:
-    """How a distribution differs from its pin: in its version, or else in where it is from."""
-
-    def finding(code: str, found: str = "") -> Finding:
-        return Finding(code, {"name": pin.name, "wanted": pin.version, "found": found})
-
+def _differences_from_pin(
+    pin: LockedDistribution, installed: InstalledDistribution
+) -> list[Finding]:
+    """Return how a distribution differs from its pin: the first difference is enough."""
     if installed.version and not same_version(installed.version, pin.version):
-        return finding("distribution-differs", installed.version)
-    labels = installed.variant_labels() if pin.variant else []
-    if pin.variant and pin.variant not in labels:
-        found = f"{installed.version} [{'variant ' + labels[0] if labels else 'no variant'}]"
-        wanted = f"{pin.version} [variant {pin.variant}]"
-        return Finding("distribution-differs", {"name": pin.name, "wanted": wanted, "found": found})
+        return [_difference("distribution-differs", pin, installed.version)]
+    if pin.variant:
+        labels = installed.variant_labels()
+        if pin.variant not in labels:
+            found = f"variant {labels[0]}" if labels else "no variant"
+            values = {
+                "name": pin.name,
+                "wanted": f"{pin.version} [variant {pin.variant}]",
+                "found": f"{installed.version} [{found}]",
+            }
+            return [Finding("distribution-differs", values)]
     if installed.installer == "conda":
-        return finding("distribution-conda")
-    if installed.editable_folder and not pin.editable:
-        return finding("distribution-editable", installed.editable_folder)
-    if installed.editable_folder:
-        checkout = os.path.realpath(checkout_folder(pin.name))
-        is_there = f"{os.path.realpath(installed.editable_folder)}/".startswith(f"{checkout}/")
-        return None if is_there else finding("distribution-elsewhere", installed.editable_folder)
-    url = installed.direct_url.get("url", "")
-    vcs, archive = installed.direct_url.get("vcs_info"), installed.direct_url.get("archive_info")
-    commit = str(vcs.get("commit_id", "")) if isinstance(vcs, dict) else ""
-    if commit and commit != pin.commit:
-        return finding("distribution-elsewhere", f"{url}@{commit}")
+        return [_difference("distribution-conda", pin, "")]
+    folder = installed.editable_folder
+    if not folder:
+        source = _other_source(pin, installed.direct_url)
+        return [_difference("distribution-elsewhere", pin, source)] if source else []
+    if not pin.editable:
+        return [_difference("distribution-editable", pin, folder)]
+    checkout = os.path.realpath(checkout_folder(pin.name))
+    if not f"{os.path.realpath(folder)}/".startswith(f"{checkout}/"):
+        return [_difference("distribution-elsewhere", pin, folder)]
+    return []
+
+
+def _difference(code: str, pin: LockedDistribution, found: str) -> Finding:
+    return Finding(code, {"name": pin.name, "wanted": pin.version, "found": found})
+
+
+def _other_source(pin: LockedDistribution, direct_url: Mapping[str, Any]) -> str:
+    """Return the commit or archive that was installed in place of the locked one, else nothing.
+
+    `direct_url` is direct_url.json (PEP 610), which only a direct installation has.
+    """
+    url = direct_url.get("url", "")
+    vcs = direct_url.get("vcs_info")
+    if isinstance(vcs, dict):
+        commit = str(vcs.get("commit_id", ""))
+        if commit and commit != pin.commit:
+            return f"{url}@{commit}"
+    archive = direct_url.get("archive_info")
+    # a wheel that was built here has a hash of its own
     if isinstance(archive, dict) and pin.sha256 and not pin.built:
-        hashes = archive.get("hashes")
-        sha256 = str(hashes.get("sha256", "")) if isinstance(hashes, dict) else ""
-        sha256 = sha256 or str(archive.get("hash", "")).partition("sha256=")[2]
+        sha256 = _archive_sha256(archive)
         if sha256 and sha256 not in pin.sha256:
-            return finding("distribution-elsewhere", f"{url} (sha256 {sha256[:12]}…)")
-    return None
+            return f"{url} (sha256 {sha256[:12]}…)"
+    return ""
+
+
+def _archive_sha256(archive: Mapping[str, Any]) -> str:
+    """Return the sha256 in `hashes` or in the deprecated `hash`, empty if there is neither."""
+    hashes = archive.get("hashes")
+    if isinstance(hashes, dict) and hashes.get("sha256"):
+        return str(hashes["sha256"])
+    return str(archive.get("hash", "")).partition("sha256=")[2]
 
 
 def checkout_folder(name: str) -> str:
-    """Return the folder in which install.sh has the editable checkout of a distribution."""
-    return os.path.join(sys.prefix, "src", name)
-
-
-_SECONDS_OF_PIP = 300
-_COMPLAINT = re.compile(
-    r"(\S+) (\S+) (?:requires ([A-Za-z0-9._-]+)|has requirement ([A-Za-z0-9._-]+))"
-)
+    """Return the folder into which install.sh puts the checkout of an editable distribution."""
+    return f"{sys.prefix}/src/{name}"
 
 
 def check_requirements(context: CheckContext) -> Group:
-    """Whether the requirements of every distribution are met.
+    """Check that the requirements of every distribution are met, by `pip check`.
 
-    Without PYTHONPATH, on which CANN puts distributions of its own that pip cannot judge.
+    pip runs without PYTHONPATH: CANN puts distributions there that pip cannot judge.
     """
     command = [sys.executable, "-I", "-m", "pip", "check"]
-    result = run_program(command, without_pip_settings(context.environ), _SECONDS_OF_PIP)
-    complaints = result.output.splitlines()
+    result = run_program(command, without_pip_settings(context.environ), _PIP_SECONDS)
     if result.ending.endswith("No module named pip"):
         return Group("requirements", [Finding("pip-missing", {"python": context.python})])
-    if result.status not in (0, 1) or (result.status == 1 and not complaints):
+    complaints = result.output.splitlines()
+    has_result = result.status == 0 or (result.status == 1 and complaints)
+    if not has_result:
         return Group("requirements", [Finding("pip-failed", {"error": result.ending})])
-    findings: list[Finding] = []
-    expected = 0
+    findings = []
+    overridden = 0
     for line in complaints:
-        if _is_expected(context, line):
-            expected += 1
+        if _is_overridden(context, line):
+            overridden += 1
         elif line.strip() and not line.startswith("No broken requirements found"):
             findings.append(Finding("requirement-broken", {"complaint": line.strip()}))
-    note = "requirements-but" if expected else "requirements"
-    return Group("requirements", findings, {"count": str(expected)}, note)
+    note = "requirements-but" if overridden else "requirements"
+    return Group("requirements", findings, {"count": str(overridden)}, note)
 
 
-def _is_expected(context: CheckContext, line: str) -> bool:
-    """Whether pip complains of a requirement that the lock overrides."""
-    match = _COMPLAINT.match(line)
+def _is_overridden(context: CheckContext, complaint: str) -> bool:
+    """Return whether pip complains of a requirement that the lock overrides."""
+    match = _COMPLAINT.match(complaint)
     if match is None:
         return False
-    package, version, name = (
-        canonical_name(match[1]),
-        match[2],
-        canonical_name(match[3] or match[4]),
-    )
-    return any(
-        (package, name) == (row[0], row[2]) and same_version(version, row[1])
-        for row in context.lock.overrides
-    )
+    package = canonical_name(match[1])
+    required = canonical_name(match[3] or match[4])
+    for locked_package, locked_version, locked_required in context.lock.overrides:
+        is_named = (package, required) == (locked_package, locked_required)
+        if is_named and same_version(match[2], locked_version):
+            return True
+    return False
 
 
 # --- imports
 #
-# The imports that the lock names, in a Python that sees what a user's program would see.
+# The check that the modules that the lock lists can be imported, as a user's program would.
 #
-# Unlike the other checks, it is not isolated: CANN's set_env.sh puts modules that torch_npu needs on
-# PYTHONPATH. So the path of each module is checked as well, as that variable or the user's own
-# site-packages can come before the lock's.
+# Unlike the other checks, it does not run Python isolated: CANN's set_env.sh puts modules that
+# torch_npu needs on PYTHONPATH. Since that variable or the user's own site-packages can come before
+# the lock's, the check also looks at where each module is from.
 #
-# After a module that fails, another Python imports the remaining ones: modules half loaded can make
-# further imports fail.
+# After a module that fails, another Python imports the remaining ones: modules that are half loaded
+# can make further imports fail.
 
-_SECONDS_OF_IMPORTS = 1800
-# The loader's words for a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its driver
-# (ascend_hal).
+_IMPORT_SECONDS = 1800
+# What the loader says of a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its
+# driver (ascend_hal) that it does not find.
 _MISSING_LIBRARY = re.compile(
-    r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*): cannot open shared object"
+    r"(lib(?:ascend|hccl|ge_|graph|opapi|acl_|nnopbase|runtime|tiling)\w*\.so[\w.]*)"
+    r": cannot open shared object"
 )
 
-# What a module prints goes to stderr: stdout has the rows alone.
-_TELL = """
+# Standard output has the rows alone: what a module prints goes to standard error.
+_WRITE_ROW = """
 import json, os, sys
 rows = os.fdopen(os.dup(1), "w", encoding="utf-8")
 os.dup2(2, 1)
 sys.path[:] = [path for path in sys.path if path]
-def tell(row):
+def write_row(row):
     rows.write(json.dumps(row) + "\\n")
     rows.flush()
 """
@@ -948,513 +1145,555 @@ import importlib
 for name in json.loads(sys.argv[1]):
     try:
         module = importlib.import_module(name)
-        path = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", [])), None)
-        tell({"name": name, "path": path})
+        path = getattr(module, "__file__", None)
+        folders = list(getattr(module, "__path__", []))
+        write_row({"name": name, "path": path or (folders[0] if folders else None)})
     except BaseException as error:
-        tell({"name": name, "error": "%s: %s" % (type(error).__name__, error)})
+        write_row({"name": name, "error": "%s: %s" % (type(error).__name__, error)})
         break
 """
 
 
 def import_environ(context: CheckContext) -> dict[str, str]:
-    """Return the variables of a Python that imports what is installed: a user's, with those of the lock."""
+    """Return the variables of a Python that imports modules: the user's and the lock's."""
     return {**context.environ, **context.lock.import_env, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def run_python(
     context: CheckContext, code: str, *arguments: str
 ) -> tuple[list[dict[str, Any]], str]:
-    """Run code in the environment with the lock's variables: the rows that it `tell`s, and how it ended."""
-    result = run_program(
-        [sys.executable, "-c", _TELL + code, *arguments],
-        import_environ(context),
-        _SECONDS_OF_IMPORTS,
-    )
+    """Run code in the environment with the lock's variables.
+
+    Return the rows that it passes to `write_row`, and how it ended.
+    """
+    command = [sys.executable, "-c", _WRITE_ROW + code, *arguments]
+    result = run_program(command, import_environ(context), _IMPORT_SECONDS)
     rows = []
     for line in result.output.splitlines():
         try:
             rows.append(dict(json.loads(line)))
         except (ValueError, TypeError):
-            continue  # the process died while it wrote
+            # the process died while it wrote
+            continue
     return rows, result.ending
 
 
-def check_imports(
-    context: CheckContext, installed: Mapping[str, Installed], paths: Iterable[str], *, on_npu: bool
-) -> Group:
-    """Each module of the lock's list: whether it can be imported, and whether it is this environment's.
+def check_imports(context: CheckContext, homes: Sequence[str], *, on_npu: bool) -> Group:
+    """Check that the modules that the lock lists can be imported, and are this environment's.
 
-    Without an NPU (on_npu), as where an image is built, a machine can lack libraries of CANN or its
-    driver; a module that needs one of them cannot be tried there.
+    `homes` are the folders of this environment's modules, `on_npu` is whether the machine has an
+    NPU. Without one, as where an image is built, libraries of CANN or of its driver can be missing:
+    a module that needs them cannot be tried there.
     """
-    homes = homes_of(installed, paths)
     untried = list(context.lock.imports)
-    findings: list[Finding] = []
+    findings = []
     while untried:
         rows, ending = run_python(context, _IMPORT, json.dumps(untried))
-        rows_by_name = {row["name"]: row for row in rows}
-        for name in untried:
-            values = {"name": name, "command": shown_command(context, f"import {name}")}
-            row = rows_by_name.get(name)
-            if row is None:
+        errors = [str(row["error"]) for row in rows if "error" in row]
+        imported = rows[: len(rows) - len(errors)]
+        for row in imported:
+            if row["path"] and not is_within(row["path"], homes):
+                values = _import_values(context, row["name"])
+                findings.append(Finding("import-elsewhere", {**values, "found": row["path"]}))
+        untried = untried[len(imported) :]
+        if untried:
+            values = _import_values(context, untried.pop(0))
+            if errors:
+                findings.append(_import_failure(context, values, errors[0], on_npu=on_npu))
+            else:
                 findings.append(Finding("import-died", {**values, "error": ending}))
-                break
-            if "error" in row:
-                findings.append(
-                    _failure(context, values, str(row["error"]).partition("\n")[0], on_npu=on_npu)
-                )
-                break
-            if row["path"] and not is_within(str(row["path"]), homes):
-                findings.append(Finding("import-elsewhere", {**values, "found": str(row["path"])}))
-        untried = untried[untried.index(name) + 1 :]
     return Group("imports", findings, {"list": ", ".join(context.lock.imports)})
 
 
-def _failure(context: CheckContext, values: dict[str, str], error: str, *, on_npu: bool) -> Finding:
-    library = missing_library(error)
+def _import_values(context: CheckContext, name: str) -> dict[str, str]:
+    return {"name": name, "command": shown_command(context, f"import {name}")}
+
+
+def _import_failure(
+    context: CheckContext, values: dict[str, str], error: str, *, on_npu: bool
+) -> Finding:
+    """Return the finding about an import that raised an exception."""
+    first_line = error.partition("\n")[0]
+    library = missing_library(first_line)
     if not library:
-        return Finding("import-failed", {**values, "error": error})
-    code = "import-without-cann" if on_npu or is_on_disk(context, library) else "import-untried"
+        return Finding("import-failed", {**values, "error": first_line})
+    code = "import-untried"
+    if on_npu or is_on_disk(context, library):
+        code = "import-without-cann"
     return Finding(code, {**values, "library": library})
 
 
 def missing_library(error: str) -> str:
-    """Return the library of CANN or its driver that an error says was not found; nothing for another error."""
+    """Return the library of CANN or its driver that an error says is missing, empty for others."""
     match = _MISSING_LIBRARY.search(error)
     return match[1] if match else ""
 
 
-def homes_of(installed: Mapping[str, Installed], paths: Iterable[str]) -> list[str]:
-    """Return the folders that this environment's modules are in."""
-    homes = [os.path.realpath(path) for path in paths]
-    folders = [row.editable_folder for row in installed.values()]
-    return homes + [os.path.realpath(folder) for folder in folders if folder]
+def homes_of(installed: Installed, paths: Iterable[str]) -> list[str]:
+    """Return the folders that hold this environment's modules: the search path and checkouts."""
+    folders = list(paths)
+    folders += [distribution.editable_folder for distribution in installed.values()]
+    return [os.path.realpath(folder) for folder in folders if folder]
 
 
 def is_on_disk(context: CheckContext, library: str) -> bool:
-    """Whether CANN or the driver has it where programs load it from (`devlib` has stand-ins for compilers)."""
-    home = glob.escape(context.environ.get("ASCEND_HOME_PATH", ""))
+    """Return whether CANN or the driver has a library in a folder that programs load it from.
+
+    The folder `devlib` has only stand-ins for compilers.
+    """
     driver = f"{glob.escape(context.ascend)}/driver/lib64"
-    folders = [driver, f"{driver}/*", *([f"{home}/lib64", f"{home}/*/lib64"] if home else [])]
+    folders = [driver, f"{driver}/*"]
+    cann = glob.escape(context.environ.get("ASCEND_HOME_PATH", ""))
+    if cann:
+        folders += [f"{cann}/lib64", f"{cann}/*/lib64"]
     return any(glob.glob(f"{folder}/{library}") for folder in folders)
 
 
-def is_within(path: str, homes: list[str]) -> bool:
+def is_within(path: str, folders: Iterable[str]) -> bool:
     """Return whether a module's file is in one of these folders."""
     real = os.path.realpath(path)
-    return any(real.startswith(home.rstrip("/") + "/") for home in homes)
+    return any(real.startswith(folder.rstrip("/") + "/") for folder in folders)
 
 
 def shown_command(context: CheckContext, code: str) -> str:
-    """The command that runs code as `run_python` does, for a person to try."""
+    """Return the shell command that runs code as `run_python` does, for people to try."""
+    command = f"{context.python} -c {shlex.quote(code)}"
     variables = [
-        f"{key}={shlex.quote(value)}" for key, value in sorted(context.lock.import_env.items())
+        f"{name}={shlex.quote(value)}" for name, value in sorted(context.lock.import_env.items())
     ]
-    return " ".join(
-        [*(["env", *variables] if variables else []), context.python, "-c", shlex.quote(code)]
-    )
+    if variables:
+        return f"env {' '.join(variables)} {command}"
+    return command
 
 
 # --- ascend
 #
-# CANN, the driver, the SoC and a tensor on the NPU, by the files of CANN and the driver, and by npu-smi.
+# The checks of CANN, the driver, the chip and a tensor on the NPU.
 #
-# CANN: `version.info` has an internal number as `Version=8.2.0.0.201`, and the release as
-# `version_dir`; `version.cfg` has `[internal:release]` of the running version, and a history of
+# They read the files of CANN and of the driver, and ask npu-smi.
+#
+# CANN's `version.info` has an internal number as `Version=8.2.0.0.201` and the release as
+# `version_dir`. Its `version.cfg` has `[internal:release]` of the running version and a history of
 # installations. So only ascend_toolkit_install.info, `*_running_version` and `version_dir` are read.
 #
-# npu-smi prints the driver as Software Version, and the chip's names: an A2 has a Chip Type and a
-# Chip Name (`Ascend`, `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). Numbers of
-# cards need not be consecutive.
+# npu-smi prints the driver as Software Version, and the chip in parts: an A2 has a Chip Type and a
+# Chip Name (`Ascend`, `910B4`), an A3 a Chip Name and an NPU Name (`Ascend910`, `9392`). The numbers
+# of cards need not be consecutive.
 
-_HOMES = (
-    "ASCEND_HOME_PATH",
-    "ASCEND_TOOLKIT_HOME",
-)  # set_env.sh sets both; torch_npu reads the first
+# set_env.sh sets both. torch_npu reads the first one.
+_HOME_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 _PARTS = ("toolkit", "runtime", "compiler", "opp", "opp_kernel", "hccl")
-_NNAL_UP = 4  # ATB_HOME_PATH is nnal/atb/latest/atb/cxx_abi_1, the file lies in latest
-
-
-class _Release(NamedTuple):
-    """The release of a part of CANN in a file: as written, and as it is compared."""
-
-    part: str
-    path: str
-    text: str
-    version: SystemVersion
-
-
-def check_cann(context: CheckContext) -> Group:
-    """Whether the active CANN is the lock's, all of it of one release."""
-    wanted = context.lock.system["cann"]
-    variable = next((name for name in _HOMES if context.environ.get(name)), "")
-    home = context.environ.get(variable, "")
-    values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
-    if not os.path.isdir(home):
-        code = "cann-gone" if home else "cann-inactive"
-        return Group(
-            "cann", [Finding(code, values, _activation(context, any_release=True))], values
-        )
-    record = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
-    releases: list[_Release] = []
-    findings: list[Finding] = []
-    for path in (
-        record,
-        f"{home}/version.cfg",
-        *(f"{home}/{part}/version.info" for part in _PARTS),
-    ):
-        try:
-            releases += [
-                _Release(part, path, text, _parsed(text, path)) for part, text in _releases(path)
-            ]
-        except UnreadableError as error:
-            findings.append(Finding("cann-file-unreadable", error.values))
-    if not releases:
-        reason = findings[0].values if findings else {"path": record, "why": "no such file"}
-        return Group("cann", [Finding("cann-unreadable", {**values, **reason})], values)
-    if variable != _HOMES[0]:
-        findings.append(Finding("cann-half-active", values, _sourced([f"{home}/set_env.sh"])))
-    first = releases[0]
-    values["found"] = first.text
-    if not first.version.same_release(SystemVersion.parse(wanted)):
-        findings.insert(0, Finding("cann-differs", values, _activation(context, any_release=False)))
-    others = [
-        f"{row.part} {row.text} ({row.path})"
-        for row in releases
-        if not row.version.same_release(first.version)
-    ]
-    if others:
-        findings.append(Finding("cann-parts-differ", {**values, **list_and_count(others)}))
-    findings += _nnal(context, first.version)
-    return Group("cann", findings, values)
-
-
-def _releases(path: str) -> Iterator[tuple[str, str]]:
-    """The parts of CANN with the releases that a file says of them, the toolkit first."""
-    text = read_text(path)
-    rows = assignments(text or "")
-    folder, name = os.path.split(path)
-    if name == "version.cfg":
-        parts = [
-            key[: -len("_running_version")] for key in rows if key.endswith("_running_version")
-        ]
-        for part in sorted(parts, key=lambda part: (part != "toolkit", part)):
-            pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", rows[f"{part}_running_version"])
-            if pair is None:
-                raise UnreadableError(path, f"`{part}_running_version` is not [internal:release]")
-            yield part, pair[1]
-    elif name == "version.info" and "version_dir" in rows:
-        yield os.path.basename(folder), rows["version_dir"]
-    elif name == "ascend_toolkit_install.info" and text is not None:
-        yield "toolkit", rows.get("version", "")
-
-
-def _nnal(context: CheckContext, release: SystemVersion) -> list[Finding]:
-    """NNAL must be the same release as the toolkit. Its file says `Version : 8.0.0.B100`."""
-    folder = context.environ.get("ATB_HOME_PATH", "")
-    for _ in range(_NNAL_UP if folder else 0):
-        path = f"{folder}/version.info"
-        try:
-            found = assignments(read_text(path) or "").get("version")
-            if found is not None:
-                values = {"found": found, "wanted": str(release), "path": path}
-                return (
-                    []
-                    if _parsed(found, path).same_release(release)
-                    else [Finding("nnal-differs", values)]
-                )
-        except UnreadableError as error:
-            return [Finding("cann-file-unreadable", error.values)]
-        folder = os.path.dirname(folder)
-    return []
-
-
-def _activation(context: CheckContext, *, any_release: bool) -> str:
-    """The command that activates the lock's release, or any if there is none; nothing where there is none of them."""
-    release = context.lock.system["cann"]
-    names = [
-        f"cann-{release}",
-        f"ascend-toolkit/{release}",
-        *(["cann", "ascend-toolkit"] if any_release else []),
-    ]
-    homes = [context.ascend, *(f"{home}/Ascend" for home in (context.environ.get("HOME"),) if home)]
-    return _sourced([f"{home}/{name}/set_env.sh" for home in homes for name in names])
-
-
-def _sourced(scripts: list[str]) -> str:
-    """The command that sources the first of the scripts that is there."""
-    return next((f". {shlex.quote(script)}" for script in scripts if os.path.isfile(script)), "")
-
-
-def _parsed(text: str, where: str) -> SystemVersion:
-    try:
-        return SystemVersion.parse(text)
-    except ValueError as error:
-        raise UnreadableError(where, str(error) if text else "it has no line `Version=`") from None
-
-
-# vllm_ascend/device/hardware.py: ascend910b1 to b4-1; ascend910_9391 and so on; ascend310p1 and so
-# on; ascend950
+# ATB_HOME_PATH is such as nnal/atb/latest/atb/cxx_abi_1, and the version file lies in `latest`.
+_NNAL_LEVELS = 4
+# Parts of the names of chips by family, from vllm_ascend/device/hardware.py: ascend910b1 to b4-1;
+# ascend910_9391 and so on; ascend310p1 and so on; ascend950.
 _FAMILIES = (("A2", r"910b"), ("A3", r"910_9[0-9]{3}"), ("310P", r"310p"), ("A5", r"950"))
 
 _TENSOR = """
 import torch, torch_npu
 ones = torch.ones(2, 2).npu()
-tell({"sum": float((ones + ones).sum().cpu()), "count": torch.npu.device_count(), "name": torch.npu.get_device_name(0)})
+total = float((ones + ones).sum().cpu())
+name = torch.npu.get_device_name(0)
+write_row({"sum": total, "count": torch.npu.device_count(), "name": name})
 """
 
 
-class NpuTool(NamedTuple):
-    """The driver, the first chip and the number of NPUs by npu-smi; empty where it does not print them."""
+class _Release(NamedTuple):
+    """The release of a part of CANN."""
 
+    part: str
+    # The file that tells the release.
+    path: str
+    version: SystemVersion
+
+
+def check_cann(context: CheckContext) -> Group:
+    """Check that the active CANN is the lock's, and all parts of it are of one release."""
+    wanted = context.lock.system["cann"]
+    variable = next((name for name in _HOME_VARIABLES if context.environ.get(name)), "")
+    home = context.environ.get(variable, "")
+    values = {"wanted": wanted, "home": home, "found": "", "variable": variable}
+    if not os.path.isdir(home):
+        code = "cann-gone" if home else "cann-inactive"
+        finding = Finding(code, values, _activation(context, any_release=True))
+        return Group("cann", [finding], values)
+    record = f"{home}/{platform.machine()}-linux/ascend_toolkit_install.info"
+    paths = [record, f"{home}/version.cfg"]
+    paths += [f"{home}/{part}/version.info" for part in _PARTS]
+    releases = []
+    findings = []
+    for path in paths:
+        try:
+            releases += list(_releases(path))
+        except UnreadableError as error:
+            findings.append(Finding("cann-file-unreadable", error.values))
+    if not releases:
+        reason = findings[0].values if findings else {"path": record, "why": "no such file"}
+        return Group("cann", [Finding("cann-unreadable", {**values, **reason})], values)
+    if variable != _HOME_VARIABLES[0]:
+        findings.append(Finding("cann-half-active", values, _source_command([home])))
+    release = releases[0].version
+    values["found"] = str(release)
+    if not release.same_release(SystemVersion.parse(wanted)):
+        findings.insert(0, Finding("cann-differs", values, _activation(context, any_release=False)))
+    others = [
+        f"{other.part} {other.version} ({other.path})"
+        for other in releases
+        if not other.version.same_release(release)
+    ]
+    if others:
+        findings.append(Finding("cann-parts-differ", {**values, **list_and_count(others)}))
+    findings += _nnal_findings(context, release)
+    return Group("cann", findings, values)
+
+
+def _releases(path: str) -> Iterator[_Release]:
+    """Yield the releases of the parts of CANN that a file names, the toolkit first.
+
+    Raises UnreadableError.
+    """
+    text = read_text(path)
+    if text is None:
+        return
+    values = assignments(text)
+    folder, name = os.path.split(path)
+    if name == "ascend_toolkit_install.info":
+        version = _parse_version(values.get("version", ""), path)
+        yield _Release("toolkit", path, version)
+    elif name == "version.info" and "version_dir" in values:
+        version = _parse_version(values["version_dir"], path)
+        yield _Release(os.path.basename(folder), path, version)
+    elif name == "version.cfg":
+        keys = [key for key in values if key.endswith("_running_version")]
+        for key in sorted(keys, key=lambda key: (key != "toolkit_running_version", key)):
+            pair = re.fullmatch(r"\[[^\]:]*:([^\]:]+)\]", values[key])
+            if pair is None:
+                raise UnreadableError(path, f"`{key}` is not [internal:release]")
+            part = key[: -len("_running_version")]
+            yield _Release(part, path, _parse_version(pair[1], path))
+
+
+def _parse_version(text: str, path: str) -> SystemVersion:
+    """Return the version in a file. Raises UnreadableError if it is none, or empty."""
+    if not text:
+        raise UnreadableError(path, "it has no line `Version=`")
+    try:
+        return SystemVersion.parse(text)
+    except ValueError as error:
+        raise UnreadableError(path, str(error)) from None
+
+
+def _nnal_findings(context: CheckContext, release: SystemVersion) -> list[Finding]:
+    """Return a finding if NNAL is of another release than the toolkit.
+
+    Its file has lines like `Version : 8.0.0.B100`.
+    """
+    folder = context.environ.get("ATB_HOME_PATH", "")
+    if not folder:
+        return []
+    try:
+        for _ in range(_NNAL_LEVELS):
+            path = f"{folder}/version.info"
+            found = assignments(read_text(path) or "").get("version")
+            if found is not None:
+                if _parse_version(found, path).same_release(release):
+                    return []
+                values = {"found": found, "wanted": str(release), "path": path}
+                return [Finding("nnal-differs", values)]
+            folder = os.path.dirname(folder)
+    except UnreadableError as error:
+        return [Finding("cann-file-unreadable", error.values)]
+    return []
+
+
+def _activation(context: CheckContext, *, any_release: bool) -> str:
+    """Return the command that activates CANN, empty if there is none.
+
+    It is the lock's release, or else, with `any_release`, the one that is installed as current.
+    """
+    release = context.lock.system["cann"]
+    names = [f"cann-{release}", f"ascend-toolkit/{release}"]
+    if any_release:
+        names += ["cann", "ascend-toolkit"]
+    roots = [context.ascend]
+    if context.environ.get("HOME"):
+        roots.append(f"{context.environ['HOME']}/Ascend")
+    return _source_command([f"{root}/{name}" for root in roots for name in names])
+
+
+def _source_command(folders: Iterable[str]) -> str:
+    """Return the command that sources set_env.sh of the first folder that has it, else nothing."""
+    for folder in folders:
+        script = f"{folder}/set_env.sh"
+        if os.path.isfile(script):
+            return f". {shlex.quote(script)}"
+    return ""
+
+
+class NpuTool(NamedTuple):
+    """What npu-smi tells of this machine."""
+
+    # The version of the driver, empty if npu-smi does not tell.
     driver: str = ""
+    # The name of the first chip, empty if npu-smi does not tell.
     chip: str = ""
+    # The number of NPUs, 0 without npu-smi.
     npus: int = 0
 
     @property
     def has_npu(self) -> bool:
-        """Whether this machine, or the container, has an NPU: by npu-smi or by its devices."""
+        """Return whether this machine or container has an NPU, by npu-smi or by its devices."""
         return self.npus > 0 or bool(glob.glob("/dev/davinci[0-9]*"))
 
 
 def ask_npu_smi(context: CheckContext) -> NpuTool:
-    """The answers of npu-smi, if there is one."""
-    folders = [
-        *context.environ.get("PATH", "").split(os.pathsep),
-        "/usr/local/bin",
-        "/usr/local/sbin",
-    ]
-    tool = shutil.which(
-        "npu-smi", path=os.pathsep.join(filter(os.path.isabs, folders))
-    )  # none of the current folder
+    """Return what npu-smi tells, if there is one."""
+    folders = context.environ.get("PATH", "").split(os.pathsep)
+    folders += ["/usr/local/bin", "/usr/local/sbin"]
+    # a relative folder would depend on the current one
+    absolute = [folder for folder in folders if os.path.isabs(folder)]
+    tool = shutil.which("npu-smi", path=os.pathsep.join(absolute))
+    if tool is None:
+        return NpuTool()
 
     def output(*arguments: str) -> str:
-        result = run_program([tool or "", "info", *arguments], context.environ)
+        result = run_program([tool, "info", *arguments], context.environ)
         return result.output if result.status == 0 else ""
 
-    rows = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+\S", output("-m"), re.MULTILINE)
-    if not rows:
+    chips = re.findall(r"^\s*(\d+)\s+(\d+)\s+\d+\s+\S", output("-m"), re.MULTILINE)
+    if not chips:
         return NpuTool()
-    card, chip = rows[0]
-    of_board = assignments(output("-t", "board", "-i", card))
-    of_chip = assignments(output("-t", "board", "-i", card, "-c", chip))
-    name, npu = of_chip.get("chip name", ""), of_chip.get("npu name", "")
-    if npu and npu.upper() != "NA":
-        name = f"{name}_{npu}"
-    elif not name.lower().startswith("ascend"):
-        name = of_chip.get("chip type", "") + name
-    return NpuTool(of_board.get("software version", ""), name, len(rows))
+    card, chip = chips[0]
+    board_values = assignments(output("-t", "board", "-i", card))
+    chip_values = assignments(output("-t", "board", "-i", card, "-c", chip))
+    driver = board_values.get("software version", "")
+    return NpuTool(driver, _chip_name(chip_values), len(chips))
+
+
+def _chip_name(values: Mapping[str, str]) -> str:
+    """Return the full name of a chip, such as `Ascend910B4` or `Ascend910_9392`."""
+    name = values.get("chip name", "")
+    npu_name = values.get("npu name", "")
+    if npu_name and npu_name.upper() != "NA":
+        return f"{name}_{npu_name}"
+    if name.lower().startswith("ascend"):
+        return name
+    return values.get("chip type", "") + name
 
 
 def soc_family(name: str) -> str:
-    """`A2` for Ascend910B4, `A3` for Ascend910_9392; empty for an unknown name."""
-    return next((family for family, form in _FAMILIES if re.search(form, name, re.IGNORECASE)), "")
+    """Return the family of a chip, such as `A2` for Ascend910B4; empty for an unknown name."""
+    for family, pattern in _FAMILIES:
+        if re.search(pattern, name, re.IGNORECASE):
+            return family
+    return ""
 
 
 def check_soc(context: CheckContext, tool: NpuTool) -> Group:
-    """Whether the chips are of the family that the lock's binaries and CANN's operators are for."""
-    wanted, family = context.lock.system["soc"], soc_family(tool.chip)
+    """Check that the chips are of the family that the lock's binaries and CANN's operators need."""
+    wanted = context.lock.system["soc"]
+    family = soc_family(tool.chip)
     values = {"wanted": wanted, "found": family, "chip": tool.chip or "-"}
     if family.upper() == wanted.upper():
         return Group("soc", [], values)
-    code = "soc-differs" if family else "soc-unnamed" if tool.chip else "soc-unknown"
+    if family:
+        code = "soc-differs"
+    elif tool.chip:
+        code = "soc-unnamed"
+    else:
+        code = "soc-unknown"
     return Group("soc", [Finding(code, values)], values)
 
 
 def check_npu(context: CheckContext, tool: NpuTool) -> Group:
-    """Whether torch_npu computes two and two on the first NPU."""
+    """Check that torch_npu computes two and two on the first NPU."""
     values = {"count": "0", "name": "-"}
     if not tool.has_npu:
         return Group("npu", [Finding("npu-absent", values)], values)
     rows, error = run_python(context, _TENSOR)
     if not rows:
-        code = "import torch, torch_npu; print(torch.ones(2, 2).npu())"
-        return Group(
-            "npu",
-            [Finding("npu-failed", {"error": error, "command": shown_command(context, code)})],
-            values,
-        )
-    (row,) = rows
-    values = {"count": str(row["count"]), "name": str(row["name"])}
-    findings = [] if row["sum"] == 8.0 else [Finding("npu-wrong", {"found": str(row["sum"])})]
-    wanted, family = context.lock.system.get("soc", ""), soc_family(values["name"])
-    if wanted and family and family.upper() != wanted.upper() and not soc_family(tool.chip):
-        findings.append(
-            Finding("soc-differs", {"wanted": wanted, "found": family, "chip": values["name"]})
-        )
-    return Group("npu", findings, values)
+        command = shown_command(context, "import torch, torch_npu; print(torch.ones(2, 2).npu())")
+        return Group("npu", [Finding("npu-failed", {"error": error, "command": command})], values)
+    row = rows[0]
+    name = str(row["name"])
+    findings = []
+    if row["sum"] != 8.0:
+        findings.append(Finding("npu-wrong", {"found": str(row["sum"])}))
+    wanted = context.lock.system.get("soc", "")
+    family = soc_family(name)
+    # if npu-smi names the family, check_soc has compared it
+    if wanted and family and not soc_family(tool.chip) and family.upper() != wanted.upper():
+        soc_values = {"wanted": wanted, "found": family, "chip": name}
+        findings.append(Finding("soc-differs", soc_values))
+    return Group("npu", findings, {"count": str(row["count"]), "name": name})
 
 
 def check_hdk(context: CheckContext, tool: NpuTool) -> Group:
-    """Whether the driver is no older than the target's, and meets the other requirements of the lock on it."""
+    """Check that the driver is as new as the target's, and meets the lock's other requirements."""
     wanted = context.lock.system.get("hdk", "")
     needs = context.lock.driver
+    requirements = [f"{need.by}: {need.wanted}" for need in needs]
+    if wanted:
+        requirements.insert(0, f"hdk >= {wanted}")
     path = f"{context.ascend}/driver/version.info"
-    asked = ", ".join(
-        [
-            *([f"hdk >= {wanted}"] if wanted else []),
-            *(f"{need.by}: {need.wanted}" for need in needs),
-        ]
-    )
-    values = {"wanted": wanted, "found": "", "path": path, "running": tool.driver, "asked": asked}
+    values = {
+        "wanted": wanted,
+        "found": "",
+        "path": path,
+        "running": tool.driver,
+        "asked": ", ".join(requirements),
+    }
     try:
         text = read_text(path)
         if text is not None:
-            rows = assignments(text)
-            values["found"] = rows.get("version") or rows.get("package_version") or ""
+            versions = assignments(text)
+            values["found"] = versions.get("version") or versions.get("package_version") or ""
         elif tool.driver:
-            values["found"], values["path"] = tool.driver, "npu-smi"
+            values["found"] = tool.driver
+            values["path"] = "npu-smi"
         else:
             missing = [Finding("hdk-missing", values)] if wanted else []
             return Group("hdk", missing, values, "hdk-unseen" if needs else "hdk-none")
-        version = _parsed(values["found"], values["path"])
+        version = _parse_version(values["found"], values["path"])
     except UnreadableError as error:
         code = "hdk-unreadable" if wanted else "hdk-file-unreadable"
         return Group("hdk", [Finding(code, {**values, **error.values})], values)
     findings = []
     if wanted and version.before(SystemVersion.parse(wanted)):
         findings.append(Finding("hdk-old", values))
-    for need in sorted(needs, key=lambda need: not need.binding):  # what must be met first
-        if not any(
-            all(_holds(version, sign, text) for sign, text in clauses) for clauses in need.ranges
-        ):
-            unmet = {
-                **values,
-                "by": need.by,
-                "asked": need.wanted,
-                "reason": need.reason[context.language],
-            }
-            findings.append(Finding("hdk-refused" if need.binding else "hdk-unmet", unmet))
+    unmet = [need for need in needs if not _is_met(need.ranges, version)]
+    # what must be met first
+    unmet.sort(key=lambda need: not need.binding)
+    findings += [_unmet_finding(context, need, values) for need in unmet]
+    if tool.driver and not _may_be_release(tool.driver, version):
+        findings.append(Finding("hdk-not-running", values))
+    return Group("hdk", findings, values, "hdk-met" if requirements else "hdk-any")
+
+
+def _unmet_finding(context: CheckContext, need: DriverNeed, values: Mapping[str, str]) -> Finding:
+    """Return the finding about a requirement that the driver does not meet."""
+    reason = need.reason[context.language]
+    code = "hdk-refused" if need.binding else "hdk-unmet"
+    return Finding(code, {**values, "by": need.by, "asked": need.wanted, "reason": reason})
+
+
+def _may_be_release(text: str, version: SystemVersion) -> bool:
+    """Return whether what npu-smi prints is this release, or has a form that only npu-smi uses."""
     try:
-        if tool.driver and not _parsed(tool.driver, "npu-smi").same_release(version):
-            findings.append(Finding("hdk-not-running", values))
-    except UnreadableError:
-        pass  # a form that only npu-smi uses; the file is what counts
-    return Group("hdk", findings, values, "hdk-met" if asked else "hdk-any")
+        return SystemVersion.parse(text).same_release(version)
+    except ValueError:
+        return True
+
+
+def _is_met(ranges: Sequence[Sequence[Sequence[str]]], version: SystemVersion) -> bool:
+    """Return whether a version is in any of these ranges; see `DriverNeed`."""
+    for comparisons in ranges:
+        if all(_holds(version, sign, text) for sign, text in comparisons):
+            return True
+    return False
 
 
 def _holds(version: SystemVersion, sign: str, text: str) -> bool:
-    """One comparison; `== 25.5.*` is about the release line."""
+    """Return whether one comparison holds; `== 25.5.*` is about the release line."""
     if not text.endswith(".*"):
         return version.holds(sign, SystemVersion.parse(text))
-    line = tuple(map(int, text[:-2].split(".")))
-    return (version.line[: len(line)] == line) == (sign == "==")
+    line = tuple(int(part) for part in text[:-2].split("."))
+    is_in_line = version.line[: len(line)] == line
+    return is_in_line == (sign == "==")
 
 
 # --- record
 #
-# The installed files against RECORD: their sizes, and the hashes of a sample or, with `--full`, of all.
+# The checks of installed files against RECORD: sizes, hashes, and files of two distributions.
 
+# All files are hashed of a distribution with at most so many files and bytes.
 _SMALL_FILES = 40
 _SMALL_BYTES = 1 << 18
+# Of a larger one, so many modules of at most so many bytes.
 _SAMPLE = 12
 _SAMPLE_BYTES = 1 << 18
 _CHUNK = 1 << 20
 
 
-class RecordRow(NamedTuple):
-    """A file of a distribution.
+class _SharedFile(NamedTuple):
+    """A file that two distributions have with different content."""
 
-    `digest` is `sha256=…` as in RECORD, without padding; -1 is an unknown size.
-    """
-
-    path: str
-    digest: str
-    size: int
-
-
-def read_records(
-    context: CheckContext, installed: Mapping[str, Installed]
-) -> tuple[dict[str, list[RecordRow]], dict[str, Finding]]:
-    """The rows of every distribution's RECORD, and what is wrong with those that have none."""
-    records: dict[str, list[RecordRow]] = {}
-    unreadable: dict[str, Finding] = {}
-    for name, distribution in installed.items():
-        values = {"name": name, "version": distribution.version, "folder": distribution.info}
-        remedy = context.then_install(f"rm -r {shlex.quote(distribution.info)}")
-        try:
-            rows = _read_record(distribution)
-            if rows is not None:
-                records[name] = rows
-            elif not distribution.editable_folder:
-                unreadable[name] = Finding("record-missing", values, remedy)
-        except UnreadableError as error:
-            unreadable[name] = Finding("record-broken", {**values, **error.values}, remedy)
-    return records, unreadable
-
-
-def _read_record(distribution: Installed) -> list[RecordRow] | None:
-    """The rows of RECORD with absolute paths, without what Python compiles."""
-    path = os.path.join(distribution.info, "RECORD")
-    text = read_text(path)
-    if text is None:
-        return None
-    rows = []
-    table = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        for name, digest, size in table:
-            file = os.path.normpath(os.path.join(distribution.root, name))
-            if not (
-                name.endswith(".pyc") and "/__pycache__/" in file
-            ):  # Python writes these anew as it likes
-                rows.append(RecordRow(file, digest.rstrip("="), int(size or -1)))
-    except csv.Error as error:
-        raise UnreadableError(path, str(error)) from None
-    except ValueError:
-        raise UnreadableError(path, f"line {table.line_num} is not path, hash and size") from None
-    if not any(row.path == path for row in rows):
-        raise UnreadableError(path, "it has no row for itself, so it is truncated")
-    return rows
+    # Its row in the RECORD of the distribution that owns it.
+    owner: RecordRow
+    # Its row in the other RECORD.
+    other: RecordRow
 
 
 def check_files(
-    context: CheckContext,
-    installed: Mapping[str, Installed],
-    records: Mapping[str, list[RecordRow]],
-    unreadable: Mapping[str, Finding],
-    overwritten: Set[tuple[str, str]],
+    context: CheckContext, installed: Installed, overwritten: Set[tuple[str, str]]
 ) -> Group:
-    """Every locked distribution's files.
+    """Check the files of the lock's distributions against RECORD.
 
-    `overwritten` are those that belong to another distribution now.
+    `overwritten` has the names of distributions and the paths of files that belong to another
+    distribution now.
     """
-    findings: list[Finding] = []
-    compared = files = 0
+    findings = []
+    file_count = compared_count = 0
     rewritten = sorted(name for name in context.lock.rewritten if name in installed)
     for name in sorted(context.lock.pins):
-        distribution = installed.get(name)
-        if distribution is None or name in rewritten or distribution.installer == "conda":
+        if name not in installed or name in rewritten:
             continue
-        if (
-            not distribution.version
-        ):  # its METADATA is broken, which is a finding with a remedy for all of it
+        distribution = installed[name]
+        # conda changes files; broken METADATA is a finding with a remedy for all of it
+        if distribution.installer == "conda" or not distribution.version:
             continue
-        if name in unreadable:
-            findings.append(unreadable[name])
-        rows = [row for row in records.get(name, ()) if (name, row.path) not in overwritten]
-        sample = {row.path for row in (rows if context.full else _sample(rows)) if row.digest}
-        wrong: dict[str, list[str]] = {
-            "file-missing": [],
-            "file-changed": [],
-            "file-unreadable": [],
-            "": [],
-        }
-        for row in rows:
-            wrong[_wrong(row, compare=row.path in sample)].append(row.path)
-        files += len(rows)
-        compared += len(sample)
-        for code, paths in wrong.items():
-            if code and paths:
-                shown = list_and_count([os.path.relpath(path, distribution.root) for path in paths])
-                findings.append(
-                    Finding(code, {"name": name, "version": distribution.version, **shown})
-                )
-    values = {"files": str(files), "compared": str(compared), "kept": ", ".join(rewritten)}
+        if not distribution.rows:
+            findings += _record_findings(context, distribution)
+        rows = [row for row in distribution.rows if (name, row.path) not in overwritten]
+        hashed = [row for row in rows if row.digest]
+        compared = set(hashed if context.full else _sample(hashed))
+        file_count += len(rows)
+        compared_count += len(compared)
+        findings += _file_findings(distribution, rows, compared)
+    values = {
+        "files": str(file_count),
+        "compared": str(compared_count),
+        "kept": ", ".join(rewritten),
+    }
     return Group("files", findings, values, "files-kept" if rewritten else "")
 
 
-def _wrong(row: RecordRow, *, compare: bool) -> str:
-    """The code of a finding about a file; empty if it is as in RECORD.
+def _record_findings(context: CheckContext, distribution: InstalledDistribution) -> list[Finding]:
+    """Return why a distribution has no rows, nothing for an editable installation."""
+    values = {
+        "name": distribution.name,
+        "version": distribution.version,
+        "folder": distribution.info,
+    }
+    remedy = context.then_install(f"rm -r {shlex.quote(distribution.info)}")
+    try:
+        distribution.read_record()
+    except UnreadableError as error:
+        return [Finding("record-broken", {**values, **error.values}, remedy)]
+    if distribution.editable_folder:
+        return []
+    return [Finding("record-missing", values, remedy)]
+
+
+def _file_findings(
+    distribution: InstalledDistribution, rows: Sequence[RecordRow], compared: Set[RecordRow]
+) -> list[Finding]:
+    """Return a finding for each way in which files differ; the hash of `compared` files counts."""
+    paths: dict[str, list[str]] = {"file-missing": [], "file-changed": [], "file-unreadable": []}
+    for row in rows:
+        code = _file_code(row, compare=row in compared)
+        if code:
+            paths[code].append(os.path.relpath(row.path, distribution.root))
+    about = {"name": distribution.name, "version": distribution.version}
+    return [
+        Finding(code, {**about, **list_and_count(different)})
+        for code, different in paths.items()
+        if different
+    ]
+
+
+def _file_code(row: RecordRow, *, compare: bool) -> str:
+    """Return the code of the finding about a file, empty if it is as in RECORD.
 
     Its hash is computed only to `compare`.
     """
@@ -1464,200 +1703,226 @@ def _wrong(row: RecordRow, *, compare: bool) -> str:
         return "file-missing"
     except (OSError, ValueError):
         return "file-unreadable"
-    if row.size not in (-1, status.st_size):
+    if row.size not in (UNKNOWN_SIZE, status.st_size):
         return "file-changed"
-    digest = _digest(row) if compare else row.digest
-    if not stat.S_ISREG(status.st_mode) or (compare and not digest):
+    if not stat.S_ISREG(status.st_mode):
+        return "file-unreadable"
+    if not compare:
+        return ""
+    digest = _digest(row)
+    if not digest:
         return "file-unreadable"
     return "" if digest == row.digest else "file-changed"
 
 
 def _digest(row: RecordRow) -> str:
-    """The hash of a file as RECORD writes it, but without padding; nothing if it cannot be read or computed."""
-    kind = row.digest.partition("=")[0]
+    """Return the digest of a file as in its row, empty if it cannot be read or computed."""
+    algorithm = row.digest.partition("=")[0]
     try:
-        digest = hashlib.new(kind)
-        with open(row.path, "rb") as handle:
-            for chunk in iter(lambda: handle.read(_CHUNK), b""):
+        digest = hashlib.new(algorithm)
+        with open(row.path, "rb") as file:
+            while True:
+                chunk = file.read(_CHUNK)
+                if not chunk:
+                    break
                 digest.update(chunk)
-        return f"{kind}={base64.urlsafe_b64encode(digest.digest()).rstrip(b'=').decode()}"
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-    ):  # a hash that this Python does not know, or of no length of its own
+        encoded = base64.urlsafe_b64encode(digest.digest()).decode()
+    except (OSError, ValueError, TypeError):
+        # ValueError and TypeError: an unknown algorithm, or one whose digests have any length
         return ""
+    return f"{algorithm}={encoded.rstrip('=')}"
 
 
-def _sample(rows: list[RecordRow]) -> list[RecordRow]:
-    """The rows whose contents are compared: all of a small distribution, the same few modules of any other."""
-    hashed = [row for row in rows if row.digest]
-    if len(hashed) <= _SMALL_FILES and sum(max(row.size, 0) for row in hashed) <= _SMALL_BYTES:
-        return hashed
-    modules = [row for row in hashed if row.path.endswith(".py") and row.size <= _SAMPLE_BYTES]
-    modules.sort(
-        key=lambda row: hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest()
-    )
-    return modules[:_SAMPLE]
+def _sample(rows: Sequence[RecordRow]) -> Sequence[RecordRow]:
+    """Return the rows to hash: all of a small distribution, else a few modules, always the same."""
+    size = sum(row.size for row in rows if row.size > 0)
+    if len(rows) <= _SMALL_FILES and size <= _SMALL_BYTES:
+        return rows
+    modules = [row for row in rows if row.path.endswith(".py") and row.size <= _SAMPLE_BYTES]
+    return sorted(modules, key=_sample_key)[:_SAMPLE]
+
+
+def _sample_key(row: RecordRow) -> bytes:
+    """Return a random but repeatable sort key, the same in every environment."""
+    return hashlib.sha256(row.path.rpartition("site-packages")[2].encode()).digest()
 
 
 def check_collisions(
-    context: CheckContext,
-    installed: Mapping[str, Installed],
-    records: Mapping[str, list[RecordRow]],
+    context: CheckContext, installed: Installed
 ) -> tuple[Group, set[tuple[str, str]]]:
-    """The collisions, and the files whose RECORD need not hold for a distribution, as another one's are there."""
-    findings: list[Finding] = []
-    overwritten: set[tuple[str, str]] = set()
+    """Check for files that two distributions both have with different content.
+
+    Return the group, and the files that a distribution has in RECORD but another one has on disk,
+    as names and paths.
+    """
+    findings = []
+    overwritten = set()
     stages = {name: pin.stage for name, pin in context.lock.pins.items()}
-    for (owner, other), rows in sorted(_shared(records, stages).items()):
+    for (owner, other), files in sorted(_shared_files(installed, stages).items()):
         ours = theirs = 0
-        for of_owner, of_other in rows:
-            digest = _digest(of_owner)
-            if digest == of_owner.digest:
+        for file in files:
+            digest = _digest(file.owner)
+            if digest == file.owner.digest:
                 ours += 1
-                overwritten.add((other, of_other.path))
-            elif digest == of_other.digest:
+                overwritten.add((other, file.other.path))
+            elif digest == file.other.digest:
                 theirs += 1
-                overwritten.add((owner, of_owner.path))
-        is_extra = other not in stages
-        if is_extra or (theirs and stages[owner] != stages[other]):
-            values = {
-                "owner": owner,
-                "other": other,
-                "module": _module(installed[owner], rows),
-                "count": str(len(rows)),
-                "ours": str(ours),
-                "theirs": str(theirs),
-            }
-            remedy = context.reinstall_command(other, owner)
-            findings.append(Finding("collision" if is_extra else "collision-order", values, remedy))
+                overwritten.add((owner, file.owner.path))
+        if other not in stages:
+            code = "collision"
+        elif theirs and stages[owner] != stages[other]:
+            code = "collision-order"
+        else:
+            continue
+        values = {
+            "owner": owner,
+            "other": other,
+            "module": _top_name(installed[owner], files[0].owner.path),
+            "count": str(len(files)),
+            "ours": str(ours),
+            "theirs": str(theirs),
+        }
+        findings.append(Finding(code, values, context.reinstall_command(other, owner)))
     return Group("collisions", findings), overwritten
 
 
-def _shared(
-    records: Mapping[str, list[RecordRow]], stages: Mapping[str, int]
-) -> dict[tuple[str, str], list[tuple[RecordRow, RecordRow]]]:
-    """The files that two distributions both have with different contents, by their owner and the other distribution.
+def _shared_files(
+    installed: Installed, stages: Mapping[str, int]
+) -> dict[tuple[str, str], list[_SharedFile]]:
+    """Return the files that two distributions have with different content, by their names.
 
-    A locked distribution is the owner, and of two such the one installed later.
+    The first name is the owner: a locked distribution, and of two locked ones the one that is
+    installed later.
     """
     claims: dict[str, list[tuple[str, RecordRow]]] = {}
-    for name in sorted(records, key=lambda name: (-stages.get(name, 0), name)):
-        for row in records[name]:
+    for name in sorted(installed, key=lambda name: (-stages.get(name, 0), name)):
+        for row in installed[name].rows:
             if row.digest:
                 claims.setdefault(row.path, []).append((name, row))
-    shared: dict[tuple[str, str], list[tuple[RecordRow, RecordRow]]] = {}
-    for rows in claims.values():
-        for (owner, of_owner), (other, of_other) in combinations(rows, 2):
-            if owner in stages and of_owner.digest != of_other.digest:
-                shared.setdefault((owner, other), []).append((of_owner, of_other))
+    shared: dict[tuple[str, str], list[_SharedFile]] = {}
+    for claimants in claims.values():
+        for (owner, owner_row), (other, other_row) in combinations(claimants, 2):
+            if owner in stages and owner_row.digest != other_row.digest:
+                shared.setdefault((owner, other), []).append(_SharedFile(owner_row, other_row))
     return shared
 
 
-def _module(owner: Installed, rows: list[tuple[RecordRow, RecordRow]]) -> str:
-    """What both have, by the name of its package if it is in one."""
-    path = os.path.relpath(rows[0][0].path, owner.root)
-    return path.split("/")[0] if not path.startswith("..") else os.path.basename(path)
+def _top_name(owner: InstalledDistribution, path: str) -> str:
+    """Return the name of the package that a file is in, or of the file outside of site-packages."""
+    relative = os.path.relpath(path, owner.root)
+    if relative.startswith(".."):
+        return os.path.basename(relative)
+    return relative.split("/")[0]
 
 
 # --- strays
 #
-# Files that Python imports or runs and no distribution owns: of a release before, or put there since.
+# The check for files that Python imports or runs, although no distribution owns them.
 #
-# pip removes what a RECORD names. What a killed installation left, or somebody copied, has no RECORD:
-# it stays when its distribution is replaced, and can be imported, or runs at each start of Python,
-# although the lock does not have it.
+# pip removes what RECORD lists. A file that a killed installation left, or that somebody copied, is
+# in no RECORD. It stays when its distribution is replaced, and can still be imported, or runs at each
+# start of Python.
 #
-# Who owns a file is known from RECORD, from conda's own lists, and from `installed-files.txt`. Of a
-# distribution without any of these, `top_level.txt` may name the modules; what may belong to it is
-# not judged, and that is told.
+# RECORD, conda's own lists and `installed-files.txt` tell who owns a file. Of a distribution that has
+# none of these, `top_level.txt` may name the modules. What may belong to it is not judged, and the
+# check says so.
 
-# Without source beside it a `.pyc` is imported, unless it is in __pycache__.
+# Python imports a `.pyc` without its source, unless it is in __pycache__.
 _IMPORTABLE = (*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES, *BYTECODE_SUFFIXES)
-# Modules that Python imports when it starts, and the ending of files in site-packages of which it
-# then runs lines.
+# Python imports these modules when it starts.
 _STARTUP_MODULES = ("sitecustomize", "usercustomize")
+# Python runs lines of these files in site-packages when it starts.
 _STARTUP_SUFFIX = ".pth"
-# What virtualenv and uv put into the environments that they make.
-_OF_MAKERS = ("_virtualenv.py", "_virtualenv.pth")
-_MAKERS = ("virtualenv", "uv")
-_REMOVED_BY_NAME = 20
-_UNJUDGED = 8
+# The files that virtualenv and uv put into the environments that they make.
+_MAKER_FILES = ("_virtualenv.py", "_virtualenv.pth")
+# They leave one of these keys in pyvenv.cfg.
+_MAKER_KEYS = ("virtualenv", "uv")
+# A command removes at most so many files by name.
+_MOST_REMOVED = 20
+# How many distributions a message names.
+_LISTED_UNJUDGED = 8
 
 
 class _Package(NamedTuple):
     """A folder of modules in site-packages."""
 
     path: str
-    # The distributions that have files in it, sorted: those of the lock, or else the others.
+    # The distributions that have files in it, sorted. If some are locked, only these.
     owners: Sequence[str]
-    # Seconds since 1970 when the last of them was installed, if they are of the lock; else 0.
+    # When the last of them was installed if they are locked, else 0. In seconds since 1970.
     installed: float
 
 
 class _Ownership:
-    """Who owns which files, and what cannot be told of that."""
+    """Knows which files have an owner, and where that cannot be told."""
 
-    def __init__(
-        self, installed: Mapping[str, Installed], records: Mapping[str, list[RecordRow]]
-    ) -> None:
-        self.files = {row.path for rows in records.values() for row in rows}
-        self._folders = {installed[name].root for name in records}
-        # Names of which no list of files is known.
+    def __init__(self, installed: Installed) -> None:
+        # The paths of all files that have an owner.
+        self.files: set[str] = set()
+        # Distributions and conda packages that list no files.
         self.unlisted: list[str] = []
-        # The paths of modules and packages that may be theirs, and the folders in which any may be.
-        self.unlisted_modules: set[str] = set()
-        self.unlisted_folders: set[str] = set()
-        for name, distribution in sorted(installed.items()):
-            if name not in records:
-                self._add_without_record(name, distribution)
-        folder = os.path.join(sys.prefix, "conda-meta")
-        if os.path.isdir(folder):
-            for entry in sorted(os.listdir(folder)):
+        # Paths, without suffix, of modules and packages that may belong to them.
+        self._unlisted_modules: set[str] = set()
+        # Folders in which anything may belong to them.
+        self._unlisted_folders: set[str] = set()
+        site_packages = {
+            distribution.root for distribution in installed.values() if distribution.rows
+        }
+        for name in sorted(installed):
+            rows = installed[name].rows
+            self.files.update(row.path for row in rows)
+            if not rows:
+                self._add_without_record(installed[name], site_packages)
+        conda = f"{sys.prefix}/conda-meta"
+        if os.path.isdir(conda):
+            for entry in sorted(os.listdir(conda)):
                 if entry.endswith(".json"):
-                    self._add_of_conda(os.path.join(folder, entry))
+                    self._add_of_conda(f"{conda}/{entry}")
 
-    def _add_without_record(self, name: str, distribution: Installed) -> None:
-        """Add what another list than RECORD says."""
-        lines = _listed(os.path.join(distribution.info, "installed-files.txt"))
-        tops = _listed(os.path.join(distribution.info, "top_level.txt"))
-        if lines:
-            self.files.update(
-                os.path.normpath(os.path.join(distribution.info, line)) for line in lines
-            )
-        elif distribution.root in self._folders:  # `setup.py develop` has one of its own
-            self.unlisted.append(name)
-            self.unlisted_modules.update(os.path.join(distribution.root, top) for top in tops)
-            if not tops:
-                self.unlisted_folders.add(distribution.root)
+    def _add_without_record(
+        self, distribution: InstalledDistribution, site_packages: Collection[str]
+    ) -> None:
+        """Add what installed-files.txt or top_level.txt lists."""
+        files = _lines_of(f"{distribution.info}/installed-files.txt")
+        if files:
+            self._add_files(distribution.info, files)
+            return
+        if distribution.root not in site_packages:
+            # `setup.py develop` has a folder of its own
+            return
+        self.unlisted.append(distribution.name)
+        modules = _lines_of(f"{distribution.info}/top_level.txt")
+        self._unlisted_modules.update(f"{distribution.root}/{name}" for name in modules)
+        if not modules:
+            self._unlisted_folders.add(distribution.root)
 
     def _add_of_conda(self, path: str) -> None:
-        """Add the files of a package of conda, by its list of them."""
+        """Add the files that the metadata of a conda package lists."""
         try:
             content = json.loads(read_text(path) or "")
-            self.files.update(
-                os.path.normpath(os.path.join(sys.prefix, name)) for name in content["files"]
-            )
+            self._add_files(sys.prefix, content["files"])
         except (UnreadableError, ValueError, TypeError, KeyError, RecursionError):
             self.unlisted.append(os.path.basename(path))
-            self.unlisted_folders.update(
+            self._unlisted_folders.update(
                 os.path.realpath(path) for path in sys.path if path.startswith(sys.prefix)
             )
 
+    def _add_files(self, folder: str, names: Iterable[str]) -> None:
+        self.files.update(os.path.normpath(os.path.join(folder, name)) for name in names)
+
     def is_known(self, path: str) -> bool:
-        """Return whether it can be told who owns a module or package of site-packages."""
-        module = os.path.join(os.path.dirname(path), os.path.basename(path).partition(".")[0])
+        """Return whether it is certain who owns a module or package of site-packages, if anyone."""
         if f"{path}/__init__.py" in self.files:
             return True
-        return (
-            os.path.dirname(path) not in self.unlisted_folders
-            and module not in self.unlisted_modules
-        )
+        folder, name = os.path.split(path)
+        if folder in self._unlisted_folders:
+            return False
+        module = name.partition(".")[0]
+        return f"{folder}/{module}" not in self._unlisted_modules
 
 
-def _listed(path: str) -> list[str]:
-    """Return the lines of a file that are not empty; none if it cannot be read."""
+def _lines_of(path: str) -> list[str]:
+    """Return the lines of a file that are not empty, none if it cannot be read."""
     try:
         text = read_text(path) or ""
     except UnreadableError:
@@ -1665,101 +1930,108 @@ def _listed(path: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def check_strays(
-    context: CheckContext,
-    installed: Mapping[str, Installed],
-    records: Mapping[str, list[RecordRow]],
-) -> Group:
-    """Return what is imported or run and belongs to no distribution, and what could not be judged.
+def check_strays(context: CheckContext, installed: Installed) -> Group:
+    """Check for files without an owner, and name what could not be judged.
 
-    In a package of a locked distribution, a file from before it was installed is of another
-    release, and wrong. One from later is what a program wrote or somebody added, and only worth a
-    warning; so are files in packages of other distributions, modules of their own and what runs
+    In a package of a locked distribution, a file that is older than the installation is of another
+    release, and wrong. A newer one was written by a program or added by somebody, and is only worth
+    a warning. So are files in packages of other distributions, modules by themselves and what runs
     when Python starts.
     """
-    ownership = _Ownership(installed, records)
+    ownership = _Ownership(installed)
     findings: list[Finding] = []
-    for package in _packages(context, installed, records):
+    for package in _packages(context, installed):
         if ownership.is_known(package.path):
-            findings += _findings_of_package(context, package, ownership)
-    roots = {
-        installed[name].root
-        for name in context.lock.pins
-        if name in installed and installed[name].is_ours
-    }
-    for root in sorted(roots):
-        startup, modules = _alone(root, ownership)
-        for code, names in (("startup-extra", startup), ("module-extra", modules)):
-            if names:
-                findings.append(Finding(code, {**list_and_count(names), "folder": root}))
+            findings += _package_findings(context, package, ownership.files)
+    locked = [installed[name] for name in context.lock.pins if name in installed]
+    for root in sorted({distribution.root for distribution in locked if distribution.is_ours}):
+        startup, modules = _unowned_entries(root, ownership)
+        if startup:
+            findings.append(Finding("startup-extra", {**list_and_count(startup), "folder": root}))
+        if modules:
+            findings.append(Finding("module-extra", {**list_and_count(modules), "folder": root}))
     rewritten = [name for name in context.lock.rewritten if name in installed]
     unjudged = sorted({*ownership.unlisted, *rewritten})
     if not unjudged:
         return Group("strays", findings)
-    return Group(
-        "strays", findings, list_and_count(unjudged, _UNJUDGED), note="strays-but", counted=True
-    )
+    values = list_and_count(unjudged, _LISTED_UNJUDGED)
+    return Group("strays", findings, values, note="strays-but", counted=True)
 
 
-def _packages(
-    context: CheckContext,
-    installed: Mapping[str, Installed],
-    records: Mapping[str, list[RecordRow]],
-) -> Iterator[_Package]:
-    """Yield the packages of the lock's distributions and this environment's, without those that the stack rewrites."""
-    owners: dict[str, set[str]] = {}
-    left_out: set[str] = set()
-    for name, rows in records.items():
+def _packages(context: CheckContext, installed: Installed) -> Iterator[_Package]:
+    """Yield the packages of the lock and of this environment that the stack does not rewrite."""
+    owners: dict[str, list[str]] = {}
+    rewritten = set()
+    for name in sorted(installed):
         distribution = installed[name]
-        is_judged = name in context.lock.pins or distribution.is_ours
-        for package in _top_folders(distribution, rows):
-            owners.setdefault(package, set())
-            if is_judged:
-                owners[package].add(name)
-            if name in context.lock.rewritten:
-                left_out.add(package)
-    for path, names in sorted(owners.items()):
-        if names and path not in left_out and not os.path.islink(path):
+        packages = _package_folders(distribution)
+        if name in context.lock.rewritten:
+            rewritten.update(packages)
+        if name in context.lock.pins or distribution.is_ours:
+            for package in packages:
+                owners.setdefault(package, []).append(name)
+    for path in sorted(owners):
+        if path in rewritten or os.path.islink(path):
+            continue
+        locked = []
+        installed_at = 0.0
+        for name in owners[path]:
             # conda keeps the times that files had where it built them
-            locked = [
-                name
-                for name in names
-                if name in context.lock.pins and installed[name].installer != "conda"
-            ]
-            times = [_changed(os.path.join(installed[name].info, "RECORD")) for name in locked]
-            yield _Package(path, sorted(locked or names), max(times, default=0.0))
+            if name in context.lock.pins and installed[name].installer != "conda":
+                locked.append(name)
+                installed_at = max(installed_at, _changed_at(f"{installed[name].info}/RECORD"))
+        yield _Package(path, locked or owners[path], installed_at)
 
 
-def _top_folders(distribution: Installed, rows: Sequence[RecordRow]) -> set[str]:
-    """Return the folders in site-packages that a distribution has modules in."""
+def _package_folders(distribution: InstalledDistribution) -> set[str]:
+    """Return the paths of the folders in site-packages in which a distribution has modules."""
     start = distribution.root + "/"
     folders = set()
-    for row in rows:
+    for row in distribution.rows:
         if row.path.startswith(start) and row.path.endswith(_IMPORTABLE):
-            top, inside, _ = row.path[len(start) :].partition("/")
-            if inside:
+            top, slash, _ = row.path[len(start) :].partition("/")
+            if slash:
                 folders.add(start + top)
     return folders
 
 
-def _findings_of_package(
-    context: CheckContext, package: _Package, ownership: _Ownership
+def _package_findings(
+    context: CheckContext, package: _Package, owned: Collection[str]
 ) -> Iterator[Finding]:
     """Yield what is wrong with the files of a package that nobody owns."""
-    older: list[str] = []
-    newer: list[str] = []
-    for path in _unowned(package.path, ownership.files):
-        (older if _changed(path) < package.installed else newer).append(path)
-    for code, paths in (("file-stale", older), ("file-added", newer)):
-        if paths:
-            yield _finding(context, code, package, paths)
+    stale = []
+    added = []
+    for path in _unowned_files(package.path, owned):
+        if _changed_at(path) < package.installed:
+            stale.append(path)
+        else:
+            added.append(path)
+    if stale:
+        yield _package_finding(context, "file-stale", package, stale)
+    if added:
+        yield _package_finding(context, "file-added", package, added)
 
 
-def _unowned(package: str, owned: Collection[str]) -> Iterator[str]:
-    """Yield the importable files of a package that nobody owns, sorted."""
-    for folder, inner, names in os.walk(package):
-        inner[:] = sorted(
-            name for name in inner if name != "__pycache__" and not name.startswith("~")
+def _package_finding(
+    context: CheckContext, code: str, package: _Package, paths: Sequence[str]
+) -> Finding:
+    root = os.path.dirname(package.path)
+    values = {
+        "owners": ", ".join(package.owners),
+        "name": package.owners[0],
+        **list_and_count([os.path.relpath(path, root) for path in paths]),
+    }
+    remedy = context.venv_command
+    if len(paths) <= _MOST_REMOVED:
+        remedy = shlex.join(["rm", *paths])
+    return Finding(code, values, remedy)
+
+
+def _unowned_files(package: str, owned: Collection[str]) -> Iterator[str]:
+    """Yield the importable files of a package that nobody owns, folder by folder."""
+    for folder, subfolders, names in os.walk(package):
+        subfolders[:] = sorted(
+            name for name in subfolders if name != "__pycache__" and not name.startswith("~")
         )
         for name in sorted(names):
             path = f"{folder}/{name}"
@@ -1767,74 +2039,70 @@ def _unowned(package: str, owned: Collection[str]) -> Iterator[str]:
                 yield path
 
 
-def _alone(root: str, ownership: _Ownership) -> tuple[list[str], list[str]]:
-    """Return what in site-packages itself nobody owns, sorted: what runs when Python starts, and other modules."""
+def _unowned_entries(root: str, ownership: _Ownership) -> tuple[list[str], list[str]]:
+    """Return the entries of site-packages that nobody owns, sorted.
+
+    First those that run when Python starts, then other modules.
+    """
     start = root + "/"
-    tops = {
-        path[len(start) :].partition("/")[0] for path in ownership.files if path.startswith(start)
-    }
-    of_maker = _OF_MAKERS if _is_of_maker() else ()
-    startup: list[str] = []
-    modules: list[str] = []
-    for name in sorted(set(os.listdir(root)) - tops - {"__pycache__", *of_maker}):
+    owned = {"__pycache__"}
+    for path in ownership.files:
+        if path.startswith(start):
+            owned.add(path[len(start) :].partition("/")[0])
+    if _is_of_maker():
+        owned.update(_MAKER_FILES)
+    startup = []
+    modules = []
+    for name in sorted(set(os.listdir(root)) - owned):
         path = start + name
         if name.endswith(_STARTUP_SUFFIX):
             startup.append(name)
-        elif ownership.is_known(path) and _is_module(path, ownership.files):
-            (startup if name.partition(".")[0] in _STARTUP_MODULES else modules).append(name)
+        elif not ownership.is_known(path) or not _is_importable(path, ownership.files):
+            continue
+        elif name.partition(".")[0] in _STARTUP_MODULES:
+            startup.append(name)
+        else:
+            modules.append(name)
     return startup, modules
 
 
-def _is_module(path: str, owned: Collection[str]) -> bool:
-    """Return whether a file or folder in site-packages can be imported."""
+def _is_importable(path: str, owned: Collection[str]) -> bool:
+    """Return whether an entry of site-packages can be imported; a folder needs an unowned file."""
     if not os.path.isdir(path):
         return path.endswith(_IMPORTABLE)
-    return os.path.basename(path).isidentifier() and (
-        os.path.islink(path) or any(_unowned(path, owned))
-    )
+    if not os.path.basename(path).isidentifier():
+        return False
+    return os.path.islink(path) or any(_unowned_files(path, owned))
 
 
 def _is_of_maker() -> bool:
     """Return whether virtualenv or uv made this environment."""
-    keys = [
-        line.partition("=")[0].strip() for line in _listed(os.path.join(sys.prefix, "pyvenv.cfg"))
-    ]
-    return any(maker in keys for maker in _MAKERS)
+    for line in _lines_of(f"{sys.prefix}/pyvenv.cfg"):
+        if line.partition("=")[0].strip() in _MAKER_KEYS:
+            return True
+    return False
 
 
-def _changed(path: str) -> float:
-    """Return when a file was changed last; the beginning of time if there is none."""
+def _changed_at(path: str) -> float:
+    """Return when a file was changed last, in seconds since 1970; 0 if there is none."""
     try:
         return os.lstat(path).st_mtime
     except OSError:
         return 0.0
 
 
-def _finding(context: CheckContext, code: str, package: _Package, paths: Sequence[str]) -> Finding:
-    root = os.path.dirname(package.path)
-    values = {
-        "owners": ", ".join(package.owners),
-        "name": package.owners[0],
-        **list_and_count([os.path.relpath(path, root) for path in paths]),
-    }
-    removal = f"rm {' '.join(map(shlex.quote, paths))}"
-    return Finding(
-        code, values, removal if len(paths) <= _REMOVED_BY_NAME else context.venv_command
-    )
-
-
 # --- checkouts
 #
-# The checkouts of editable distributions: whether each is at the commit of the lock and has its files.
+# The check of editable checkouts: whether each is at the lock's commit and has its files.
 #
-# A checkout is somebody's to work in, so nothing of it is run: HEAD is read as a file, and git lists
-# what the commit has by the checkout's objects alone, from a folder without any setting, hook or
-# filter. The files are then hashed here. install.sh notes which files the lock's own steps and builds
-# have changed.
+# Somebody works in a checkout, so nothing in it is run. HEAD is read as a file. git lists the files
+# of the commit from a folder without settings, hooks and filters, and uses only the objects of the
+# checkout. The files are then hashed here. install.sh notes which files the lock's own steps and
+# builds have changed.
 
-# What install.sh writes into .git: the digest of all that a finished checkout was made of, and the
-# changed files.
+# In .git of a finished checkout, install.sh writes `LockedDistribution.source` into this file.
 _MARK = "ascend-lock"
+# And it writes the output of `--changed-files` into this one.
 _CHANGED = "ascend-lock-changed"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REFERENCE = re.compile(r"refs(/[A-Za-z0-9_+=@-][A-Za-z0-9_.+=@-]*)+")
@@ -1843,10 +2111,13 @@ _GIT_SECONDS = 300
 
 
 class _Entry(NamedTuple):
-    """What a commit has at a path of the checkout: the kind and rights, and the name of the content."""
+    """A file or submodule of a commit."""
 
+    # The type and permissions, as git writes them.
     mode: str
+    # The hash of the content as git computes it, or the commit of a submodule.
     digest: str
+    # Relative to the checkout.
     path: str
 
 
@@ -1854,32 +2125,33 @@ class _UncomparedError(Exception):
     """The files of a checkout cannot be compared with its commit; the text says why."""
 
 
-def check_checkouts(context: CheckContext, installed: Mapping[str, Installed]) -> Group:
-    """Return how the checkout of each editable distribution differs from its commit."""
-    findings: list[Finding] = []
-    names = sorted(
-        name for name, pin in context.lock.pins.items() if pin.editable and name in installed
-    )
+def check_checkouts(context: CheckContext, installed: Installed) -> Group:
+    """Check whether the checkout of each editable distribution has the files of its commit."""
+    findings = []
+    pins = context.lock.pins
+    names = sorted(name for name in pins if pins[name].editable and name in installed)
     for name in names:
-        pin, folder = context.lock.pins[name], checkout_folder(name)
-        remedy = context.then_install(f"mv {shlex.quote(folder)} {shlex.quote(folder)}.mine")
-        for code, values in _differences(context, pin):
-            described = {"name": name, "folder": folder, "wanted": pin.commit, **values}
-            findings.append(
-                Finding(code, described, "" if code == "checkout-uncompared" else remedy)
-            )
+        folder = checkout_folder(name)
+        move_aside = shlex.join(["mv", folder, f"{folder}.mine"])
+        about = {"name": name, "folder": folder, "wanted": pins[name].commit}
+        for code, values in _checkout_differences(context, pins[name]):
+            remedy = context.then_install(move_aside)
+            if code == "checkout-uncompared":
+                remedy = ""
+            findings.append(Finding(code, {**about, **values}, remedy))
     return Group("checkouts", findings, {"list": ", ".join(names)})
 
 
-def _differences(
+def _checkout_differences(
     context: CheckContext, pin: LockedDistribution
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the code and values of each finding about a checkout."""
-    git = os.path.join(checkout_folder(pin.name), ".git")
+    """Yield the code and the values of each finding about a checkout."""
+    folder = checkout_folder(pin.name)
+    git = f"{folder}/.git"
     try:
         head = _head(git)
-        mark = read_text(os.path.join(git, _MARK)) or ""
-        noted = read_text(os.path.join(git, _CHANGED), errors="surrogateescape") or ""
+        mark = read_text(f"{git}/{_MARK}") or ""
+        noted = read_text(f"{git}/{_CHANGED}", errors="surrogateescape") or ""
     except UnreadableError as error:
         yield "checkout-unreadable", error.values
         return
@@ -1891,57 +2163,72 @@ def _differences(
     if pin.name in context.lock.rewritten:
         return
     try:
-        changed = set(_changes(checkout_folder(pin.name), pin.commit)) - set(noted.split("\0"))
+        changes = set(_changes(folder, pin.commit)) - set(noted.split("\0"))
     except _UncomparedError as error:
         yield "checkout-uncompared", {"why": str(error)}
         return
-    if changed:
-        yield "checkout-changed", list_and_count(sorted(row.partition(" ")[2] for row in changed))
+    if changes:
+        paths = sorted(change.partition(" ")[2] for change in changes)
+        yield "checkout-changed", list_and_count(paths)
 
 
 def print_changed_files(pin: LockedDistribution) -> int:
-    """Write the changed files of a checkout, each ended by a zero byte, for install.sh; return the exit status."""
+    """Write the changed files of a checkout for install.sh, each followed by a zero byte.
+
+    Return the exit status.
+    """
     try:
-        rows = list(_changes(checkout_folder(pin.name), pin.commit))
+        changes = list(_changes(checkout_folder(pin.name), pin.commit))
     except _UncomparedError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    sys.stdout.buffer.write(b"".join(os.fsencode(f"{row}\0") for row in rows))
+    for change in changes:
+        sys.stdout.buffer.write(os.fsencode(f"{change}\0"))
     sys.stdout.buffer.flush()
     return 0
 
 
 def _head(git: str) -> str:
-    """Return the commit that is checked out; nothing if there is none. Raises UnreadableError."""
-    text = (read_text(os.path.join(git, "HEAD")) or "").strip()
-    reference = text[len("ref: ") :] if text.startswith("ref: ") else ""
-    if _REFERENCE.fullmatch(reference):
-        packed = read_text(os.path.join(git, "packed-refs")) or ""
-        lines = [line.split(" ") for line in packed.splitlines()]
-        commits = [words[0] for words in lines if words[1:] == [reference]]
-        text = (read_text(os.path.join(git, reference)) or "".join(commits[:1])).strip()
+    """Return the commit that is checked out, empty if there is none. Raises UnreadableError."""
+    text = (read_text(f"{git}/HEAD") or "").strip()
+    if text.startswith("ref: "):
+        text = _commit_of(git, text[len("ref: ") :])
     return text if _COMMIT.fullmatch(text) else ""
 
 
-def _changes(folder: str, commit: str, inside: str = "") -> Iterator[str]:
-    """Yield `DIGEST PATH` for each file that is not the commit's, with `-` for one that cannot be read.
+def _commit_of(git: str, reference: str) -> str:
+    """Return the content of a reference, empty if there is none. Raises UnreadableError."""
+    if not _REFERENCE.fullmatch(reference):
+        return ""
+    text = read_text(f"{git}/{reference}")
+    if text:
+        return text.strip()
+    for line in (read_text(f"{git}/packed-refs") or "").splitlines():
+        commit, _, name = line.partition(" ")
+        if name == reference:
+            return commit
+    return ""
 
-    A submodule that is checked out is compared in the same way; its paths begin with its own,
-    `inside`. Raises _UncomparedError.
+
+def _changes(folder: str, commit: str, inside: str = "") -> Iterator[str]:
+    """Yield `DIGEST PATH` for each file that is not the commit's; `-` is one that cannot be read.
+
+    Submodules that are checked out are compared, too. Paths in them begin with `inside`, the path
+    of the submodule. Raises _UncomparedError.
     """
     for entry in _entries(folder, commit):
-        path = os.path.join(folder, entry.path)
+        path = f"{folder}/{entry.path}"
         if entry.mode == _SUBMODULE:
-            yield from _changes_of_submodule(path, entry.digest, f"{inside}{entry.path}")
+            yield from _submodule_changes(path, entry.digest, f"{inside}{entry.path}")
             continue
-        digest = _blob(path)
+        digest = _blob_digest(path)
         if digest != entry.digest:
             yield f"{digest} {inside}{entry.path}"
 
 
-def _changes_of_submodule(folder: str, commit: str, shown: str) -> Iterator[str]:
-    """Yield the same of a submodule, which need not be checked out."""
-    git = os.path.join(folder, ".git")
+def _submodule_changes(folder: str, commit: str, shown_path: str) -> Iterator[str]:
+    """Yield the changes of a submodule, none if it is not checked out. Raises _UncomparedError."""
+    git = f"{folder}/.git"
     if not os.path.isdir(git):
         return
     try:
@@ -1949,35 +2236,34 @@ def _changes_of_submodule(folder: str, commit: str, shown: str) -> Iterator[str]
     except UnreadableError as error:
         raise _UncomparedError(error.values["why"]) from None
     if head == commit:
-        yield from _changes(folder, commit, f"{shown}/")
+        yield from _changes(folder, commit, f"{shown_path}/")
     else:
-        yield f"{head or '-'} {shown}"
+        yield f"{head or '-'} {shown_path}"
 
 
 def _entries(folder: str, commit: str) -> list[_Entry]:
-    """Return what a commit has. Raises _UncomparedError."""
+    """Return the files and submodules of a commit. Raises _UncomparedError."""
     with tempfile.TemporaryDirectory() as empty:
         for name in ("objects", "refs"):
-            os.mkdir(os.path.join(empty, name))
-        with open(os.path.join(empty, "HEAD"), "w", encoding="ascii") as file:
+            os.mkdir(f"{empty}/{name}")
+        with open(f"{empty}/HEAD", "w", encoding="ascii") as file:
             file.write("ref: refs/heads/none\n")
-        others = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        environ = {
-            **others,
-            "HOME": empty,
-            "LC_ALL": "C",
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_NO_REPLACE_OBJECTS": "1",
-            "GIT_DIR": empty,
-            "GIT_OBJECT_DIRECTORY": os.path.join(folder, ".git", "objects"),
-        }
-        listed = _run_git(["ls-tree", "-r", "-z", "--full-tree", commit], environ, empty)
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        environ.update(
+            HOME=empty,
+            LC_ALL="C",
+            GIT_CONFIG_NOSYSTEM="1",
+            GIT_CONFIG_GLOBAL=os.devnull,
+            GIT_NO_REPLACE_OBJECTS="1",
+            GIT_DIR=empty,
+            GIT_OBJECT_DIRECTORY=f"{folder}/.git/objects",
+        )
+        listing = _run_git(["ls-tree", "-r", "-z", "--full-tree", commit], environ, empty)
     entries = []
-    for line in os.fsdecode(listed).split("\0"):
-        head, _, path = line.partition("\t")
+    for line in os.fsdecode(listing).split("\0"):
+        description, _, path = line.partition("\t")
         if path:
-            mode, _, digest = head.split(" ")
+            mode, _, digest = description.split(" ")
             entries.append(_Entry(mode, digest, path))
     return entries
 
@@ -2004,8 +2290,8 @@ def _run_git(arguments: list[str], environ: Mapping[str, str], folder: str) -> b
     return done.stdout
 
 
-def _blob(path: str) -> str:
-    """Return the name that git gives to the content of a file or link; `-` if it cannot be read."""
+def _blob_digest(path: str) -> str:
+    """Return git's hash of the content of a file or link; `-` if it cannot be read."""
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):
@@ -2017,15 +2303,16 @@ def _blob(path: str) -> str:
             return "-"
     except OSError:
         return "-"
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()  # noqa: S324  git's own name
+    # git identifies content by its sha1
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()  # noqa: S324
 
 
 # --- modules
 #
-# What of a distribution can be started: its top-level modules and its commands, by its files.
+# The top-level modules and the commands of distributions, which can be started.
 
-# Folders and files beside a distribution's modules that nobody imports from an environment.
-_BESIDE = frozenset(
+# Names of files and folders in site-packages that are not meant to be imported.
+_NOT_IMPORTED = frozenset(
     [
         "__main__",
         "benchmark",
@@ -2053,165 +2340,171 @@ _BESIDE = frozenset(
         "tools",
     ]
 )
-# The groups of entry points that are loaded: commands, and what vllm loads whenever it starts.
-_COMMAND_GROUPS = (
+# Groups of entry points that must load: commands, and plugins that vllm loads at each start.
+_ENTRY_POINT_GROUPS = (
     "console_scripts",
     "gui_scripts",
     "vllm.general_plugins",
     "vllm.platform_plugins",
 )
-# `x.py`, and what is compiled: `x.so`, `x.abi3.so`, `x.cpython-311-aarch64-linux-gnu.so`
+# `x.py`, or a compiled `x.so`, `x.abi3.so` or `x.cpython-311-aarch64-linux-gnu.so`.
 _MODULE_FILE = re.compile(r"(\w+)(?:\.py|(?:\.abi3|\.cpython-\w+-[\w-]+)?\.so)")
-_NAMESPACE_DEPTH = 2  # folders of a namespace package in which modules are looked for
+# How many folders of namespace packages a module may be in.
+_NAMESPACE_DEPTH = 2
 
 
 class Startable(NamedTuple):
-    """Something that a distribution offers to be started."""
+    """A module or command of a distribution."""
 
     # The normalized name of the distribution.
     project: str
     # "module" or "script".
     kind: str
-    # The module's dotted name, or the name of the command.
+    # The dotted name of the module, or the name of the command.
     name: str
-    # What is imported: the module, for a command with the attribute that it calls
-    # (`vllm.cli:main`).
-    target: str
+    # What is imported: the module, with the attribute that a command calls (`vllm.cli:main`).
+    reference: str
 
 
-def startables(
-    installed: Mapping[str, Installed],
-    records: Mapping[str, Sequence[RecordRow]],
-    with_commands: Iterable[str],
-) -> list[Startable]:
-    """List the modules of distributions, and the commands of those `with_commands`.
+def startables(installed: Installed, with_commands: Container[str]) -> list[Startable]:
+    """Return the modules of all distributions, and the commands of the named ones.
 
-    A module that several distributions have is listed for the first one alone.
+    A module that several distributions have belongs to the first one by name.
     """
-    of_commands = set(with_commands)
-    found: list[Startable] = []
-    listed: set[str] = set()
+    startable = []
+    seen = set()
     for name in sorted(installed):
-        for module in top_modules(installed[name], records.get(name, ())):
-            if module not in listed:
-                listed.add(module)
-                found.append(Startable(name, "module", module, module))
-        if name in of_commands:
-            for command, target in _commands(installed[name]):
-                found.append(Startable(name, "script", command, target))
-    return found
+        for module in top_modules(installed[name]):
+            if module not in seen:
+                seen.add(module)
+                startable.append(Startable(name, "module", module, module))
+        if name in with_commands:
+            for command, reference in _commands(installed[name]):
+                startable.append(Startable(name, "script", command, reference))
+    return startable
 
 
-def top_modules(distribution: Installed, rows: Iterable[RecordRow]) -> list[str]:
-    """Return the modules that a distribution puts at the top, sorted.
+def top_modules(distribution: InstalledDistribution) -> list[str]:
+    """Return the dotted names of a distribution's top-level modules, sorted.
 
-    Of a namespace package these are the packages and modules in it (`google.protobuf`). What is not
-    meant to be imported, such as `tests`, is left out; so are stubs, whose folders are no names.
+    For a namespace package, these are the packages and modules in it (`google.protobuf`). What is
+    not meant to be imported, such as `tests`, is left out, and so are stubs.
     """
     start = distribution.root + "/"
-    paths = [row.path[len(start) :] for row in rows if row.path.startswith(start)]
-    files = [path.split("/") for path in paths]
+    paths = [row.path for row in distribution.rows if row.path.startswith(start)]
+    files = [path[len(start) :].split("/") for path in paths]
     packages = {tuple(parts[:-1]) for parts in files if _stem(parts[-1]) == "__init__"}
-    names: set[str] = set()
-    for parts in files:
+    names = set()
+    for path, parts in zip(paths, files):
         name = _top_module(parts, packages)
-        if name and _is_meant(name) and _has_entry(os.path.join(distribution.root, *parts)):
+        if name and _is_meant(name) and _has_init(path):
             names.add(".".join(name))
     return sorted(names or _listed_modules(distribution))
 
 
 def _top_module(parts: Sequence[str], packages: set[tuple[str, ...]]) -> Sequence[str]:
-    """Return the parts of the name of the module that a file is, or is in; nothing if it is none."""
-    stem = _stem(parts[-1])
-    folders = parts[:-1]
+    """Return the name, in parts, of the top-level module that a file belongs to; empty if none."""
+    *folders, filename = parts
+    stem = _stem(filename)
     if not stem:
         return ()
     for depth in range(1, len(folders) + 1):
         if tuple(folders[:depth]) in packages:
             return folders[:depth]
-    return (*folders, stem) if len(folders) <= _NAMESPACE_DEPTH else ()
+    if len(folders) > _NAMESPACE_DEPTH:
+        return ()
+    return [*folders, stem]
 
 
 def _stem(filename: str) -> str:
-    """Return the name of the module that a file holds; nothing if it holds none."""
+    """Return the name of the module in a file, empty if it has none."""
     match = _MODULE_FILE.fullmatch(filename)
     return match[1] if match and match[1].isidentifier() else ""
 
 
 def _is_meant(name: Sequence[str]) -> bool:
-    """Return whether a name can be imported, and is not that of tests and the like."""
+    """Return whether a module, named in parts, can and should be imported."""
     if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name):
         return False
-    return name[0] not in _BESIDE and not name[0].startswith("__editable__")
+    return name[0] not in _NOT_IMPORTED and not name[0].startswith("__editable__")
 
 
-def _has_entry(path: str) -> bool:
-    """Return whether a file can be a module: a library (`libx.so`) lacks the function of one."""
+def _has_init(path: str) -> bool:
+    """Return whether a file can be a module: a mere library (`libx.so`) has no PyInit function."""
     if not path.endswith(".so"):
         return True
-    entry = f"PyInit_{_stem(os.path.basename(path))}".encode()
+    function = f"PyInit_{_stem(os.path.basename(path))}".encode()
     try:
-        with open(path, "rb") as handle:
-            with mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as text:
-                return text.find(entry) >= 0
-    except (OSError, ValueError):  # the check of files tells what is wrong with it
+        with open(path, "rb") as file:
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                return content.find(function) >= 0
+    except (OSError, ValueError):
+        # the check of files tells what is wrong with it
         return False
 
 
-def _listed_modules(distribution: Installed) -> list[str]:
-    """Return what top_level.txt lists, for an editable installation, whose files are elsewhere."""
-    text = _text(distribution, "top_level.txt") if distribution.editable_folder else ""
-    return [name for name in text.split() if _is_meant([name])]
+def _listed_modules(distribution: InstalledDistribution) -> list[str]:
+    """Return the modules in top_level.txt of an editable installation, whose RECORD has none."""
+    if not distribution.editable_folder:
+        return []
+    names = _metadata_text(distribution, "top_level.txt").split()
+    return [name for name in names if _is_meant([name])]
 
 
-def _commands(distribution: Installed) -> list[tuple[str, str]]:
-    """Return the commands of a distribution, each with what it calls."""
+def _commands(distribution: InstalledDistribution) -> list[tuple[str, str]]:
+    """Return the names of a distribution's commands, each with what it calls."""
     parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=False)
-    parser.optionxform = str  # type: ignore[assignment,method-assign]  # names differ by case
+    # names of commands differ by case
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
     try:
-        parser.read_string(_text(distribution, "entry_points.txt"))
+        parser.read_string(_metadata_text(distribution, "entry_points.txt"))
     except configparser.Error:
         return []
-    rows = []
-    for group in _COMMAND_GROUPS:
+    commands = []
+    for group in _ENTRY_POINT_GROUPS:
         if parser.has_section(group):
             for name, value in parser.items(group):
-                rows.append((name, re.split(r"\s*\[", value)[0].replace(" ", "")))
-    return rows
+                without_extras = re.split(r"\s*\[", value)[0]
+                commands.append((name, without_extras.replace(" ", "")))
+    return commands
 
 
-def _text(distribution: Installed, name: str) -> str:
-    """Return the text of a file of a distribution's metadata, empty if it cannot be read."""
+def _metadata_text(distribution: InstalledDistribution, name: str) -> str:
+    """Return the text of a file in .dist-info, empty if it cannot be read."""
     try:
-        return read_text(os.path.join(distribution.info, name)) or ""
+        return read_text(f"{distribution.info}/{name}") or ""
     except UnreadableError:
         return ""
 
 
 # --- starter
 #
-# Start modules and commands, each in a process of its own: verify.py runs itself for this, not isolated.
+# Start modules and commands, each in a process of its own.
 #
-# The process imports torch once and forks for each thing that is started, so that only what is not
-# yet imported takes time, and nothing that is started can do harm to the rest. A child gets a session
-# of its own: whatever it leaves behind is killed with it, unless it made a session of its own. It
-# says with one line in a pipe how it went, no longer than what a pipe holds without a reader.
+# verify.py runs itself for this, not isolated. The process imports torch once and forks for each
+# target, so that only what is not yet imported takes time, and no target can harm another one. A
+# child gets a session of its own, which is killed with everything that the child started, except for
+# what made itself another session. The child reports with one line in a pipe how it went. The line is
+# shorter than what a pipe holds unread.
 #
-# This process runs no Python thread. Libraries that torch loads may have threads: those of OpenBLAS
-# see to forks themselves, those of OpenMP begin with the first computation. A child that hangs
-# nevertheless is late, like any other.
+# This process runs no Python thread. Libraries that torch loads may have threads: OpenBLAS handles
+# forks itself, and OpenMP starts threads only with the first computation. If a child hangs
+# nevertheless, it is late like any other.
 
 START_OPTION = "--start"
-_LONGEST_TEXT = 700  # characters of an error: an answer fits into a pipe, which holds 64 KiB
+# The longest text of an error, so that a row fits into a pipe, which holds 64 KiB.
+_LONGEST_TEXT = 700
 _LONGEST_CHAIN = 20
+# Seconds between two looks at the children.
 _PAUSE = 0.02
-_GRACE = 5  # seconds beyond the limit in which a child has to end
+# Seconds beyond the limit in which a child has to end.
+_GRACE = 5
 
 
 class _Child(NamedTuple):
     """A child that runs."""
 
-    # Which of the request's rows it starts.
+    # The index of its target in the request.
     number: int
     # The end of its pipe that is read.
     pipe: int
@@ -2220,62 +2513,69 @@ class _Child(NamedTuple):
 
 
 def serve_starts(file: str) -> int:
-    """Start what the request on standard input lists, and write a row for each; return the status.
+    """Start the targets of the request on standard input, and write a row for each of them.
 
-    The request is an object: `preload` are modules to be imported first, `targets` what is started
-    (`module` or `module:attribute`), `seconds` the limit for each, `workers` how many run at once.
-    The first row says that the preload is `ready`, the last one that all is `done`. A row of a
-    target has its `number` and `seconds`, and how it ended: `path`, `error` (with `cause`,
-    `missing` and `where`), `signal`, `status`, or `late`. `file` is this program, whose folder is
-    nothing that a user would have on the path.
+    The request is a JSON object. `preload` has modules to import first, `targets` has what to start
+    (`module` or `module:attribute`), `seconds` is the limit of each target, and `workers` is how
+    many run at once.
+
+    Each row is a JSON object on a line. The first one says that the preload is `ready`, the last
+    one that all is `done`. The row of a target has its `number`, the `seconds` that it took, and
+    one of: the `path` of its module; an `error` with `cause`, `missing` and `where`; a `signal`; an
+    exit `status`; or `late`.
+
+    `file` is this program. Its folder is taken off the path, as a user would not have it there.
+    Return the exit status.
     """
     request = json.loads(sys.stdin.read())
-    rows = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    _be_silent()
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    _silence_streams()
     folder = os.path.dirname(os.path.abspath(file))
     sys.path[:] = [path for path in sys.path if path and os.path.abspath(path) != folder]
 
-    def tell(row: Mapping[str, Any]) -> None:
-        rows.write(json.dumps(row) + "\n")
-        rows.flush()
+    def write(row: Mapping[str, Any]) -> None:
+        output.write(json.dumps(row) + "\n")
+        output.flush()
 
     seconds = float(request["seconds"])
-    signal.alarm(int(seconds) + 1)  # it ends this process if an import of the preload hangs
+    # it ends this process if an import of the preload hangs
+    signal.alarm(int(seconds) + 1)
     for module in request["preload"]:
         importlib.import_module(module)
     signal.alarm(0)
-    tell({"ready": True})
-    _Children(request["targets"], seconds, int(request["workers"]), tell).run()
-    tell({"done": True})
+    write({"ready": True})
+    _Children(request["targets"], seconds, int(request["workers"]), write).run()
+    write({"done": True})
     return 0
 
 
 class _Children:
-    """Runs a child for each target, so many at once."""
+    """Runs a child for each target, a limited number at once."""
 
     def __init__(
         self,
         targets: list[str],
         seconds: float,
         workers: int,
-        tell: Callable[[Mapping[str, Any]], None],
+        write: Callable[[Mapping[str, Any]], None],
     ) -> None:
-        self._targets = targets
+        self._waiting = deque(enumerate(targets))
         self._seconds = seconds
         self._workers = workers
-        self._tell = tell
-        self._running: dict[int, _Child] = {}  # by process
+        self._write = write
+        # By process id.
+        self._running: dict[int, _Child] = {}
         self._parent = os.getppid()
 
     def run(self) -> None:
-        """Start everything; end all children if this process is to end, or its parent is gone."""
+        """Start everything. Kill all children if this process is terminated or loses its parent."""
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-        waiting = list(enumerate(self._targets))[::-1]
         try:
-            while waiting or self._running:
-                while waiting and len(self._running) < self._workers:
-                    self._fork(*waiting.pop())
-                if not self._end_some():
+            while self._waiting or self._running:
+                while self._waiting and len(self._running) < self._workers:
+                    number, target = self._waiting.popleft()
+                    self._fork(number, target)
+                if not self._report_ended():
                     time.sleep(_PAUSE)
                 if os.getppid() != self._parent:
                     break
@@ -2292,144 +2592,160 @@ class _Children:
         os.close(writer)
         self._running[process] = _Child(number, reader, time.monotonic())
 
-    def _end_some(self) -> bool:
-        """Tell of the children that have ended, and end those that are late; return if there were any.
+    def _report_ended(self) -> bool:
+        """Write the rows of children that ended or were killed as late; return if there were any.
 
-        A child that waits for a driver may not end when it is killed: it is told late, and left.
+        A child that waits for a driver may not end when it is killed: it is reported and left.
         """
-        ended = False
+        any_ended = False
         for process, child in list(self._running.items()):
             age = time.monotonic() - child.begun
-            late = age > self._seconds
-            if late:
+            is_late = age > self._seconds
+            if is_late:
                 _kill_session(process)
-            done, status = os.waitpid(process, os.WNOHANG)
-            if done == 0 and age <= self._seconds + _GRACE:
+            ended, status = os.waitpid(process, os.WNOHANG)
+            if not ended and age <= self._seconds + _GRACE:
                 continue
-            _kill_group(process)  # what it left behind
+            # what the child left behind
+            _kill_group(process)
             del self._running[process]
-            spent = round(time.monotonic() - child.begun, 2)
-            row = {"late": True} if late else _answer(child.pipe, status)
+            result = {"late": True} if is_late else _result_of(child.pipe, status)
             os.close(child.pipe)
-            self._tell({"number": child.number, "seconds": spent, **row})
-            ended = True
-        return ended
+            self._write({"number": child.number, "seconds": round(age, 2), **result})
+            any_ended = True
+        return any_ended
 
 
-def _answer(pipe: int, status: int) -> dict[str, Any]:
-    """Return what a child that has ended said, or how it ended without a word."""
+def _result_of(pipe: int, status: int) -> dict[str, Any]:
+    """Return what a child that ended wrote into its pipe, or else its signal or exit status."""
     os.set_blocking(pipe, False)
     try:
         text = os.read(pipe, 1 << 16).decode()
-    except BlockingIOError:  # it said nothing, and a process that it left behind has the pipe
+    except BlockingIOError:
+        # it wrote nothing, and a process that it left behind has the pipe
         text = ""
     if text.endswith("\n"):
-        answer: dict[str, Any] = json.loads(text)
-        return answer
+        result: dict[str, Any] = json.loads(text)
+        return result
     if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        names = {known.value: known.name for known in signal.Signals}
-        return {"signal": names.get(number, str(number))}
+        return {"signal": signal_name(os.WTERMSIG(status))}
     return {"status": os.WEXITSTATUS(status)}
 
 
 def _kill_session(process: int) -> None:
     """Kill a child that is not reaped yet, and what it started."""
-    os.kill(process, signal.SIGKILL)  # it may not have its session yet
+    # it may not have its session yet
+    os.kill(process, signal.SIGKILL)
     _kill_group(process)
 
 
 def _kill_group(process: int) -> None:
-    """Kill what is in the group of a child, which may be gone itself."""
-    with suppress(ProcessLookupError, PermissionError):  # there is nothing
+    """Kill what is in the process group of a child. The child itself may be gone."""
+    # there may be no such group
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(process, signal.SIGKILL)
 
 
 def _start_and_exit(target: str, pipe: int, seconds: int) -> None:
-    """Start the target in this child, say how it went, and exit without what Python does at its end."""
+    """Start the target in this child, write the result, and exit without Python's finalization."""
     try:
         os.setsid()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        signal.alarm(seconds)  # if this child's parent is killed
+        # it ends this child if the parent is killed
+        signal.alarm(seconds)
         sys.argv[:] = [target.partition(":")[0]]
         try:
-            row = {"path": _load(target)}
+            result: dict[str, Any] = {"path": _load(target)}
         except BaseException as error:
-            row = _failure_row(error)
-        os.write(pipe, (json.dumps(row) + "\n").encode())
+            result = _failure(error)
+        os.write(pipe, (json.dumps(result) + "\n").encode())
     finally:
         os._exit(0)
 
 
 def _load(target: str) -> str:
-    """Import the module, look up the attribute, and return where the module is from."""
+    """Import the module, look up the attribute, and return the path of the module."""
     name, _, attributes = target.partition(":")
     module = importlib.import_module(name)
-    found: Any = module
-    for attribute in filter(None, attributes.split(".")):
-        found = getattr(found, attribute)
+    if attributes:
+        found: Any = module
+        for attribute in attributes.split("."):
+            found = getattr(found, attribute)
     path = getattr(module, "__file__", None)
-    return str(path or next(iter(getattr(module, "__path__", [])), ""))
+    if path:
+        return str(path)
+    # a namespace package has folders only
+    for folder in getattr(module, "__path__", []):
+        return str(folder)
+    return ""
 
 
-def _failure_row(error: BaseException) -> dict[str, Any]:
-    """Return what there is to say of an exception.
+def _failure(error: BaseException) -> dict[str, Any]:
+    """Return the row of an exception.
 
-    `error` is its text, `cause` that of the first exception of its chain, `where` the line that
-    raised this one, `missing` the modules, distributions and names that the chain says are missing.
+    `error` is its text, `cause` the text of the first exception in its chain, `where` the line that
+    raised this one. `missing` has the modules and names that the chain says are missing.
     """
     chain = list(_chain(error))
     missing = [
-        str(link.name)
+        str(link.name)[:100]
         for link in chain
         if isinstance(link, (ImportError, NameError)) and getattr(link, "name", None)
     ]
     return {
-        "error": _said(error),
-        "cause": _said(chain[-1]),
+        "error": _text_of(error),
+        "cause": _text_of(chain[-1]),
         "where": _raised_at(chain[-1])[-200:],
-        "missing": [name[:100] for name in missing[:_LONGEST_CHAIN]],
+        "missing": missing,
     }
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception, and what it was caused by or raised during the handling of."""
+    """Yield an exception, and then each that it was caused by or raised while handling."""
     link: BaseException | None = error
     for _ in range(_LONGEST_CHAIN):
         if link is None:
             return
         yield link
-        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+        if link.__cause__ is not None or link.__suppress_context__:
+            link = link.__cause__
+        else:
+            link = link.__context__
 
 
-def _said(error: BaseException) -> str:
-    """Return an exception as Python's last line has it, on one line."""
-    try:
-        said = " ".join(str(error).split())
-    except Exception:
-        said = ""
-    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
+def _text_of(error: BaseException) -> str:
+    """Return an exception as the last line of a traceback shows it, on one line."""
+    text = type(error).__name__
+    # a broken __str__ raises anything
+    with suppress(Exception):
+        message = " ".join(str(error).split())
+        if message:
+            text = f"{text}: {message}"
+    if len(text) > _LONGEST_TEXT:
+        return f"{text[: _LONGEST_TEXT - 1]}…"
+    return text
 
 
 def _raised_at(error: BaseException) -> str:
-    """Return file and line of an exception, relative to site-packages where it is in there.
+    """Return file and line of an exception, relative to site-packages if it is in there.
 
-    Lines of Python's importer and of this program do not count: without others it is nothing.
+    Lines of Python's importer and of this program do not count. Without others, it is empty.
     """
-    home = sysconfig.get_path("purelib") + "/"
-    own = _raised_at.__code__.co_filename
-    places = [
-        f"{frame.filename[len(home) :] if frame.filename.startswith(home) else frame.filename}:{frame.lineno}"
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith("<frozen") and frame.filename != own
-    ]
-    return places[-1] if places else ""
+    site_packages = sysconfig.get_path("purelib") + "/"
+    this_program = _raised_at.__code__.co_filename
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        path = frame.filename
+        if path.startswith("<frozen") or path == this_program:
+            continue
+        if path.startswith(site_packages):
+            path = path[len(site_packages) :]
+        return f"{path}:{frame.lineno}"
+    return ""
 
 
-def _be_silent() -> None:
-    """Give this process and its children no standard input, output and error."""
+def _silence_streams() -> None:
+    """Connect the standard streams of this process and its children to the null device."""
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
@@ -2437,103 +2753,111 @@ def _be_silent() -> None:
 
 # --- starts
 #
-# Whether what is installed starts: every module of the lock's distributions, and the commands of those it is for.
+# The check that everything starts: each module of the lock's distributions, and their commands.
 #
-# The excuses of what may fail come from facts, as the lock has them: it needs a project that nobody
-# asked for, or an NPU.
+# Only the commands of distributions that the stack itself names must start. Facts in the lock excuse
+# what may fail, because it needs a project that nobody asked for, or an NPU.
 
 _MOST_WORKERS = 4
-# seconds beyond the limit of one start in which the process that starts has to say something
+# Seconds beyond the limit of one start after which a process that says nothing is given up.
 _SILENCE = 15
-_END_SECONDS = 5  # for a process to end
+# Seconds that a process has to end.
+_END_SECONDS = 5
+# How many modules and commands a message names.
 _LISTED_STARTS = 6
-_NPU_MODULE = "torch_npu"  # who can import it has CANN and a driver
+# Where this module can be imported, there is CANN and a driver.
+_NPU_MODULE = "torch_npu"
 
 
 class Started(NamedTuple):
-    """How it went with something that was started."""
+    """A module or command that was started, and the result."""
 
-    # What was started.
-    what: Startable
-    # The row of the process that started it; see `serve_starts`.
+    target: Startable
+    # The row that `serve_starts` wrote about it.
     row: Mapping[str, Any]
 
     @property
     def failed(self) -> bool:
-        """Whether it did not start."""
+        """Return whether it did not start."""
         return "path" not in self.row
 
     @property
     def title(self) -> str:
-        """What it is called in a list: `import x`, or the command's name."""
-        return f"import {self.what.name}" if self.what.kind == "module" else self.what.name
+        """Return its name in a list: `import x`, or the name of a command."""
+        return f"import {self.target.name}" if self.target.kind == "module" else self.target.name
 
 
 class StartRequest(NamedTuple):
-    """What a process is to start, and how."""
+    """How to start modules and commands."""
 
-    # The program's file, which runs itself.
+    # The file of verify.py, which runs itself.
     program: str
     # The Python of the environment.
     python: str
-    # The variables of the process.
     environ: Mapping[str, str]
-    # The limit for each.
+    # The limit of each start.
     seconds: float
-    # Called with the number of those that have ended, and with the last one.
+    # Called when a start has ended, with how many have ended so far.
     progress: Callable[[int, Startable], None]
 
 
 def start_all(
-    request: StartRequest, whats: Sequence[Startable], preload: Sequence[str] = ()
+    request: StartRequest, targets: Sequence[Startable], preload: Sequence[str] = ()
 ) -> list[Started]:
-    """Start each of these, and return how it went, in the same order.
+    """Start modules and commands, and return the results in the same order.
 
     The modules of `preload` are imported once for all of them, if they can be.
     """
-    rows = _answers(request, whats, preload)
+    rows = _start(request, targets, preload)
     if rows is None and preload:
-        rows = _answers(request, whats, [])
+        rows = _start(request, targets, [])
     unknown = {
         "error": "the process that starts it has ended",
         "cause": "",
         "where": "",
         "missing": [],
     }
-    return [Started(what, (rows or {}).get(number, unknown)) for number, what in enumerate(whats)]
+    if rows is None:
+        rows = {}
+    return [Started(target, rows.get(number, unknown)) for number, target in enumerate(targets)]
 
 
-def _answers(
-    request: StartRequest, whats: Sequence[Startable], preload: Sequence[str]
+def _start(
+    request: StartRequest, targets: Sequence[Startable], preload: Sequence[str]
 ) -> dict[int, dict[str, Any]] | None:
-    """Return the row of each by its number; None if nothing was started, as the preload failed."""
-    text = {
-        "preload": preload,
-        "targets": [what.target for what in whats],
-        "seconds": request.seconds,
-        "workers": min(_MOST_WORKERS, os.cpu_count() or 1),
-    }
-    command = [request.python, request.program, START_OPTION]
+    """Return the row of each target by its index; None if the preload failed."""
+    text = json.dumps(
+        {
+            "preload": preload,
+            "targets": [target.reference for target in targets],
+            "seconds": request.seconds,
+            "workers": min(_MOST_WORKERS, os.cpu_count() or 1),
+        }
+    )
     process = subprocess.Popen(  # noqa: S603
-        command,
+        [request.python, request.program, START_OPTION],
         env=dict(request.environ),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
     try:
-        return _read_answers(process, json.dumps(text), whats, request)
+        return _read_rows(process, text, targets, request)
     finally:
         _end(process)
 
 
-def _read_answers(
-    process: subprocess.Popen[bytes], text: str, whats: Sequence[Startable], request: StartRequest
+def _read_rows(
+    process: subprocess.Popen[bytes], text: str, targets: Sequence[Startable], request: StartRequest
 ) -> dict[int, dict[str, Any]] | None:
-    """Give the process its request, and read its rows until the last one, or until it ends or says nothing any more."""
+    """Give the process the request, and read rows until it is done, ends, or says nothing any more.
+
+    Return None if it was never ready.
+    """
     if process.stdin is None or process.stdout is None:
         raise AssertionError("both are pipes")
-    with suppress(BrokenPipeError):  # it has ended, and has no rows
+    # a process that has ended has no rows
+    with suppress(BrokenPipeError):
         process.stdin.write(text.encode())
         process.stdin.close()
     rows: dict[int, dict[str, Any]] | None = None
@@ -2545,21 +2869,21 @@ def _read_answers(
             rows = {}
         elif rows is not None:
             rows[row["number"]] = row
-            request.progress(len(rows), whats[row["number"]])
+            request.progress(len(rows), targets[row["number"]])
     return rows
 
 
 def _lines(pipe: int, seconds: float) -> Iterator[bytes]:
-    """Yield the lines of a pipe until it is closed, or nothing came for so long.
+    """Yield the lines of a pipe until it is closed, or nothing comes for so many seconds.
 
     A process that waits for a driver may not end when it is killed, and keeps the pipe open.
     """
-    rest = b""
+    incomplete = b""
     while select.select([pipe], [], [], seconds)[0]:
         content = os.read(pipe, 1 << 16)
         if not content:
             return
-        *lines, rest = (rest + content).split(b"\n")
+        *lines, incomplete = (incomplete + content).split(b"\n")
         yield from lines
 
 
@@ -2577,55 +2901,55 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class Verdict(NamedTuple):
-    """What is to be said of something that was started."""
+    """The verdict on a start."""
 
-    # "ok", "elsewhere" (it is not this environment's), "excused", "untried" (without a library of
-    # CANN) or "failed".
+    # "ok"; "elsewhere" if the module is not this environment's; "excused"; "untried" if a library
+    # of CANN is missing; or "failed".
     outcome: str
-    # Why it is excused, or the library that it is untried without.
+    # Why it is excused, or the missing library.
     reason: str = ""
 
 
 def check_starts(
-    context: CheckContext,
-    installed: Mapping[str, Installed],
-    records: Mapping[str, Sequence[RecordRow]],
-    paths: Iterable[str],
-    *,
-    on_npu: bool,
+    context: CheckContext, installed: Installed, homes: Sequence[str], *, on_npu: bool
 ) -> Group:
-    """Start what the lock's distributions have, apart from the imports that the lock lists itself."""
-    pinned = {name: installed[name] for name in context.lock.pins if name in installed}
-    found = startables(pinned, records, context.lock.requested)
-    whats = [what for what in found if what.target not in context.lock.imports]
-    starts = start_all(
-        _request(context, len(whats), on_npu=on_npu), whats, preload=_preload(pinned)
-    )
+    """Start what the lock's distributions have, except for the imports that the lock lists.
+
+    `homes` are the folders of this environment's modules, `on_npu` is whether the machine has an
+    NPU.
+    """
+    locked = {name: installed[name] for name in context.lock.pins if name in installed}
+    targets = [
+        target
+        for target in startables(locked, context.lock.requested)
+        if target.reference not in context.lock.imports
+    ]
+    preload = ["torch"] if "torch" in locked else []
+    started = start_all(_request(context, len(targets), on_npu=on_npu), targets, preload)
     context.progress("")
-    works = on_npu or any(
-        started.what.target == _NPU_MODULE and not started.failed for started in starts
+    npu_works = on_npu or any(
+        start.target.reference == _NPU_MODULE and not start.failed for start in started
     )
-    homes = homes_of(installed, paths)
-    judged = [(started, _judge(context, started, homes, npu_works=works)) for started in starts]
-    excused = [(started, verdict) for started, verdict in judged if verdict.outcome == "excused"]
-    fine = [started.what.kind for started, verdict in judged if verdict.outcome == "ok"]
+    judged = [(start, _judge(context, start, homes, npu_works=npu_works)) for start in started]
+    started_kinds = [start.target.kind for start, verdict in judged if verdict.outcome == "ok"]
+    remarks = [
+        {"what": start.title, "why": verdict.reason}
+        for start, verdict in judged
+        if verdict.outcome == "excused"
+    ]
     return Group(
         "starts",
-        list(_findings(context, judged)),
+        list(_start_findings(context, judged)),
         {
-            "modules": str(fine.count("module")),
-            "scripts": str(fine.count("script")),
-            "excused": str(len(excused)),
+            "modules": str(started_kinds.count("module")),
+            "scripts": str(started_kinds.count("script")),
+            "excused": str(len(remarks)),
         },
-        note="starts-but" if excused else "",
+        note="starts-but" if remarks else "",
         counted=True,
-        remarks=[{"what": started.title, "why": verdict.reason} for started, verdict in excused],
-        results=[_result(started, verdict) for started, verdict in judged],
+        remarks=remarks,
+        results=[_result(start, verdict) for start, verdict in judged],
     )
-
-
-def _preload(installed: Container[str]) -> list[str]:
-    return ["torch"] if "torch" in installed else []
 
 
 def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest:
@@ -2633,24 +2957,23 @@ def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest
     if not on_npu:
         environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
-    def progress(done: int, what: Startable) -> None:
-        context.progress(f"{done}/{count} {what.name}")
+    def progress(done: int, target: Startable) -> None:
+        context.progress(f"{done}/{count} {target.name}")
 
     return StartRequest(context.program, sys.executable, environ, context.seconds, progress)
 
 
 def _judge(
-    context: CheckContext, started: Started, homes: list[str], *, npu_works: bool
+    context: CheckContext, start: Started, homes: Sequence[str], *, npu_works: bool
 ) -> Verdict:
-    """Return the verdict on something that was started.
-
-    Excuses for want of an NPU do not count if the NPU works.
-    """
-    what, row = started.what, started.row
-    if not started.failed:
-        is_ours = what.kind == "script" or not row["path"] or is_within(str(row["path"]), homes)
-        return Verdict("ok" if is_ours else "elsewhere")
-    excuse = excuse_of(what, context.lock.excuses, npu_works=npu_works)
+    """Return the verdict on a start. Lack of an NPU is no excuse if the NPU works."""
+    row = start.row
+    if not start.failed:
+        is_module = start.target.kind == "module"
+        if is_module and row["path"] and not is_within(row["path"], homes):
+            return Verdict("elsewhere")
+        return Verdict("ok")
+    excuse = excuse_of(start.target, context.lock.excuses, npu_works=npu_works)
     if excuse is not None:
         return Verdict("excused", excuse.reason[context.language])
     library = missing_library(f"{row.get('error', '')} {row.get('cause', '')}")
@@ -2659,43 +2982,44 @@ def _judge(
     return Verdict("failed")
 
 
-def excuse_of(what: Startable, excuses: Iterable[Excuse], *, npu_works: bool) -> Excuse | None:
-    """Return the excuse for something that fails, None if there is none that holds."""
+def excuse_of(target: Startable, excuses: Iterable[Excuse], *, npu_works: bool) -> Excuse | None:
+    """Return the excuse for a module or command that fails, None if there is none that holds."""
     for excuse in excuses:
-        names = excuse.modules if what.kind == "module" else excuse.scripts
-        if excuse.project == what.project and what.name in names and not (excuse.npu and npu_works):
+        names = excuse.modules if target.kind == "module" else excuse.scripts
+        is_about = excuse.project == target.project and target.name in names
+        if is_about and not (excuse.npu and npu_works):
             return excuse
     return None
 
 
-def _findings(
+def _start_findings(
     context: CheckContext, judged: Sequence[tuple[Started, Verdict]]
 ) -> Iterator[Finding]:
-    """Yield a finding for all that fails for one reason: much fails where one module does."""
+    """Yield the findings. Starts that fail for one reason share a finding."""
     groups: dict[tuple[str, str], list[Started]] = {}
-    for started, verdict in judged:
+    for start, verdict in judged:
         if verdict.outcome == "elsewhere":
-            values = {"name": started.what.name, "found": str(started.row["path"])}
+            values = {"name": start.target.name, "found": start.row["path"]}
             yield Finding("import-elsewhere", values)
         elif verdict.outcome == "untried":
-            groups.setdefault(("start-untried", verdict.reason), []).append(started)
+            groups.setdefault(("start-untried", verdict.reason), []).append(start)
         elif verdict.outcome == "failed":
-            groups.setdefault(_ending(started.row), []).append(started)
-    for (code, why), alike in groups.items():
-        first = alike[0]
+            groups.setdefault(_code_and_reason(start.row), []).append(start)
+    for (code, reason), group in groups.items():
+        first = group[0]
         values = {
-            **list_and_count([started.title for started in alike], _LISTED_STARTS),
-            "error": why,
-            "library": why,
-            "where": str(first.row.get("where", "")) or first.what.project,
+            **list_and_count([start.title for start in group], _LISTED_STARTS),
+            "error": reason,
+            "library": reason,
+            "where": str(first.row.get("where", "")) or first.target.project,
             "seconds": f"{context.seconds:g}",
-            "command": shown_command(context, _code(first.what)),
+            "command": shown_command(context, _python_code(first.target)),
         }
         yield Finding(code, values)
 
 
-def _ending(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the code of the finding about something that failed, and what is said of it."""
+def _code_and_reason(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the code of the finding about a start that failed, and the reason in its message."""
     if row.get("late"):
         return "start-late", ""
     if "signal" in row:
@@ -2705,45 +3029,42 @@ def _ending(row: Mapping[str, Any]) -> tuple[str, str]:
     return "start-failed", str(row["cause"] or row["error"])
 
 
-def _code(what: Startable) -> str:
-    """Return the line of Python that starts it."""
-    module, _, attribute = what.target.partition(":")
+def _python_code(target: Startable) -> str:
+    """Return a line of Python that starts a module or command."""
+    module, _, attribute = target.reference.partition(":")
     return f"import {module}; {module}.{attribute}" if attribute else f"import {module}"
 
 
-def _result(started: Started, verdict: Verdict) -> dict[str, Any]:
-    """Return what the JSON says of something that was started."""
-    what = started.what
-    row = {key: value for key, value in started.row.items() if key not in ("number", "path")}
-    reason = {"reason": verdict.reason} if verdict.reason else {}
-    return {
-        "project": what.project,
-        "kind": what.kind,
-        "name": what.name,
-        "target": what.target,
+def _result(start: Started, verdict: Verdict) -> dict[str, Any]:
+    """Return the row of a start in the JSON report."""
+    result: dict[str, Any] = {
+        "project": start.target.project,
+        "kind": start.target.kind,
+        "name": start.target.name,
+        "target": start.target.reference,
         "outcome": verdict.outcome,
-        **reason,
-        **row,
     }
+    if verdict.reason:
+        result["reason"] = verdict.reason
+    how = {key: value for key, value in start.row.items() if key not in ("number", "path")}
+    return {**result, **how}
 
 
-# --- main
+# --- report
 #
-# The command line of verify.py, and what it prints: a line for each group while the checks run, then what differs.
+# The report: a line for each check while they run, then all findings; or one JSON object.
 
-_USAGE = 2
-_INTERRUPTED = 130
-_TERMINATED = 143
-_WORD = "python"
-_ENDS = (
+# After one of these findings nothing else is checked: other differences would only follow from it.
+_FINAL = (
     "lock-differs",
     "system-differs",
     "processor-differs",
     "python-differs",
     "environment-other",
 )
+# The checks that `--skip-system-checks` is about.
 _SYSTEM = ("machine", "cann", "hdk", "soc")
-# Findings that do not fail
+# Findings that do not make verify.py fail.
 WARNINGS = (
     "cann-file-unreadable",
     "cann-half-active",
@@ -2768,30 +3089,235 @@ WARNINGS = (
 )
 
 
-def run(text: str, file: str, arguments: Sequence[str]) -> int:
-    """Check this machine and environment against the lock in `text`; the exit status.
+class UnwritableError(Exception):
+    """Standard output cannot be written. The message is the system's, empty for a closed pipe."""
 
-    0: as locked; 1: something differs; 2: the command is wrong.
+
+class Report:
+    """Prints the results of checks."""
+
+    def __init__(self, context: CheckContext, *, as_json: bool, lenient: bool) -> None:
+        """With `lenient`, what is wrong with the machine is only a warning."""
+        self._context = context
+        self._texts = context.lock.texts[context.language]
+        self._as_json = as_json
+        self._lenient = lenient
+        self._groups: list[dict[str, Any]] = []
+        # Whether nothing else is to be checked.
+        self.is_hopeless = False
+
+    def begin(self) -> None:
+        """Print the first line."""
+        lock = self._context.lock
+        self._print(self._fill("label-head", {"stack": lock.stack, "target": lock.target}))
+
+    def add(self, group: Group) -> None:
+        """Print the line of a check, and keep its findings for the end."""
+        row = self._group_row(group)
+        self._groups.append(row)
+        self._print(self._group_line(group, row["state"]))
+        for remark in group.remarks:
+            self._print(self._fill("label-left-out", remark))
+        for finding in row["findings"]:
+            if finding["code"] in _FINAL and finding["state"] == "wrong":
+                self.is_hopeless = True
+
+    def end(self) -> int:
+        """Print all findings, errors first, and return the exit status."""
+        findings = [finding for row in self._groups for finding in row["findings"]]
+        findings.sort(key=lambda finding: finding["state"] == "warning")
+        wrong = sum(finding["state"] == "wrong" for finding in findings)
+        warnings = len(findings) - wrong
+        if self._as_json:
+            self._write(json.dumps(self._json_object(wrong, warnings), indent=2, ensure_ascii=True))
+        for finding in findings:
+            self._print("")
+            what = self._fill(f"label-{finding['state']}", finding)
+            self._print(f"{what}  [{finding['code']}]")
+            self._print(self._fill("label-why", finding))
+            self._print(self._fill("label-mend", finding))
+        self._print("")
+        if self.is_hopeless:
+            self._print(self._texts["label-ended"])
+        counts = {"wrong": str(wrong), "warnings": str(warnings)}
+        self._print(self._fill("label-differs" if wrong else "label-as-locked", counts))
+        return 1 if wrong else 0
+
+    def install_lines(self, group: Group) -> str:
+        """Return the lines of a check for install.sh: state, text and remedy, separated by tabs.
+
+        There is a line for each finding, or one if there is none. An unknown SoC is no problem, as
+        where an image is built.
+        """
+        rows = []
+        for finding in self._group_row(group)["findings"]:
+            if finding["code"] in ("soc-unknown", "soc-unnamed"):
+                rows.append(("ok", finding["what"], ""))
+            else:
+                text = self._fill("label-because", finding)
+                rows.append((finding["state"], text, finding["mend"]))
+        if not rows:
+            values = {"what": self._texts[f"group-{group.name}"], "why": self._note(group)}
+            rows.append(("ok", self._fill("label-because", values), ""))
+        return "".join("\t".join(map(printable, row)) + "\n" for row in rows)
+
+    def _json_object(self, wrong: int, warnings: int) -> dict[str, Any]:
+        lock = self._context.lock
+        return {
+            "schema": 1,
+            "language": self._context.language,
+            "status": "differs" if wrong else "as-locked",
+            "stack": lock.stack,
+            "target": lock.target,
+            "python": sys.executable,
+            "wrong": wrong,
+            "warnings": warnings,
+            "ended": self.is_hopeless,
+            "groups": self._groups,
+        }
+
+    def _group_row(self, group: Group) -> dict[str, Any]:
+        """Return a group as in the JSON."""
+        findings = [self._finding_row(group, finding) for finding in group.findings]
+        states = {finding["state"] for finding in findings}
+        state = "ok"
+        if "wrong" in states:
+            state = "wrong"
+        elif states:
+            state = "warning"
+        row = {
+            "name": group.name,
+            "state": state,
+            "values": dict(group.values),
+            "findings": findings,
+        }
+        if group.results:
+            row["results"] = list(group.results)
+        return row
+
+    def _finding_row(self, group: Group, finding: Finding) -> dict[str, Any]:
+        """Return a finding as in the JSON."""
+        context = self._context
+        values = {
+            "python": context.python,
+            "install": context.install_command,
+            "fresh": context.venv_command,
+            "again": context.reinstall_command(finding.values.get("name", "")),
+            **finding.values,
+        }
+        is_excused = self._lenient and group.name in _SYSTEM
+        is_warning = finding.code in WARNINGS or is_excused
+        return {
+            "code": finding.code,
+            "state": "warning" if is_warning else "wrong",
+            "what": self._fill(f"{finding.code}-what", values),
+            "why": self._fill(f"{finding.code}-why", values),
+            "mend": finding.remedy or self._fill(f"{finding.code}-mend", values),
+            "values": dict(finding.values),
+        }
+
+    def _group_line(self, group: Group, state: str) -> str:
+        """Return the line of a check: its name, its state, and its note or its findings' codes."""
+        notes = []
+        if group.counted or not group.findings:
+            notes.append(self._note(group))
+        codes = Counter(finding.code for finding in group.findings)
+        notes += [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
+        title = _padded(self._texts[f"group-{group.name}"], 13)
+        state_text = _padded(self._texts[f"state-{state}"], 7)
+        return f"  {title}  {state_text}  {', '.join(notes)}".rstrip()
+
+    def _note(self, group: Group) -> str:
+        """Return the text about a check without findings."""
+        return self._fill(f"note-{group.note or group.name}", group.values)
+
+    def _fill(self, code: str, values: Mapping[str, Any]) -> str:
+        """Return the text of a code. Remedies that are commands and some notes have none."""
+        return self._texts.get(code, "").format(**values)
+
+    def _print(self, line: str) -> None:
+        if not self._as_json:
+            self._write(printable(line))
+
+    def _write(self, text: str) -> None:
+        try:
+            sys.stdout.write(text + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise UnwritableError from None
+        except OSError as error:
+            raise UnwritableError(error.strerror or str(error)) from None
+
+
+def printable(text: str) -> str:
+    """Return the text with everything escaped that a terminal would act on."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
+        for char in text
+    )
+
+
+def _padded(text: str, width: int) -> str:
+    """Return the text filled up with spaces to a width in columns; Chinese characters take two."""
+    columns = sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+    return text + " " * max(width - columns, 0)
+
+
+# --- main
+#
+# The command line of verify.py: its options, the order of the checks, and how it ends.
+
+_USAGE = 2
+_INTERRUPTED = 130
+_TERMINATED = 143
+# What a program has to print to prove that it is Python.
+_PROOF = "python"
+
+
+def run(text: str, file: str, arguments: Sequence[str]) -> int:
+    """Check this machine and environment against the lock in `text`; return the exit status.
+
+    0: as locked. 1: something differs. 2: the command is wrong. `file` is this program.
     """
-    if sys.stdout is None:  # it is closed, and no other file may get its number
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if sys.stdout is None:
+        # it is closed, and no other file may get its number
+        _discard_output()
         sys.stdout = os.fdopen(1, "w", closefd=False)
-    if list(arguments) == [START_OPTION]:  # this program runs itself so, not isolated
+    if list(arguments) == [START_OPTION]:
         return serve_starts(file)
     lock = LockedStack.parse(text)
     options = _options(arguments, sorted(lock.texts))
-    if (
-        options.python or not sys.flags.isolated
-    ):  # what is on PYTHONPATH or in the user's folder is not installed here
-        return _become(options.python or sys.executable, file, arguments)
+    # isolated, as what is on PYTHONPATH or in the user's site-packages is not installed here
+    if options.python or not sys.flags.isolated:
+        return _restart(options.python or sys.executable, file, arguments)
     if options.pip_settings:
         return print_pip_variables()
     if options.changed_files:
         return print_changed_files(lock.pins[options.changed_files])
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # what was begun here ends, too
-    folder = os.path.dirname(os.path.abspath(file))
-    context = CheckContext(
+    # exit normally, so that programs that were started end, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
+    context = _context(lock, options, file)
+    report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
+    if options.machine:
+        groups = [check_machine(context), *check_components(context, ask_npu_smi(context))]
+        sys.stdout.write("".join(report.install_lines(group) for group in groups))
+        return 0
+    return _report_checks(context, report)
+
+
+def _discard_output() -> None:
+    """Connect standard output to the null device."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _context(lock: LockedStack, options: argparse.Namespace, file: str) -> CheckContext:
+    program = os.path.abspath(file)
+    folder = os.path.dirname(program)
+    shows_progress = sys.stderr.isatty() and not options.json
+    return CheckContext(
         lock,
         folder,
         dict(os.environ),
@@ -2799,17 +3325,24 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
         wheelhouse=os.path.abspath(options.wheelhouse) if options.wheelhouse else _bundle(folder),
         full=options.full,
         language=_language(options.lang, lock.texts),
-        program=os.path.abspath(file),
+        program=program,
         quick=options.quick,
         seconds=options.seconds,
-        progress=show_nothing if options.json or not sys.stderr.isatty() else _show_progress,
+        progress=_show_progress if shows_progress else show_nothing,
     )
-    report = Report(context, as_json=options.json, lenient=options.skip_system_checks)
-    if options.machine:
-        sys.stdout.write(
-            "".join(map(report.for_install, check_system(context, ask_npu_smi(context))))
-        )
-        return 0
+
+
+def _bundle(folder: str) -> str:
+    """Return the bundle that a lock's folder is in as `locks/STACK/TARGET`, empty if in none.
+
+    `ascend-lock bundle` makes them.
+    """
+    top = os.path.normpath(f"{folder}/../../..")
+    return top if os.path.isfile(f"{top}/bundle.json") else ""
+
+
+def _report_checks(context: CheckContext, report: Report) -> int:
+    """Make the checks and print the report; return the exit status."""
     try:
         report.begin()
         for group in checks(context):
@@ -2818,59 +3351,51 @@ def run(text: str, file: str, arguments: Sequence[str]) -> int:
                 break
         return report.end()
     except UnwritableError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _discard_output()
         if str(error):
             sys.stderr.write(f"error: the report cannot be written: {error}\n")
             return _USAGE
-        return 1  # `verify.py | head` has read enough
+        # `verify.py | head` has read enough
+        return 1
     except MemoryError:
-        sys.stderr.write(
-            "error: out of memory\nhint: check `ulimit -v`, or a container's limit of memory\n"
-        )
+        sys.stderr.write("error: out of memory\n")
+        sys.stderr.write("hint: check `ulimit -v`, or a container's limit of memory\n")
         return _USAGE
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing was changed\n")
         return _INTERRUPTED
 
 
-def _bundle(folder: str) -> str:
-    """The bundle (`ascend-lock bundle`) that holds this lock's folder as `locks/STACK/TARGET`; nothing elsewhere."""
-    top = os.path.dirname(os.path.dirname(os.path.dirname(folder)))
-    return top if os.path.isfile(os.path.join(top, "bundle.json")) else ""
-
-
 def checks(context: CheckContext) -> Iterator[Group]:
-    """Every check that the lock gives a reason for, the cheap ones first."""
+    """Make every check that the lock gives a reason for, the cheap ones first."""
     yield check_lock(context)
-    tool = ask_npu_smi(context)
-    system = check_system(context, tool)
-    yield next(system)
+    yield check_machine(context)
     paths = [path for path in sys.path if os.path.isdir(path)]
     installed, broken = installed_distributions(context, paths)
     yield check_python(context, installed)
-    yield from system
-    records, unreadable = read_records(context, installed)
-    collisions, overwritten = check_collisions(context, installed, records)
+    tool = ask_npu_smi(context)
+    yield from check_components(context, tool)
+    collisions, overwritten = check_collisions(context, installed)
     colliding = {finding.values["other"] for finding in collisions.findings}
     yield check_distributions(context, installed, broken, colliding)
-    yield check_files(context, installed, records, unreadable, overwritten)
+    yield check_files(context, installed, overwritten)
     if any(pin.editable for pin in context.lock.pins.values()):
         yield check_checkouts(context, installed)
     yield collisions
-    yield check_strays(context, installed, records)
+    yield check_strays(context, installed)
     yield check_requirements(context)
+    homes = homes_of(installed, paths)
     if context.lock.imports:
-        yield check_imports(context, installed, paths, on_npu=tool.has_npu)
+        yield check_imports(context, homes, on_npu=tool.has_npu)
     if not context.quick:
-        yield check_starts(context, installed, records, paths, on_npu=tool.has_npu)
+        yield check_starts(context, installed, homes, on_npu=tool.has_npu)
     if "torch-npu" in context.lock.pins:
         yield check_npu(context, tool)
 
 
-def check_system(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
-    """The checks of `--skip-system-checks`: the machine, then CANN, driver and SoC if the lock has them."""
+def check_components(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
+    """Check CANN, driver and SoC, as far as the lock has them."""
     system = context.lock.system
-    yield check_machine(context)
     if "cann" in system:
         yield check_cann(context)
     if "torch-npu" in context.lock.pins or "hdk" in system or context.lock.driver:
@@ -2879,27 +3404,28 @@ def check_system(context: CheckContext, tool: NpuTool) -> Iterator[Group]:
         yield check_soc(context, tool)
 
 
-def _become(python: str, file: str, arguments: Sequence[str]) -> int:
-    """Go on as that Python, isolated; returns only where it is none.
+def _restart(python: str, file: str, arguments: Sequence[str]) -> int:
+    """Run this program with another Python, isolated, in place of this process.
 
-    Another program might end as if all were well.
+    Return the exit status if that is no Python: another program might end as if all were well.
     """
     path = os.path.abspath(python)
-    result = run_program([path, "-I", "-c", f"print({_WORD!r})"], os.environ)
-    if result.output.split() == [_WORD]:
-        os.execv(path, [path, "-I", os.path.abspath(file), *arguments, "--python="])  # noqa: S606
-    why = result.ending if result.status is None else "it does not run as Python"
-    sys.stderr.write(
-        f"error: {path} cannot be run: {why}\nhint: pass --python PATH of an environment\n"
-    )
+    result = run_program([path, "-I", "-c", f"print({_PROOF!r})"], os.environ)
+    if result.output.split() == [_PROOF]:
+        command = [path, "-I", os.path.abspath(file), *arguments, "--python="]
+        os.execv(path, command)  # noqa: S606
+    why = "it does not run as Python" if result.status is not None else result.ending
+    sys.stderr.write(f"error: {path} cannot be run: {why}\n")
+    sys.stderr.write("hint: pass --python PATH of an environment\n")
     return _USAGE
 
 
 def _language(option: str | None, languages: Collection[str]) -> str:
-    locale = next(
-        filter(None, (option, *map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG")))), "en"
-    )
-    return locale[:2].lower() if locale[:2].lower() in languages else "en"
+    """Return the language of messages: the option, or the locale's, or English."""
+    environ = os.environ
+    locale = option or environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG")
+    language = (locale or "en")[:2].lower()
+    return language if language in languages else "en"
 
 
 def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Namespace:
@@ -2962,7 +3488,8 @@ def _options(arguments: Sequence[str], languages: Sequence[str]) -> argparse.Nam
         "--ascend",
         metavar="DIR",
         default=os.environ.get("ASCEND_LOCK_ROOT") or "/usr/local/Ascend",
-        help="where driver and CANN are installed (default: $ASCEND_LOCK_ROOT, else /usr/local/Ascend)",
+        help="where driver and CANN are installed"
+        " (default: $ASCEND_LOCK_ROOT, else /usr/local/Ascend)",
     )
     return parser.parse_args(arguments)
 
@@ -2979,175 +3506,9 @@ def _positive(text: str) -> float:
 
 
 def _show_progress(line: str) -> None:
-    """Show a line on the terminal in the place of the one before, or none."""
-    sys.stderr.write(f"\r{printable(line)[:70]}\x1b[K" if line else "\r\x1b[K")
+    """Show a line on the terminal in place of the one before; remove it if the line is empty."""
+    sys.stderr.write(f"\r{printable(line)[:70]}\x1b[K")
     sys.stderr.flush()
-
-
-class UnwritableError(Exception):
-    """Standard output cannot be written; the reason is that of the system, and empty for a closed pipe."""
-
-
-class Report:
-    """Prints groups.
-
-    `lenient` makes warnings of what is wrong with the machine, as `--skip-system-checks` asks.
-    """
-
-    def __init__(self, context: CheckContext, *, as_json: bool, lenient: bool) -> None:
-        self._context = context
-        self._texts = context.lock.texts[context.language]
-        self._as_json = as_json
-        self._lenient = lenient
-        self._groups: list[dict[str, Any]] = []
-        self.is_hopeless = False  # all further findings would follow from those so far
-
-    def begin(self) -> None:
-        """The line above all."""
-        lock = self._context.lock
-        self._say(self._fill("label-head", {"stack": lock.stack, "target": lock.target}))
-
-    def add(self, group: Group) -> None:
-        """The line of a group that was checked."""
-        row = self._row(group)
-        self._groups.append(row)
-        codes = Counter(finding.code for finding in group.findings)
-        counts = [f"{code} ({count})" if count > 1 else code for code, count in codes.items()]
-        note = ", ".join([self._note(group)] * (group.counted or not counts) + counts)
-        state = self._texts[f"state-{row['state']}"]
-        self._say(
-            "  "
-            + "  ".join(
-                [_padded(self._texts[f"group-{group.name}"], 13), _padded(state, 7), note]
-            ).rstrip()
-        )
-        for remark in group.remarks:
-            self._say(self._fill("label-left-out", remark))
-        self.is_hopeless = any(
-            part["code"] in _ENDS and part["state"] == "wrong" for part in row["findings"]
-        )
-
-    def for_install(self, group: Group) -> str:
-        """A line for each finding, for install.sh: its state, what differs and why, and its remedy, with tabs between.
-
-        A group without findings has one, too, and so has a SoC that is unknown, as where an image
-        is built.
-        """
-        rows = [
-            ("ok", row["what"], "")
-            if row["code"] in ("soc-unknown", "soc-unnamed")
-            else (row["state"], self._fill("label-because", row), row["mend"])
-            for row in self._row(group)["findings"]
-        ]
-        fine = {"what": self._texts[f"group-{group.name}"], "why": self._note(group)}
-        rows = rows or [("ok", self._fill("label-because", fine), "")]
-        return "".join("\t".join(map(printable, cells)) + "\n" for cells in rows)
-
-    def end(self) -> int:
-        """Everything that differs, and the exit status."""
-        rows = [row for group in self._groups for row in group["findings"]]
-        rows.sort(key=lambda row: row["state"] == "warning")
-        wrong = sum(row["state"] == "wrong" for row in rows)
-        if self._as_json:
-            lock = self._context.lock
-            report = {
-                "schema": 1,
-                "language": self._context.language,
-                "status": "differs" if wrong else "as-locked",
-                "stack": lock.stack,
-                "target": lock.target,
-                "python": sys.executable,
-                "wrong": wrong,
-                "warnings": len(rows) - wrong,
-                "ended": self.is_hopeless,
-                "groups": self._groups,
-            }
-            self._write(json.dumps(report, indent=2, ensure_ascii=True))
-        for row in rows:
-            self._say("")
-            self._say(self._fill(f"label-{row['state']}", row) + f"  [{row['code']}]")
-            self._say(self._fill("label-why", row))
-            self._say(self._fill("label-mend", row))
-        self._say("")
-        if self.is_hopeless:
-            self._say(self._texts["label-ended"])
-        counts = {"wrong": str(wrong), "warnings": str(len(rows) - wrong)}
-        self._say(self._fill("label-differs" if wrong else "label-as-locked", counts))
-        return 1 if wrong else 0
-
-    def _row(self, group: Group) -> dict[str, Any]:
-        """A group and its findings as in the JSON."""
-        context = self._context
-        commands = {
-            "python": context.python,
-            "install": context.install_command,
-            "fresh": context.venv_command,
-        }
-        rows = []
-        for finding in group.findings:
-            values = {
-                **commands,
-                "again": context.reinstall_command(finding.values.get("name", "")),
-                **finding.values,
-            }
-            what, why, remedy = (
-                self._fill(f"{finding.code}-{part}", values) for part in ("what", "why", "mend")
-            )
-            is_warning = finding.code in WARNINGS or (self._lenient and group.name in _SYSTEM)
-            state = "warning" if is_warning else "wrong"
-            row = {
-                "code": finding.code,
-                "state": state,
-                "what": what,
-                "why": why,
-                "mend": finding.remedy or remedy,
-            }
-            rows.append({**row, "values": dict(finding.values)})
-        states = {row["state"] for row in rows}
-        state = "wrong" if "wrong" in states else "warning" if states else "ok"
-        report = {
-            "name": group.name,
-            "state": state,
-            "values": dict(group.values),
-            "findings": rows,
-        }
-        return {**report, "results": list(group.results)} if group.results else report
-
-    def _note(self, group: Group) -> str:
-        """The text for a group without findings."""
-        return self._fill(f"note-{group.note or group.name}", group.values)
-
-    def _fill(self, code: str, values: Mapping[str, Any]) -> str:
-        """The text of a code; empty if a remedy is always a command, or a group has no note."""
-        return self._texts.get(code, "").format(**values)
-
-    def _say(self, line: str) -> None:
-        if not self._as_json:
-            self._write(printable(line))
-
-    def _write(self, text: str) -> None:
-        try:
-            sys.stdout.write(text + "\n")
-            sys.stdout.flush()
-        except BrokenPipeError:
-            raise UnwritableError from None
-        except OSError as error:
-            raise UnwritableError(error.strerror or str(error)) from None
-
-
-def printable(text: str) -> str:
-    """The text on one line, what a terminal would act on as escapes."""
-    if text.isprintable():
-        return text
-    return "".join(
-        ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode()
-        for ch in text
-    )
-
-
-def _padded(text: str, width: int) -> str:
-    taken = sum(2 if unicodedata.east_asian_width(ch) in "WF" else 1 for ch in text)
-    return text + " " * max(width - taken, 0)
 
 
 # --- what the lock says
