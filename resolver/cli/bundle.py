@@ -68,7 +68,10 @@ def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool
         example = f"STACK {shlex.quote(last)}"
         if last in stack_names(run.matrices):
             example = f"{last} DIR"
-        raise InputError("a stack and a folder are needed", hint=f"ascend-lock bundle {example}")
+        raise InputError(
+            "a stack and a folder are needed",
+            hint=f"ascend-lock bundle {example}",
+        )
     parts = _parts(stacks, run)
     _require_apart(folder, run.locks)
     with _opened(folder) as owned:
@@ -171,17 +174,22 @@ def _parts(stacks: Sequence[str], run: Settings) -> list[_Part]:
         ]
     names += named_stacks([stack for stack in stacks if stack != ALL], run)
     if not names:
-        hint = run.command("lock", "STACK")
-        raise InputError("there are no locks to bundle", where=str(run.locks), hint=hint)
+        raise InputError(
+            "there are no locks to bundle",
+            where=str(run.locks),
+            hint=run.command("lock", "STACK"),
+        )
     problems: list[tuple[str, Problem]] = []
     for name in dict.fromkeys(names):
         problems += [(name, problem) for problem in compile_problems(load(name, run.matrices))]
     targets = list(dict.fromkeys(problem.target.name for _, problem in problems))
     for target in run.targets:
         if target not in targets:
-            what = f"no stack named here has a target `{target}`"
-            hint = f"the targets are: {', '.join(targets)}"
-            raise InputError(what, where="--target", hint=hint)
+            raise InputError(
+                f"no stack named here has a target `{target}`",
+                where="--target",
+                hint=f"the targets are: {', '.join(targets)}",
+            )
     return [
         _part(name, problem, run)
         for name, problem in problems
@@ -351,9 +359,18 @@ def _check(folder: Path, run: Settings) -> int:
     for name in leftover:
         run.print_message("cli.stray", name=escaped(name))
     if not faults:
-        run.print_message("cli.whole", folder=folder, **_totals(manifest), manifest=bundle.MANIFEST)
+        run.print_message(
+            "cli.whole",
+            folder=folder,
+            **_totals(manifest),
+            manifest=bundle.MANIFEST,
+        )
         return 0
-    run.print_message("cli.damaged", folder=folder, faults=message("cli.faults", count=len(faults)))
+    run.print_message(
+        "cli.damaged",
+        folder=folder,
+        faults=message("cli.faults", count=len(faults)),
+    )
     return StaleLock.exit_status
 
 
@@ -382,4 +399,7 @@ def _report_failures(failed: Mapping[str, ResolverError], run: Settings) -> None
         name = translate("cli.for", run.language, stack=stack, target=target)
         print_to_stderr(f"{name}: error: {error}")
     if failed:
-        run.print_message("cli.not-bundled", locks=message("cli.locks", count=len(failed)))
+        run.print_message(
+            "cli.not-bundled",
+            locks=message("cli.locks", count=len(failed)),
+        )

@@ -40,7 +40,7 @@ def size() -> int:
 def clear(run: Settings) -> int:
     """Empty the cache: pages, metadata, results and repositories.
 
-    Other files in the folder stay.
+    What others have put into the folder stays.
     """
     cache_folder = default_folder()
     before = _size(cache_folder)
@@ -49,7 +49,11 @@ def clear(run: Settings) -> int:
             cache.clear()
         Repositories(cache_folder, offline=True, warn=run.progress.warn).clear()
     freed = max(0, before - _size(cache_folder))
-    run.print_message("cli.cache-cleared", size=f"{freed / 1e6:.1f} MB", folder=cache_folder)
+    run.print_message(
+        "cli.cache-cleared",
+        size=f"{freed / 1e6:.1f} MB",
+        folder=cache_folder,
+    )
     return 0
 
 

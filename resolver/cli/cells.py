@@ -134,7 +134,12 @@ class CellSolver:
                 self._universes.clear()
                 return self.answer(cell)
             reason = verbatim(error.message)
-            return self._as_answer(cell, (), CellOutcome.UNDECIDED, reason=reason)
+            return self._as_answer(
+                cell,
+                (),
+                CellOutcome.UNDECIDED,
+                reason=reason,
+            )
         finally:
             # A solved stack leaves reference cycles.
             gc.collect()
@@ -303,7 +308,13 @@ class CellSolver:
         needs = joined("comma", list(chain.from_iterable(each.needs for each in awaited)))
         reason = message("matrix.awaited", indexes=indexes_of(awaited), needs=needs)
         cause = ", ".join(each.project for each in awaited)
-        return self._as_answer(cell, practices, CellOutcome.UNDECIDED, reason=reason, cause=cause)
+        return self._as_answer(
+            cell,
+            practices,
+            CellOutcome.UNDECIDED,
+            reason=reason,
+            cause=cause,
+        )
 
     def _as_answer(
         self, cell: Cell, practices: Practices, outcome: CellOutcome, **fields: Any

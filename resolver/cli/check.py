@@ -143,7 +143,12 @@ def _nothing_to_check(unknown: Sequence[str], run: Settings) -> InputError:
         names = ", ".join(unknown)
         why = f"The stack of {names} is neither in {run.matrices} nor beside the folder."
         hint = run.command("check", f"path/to/{unknown[0]}.toml")
-    return InputError("there is nothing to check", where=str(run.locks), why=why, hint=hint)
+    return InputError(
+        "there is nothing to check",
+        where=str(run.locks),
+        why=why,
+        hint=hint,
+    )
 
 
 @dataclass
@@ -377,12 +382,22 @@ def _print_results(results: Sequence[_Result], run: Settings, *, together: bool)
     are_alike = len(results) > 1 and len(set(states)) == 1 and not has_lines
     if together and are_alike:
         stack, count = results[0].stack, len(results)
-        run.print_message("cli.checked-alike", stack=stack, count=count, state=states[0])
+        run.print_message(
+            "cli.checked-alike",
+            stack=stack,
+            count=count,
+            state=states[0],
+        )
         return
     for result, state in zip(results, states, strict=True):
         stack = escaped(result.stack)
         if result.target:
-            run.print_message("cli.checked", stack=stack, target=result.target, state=state)
+            run.print_message(
+                "cli.checked",
+                stack=stack,
+                target=result.target,
+                state=state,
+            )
         else:
             failed = message("cli.row-failed", message=state)
             run.print_message("cli.checked-not", stack=stack, failed=failed)

@@ -161,7 +161,11 @@ def failure(error: Exception) -> ResolverError:
             hint=advice(error.errno),
         )
     if isinstance(error, MemoryError):
-        return InputError(_REFUSED, why=text or "out of memory", hint=_LIMIT_HINT)
+        return InputError(
+            _REFUSED,
+            why=text or "out of memory",
+            hint=_LIMIT_HINT,
+        )
     if isinstance(error, (ImportError, RuntimeError)) and _LIMIT_REACHED.search(text):
         return InputError(_REFUSED, why=text, hint=_LIMIT_HINT)
     # PySAT reports an interrupt with an exception of its own.

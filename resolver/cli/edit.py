@@ -97,7 +97,10 @@ def _need(line: str) -> Need:
     try:
         return parse_need(line, direct=True)
     except ValueError as error:
-        raise InputError(without_secrets(f"`{line}` cannot be used"), why=str(error)) from None
+        raise InputError(
+            without_secrets(f"`{line}` cannot be used"),
+            why=str(error),
+        ) from None
 
 
 def _replaces(new: Need, old: Need) -> bool:

@@ -203,8 +203,11 @@ def _named_fix(letter: str, explanations: Sequence[Explanation]) -> Fix:
     """
     where = "--apply"
     if not explanations:
-        what = "there is no conflict, so there is no way out to write"
-        raise InputError(what, where=where, hint="lock it as it is")
+        raise InputError(
+            "there is no conflict, so there is no way out to write",
+            where=where,
+            hint="lock it as it is",
+        )
     letters: list[str] = []
     fixes: dict[str, Fix] = {}
     for explanation in explanations:
@@ -214,11 +217,18 @@ def _named_fix(letter: str, explanations: Sequence[Explanation]) -> Fix:
                 fixes[explanation.problem.target.name] = fix
     if not fixes:
         found = ", ".join(dict.fromkeys(letters)) or "none"
-        raise InputError(f"there is no way out `{letter}`", where=where, hint=f"found: {found}")
+        raise InputError(
+            f"there is no way out `{letter}`",
+            where=where,
+            hint=f"found: {found}",
+        )
     first, *others = fixes.values()
     if any(fix.files != first.files for fix in others):
-        what = f"several targets have different ways out `{letter}`"
-        raise InputError(what, where=where, hint=f"choose with --target: {', '.join(fixes)}")
+        raise InputError(
+            f"several targets have different ways out `{letter}`",
+            where=where,
+            hint=f"choose with --target: {', '.join(fixes)}",
+        )
     return first
 
 

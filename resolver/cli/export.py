@@ -74,7 +74,10 @@ def command(
     problems = chosen_targets(compile_problems(load(stack, run.matrices)), run.targets)
     if len(problems) > 1:
         names = ", ".join(problem.target.name for problem in problems)
-        raise InputError(f"{stack} has several targets", hint=f"choose one with --target: {names}")
+        raise InputError(
+            f"{stack} has several targets",
+            hint=f"choose one with --target: {names}",
+        )
     problem = problems[0]
     folder = run.lock_folder(problem)
     lock = lock_file.read_own(folder)

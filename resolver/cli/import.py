@@ -109,6 +109,16 @@ def command(
     path = shlex.quote(str(output))
     if stack.lacking:
         arguments = shlex.join(stack.lacking)
-        run.print_message("import.besides", names=stack.lacking, stack=path, arguments=arguments)
-    run.print_message("import.written", path=output, count=len(stack.requires), stack=path)
+        run.print_message(
+            "import.besides",
+            names=stack.lacking,
+            stack=path,
+            arguments=arguments,
+        )
+    run.print_message(
+        "import.written",
+        path=output,
+        count=len(stack.requires),
+        stack=path,
+    )
     return 0

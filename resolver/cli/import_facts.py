@@ -90,12 +90,20 @@ def _commit(text: str, tables: UpstreamFile) -> tuple[str, str]:
     """
     name, _, commit = text.partition("=")
     if not name or not patterns.COMMIT.matches(commit):
-        hint = "name a repository of matrices/upstream.toml and a full commit: --at pytorch=0123…"
-        raise InputError(f"`{text}` is no repository with a commit", where="--at", hint=hint)
+        raise InputError(
+            f"`{text}` is no repository with a commit",
+            where="--at",
+            hint=(
+                "name a repository of matrices/upstream.toml and a full commit: --at pytorch=0123…"
+            ),
+        )
     names = [repository.name for repository in tables.repository]
     if name not in names:
-        hint = did_you_mean(name, names, f"known are {', '.join(names)}")
-        raise InputError(f"upstream.toml has no repository `{name}`", where="--at", hint=hint)
+        raise InputError(
+            f"upstream.toml has no repository `{name}`",
+            where="--at",
+            hint=did_you_mean(name, names, f"known are {', '.join(names)}"),
+        )
     return name, commit
 
 

@@ -152,7 +152,10 @@ def _require_all(fields: Mapping[str, str], matrix: Matrix) -> None:
     words = ["ascend-lock init"]
     for key, option in _FIELDS.items():
         words.append(f"{option} {'|'.join(_values(key, matrix, fields))}")
-    raise InputError(f"not known of this machine: {', '.join(unknown)}", hint=" ".join(words))
+    raise InputError(
+        f"not known of this machine: {', '.join(unknown)}",
+        hint=" ".join(words),
+    )
 
 
 def _newest(matrix: Matrix, fields: Mapping[str, str], *, pre: bool) -> Answer | None:
@@ -175,10 +178,22 @@ def _print_written(path: Path, answer: Answer, matrix: Matrix, run: Settings) ->
         if answer.outcome is CellOutcome.EXPECTED:
             code = "init.expected"
         reason = translate(answer.reason, run.language)
-        run.print_message(code, path=path, release=release, reason=reason, date=matrix.date)
+        run.print_message(
+            code,
+            path=path,
+            release=release,
+            reason=reason,
+            date=matrix.date,
+        )
         return
     count = len(answer.pins)
-    run.print_message("init.written", path=path, release=release, count=count, date=matrix.date)
+    run.print_message(
+        "init.written",
+        path=path,
+        release=release,
+        count=count,
+        date=matrix.date,
+    )
     if answer.practices:
         run.print_message("init.practices", names=answer.practices)
 
@@ -257,7 +272,10 @@ def _refusal(matrix: Matrix, fields: Mapping[str, str], run: Settings) -> Nothin
     asked = ", ".join(fields.values())
     hint = run.command("pairs")
     if refused is None or refused.reason is None:
-        return NothingToLock(f"the vendor's tables have nothing for {asked}", hint=hint)
+        return NothingToLock(
+            f"the vendor's tables have nothing for {asked}",
+            hint=hint,
+        )
     nearest: list[str] = []
     for answer in matrix.ways_out(refused):
         cell = answer.cell

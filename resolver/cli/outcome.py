@@ -191,10 +191,18 @@ def _print_summary(
     language: Language,
     printed: set[Message],
 ) -> None:
-    """Print the summary of a lock with its warnings that are not in `printed`, and add them."""
-    warnings = _warnings_to_show(lock, job, result.written)
-    unprinted = [warning for warning in warnings if warning not in printed]
-    printed.update(unprinted)
+    """Print the summary of a lock and, if it was written, its grave and its new warnings.
+
+    Warnings in `printed` are left out; the others are added to it.
+    """
+    shown: list[Message] = []
+    if result.written:
+        new = new_warnings(job.previous, lock)
+        for warning in lock.all_warnings:
+            is_due = warning in new or is_grave(warning, job.problem)
+            if is_due and warning not in printed:
+                shown.append(warning)
+    printed.update(shown)
     text = summary(
         lock,
         job.problem,
@@ -202,21 +210,11 @@ def _print_summary(
         language,
         written=bool(result.written),
         moved=result.pins_changed,
-        shown=unprinted,
+        shown=shown,
         columns=columns(sys.stdout, COLUMNS),
         color=has_color(sys.stdout),
     )
     print_text(text)
-
-
-def _warnings_to_show(lock: Lock, job: Job, written: Sequence[str]) -> list[Message]:
-    """Return the grave and the new warnings of a lock; none if nothing was written."""
-    if not written:
-        return []
-    new = new_warnings(job.previous, lock)
-    return [
-        warning for warning in lock.all_warnings if warning in new or is_grave(warning, job.problem)
-    ]
 
 
 def _difference(lock: Lock, job: Job, written: Sequence[str]) -> Iterator[Block]:

@@ -96,7 +96,12 @@ def command(run: Settings, package: str, cann: str | None, soc: str | None, sour
     else:
         canns = sorted(set(chain.from_iterable(pairing.canns for pairing in usable)), reverse=True)
         asked = ", ".join(f"{component_name(name)} {value}" for name, value in components.items())
-        run.print_message("pairs.none", project=project, asked=asked, canns=tuple(canns) or "-")
+        run.print_message(
+            "pairs.none",
+            project=project,
+            asked=asked,
+            canns=tuple(canns) or "-",
+        )
     return 0
 
 

@@ -65,7 +65,10 @@ def command(run: Settings, requirement: str, every_check: bool) -> int:
                 scanned = scan_code(path, release_of(file, need.name.__eq__))
                 requires = offers.all_requirements(need.name, version)
             except UnusableFile as error:
-                raise InputError(str(error), hint="scan another release of it") from None
+                raise InputError(
+                    str(error),
+                    hint="scan another release of it",
+                ) from None
             facts = [fact for fact in facts_of(problem) if fact.package == need.name]
             facts = [fact for fact in facts if fact.applies_to(version)]
             checks = [

@@ -147,7 +147,11 @@ def _no_lock(location: str, revision: str, folder: Path, run: Settings) -> Input
         otherwise = f"{lock_it}; or name STACK/TARGET, or the folder of a lock"
         hint = did_you_mean(location, stacks, otherwise)
     at = f" at `{revision}`" if revision else ""
-    return InputError(f"there is no lock of `{location}`{at}", where=str(folder), hint=hint)
+    return InputError(
+        f"there is no lock of `{location}`{at}",
+        where=str(folder),
+        hint=hint,
+    )
 
 
 def _folder(location: str, run: Settings) -> Path:

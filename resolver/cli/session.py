@@ -184,24 +184,20 @@ class Session:
         if not isinstance(answer, Lock):
             return answer
         if not answer.pin:
-            raise self._nothing_to_lock(answer, job.problem)
+            language = self.settings.language
+            target = answer.target.name
+            notes = "; ".join(translate(note, language) for note in answer.notes)
+            raise NothingToLock(
+                translate("cli.nothing-applies", language, stack=answer.stack, target=target),
+                where=job.problem.stack.where,
+                why=notes or translate("cli.nothing-applies-why", language),
+                hint=translate("cli.nothing-applies-hint", language),
+            )
         if job.previous is not None:
             for old, new in replaced_files(job.previous, answer):
                 replaced = message("cli.replaced", file=new.name, was=old.sha256, now=new.sha256)
                 self.settings.progress.warn(replaced)
         return with_changes(answer, job.previous)
-
-    def _nothing_to_lock(self, lock: Lock, problem: Problem) -> NothingToLock:
-        """Return the error for a lock without pins."""
-        language = self.settings.language
-        target = lock.target.name
-        notes = "; ".join(translate(note, language) for note in lock.notes)
-        return NothingToLock(
-            translate("cli.nothing-applies", language, stack=lock.stack, target=target),
-            where=problem.stack.where,
-            why=notes or translate("cli.nothing-applies-why", language),
-            hint=translate("cli.nothing-applies-hint", language),
-        )
 
     def _lock_or_explain(self, job: Job, catalog: Catalog) -> Lock | Explanation:
         """Return the lock without its changes, remembered or solved, or the explanation."""

@@ -69,7 +69,10 @@ def command(
         print_json({"targets": [tree.json() for tree in trees.values()]})
     elif form == "mermaid":
         if len(trees) > 1:
-            raise InputError(f"{stack} has several targets", hint=f"choose one: {', '.join(trees)}")
+            raise InputError(
+                f"{stack} has several targets",
+                hint=f"choose one: {', '.join(trees)}",
+            )
         for tree in trees.values():
             print_data(tree.mermaid())
     else:

@@ -1,4 +1,4 @@
-"""What a run writes to the console: in color only where people see it, with nothing that color alone says."""
+"""Output on the console: in color only for people, with nothing that only color says."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Terminal(io.StringIO):
         ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, False),
     ],
 )
-def test_where_there_is_color(
+def test_has_color_on_terminals_and_by_variables(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], on_terminal: bool, in_pipe: bool
 ) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR"):
@@ -48,7 +48,7 @@ def test_where_there_is_color(
     assert (has_color(Terminal()), has_color(io.StringIO())) == (on_terminal, in_pipe)
 
 
-def test_errors_are_red_warnings_yellow(
+def test_errors_are_red_and_warnings_yellow(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -128,7 +128,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
 
 
-def test_a_transfer_is_told_with_its_rate(
+def test_progress_shows_the_rate_of_a_transfer(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
@@ -147,7 +147,7 @@ def test_a_transfer_is_told_with_its_rate(
     assert drawn(line, capsys) == "2/3 bundling into out: 1 of 2 files; 30 MB, 10.0 MB/s"
 
 
-def test_in_chinese_no_line_is_too_wide(
+def test_chinese_lines_fit_into_the_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
@@ -163,7 +163,7 @@ def test_in_chinese_no_line_is_too_wide(
     assert cell_len(told) <= 40
 
 
-def test_no_other_thread_brings_the_line_back_or_leaves_a_second_one(
+def test_progress_keeps_one_line_whatever_threads_warn(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A line that nobody erases would be drawn over what is written later."""
@@ -192,7 +192,7 @@ def test_no_other_thread_brings_the_line_back_or_leaves_a_second_one(
     assert "\x1b" not in capsys.readouterr().err
 
 
-def test_a_warning_stands_above_the_line_which_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+def test_warning_is_above_the_line_of_progress(capsys: pytest.CaptureFixture[str]) -> None:
     line = Progress(enabled=True)
     line.label("cli.locking", stack="a", target="b")
     line.warn(message("cli.replaced", file="x", was="b", now="c"))
