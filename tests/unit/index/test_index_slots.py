@@ -1,4 +1,4 @@
-"""A host that is slow, or says to wait, holds up no other: slots are by host, and nobody waits in one."""
+"""A host that is slow, or says to wait, holds up no other: nobody waits in a slot."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def says(answer: bytes, after: float = 0.0) -> Any:
 
 
 @pytest.mark.parametrize("slow", [says(BUSY), says(HERE, 2.0)], ids=["says to wait", "is slow"])
-def test_other_host_is_asked_at_once(slow: Any) -> None:
+def test_slots_of_another_host_are_free(slow: Any) -> None:
     with speaking(slow) as busy, speaking(says(HERE)) as quick:
 
         async def ask(client: Client) -> float:
@@ -53,7 +53,7 @@ def test_other_host_is_asked_at_once(slow: Any) -> None:
         assert with_client(ask) < 1
 
 
-def test_server_that_says_to_wait_is_left_alone() -> None:
+def test_client_waits_as_a_server_says() -> None:
     """By all, not only by those whose requests it refused."""
     asked: list[float] = []
 
@@ -73,7 +73,7 @@ def test_server_that_says_to_wait_is_left_alone() -> None:
     assert asked[1] - asked[0] > 1.9
 
 
-def test_hosts_beyond_the_first_share_slots_and_indexes_never_do() -> None:
+def test_slots_of_indexes_are_never_shared() -> None:
     async def check() -> None:
         slots = Slots(2)
         hosts = [slots.of(f"https://h{at}.example/x") for at in range(20)]
@@ -88,8 +88,8 @@ def test_hosts_beyond_the_first_share_slots_and_indexes_never_do() -> None:
     assert FILES < PAGES
 
 
-def test_page_of_one_index_does_not_wait_for_another(tmp_path: Path, index: LoopbackIndex) -> None:
-    """An index that says to wait for each of 20 projects, and one that has the project that is asked for last."""
+def test_lookup_does_not_wait_for_another_index(tmp_path: Path, index: LoopbackIndex) -> None:
+    """One index says to wait for each of 20 projects; another has the project that comes last."""
     workspace = Workspace(tmp_path, index)
     names = [f"busy{at}" for at in range(20)]
     asked: list[float] = []
