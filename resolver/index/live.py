@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# What is fetched and unpacked for the binaries of one wheel that nobody has read. A wheel with more
-# is read in no run, so that the lock does not depend on what earlier runs have left in the cache.
+# What is fetched and unpacked for the binaries of a wheel that was not read before. A wheel with
+# more is read in no run, so that a lock does not depend on what earlier runs left in the cache.
 LINKAGE_LIMITS: Final = Limits(packed=25_000_000, unpacked=128 << 20)
 # A guard for all wheels of one catalog: less than three seconds of CPU.
 LINKAGE_BUDGET: Final = Limits(packed=50_000_000, unpacked=256 << 20)
@@ -126,14 +126,17 @@ class CatalogPool:
 class LiveCatalog(Catalog):
     """The catalog of the indexes of one problem.
 
-    `platform` is the target's, for bindings to a single platform. `recorded` wheels stand in for
-    an index that cannot be reached: a look-up then has a page of the index, which is `unreachable`
-    all the same. Offline, whatever the cache lacks is an IndexFailure.
+    Offline, raises IndexFailure for what the cache lacks.
     """
 
     def __init__(
         self, indexes: Indexes, platform: str, pool: CatalogPool, recorded: Sequence[Recorded] = ()
     ) -> None:
+        """Use the indexes to which projects are bound on the target's `platform`.
+
+        `recorded` wheels stand in for an index that cannot be reached: a look-up then has a page of
+        that index, which is `unreachable` nevertheless.
+        """
         self._pool = pool
         self._files = pool.files
         self._indexes = BoundIndexes(indexes, platform, lambda: pool.pip.index_url, recorded)
@@ -143,8 +146,7 @@ class LiveCatalog(Catalog):
         # hash.
         self._is_covered = True
         self._linkage_left = LINKAGE_BUDGET
-        # By sha256 or address. A first answer holds to the end, so that the search and the check
-        # see the same.
+        # By sha256 or address. A first answer is final, so that the search and the check agree.
         self._linkages: dict[str, Linkage | UnusableFile | None] = {}
         self._known_linkages: dict[str, Linkage | UnusableFile | None] = {}
         self._online: OnlineCatalog | None = None

@@ -115,7 +115,7 @@ class OnlineCatalog:
         failure = Unreachable(
             f"Index `{index}` cannot be reached.", where=failure.where, why=failure.why, hint=hint
         )
-        # Another task may have found the same meanwhile.
+        # Another task may have found out meanwhile.
         if not is_required and index not in self._unreachable:
             self._unreachable[index] = failure
             code = f"index.unreachable-{if_unreachable}"

@@ -89,7 +89,7 @@ def write_linkages(
 
 
 class ShippedLinkage:
-    """The shipped readings; those of a project are loaded when a wheel of it is first asked for."""
+    """The shipped readings, which are loaded by project when a wheel is first asked for."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder

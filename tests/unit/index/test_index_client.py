@@ -28,7 +28,6 @@ from resolver.index.net.client import (
     PAGES,
     QUICK_RETRY,
     Client,
-    Reply,
     RetryPolicy,
     conditions,
 )
@@ -38,7 +37,7 @@ from resolver.index.parse.address import read_root
 from resolver.index.protocol import Meter, Traffic
 from tests.hostile.certificates import server_context
 from tests.loopback import LoopbackIndex, Response
-from tests.unit.index.clients import failure, speaking, with_client
+from tests.unit.index.clients import Reply, failure, fetch, speaking, with_client
 
 Answer = tuple[int, Mapping[str, str], bytes]
 
@@ -95,7 +94,7 @@ def get(
     async def ask(client: Client) -> Reply:
         if root:
             client.credentials.remember(read_root(root, "mine"))
-        return await client.get(url, headers=more.pop("headers", {}), limit=limit, **more)
+        return await fetch(client, url, headers=more.pop("headers", {}), limit=limit, **more)
 
     return with_client(ask, pip, meter=more.pop("meter", Meter()))
 
@@ -131,7 +130,7 @@ def answering(*answers: httpx.Response) -> tuple[httpx.MockTransport, list[httpx
 
 def ask(transport: httpx.AsyncBaseTransport, *urls: str, timeout: float = 5.0) -> list[Reply]:
     async def replies(client: Client) -> list[Reply]:
-        return [await client.get(url, headers={}, limit=1000) for url in urls]
+        return [await fetch(client, url, headers={}, limit=1000) for url in urls]
 
     return with_client(replies, PipConfig(index_url="", timeout=timeout), transport=transport)
 
@@ -198,10 +197,10 @@ def test_client_body_that_cannot_be_unpacked(
     server.answers = {"/a": (200, {"Content-Encoding": encoding}, body)}
 
     async def ask(client: Client) -> None:
-        await client.get(
-            f"{server.url}/b", headers={}, limit=9
+        await fetch(
+            client, f"{server.url}/b", headers={}, limit=9
         )  # a known host: bodies come with their heads
-        await client.get(f"{server.url}/a", headers={}, limit=9)
+        await fetch(client, f"{server.url}/a", headers={}, limit=9)
 
     message = failure(IndexFailure, lambda: with_client(ask))
     assert message.startswith(
@@ -234,7 +233,7 @@ def test_client_gives_a_dead_host_up() -> None:
         meter = Meter()
 
         async def ask(client: Client) -> list[Any]:
-            asked = (client.get(f"{url}/{n}", headers={}, limit=9) for n in range(150))
+            asked = (fetch(client, f"{url}/{n}", headers={}, limit=9) for n in range(150))
             return await asyncio.gather(*asked, return_exceptions=True)
 
         answers = with_client(ask, meter=meter)
@@ -258,7 +257,7 @@ def test_client_quick_retry_gives_up_for_itself_alone() -> None:
         async def ask(client: Client) -> list[object]:
             url = f"http://{address}/a"
             asked = [
-                client.get(url, headers={}, limit=9, patience=one)
+                fetch(client, url, headers={}, limit=9, patience=one)
                 for one in (brief, brief, None, brief)
             ]
             return [(await asyncio.gather(one, return_exceptions=True))[0] for one in asked]
@@ -319,7 +318,7 @@ def test_credentials_default_is_for_configured_indexes(tmp_path: Path) -> None:
 
     async def ask_index(client: Client) -> Reply:
         client.credentials.remember(read_root("https://index.example/simple", "mine"))
-        return await client.get("https://index.example/simple/a/", headers={}, limit=9)
+        return await fetch(client, "https://index.example/simple/a/", headers={}, limit=9)
 
     assert with_client(ask_index, transport=transport).status == 200
     sent = {request.url.host: request.headers.get("authorization") for request in asked}
@@ -556,7 +555,7 @@ def test_client_reuses_connections(authority: Path) -> None:
         async def ask(client: Client) -> list[Reply]:
             names = [str(n) for n in range(200)] + ["same"] * 50
             return await asyncio.gather(
-                *(client.get(f"{server.url}/{n}", headers={}, limit=9) for n in names)
+                *(fetch(client, f"{server.url}/{n}", headers={}, limit=9) for n in names)
             )
 
         replies = with_client(ask, PipConfig(index_url="", cert=str(authority)))
@@ -575,12 +574,12 @@ def test_client_files_do_not_hold_up_pages() -> None:
             return response.status_code
 
         async def ask(client: Client) -> list[int]:
-            await client.get(f"{server.url}/a", headers={}, limit=9)
+            await fetch(client, f"{server.url}/a", headers={}, limit=9)
             request = partial(client.request, f"{server.url}/file", status, headers={}, long=True)
             files = [asyncio.ensure_future(request()) for _ in range(2 * FILES)]
             await asyncio.sleep(0.1)
             pages = (
-                client.get(f"{server.url}/page", headers={}, limit=9, patience=few)
+                fetch(client, f"{server.url}/page", headers={}, limit=9, patience=few)
                 for _ in range(2 * PAGES)
             )
             return [reply.status for reply in await asyncio.gather(*pages)] + await asyncio.gather(
@@ -596,7 +595,7 @@ def test_client_cancelled_request_ends_at_once() -> None:
     with speaking(lambda _: (met.set(), time.sleep(30))) as address:
 
         async def begin(client: Client) -> float:
-            task = asyncio.ensure_future(client.get(f"http://{address}/a", headers={}, limit=9))
+            task = asyncio.ensure_future(fetch(client, f"http://{address}/a", headers={}, limit=9))
             await asyncio.to_thread(met.wait, 10)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)

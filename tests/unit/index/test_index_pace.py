@@ -13,7 +13,7 @@ from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net import client
 from resolver.index.net.client import RetryPolicy
 from resolver.index.net.pipconfig import PipConfig
-from tests.unit.index.clients import speaking, with_client
+from tests.unit.index.clients import fetch, speaking, with_client
 
 FAR = "It violates HTTP .(Too many headers received|Got more than 8190 bytes)"
 CUT = "It broke off its answer|It stopped answering"
@@ -26,7 +26,7 @@ def failure(address: str, kind: type[IndexFailure], timeout: float = 5.0) -> str
     begin = time.monotonic()
     with pytest.raises(kind) as caught:
         with_client(
-            lambda client: client.get(f"http://{address}/a", headers={}, limit=1 << 30),
+            lambda client: fetch(client, f"http://{address}/a", headers={}, limit=1 << 30),
             PipConfig(index_url="", timeout=timeout),
             patience=RetryPolicy(tries=1, connect=0.2),
         )

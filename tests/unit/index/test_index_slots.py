@@ -14,7 +14,7 @@ from resolver.index.net.client import FILES, PAGES, Client, RetryPolicy
 from resolver.index.net.slots import Slots
 from tests.functional.workspace import Workspace
 from tests.loopback import LoopbackIndex, Response
-from tests.unit.index.clients import speaking, with_client
+from tests.unit.index.clients import fetch, speaking, with_client
 
 BUSY = b"HTTP/1.1 429 Too Many\r\nRetry-After: 2\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 HERE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
@@ -37,13 +37,13 @@ def test_slots_of_another_host_are_free(slow: Any) -> None:
         async def ask(client: Client) -> float:
             first = [
                 asyncio.ensure_future(
-                    client.get(f"http://{busy}/{at}", headers={}, limit=9, patience=TWICE)
+                    fetch(client, f"http://{busy}/{at}", headers={}, limit=9, patience=TWICE)
                 )
                 for at in range(2 * PAGES)
             ]
             await asyncio.sleep(0.3)
             begin = time.monotonic()
-            await client.get(f"http://{quick}/a", headers={}, limit=9)
+            await fetch(client, f"http://{quick}/a", headers={}, limit=9)
             seconds = time.monotonic() - begin
             for task in first:
                 task.cancel()
@@ -64,9 +64,9 @@ def test_client_waits_as_a_server_says() -> None:
     with speaking(talk) as busy:
 
         async def ask(client: Client) -> None:
-            first = asyncio.ensure_future(client.get(f"http://{busy}/a", headers={}, limit=9))
+            first = asyncio.ensure_future(fetch(client, f"http://{busy}/a", headers={}, limit=9))
             await asyncio.sleep(0.5)
-            await asyncio.gather(first, client.get(f"http://{busy}/b", headers={}, limit=9))
+            await asyncio.gather(first, fetch(client, f"http://{busy}/b", headers={}, limit=9))
 
         with_client(ask)
     assert len(asked) == 3
