@@ -1,15 +1,9 @@
-"""The catalog of real indexes, from the cache and the network. Nothing is requested twice.
-
-The network is used by one background thread, started when first needed, so an offline run imports
-no HTTP client.
-"""
+"""The catalog of real indexes, from the cache and the network. Nothing is requested twice."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from packaging.specifiers import SpecifierSet
@@ -17,30 +11,22 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, ResolverError, Unreachable
 from resolver.index.bindings import BoundIndexes, NotCached
-from resolver.index.net.pipconfig import PipConfig, read_pip_config
 from resolver.index.parse.binaries import Limits
 from resolver.index.parse.distribution import FileRelease, release_of
+from resolver.index.pool import CatalogPool
 from resolver.index.protocol import (
     UNREACHABLE,
     Catalog,
     LookAhead,
     Lookup,
-    Meter,
-    Traffic,
     UnusableFile,
 )
-from resolver.index.store.cache import Cache
-from resolver.index.store.file_cache import FileCache
-from resolver.index.store.page_cache import IndexAnswer, PageCache
+from resolver.index.store.page_cache import IndexAnswer
 from resolver.model.linkage import Linkage
-from resolver.model.message import Message
 from resolver.model.problem import Indexes, Recorded
 from resolver.model.release import Archive, CoreMetadata, File
-from resolver.owned_folder import OwnedFolder
 
 if TYPE_CHECKING:
-    from resolver.index.net.connection import Connection
-    from resolver.index.net.downloads import TransferProgress
     from resolver.index.net.online import OnlineCatalog
     from resolver.index.net.remote_files import RemoteFiles
 
@@ -53,74 +39,6 @@ LINKAGE_LIMITS: Final = Limits(packed=25_000_000, unpacked=128 << 20)
 LINKAGE_BUDGET: Final = Limits(packed=50_000_000, unpacked=256 << 20)
 # Not even the list of members of a wheel is fetched for less.
 LEAST_LINKAGE: Final = 64 << 10
-
-
-class CatalogPool:
-    """The cache and the connection that all catalogs of a run use.
-
-    A page or file that several stacks need is requested and read once.
-    """
-
-    def __init__(
-        self,
-        cache: Cache,
-        *,
-        offline: bool = False,
-        warn: Callable[[Message], None] = lambda _: None,
-        progress: Callable[[Traffic], None] | None = None,
-        pip: PipConfig | None = None,
-        readings: Path | None = None,
-        linkage: Path | None = None,
-    ) -> None:
-        """Share a cache, and unless `offline` a connection.
-
-        `warn` is called with warnings, `progress` for each request and answer; both may be called
-        from another thread. `pip` is by default the configuration of pip on this machine.
-        `readings` and `linkage` are folders of what is recorded of archives and binaries.
-        """
-        self.cache = cache
-        self.offline = offline
-        self.warn = warn
-        self.meter = Meter(progress)
-        self.pages = PageCache(cache)
-        self.files = FileCache(cache, readings, linkage)
-        self._pip = pip
-        self._connection: Connection | None = None
-
-    @cached_property
-    def pip(self) -> PipConfig:
-        """Return the configuration of pip on this machine, read when first needed."""
-        return self._pip or read_pip_config()
-
-    def connection(self) -> Connection:
-        """Return the connection, which is started when first needed."""
-        if self._connection is None:
-            from resolver.index.net.connection import Connection
-
-            self._connection = Connection(self.pip, self.meter, self.pages, self.files, self.warn)
-        return self._connection
-
-    def save(
-        self,
-        files: Sequence[File],
-        folder: OwnedFolder,
-        progress: Callable[[TransferProgress], None],
-    ) -> None:
-        """Download files into a folder under their names, each checked by its hash.
-
-        Raises as `Transfer.save` does.
-        """
-        from resolver.index.net.downloads import Transfer
-
-        connection = self.connection()
-        connection.thread.wait(lambda: Transfer(connection.client, folder, progress).save(files))
-
-    def close(self) -> None:
-        """Release connections and threads."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-        self.cache.close()
 
 
 class LiveCatalog(Catalog):

@@ -97,10 +97,12 @@ class ShippedLinkage:
         self._by_platform: dict[NormalizedName, dict[tuple[str, str], Linkage]] = {}
 
     def get(self, file: File) -> Linkage | None:
-        """Return the reading of a wheel, None if there is none.
+        """Return the linkage of a wheel, None if it is not shipped.
 
         Raises InputError if the readings of its project are invalid.
         """
+        if file.filename.endswith("-any.whl"):
+            return Linkage()  # it says that it has no binaries
         if self._folder is None or not file.is_wheel:
             return None
         project = _project(file.filename)

@@ -22,12 +22,13 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure
 from resolver.index import live
-from resolver.index.live import CatalogPool, LiveCatalog
+from resolver.index.live import LiveCatalog
 from resolver.index.net import online
 from resolver.index.net.client import QUICK_RETRY, Client, RetryPolicy
 from resolver.index.net.connection import AHEAD
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.parse.binaries import Limits
+from resolver.index.pool import CatalogPool
 from resolver.index.protocol import Lookup, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.model.message import Message, message
