@@ -77,7 +77,7 @@ class LiveCatalog(Catalog):
             self._closed = True  # a running look-ahead starts nothing more
             online, self._online = self._online, None
         if online is not None:
-            self._pool.connection().thread.wait(online.close)
+            online.thread.wait(online.close)
 
     # Look-ups
 
@@ -284,7 +284,7 @@ class LiveCatalog(Catalog):
     def _wait(self, work: Callable[[OnlineCatalog], Coroutine[Any, Any, T]]) -> T:
         """Return what a coroutine of the network's thread returns."""
         online = self._go_online()
-        return self._pool.connection().thread.wait(lambda: work(online))
+        return online.thread.wait(lambda: work(online))
 
     def _in_background(self, call: Callable[[OnlineCatalog], None]) -> None:
         """Call something in the network's thread without waiting.
@@ -294,7 +294,7 @@ class LiveCatalog(Catalog):
         with self._lock:
             if not self._pool.offline and not self._closed:
                 online = self._go_online()
-                self._pool.connection().thread.call_soon(lambda: call(online))
+                online.thread.call_soon(lambda: call(online))
 
     def _go_online(self) -> OnlineCatalog:
         """Return the part in the network's thread, which is made when first needed."""

@@ -36,7 +36,7 @@ class _Request(NamedTuple):
 
 
 class OnlineCatalog:
-    """Look-ups of one catalog over the network. All methods are for the event loop."""
+    """Look-ups of one catalog over the network. All methods are for the thread's event loop."""
 
     def __init__(
         self,
@@ -45,6 +45,7 @@ class OnlineCatalog:
         warn: Callable[[Message], None],
         release_of: Callable[[File], FileRelease],
     ) -> None:
+        self.thread = connection.thread
         self.files = connection.files
         self._pages = connection.pages
         self._look_ahead_slots = connection.look_ahead_slots
