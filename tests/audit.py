@@ -39,8 +39,9 @@ from packaging.version import Version
 from resolver.config.compile import known_values
 from resolver.config.fact_rules import compile_facts
 from resolver.config.load import load_facts, load_systems
-from resolver.index.live import CatalogPool, LiveCatalog
+from resolver.index.live import LiveCatalog
 from resolver.index.locked_files import prefetch_pins
+from resolver.index.pool import CatalogPool
 from resolver.index.protocol import Catalog
 from resolver.index.store.cache import Cache
 from resolver.lock import file as lock_file

@@ -16,8 +16,9 @@ from resolver.cli.options import Settings
 from resolver.config.load import linkage_folder, readings_folder
 from resolver.errors import IndexFailure
 from resolver.i18n import translate
-from resolver.index.live import CatalogPool, LiveCatalog
+from resolver.index.live import LiveCatalog
 from resolver.index.parse.address import has_password
+from resolver.index.pool import CatalogPool
 from resolver.index.protocol import Catalog
 from resolver.index.repositories import Repositories
 from resolver.index.store.cache import Cache, default_folder

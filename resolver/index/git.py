@@ -114,6 +114,16 @@ def run_git(*arguments: str, seconds: float = 60, output: IO[bytes] | None = Non
     return printed or b""
 
 
+def init_bare(folder: Path) -> None:
+    """Make an empty bare repository. Raises GitError."""
+    run_git("init", "--quiet", "--bare", "--template=", "--", str(folder))
+
+
+def ref_of(commit: str) -> str:
+    """Return the name of the reference that a fetched commit has."""
+    return f"refs/ascend-lock/{commit}"
+
+
 def parse_day(output: bytes, commit: str) -> dt.date:
     """Return the day in UTC of a commit, whose seconds since 1970 git printed.
 

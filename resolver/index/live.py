@@ -1,15 +1,9 @@
-"""The catalog of real indexes, from the cache and the network. Nothing is requested twice.
-
-The network is used by one background thread, started when first needed, so an offline run imports
-no HTTP client.
-"""
+"""The catalog of real indexes, from the cache and the network. Nothing is requested twice."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from packaging.specifiers import SpecifierSet
@@ -17,37 +11,29 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure, ResolverError, Unreachable
 from resolver.index.bindings import BoundIndexes, NotCached
-from resolver.index.net.pipconfig import PipConfig, read_pip_config
 from resolver.index.parse.binaries import Limits
 from resolver.index.parse.distribution import FileRelease, release_of
+from resolver.index.pool import CatalogPool
 from resolver.index.protocol import (
     UNREACHABLE,
     Catalog,
     LookAhead,
     Lookup,
-    Meter,
-    Traffic,
     UnusableFile,
 )
-from resolver.index.store.cache import Cache
-from resolver.index.store.file_cache import FileCache
-from resolver.index.store.page_cache import IndexAnswer, PageCache
+from resolver.index.store.page_cache import IndexAnswer
 from resolver.model.linkage import Linkage
-from resolver.model.message import Message
 from resolver.model.problem import Indexes, Recorded
 from resolver.model.release import Archive, CoreMetadata, File
-from resolver.owned_folder import OwnedFolder
 
 if TYPE_CHECKING:
-    from resolver.index.net.connection import Connection
-    from resolver.index.net.downloads import TransferProgress
     from resolver.index.net.online import OnlineCatalog
     from resolver.index.net.remote_files import RemoteFiles
 
 T = TypeVar("T")
 
-# What is fetched and unpacked for the binaries of one wheel that nobody has read. A wheel with more
-# is read in no run, so that the lock does not depend on what earlier runs have left in the cache.
+# What is fetched and unpacked for the binaries of a wheel that was not read before. A wheel with
+# more is read in no run, so that a lock does not depend on what earlier runs left in the cache.
 LINKAGE_LIMITS: Final = Limits(packed=25_000_000, unpacked=128 << 20)
 # A guard for all wheels of one catalog: less than three seconds of CPU.
 LINKAGE_BUDGET: Final = Limits(packed=50_000_000, unpacked=256 << 20)
@@ -55,85 +41,20 @@ LINKAGE_BUDGET: Final = Limits(packed=50_000_000, unpacked=256 << 20)
 LEAST_LINKAGE: Final = 64 << 10
 
 
-class CatalogPool:
-    """The cache and the connection that all catalogs of a run use.
-
-    A page or file that several stacks need is requested and read once.
-    """
-
-    def __init__(
-        self,
-        cache: Cache,
-        *,
-        offline: bool = False,
-        warn: Callable[[Message], None] = lambda _: None,
-        progress: Callable[[Traffic], None] | None = None,
-        pip: PipConfig | None = None,
-        readings: Path | None = None,
-        linkage: Path | None = None,
-    ) -> None:
-        """Share a cache, and unless `offline` a connection.
-
-        `warn` is called with warnings, `progress` for each request and answer; both may be called
-        from another thread. `pip` is by default the configuration of pip on this machine.
-        `readings` and `linkage` are folders of what is recorded of archives and binaries.
-        """
-        self.cache = cache
-        self.offline = offline
-        self.warn = warn
-        self.meter = Meter(progress)
-        self.pages = PageCache(cache)
-        self.files = FileCache(cache, readings, linkage)
-        self._pip = pip
-        self._connection: Connection | None = None
-
-    @cached_property
-    def pip(self) -> PipConfig:
-        """Return the configuration of pip on this machine, read when first needed."""
-        return self._pip or read_pip_config()
-
-    def connection(self) -> Connection:
-        """Return the connection, which is started when first needed."""
-        if self._connection is None:
-            from resolver.index.net.connection import Connection
-
-            self._connection = Connection(self.pip, self.meter, self.pages, self.files, self.warn)
-        return self._connection
-
-    def save(
-        self,
-        files: Sequence[File],
-        folder: OwnedFolder,
-        progress: Callable[[TransferProgress], None],
-    ) -> None:
-        """Download files into a folder under their names, each checked by its hash.
-
-        Raises as `Transfer.save` does.
-        """
-        from resolver.index.net.downloads import Transfer
-
-        connection = self.connection()
-        connection.thread.wait(lambda: Transfer(connection.client, folder, progress).save(files))
-
-    def close(self) -> None:
-        """Release connections and threads."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-        self.cache.close()
-
-
 class LiveCatalog(Catalog):
     """The catalog of the indexes of one problem.
 
-    `platform` is the target's, for bindings to a single platform. `recorded` wheels stand in for
-    an index that cannot be reached: a look-up then has a page of the index, which is `unreachable`
-    all the same. Offline, whatever the cache lacks is an IndexFailure.
+    Offline, raises IndexFailure for what the cache lacks.
     """
 
     def __init__(
         self, indexes: Indexes, platform: str, pool: CatalogPool, recorded: Sequence[Recorded] = ()
     ) -> None:
+        """Use the indexes to which projects are bound on the target's `platform`.
+
+        `recorded` wheels stand in for an index that cannot be reached: a look-up then has a page of
+        that index, which is `unreachable` nevertheless.
+        """
         self._pool = pool
         self._files = pool.files
         self._indexes = BoundIndexes(indexes, platform, lambda: pool.pip.index_url, recorded)
@@ -143,8 +64,7 @@ class LiveCatalog(Catalog):
         # hash.
         self._is_covered = True
         self._linkage_left = LINKAGE_BUDGET
-        # By sha256 or address. A first answer holds to the end, so that the search and the check
-        # see the same.
+        # By sha256 or address. A first answer is final, so that the search and the check agree.
         self._linkages: dict[str, Linkage | UnusableFile | None] = {}
         self._known_linkages: dict[str, Linkage | UnusableFile | None] = {}
         self._online: OnlineCatalog | None = None
@@ -157,7 +77,7 @@ class LiveCatalog(Catalog):
             self._closed = True  # a running look-ahead starts nothing more
             online, self._online = self._online, None
         if online is not None:
-            self._pool.connection().thread.wait(online.close)
+            online.thread.wait(online.close)
 
     # Look-ups
 
@@ -364,7 +284,7 @@ class LiveCatalog(Catalog):
     def _wait(self, work: Callable[[OnlineCatalog], Coroutine[Any, Any, T]]) -> T:
         """Return what a coroutine of the network's thread returns."""
         online = self._go_online()
-        return self._pool.connection().thread.wait(lambda: work(online))
+        return online.thread.wait(lambda: work(online))
 
     def _in_background(self, call: Callable[[OnlineCatalog], None]) -> None:
         """Call something in the network's thread without waiting.
@@ -374,7 +294,7 @@ class LiveCatalog(Catalog):
         with self._lock:
             if not self._pool.offline and not self._closed:
                 online = self._go_online()
-                self._pool.connection().thread.call_soon(lambda: call(online))
+                online.thread.call_soon(lambda: call(online))
 
     def _go_online(self) -> OnlineCatalog:
         """Return the part in the network's thread, which is made when first needed."""

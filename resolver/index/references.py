@@ -13,7 +13,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from resolver.index.git import SHOW_TIME, GitError, RepositoryUnreadable, parse_day, run_git
+from resolver.index.git import (
+    SHOW_TIME,
+    GitError,
+    RepositoryUnreadable,
+    init_bare,
+    parse_day,
+    ref_of,
+    run_git,
+)
 
 LARGEST: Final = 1 << 20  # bytes of a file that has a table
 _FETCH_SECONDS: Final = 1800
@@ -61,9 +69,9 @@ class References:
 
         Raises RepositoryUnreadable, also if there is no such commit.
         """
-        run_git("init", "--quiet", "--bare", "--template=", "--", str(self._folder))
+        init_bare(self._folder)
         different = sorted(set(commits))
-        refs = [f"+{commit}:refs/ascend-lock/{commit}" for commit in different]
+        refs = [f"+{commit}:{ref_of(commit)}" for commit in different]
         self._fetch("--depth=1", "--", self.url, *refs)
         for commit in different:
             self._files[commit], self._submodules[commit] = self._tree(commit)

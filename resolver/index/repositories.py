@@ -18,7 +18,15 @@ from typing import IO, Final
 
 from resolver import address
 from resolver.errors import InputError
-from resolver.index.git import SHOW_TIME, GitError, RepositoryUnreadable, parse_day, run_git
+from resolver.index.git import (
+    SHOW_TIME,
+    GitError,
+    RepositoryUnreadable,
+    init_bare,
+    parse_day,
+    ref_of,
+    run_git,
+)
 from resolver.index.store.cache import set_aside
 from resolver.model.message import Message, message
 from resolver.openat import Kind
@@ -189,7 +197,7 @@ class Repositories:
 
         Raises RepositoryUnreadable.
         """
-        self._run(url, commit, "bundle", "create", "--quiet", "-", _ref(commit), output=target)
+        self._run(url, commit, "bundle", "create", "--quiet", "-", ref_of(commit), output=target)
 
     def is_complete_bundle(self, path: Path, commit: str) -> bool:
         """Return whether a file is a bundle with the whole commit, checked like install.sh does."""
@@ -197,9 +205,9 @@ class Repositories:
             return False
         with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as temporary:
             folder = Path(temporary)
-            refs = f"+{_ref(commit)}:{_ref(commit)}"
+            refs = f"+{ref_of(commit)}:{ref_of(commit)}"
             try:
-                _init(folder)
+                init_bare(folder)
                 (folder / "shallow").write_text(f"{commit}\n")
                 _git(folder, "fetch", "--quiet", "--no-tags", str(path.resolve()), refs)
             except GitError:
@@ -263,8 +271,8 @@ class Repositories:
                 prefix=_PREFIX, dir=self._folder, ignore_cleanup_errors=True
             ) as temporary:
                 fresh = Path(temporary, "git")
-                _init(fresh)
-                refs = f"+{commit}:{_ref(commit)}"
+                init_bare(fresh)
+                refs = f"+{commit}:{ref_of(commit)}"
                 _git(fresh, "fetch", *options, "--", url, refs, seconds=_FETCH_SECONDS)
                 repositories.remove_tree(name)  # it lacked the commit
                 # Another run may be faster; `fetched` checks what is there.
@@ -332,16 +340,6 @@ def _host(url: str) -> str:
     return f"{parts.scheme}://{parts.host}:{parts.port or ''}" if parts.host else parts.path
 
 
-def _ref(commit: str) -> str:
-    """Return the name of the reference to a commit."""
-    return f"refs/ascend-lock/{commit}"
-
-
-def _init(folder: Path) -> None:
-    """Make an empty bare repository. Raises GitError."""
-    run_git("init", "--quiet", "--bare", "--template=", "--", str(folder))
-
-
 def _git(
     repository: Path, *arguments: str, seconds: float = 60, output: IO[bytes] | None = None
 ) -> bytes:
@@ -351,7 +349,7 @@ def _git(
 
 def _has(repository: Path, commit: str) -> bool:
     """Return whether a repository has a commit under its reference."""
-    ref = f"{_ref(commit)}^{{commit}}"
+    ref = f"{ref_of(commit)}^{{commit}}"
     try:
         output = _git(repository, "rev-parse", "--verify", "--quiet", ref)
     except GitError:

@@ -215,8 +215,6 @@ class SnapshotCatalog(Catalog):
         return self._required(member, f"`{path}` of `{file.filename}`")[0]
 
     def linkage(self, file: File) -> Linkage | None:
-        if file.filename.endswith("-any.whl"):
-            return Linkage()
         shipped = self._shipped.get(file)
         if shipped is not None:
             return shipped

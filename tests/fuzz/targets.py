@@ -43,7 +43,7 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import Document, Inputs, read_text
 from resolver.errors import IndexFailure, InputError, WrongRelease
 from resolver.index import snapshot as snapshot_file
-from resolver.index.live import CatalogPool, LiveCatalog
+from resolver.index.live import LiveCatalog
 from resolver.index.net.client import RetryPolicy
 from resolver.index.net.pipconfig import PipConfig, read_pip_config
 from resolver.index.parse import metadata, simple
@@ -61,6 +61,7 @@ from resolver.index.parse.guarded import MissingSpanError, RangeFile
 from resolver.index.parse.informal import informal_requirements
 from resolver.index.parse.metadata import check_texts, read_pyproject
 from resolver.index.parse.wheel import wheel_metadata
+from resolver.index.pool import CatalogPool
 from resolver.index.protocol import UnusableFile
 from resolver.index.snapshot import SnapshotCatalog
 from resolver.index.store.cache import Cache

@@ -22,7 +22,8 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, load, read_text
 from resolver.explain.contradictions import contradiction, cores
 from resolver.index import snapshot as snapshot_file
-from resolver.index.live import CatalogPool, LiveCatalog
+from resolver.index.live import LiveCatalog
+from resolver.index.pool import CatalogPool
 from resolver.index.protocol import Catalog
 from resolver.index.recording import Recording, RecordingCatalog
 from resolver.index.snapshot import Snapshot, SnapshotCatalog

@@ -17,7 +17,8 @@ from resolver.cli.answers import lock_or_refutation
 from resolver.config.compile import compile_problems
 from resolver.config.load import load
 from resolver.index import snapshot as snapshot_file
-from resolver.index.live import CatalogPool, LiveCatalog
+from resolver.index.live import LiveCatalog
+from resolver.index.pool import CatalogPool
 from resolver.index.protocol import Catalog
 from resolver.index.recording import Recording, RecordingCatalog
 from resolver.index.store.cache import Cache, default_folder

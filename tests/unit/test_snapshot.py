@@ -109,7 +109,7 @@ def recorded_page(catalog: DataCatalog) -> RecordedPage:
 # Recording
 
 
-def test_a_snapshot_answers_as_the_recorded_catalog_before_and_after_it_is_a_file(
+def test_snapshot_answers_as_the_recorded_catalog(
     tmp_path: Path,
 ) -> None:
     recording, files = demo()
@@ -206,7 +206,8 @@ def test_no_address_is_recorded(tmp_path: Path) -> None:
         "x @ https://address.invalid/a/b.whl ; os_name == 'nt'",
     )
     assert answers.member(archive, "requirements.txt") == (
-        "# from address.invalid\n--trusted-host address.invalid\n-i https://address.invalid/a/b.whl\nzope.org>=1\n"
+        "# from address.invalid\n--trusted-host address.invalid\n"
+        "-i https://address.invalid/a/b.whl\nzope.org>=1\n"
     )
 
 

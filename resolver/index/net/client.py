@@ -90,16 +90,6 @@ class TooLongAnswer(IndexFailure):
     """An answer has more bytes than it may have."""
 
 
-class Reply(NamedTuple):
-    """A whole answer."""
-
-    status: int
-    # The address after redirects, without credentials.
-    url: str
-    headers: Mapping[str, str]
-    body: bytes
-
-
 class _Busy(Exception):
     """A server says to come again after so many seconds."""
 
@@ -146,27 +136,6 @@ class Client:
         self.credentials.remember(root)
         self._page_slots.reserve(root.url)
         self._file_slots.reserve(root.url)
-
-    async def get(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str],
-        limit: int,
-        patience: RetryPolicy | None = None,
-    ) -> Reply:
-        """Request a whole answer, whose body is empty unless the status is 200.
-
-        Raises Unreachable, or IndexFailure for more than `limit` bytes.
-        """
-
-        async def consume(response: httpx.Response) -> Reply:
-            body = await self.body(response, limit) if response.status_code == 200 else b""
-            return Reply(
-                response.status_code, response.extensions["address"], response.headers, body
-            )
-
-        return await self.request(url, consume, headers=headers, patience=patience)
 
     async def request(
         self,

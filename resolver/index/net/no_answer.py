@@ -38,7 +38,7 @@ class NoAnswerError(Exception):
         super().__init__(why)
         # Whether the server's certificate is not trusted.
         self.certificate = certificate
-        # Whether nobody knows the host.
+        # Whether the name of the host does not resolve.
         self.unknown_name = unknown_name
         # The value of Retry-After, empty if there is none.
         self.retry_after = retry_after
@@ -51,7 +51,7 @@ def no_answer(error: BaseException) -> NoAnswerError:
     """
     causes = list(_causes(error))
     for cause in causes:
-        # aiohttp's errors wrap those of the system.
+        # aiohttp's errors wrap errors of the system.
         if not isinstance(cause, aiohttp.ClientError):
             system_failure = _of_system(cause)
             if system_failure is not None:

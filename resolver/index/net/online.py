@@ -36,7 +36,7 @@ class _Request(NamedTuple):
 
 
 class OnlineCatalog:
-    """Look-ups of one catalog over the network. All methods are for the event loop."""
+    """Look-ups of one catalog over the network. All methods are for the thread's event loop."""
 
     def __init__(
         self,
@@ -45,6 +45,7 @@ class OnlineCatalog:
         warn: Callable[[Message], None],
         release_of: Callable[[File], FileRelease],
     ) -> None:
+        self.thread = connection.thread
         self.files = connection.files
         self._pages = connection.pages
         self._look_ahead_slots = connection.look_ahead_slots
@@ -115,7 +116,7 @@ class OnlineCatalog:
         failure = Unreachable(
             f"Index `{index}` cannot be reached.", where=failure.where, why=failure.why, hint=hint
         )
-        # Another task may have found the same meanwhile.
+        # Another task may have found out meanwhile.
         if not is_required and index not in self._unreachable:
             self._unreachable[index] = failure
             code = f"index.unreachable-{if_unreachable}"

@@ -51,7 +51,7 @@ _LARGEST_SEARCHED: Final = 128 << 20  # bytes of a wheel that is downloaded to b
 _AT_ONCE: Final = 8  # binaries of one wheel that are fetched concurrently
 
 
-class WheelReading(NamedTuple):
+class WheelLinkage(NamedTuple):
     """What was read of the binaries of a wheel."""
 
     # None if they were left unread.
@@ -117,14 +117,20 @@ class RemoteFiles:
         path, separator, query = file.url.partition("?")
         shown_url = f"{path}.metadata"
         url = f"{shown_url}{separator}{query}"
-        reply = await self._client.get(url, headers=IDENTITY_ENCODING, limit=METADATA_LIMIT)
-        if reply.status != 200:
+
+        async def consume(response: httpx.Response) -> bytes | None:
+            if response.status_code != 200:
+                return None
+            return await self._client.body(response, METADATA_LIMIT)
+
+        content = await self._client.request(url, consume, headers=IDENTITY_ENCODING)
+        if content is None:
             return None
         if file.metadata:
             what = f"The .metadata file of {file.filename} is not the one"
-            _require_sha256(reply.body, file.metadata, what, shown_url)
+            _require_sha256(content, file.metadata, what, shown_url)
         try:
-            return read(reply.body, release, shown_url).metadata
+            return read(content, release, shown_url).metadata
         except UnusableFile:
             if file.metadata:
                 raise
@@ -230,7 +236,7 @@ class RemoteFiles:
 
     async def linkage(
         self, file: File, release: FileRelease, budget: Limits, *, partly: bool = False
-    ) -> WheelReading:
+    ) -> WheelLinkage:
         """Return the linkage of a wheel, by ranges or from the whole wheel.
 
         A wheel that would exceed the budget is left unread, and only its list of members is
@@ -242,7 +248,7 @@ class RemoteFiles:
             # The server may mix up ranges; a whole file can be compared with its hash. And a span
             # is missing after a member's header that is longer than such headers are.
             if file.size is None or file.size > budget.packed:
-                return WheelReading(None, Limits(0, 0))
+                return WheelLinkage(None, Limits(0, 0))
             reading = await self._linkage_of_download(file, file.size, release, budget)
             if reading.linkage is not None and not reading.linkage.is_complete and not partly:
                 reading = reading._replace(linkage=None)
@@ -252,13 +258,13 @@ class RemoteFiles:
 
     async def _linkage_by_ranges(
         self, file: File, release: FileRelease, budget: Limits, *, partly: bool
-    ) -> WheelReading:
+    ) -> WheelLinkage:
         """Return the linkage of a wheel. Raises also DistrustError and MissingSpanError."""
         ranges = await RangedFile.open(self._client, file)
         members = await ranges.read(lambda content: binary_members(content, release.filename))
         chosen = within(members, budget)
         if len(chosen) < len(members) and not partly:
-            return WheelReading(None, Limits(ranges.received, 0))
+            return WheelLinkage(None, Limits(ranges.received, 0))
         longest = budget.packed + TAIL
         for first in range(0, len(chosen), _AT_ONCE):
             requests = []
@@ -267,11 +273,11 @@ class RemoteFiles:
                 requests.append(ranges.request(member.start, end, longest))
             await asyncio.gather(*requests)
         linkage = await asyncio.to_thread(read_linkage, ranges.content, release.filename, budget)
-        return WheelReading(linkage, Limits(ranges.received, cost_of(chosen).unpacked))
+        return WheelLinkage(linkage, Limits(ranges.received, cost_of(chosen).unpacked))
 
     async def _linkage_of_download(
         self, file: File, size: int, release: FileRelease, budget: Limits
-    ) -> WheelReading:
+    ) -> WheelLinkage:
         """Return the linkage of a wheel of this size, of which the whole file is downloaded."""
         download = await self._fetch(file)
         try:
@@ -283,7 +289,7 @@ class RemoteFiles:
             raise
         finally:
             download.path.unlink()
-        return WheelReading(linkage, Limits(size, 0))
+        return WheelLinkage(linkage, Limits(size, 0))
 
     # Source archives
 

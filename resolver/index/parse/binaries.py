@@ -175,7 +175,7 @@ def _linked(objects: Sequence[ElfObject]) -> Linkage:
 
 
 def _with_symbols(elf: ElfObject, defined: Set[bytes]) -> SharedObject:
-    """Return an object with its symbols; `defined` are those of its wheel."""
+    """Return an object with its symbols, of which its wheel defines `defined`."""
     taken = {hashed(symbol) for symbol in elf.requires - defined}
     offered: set[bytes] = set()
     is_of_torch = any(TORCH_LIBRARY.match(name) for name in elf.shared_object.names)

@@ -59,10 +59,9 @@ class WheelParts(NamedTuple):
 
 
 def is_readable(filename: str) -> bool:
-    """Return whether a file name has only characters that specifications allow.
+    """Return whether a file name has only characters of names of wheels and source archives.
 
-    They are those of wheels and source archives. Another name may mean something else to a shell,
-    a terminal or a file system.
+    Another name may mean something else to a shell, a terminal or a file system.
     """
     return _NAME.fullmatch(filename) is not None
 
@@ -293,7 +292,10 @@ class Compatibility:
         name = plain_name(file.filename) if parts.label else file.filename
         if not _is_valid(name):
             return Rejection(file.filename, RejectionReason.NAME)
-        order = self._order(parts.label, variants)
+        # Plain wheels are behind all variants.
+        order: Order | None = PLAIN
+        if parts.label:
+            order = order_of(parts.label, variants, self._target.features)
         if order is None:
             return Rejection(
                 file.filename, RejectionReason.VARIANT, _why_not(parts.label, variants)
@@ -340,13 +342,6 @@ class Compatibility:
             if uploaded >= self._cutoff:
                 return Rejection(file.filename, RejectionReason.NEWER, file.uploaded)
         return None
-
-    def _order(self, label: str, variants: VariantTable) -> Order | None:
-        """Return the sort key of a variant, None if the target cannot use it.
-
-        Plain wheels are behind all variants.
-        """
-        return order_of(label, variants, self._target.features) if label else PLAIN
 
     def _rank_of(self, python: str, abi: str, platform: str) -> int | None:
         """Return the rank of the best of a wheel's tags; None if the target accepts none."""

@@ -81,7 +81,7 @@ class _Symbol(NamedTuple):
 
 
 class ElfObject(NamedTuple):
-    """An ELF object with those of its symbols that look like PyTorch's."""
+    """An ELF object with its symbols that look like PyTorch's."""
 
     shared_object: SharedObject
     # Symbols that it defines for others.

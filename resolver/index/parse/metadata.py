@@ -126,7 +126,7 @@ def check_release(name: str, version: str, release: FileRelease, where: str) -> 
 def check_texts(metadata: CoreMetadata, filename: str) -> None:
     """Raise UnusableFile for an invalid requirement or Requires-Python, or too many requirements.
 
-    The rules are those of PEP 508 and PEP 440.
+    See PEP 508 and PEP 440 for what is valid.
     """
     requirements = metadata.requires_dist
     _check_count(len(requirements), "requirements", filename)

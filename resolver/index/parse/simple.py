@@ -64,7 +64,7 @@ class _Counted(msgspec.Struct, gc=False):
 
 
 class _Outline(msgspec.Struct):
-    """The files of a page, counted. What else is wrong with it is told by those who need it."""
+    """The files of a page, counted. Other mistakes are found when the page is read."""
 
     files: list[_Counted] = []
 

@@ -20,7 +20,7 @@ from resolver.model.variant import NULL, VariantTable, is_feature, is_label, is_
 VARIANTS_ENDING: Final = "-variants.json"
 # The name of the file in the .dist-info folder of a wheel.
 MEMBER: Final = "variant.json"
-# Bytes of a list; those of real releases have less than a thousand.
+# Bytes of a list; lists of real releases have less than a thousand.
 TABLE_LIMIT: Final = 64 << 10
 
 _MOST_LABELS: Final = 1_000

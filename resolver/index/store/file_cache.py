@@ -104,8 +104,6 @@ class FileCache:
 
     def linkage(self, file: File) -> Linkage | None:
         """Return the linkage of a wheel, None if it is not known. Raises UnusableFile."""
-        if file.filename.endswith("-any.whl"):
-            return Linkage()  # it says that it has no binaries
         shipped = self.shipped_linkage.get(file)
         if shipped is not None:
             return shipped

@@ -89,7 +89,7 @@ def write_linkages(
 
 
 class ShippedLinkage:
-    """The shipped readings; those of a project are loaded when a wheel of it is first asked for."""
+    """The shipped readings, which are loaded by project when a wheel is first asked for."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -97,10 +97,12 @@ class ShippedLinkage:
         self._by_platform: dict[NormalizedName, dict[tuple[str, str], Linkage]] = {}
 
     def get(self, file: File) -> Linkage | None:
-        """Return the reading of a wheel, None if there is none.
+        """Return the linkage of a wheel, None if it is not shipped.
 
         Raises InputError if the readings of its project are invalid.
         """
+        if file.filename.endswith("-any.whl"):
+            return Linkage()  # it says that it has no binaries
         if self._folder is None or not file.is_wheel:
             return None
         project = _project(file.filename)

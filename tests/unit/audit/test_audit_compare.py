@@ -20,8 +20,9 @@ from resolver.audit.compare import (
     pins_of,
 )
 from resolver.i18n import translate
-from resolver.index.live import CatalogPool, LiveCatalog
+from resolver.index.live import LiveCatalog
 from resolver.index.net.pipconfig import PipConfig
+from resolver.index.pool import CatalogPool
 from resolver.index.store.cache import Cache
 from resolver.model.fact import Strength
 from resolver.model.lock import (

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+import httpx
 import pytest
 
 from resolver.index.net.client import Client, RetryPolicy
@@ -36,6 +37,32 @@ def with_client(
             await client.close()
 
     return asyncio.run(run())
+
+
+class Reply(NamedTuple):
+    """A whole answer; `url` is its address after redirects."""
+
+    status: int
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+async def fetch(
+    client: Client,
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    limit: int,
+    patience: RetryPolicy | None = None,
+) -> Reply:
+    """Request a whole answer, whose body is empty unless the status is 200."""
+
+    async def consume(response: httpx.Response) -> Reply:
+        body = await client.body(response, limit) if response.status_code == 200 else b""
+        return Reply(response.status_code, response.extensions["address"], response.headers, body)
+
+    return await client.request(url, consume, headers=headers, patience=patience)
 
 
 def failure(kind: type[Exception], call: Callable[[], object]) -> str:

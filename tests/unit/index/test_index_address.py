@@ -29,14 +29,14 @@ from resolver.index.parse.address import Root, is_allowed, is_local, origin_of, 
         *("0.0.0.0", "0", "::", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "fe80::1%eth0"),
     ],
 )
-def test_this_machine_or_its_link(host: str) -> None:
+def test_is_local_knows_every_spelling(host: str) -> None:
     assert is_local(host)
 
 
 @pytest.mark.parametrize(
     "host", ["10.0.0.1", "8.8.8.8", "localhost.example", "a.example", "fd00::1", "7f000001", ""]
 )
-def test_other_machines(host: str) -> None:
+def test_is_local_denies_other_machines(host: str) -> None:
     assert not is_local(host)
 
 
@@ -57,18 +57,18 @@ def test_other_machines(host: str) -> None:
         ("http://127.0.0.1@a.example/", False),
     ],
 )
-def test_what_may_be_asked(url: str, allowed: bool) -> None:
+def test_is_allowed(url: str, allowed: bool) -> None:
     assert is_allowed(origin_of(url)) is allowed
 
 
-def test_origins() -> None:
+def test_origin_of_an_address() -> None:
     assert origin_of("https://a.example/x") == origin_of("https://me@A.example:443/y")
     assert origin_of("https://[::1]:8443/x") == ("https", "::1", 8443)
     with pytest.raises(ValueError, match="has no host"):
         origin_of("https:///x")
 
 
-def test_a_root_keeps_credentials_apart() -> None:
+def test_read_root_keeps_credentials_apart() -> None:
     root = read_root(" https://me:p%40ss@a.example/simple?x#y ", "mine")
     assert root == Root("https://a.example/simple/", "me", "p@ss")
     assert root.page("demo") == "https://a.example/simple/demo/"
@@ -120,7 +120,7 @@ def test_a_root_keeps_credentials_apart() -> None:
         ("https://a.example/hunter2@x", "https://…@x", "There is an `@` after"),
     ],
 )
-def test_roots_that_are_refused(url: str, shown: str, why: str) -> None:
+def test_read_root_refuses(url: str, shown: str, why: str) -> None:
     with pytest.raises(InputError) as caught:
         read_root(url, "mine")
     assert caught.value.where == f"index `mine`: {shown}"
@@ -138,7 +138,7 @@ def test_roots_that_are_refused(url: str, shown: str, why: str) -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_a_root_is_told_without_the_password(rest: str, why: str) -> None:
+def test_read_root_shows_no_password(rest: str, why: str) -> None:
     with pytest.raises(InputError, match=why) as caught:
         read_root(f"https://me:hunter2{rest}", "mine")
     assert "hunter2" not in str(caught.value)
@@ -155,7 +155,7 @@ WRITTEN = [
 
 
 @given(before=HOSTILE, after=HOSTILE, written=st.sampled_from(WRITTEN))
-def test_refused_setting_holds_no_secret(before: str, after: str, written: str) -> None:
+def test_refused_setting_shows_no_secret(before: str, after: str, written: str) -> None:
     """As the address of an index, of pip.conf or a stack, and as that of a proxy."""
     url = written.format(f"{before}Hunter2{after}")
     shown = []

@@ -66,7 +66,7 @@ def read(path: Path, members: dict[str, str]) -> Archive:
 # --- what is static
 
 
-def test_a_static_pkg_info(path: Path) -> None:
+def test_archive_with_static_pkg_info(path: Path) -> None:
     found = read(
         path, {"PKG-INFO": NEW, "pyproject.toml": '[build-system]\nrequires = ["setuptools>=77"]\n'}
     )
@@ -108,7 +108,7 @@ def test_a_static_pkg_info(path: Path) -> None:
         ),
     ],
 )
-def test_archives_without_static_metadata(
+def test_archive_without_static_metadata(
     path: Path, members: dict[str, str], build_requires: tuple[str, ...] | None, why: str
 ) -> None:
     placed = {f"demo-1.0/{name}": content for name, content in {"setup.py": "", **members}.items()}
@@ -117,7 +117,7 @@ def test_archives_without_static_metadata(
     assert why in found.why_dynamic
 
 
-def test_a_static_project_table(path: Path) -> None:
+def test_pyproject_with_static_project_table(path: Path) -> None:
     found = read(
         path,
         {
@@ -173,7 +173,7 @@ EXTRA = '[project]\nname = "demo"\n[project.optional-dependencies]\na = '
         (f'{EXTRA}["x=="]\n', "demo-1.0.tar.gz has the invalid requirement `x==`: "),
     ],
 )
-def test_an_invalid_pyproject(path: Path, content: str, why: str) -> None:
+def test_pyproject_that_is_invalid(path: Path, content: str, why: str) -> None:
     with pytest.raises(UnusableFile) as caught:
         read_archive(tar(path, {"demo-1.0/pyproject.toml": content}), TAR, URL)
     assert str(caught.value).startswith(why)
@@ -182,7 +182,7 @@ def test_an_invalid_pyproject(path: Path, content: str, why: str) -> None:
 # --- members
 
 
-def test_members(path: Path) -> None:
+def test_member_of_an_archive(path: Path) -> None:
     tar(
         path,
         {
@@ -198,7 +198,7 @@ def test_members(path: Path) -> None:
 @pytest.mark.parametrize(
     "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE]
 )
-def test_links_and_devices_are_no_members(path: Path, kind: bytes) -> None:
+def test_tar_links_and_devices_are_no_members(path: Path, kind: bytes) -> None:
     info = tarfile.TarInfo("demo-1.0/PKG-INFO")
     info.type = kind
     info.linkname = "/etc/passwd"
@@ -207,7 +207,7 @@ def test_links_and_devices_are_no_members(path: Path, kind: bytes) -> None:
         read_member(path, TAR, "PKG-INFO")
 
 
-def test_links_in_a_zip_are_no_members(path: Path) -> None:
+def test_zip_links_are_no_members(path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         info = zipfile.ZipInfo("demo-1.0/PKG-INFO")
         info.external_attr = 0o120777 << 16
@@ -219,25 +219,25 @@ def test_links_in_a_zip_are_no_members(path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["../PKG-INFO", "/PKG-INFO", "PKG-INFO", "demo-1.0/../PKG-INFO", "./PKG-INFO"]
 )
-def test_paths_that_lead_elsewhere_are_no_members(path: Path, name: str) -> None:
+def test_archive_paths_that_lead_elsewhere(path: Path, name: str) -> None:
     with pytest.raises(UnusableFile, match="has no file PKG-INFO"):
         read_member(tar(path, {name: NEW}), TAR, "PKG-INFO")
 
 
-def test_several_top_folders(path: Path) -> None:
+def test_archive_with_several_top_folders(path: Path) -> None:
     assert read_member(tar(path, {"x/a": "no", "Demo-1/a": "yes"}), TAR, "a") == "yes"
     with pytest.raises(UnusableFile, match=r"demo-1\.0\.tar\.gz has several top folders: x, y"):
         read_member(tar(path, {"x/a": "", "y/a": ""}), TAR, "a")
 
 
-def test_names_of_top_folders_fill_no_report(path: Path) -> None:
+def test_archive_names_of_top_folders_are_limited(path: Path) -> None:
     with pytest.raises(UnusableFile, match=r"has several top folders: x{100}0, ") as told:
         read_member(tar(path, {f"{'x' * 100}{number}/a": "" for number in range(100)}), TAR, "a")
     assert str(told.value).endswith("…")
     assert len(str(told.value)) == 1001
 
 
-def test_what_is_read_of_all_top_folders_has_a_limit(path: Path) -> None:
+def test_archive_total_of_top_folders_is_limited(path: Path) -> None:
     content = "x" * (8 << 20)
     for make, release in ((tar, TAR), (zipped, ZIP)):
         made = make(path, {f"{number}/a": content for number in range(3)})
@@ -248,7 +248,7 @@ def test_what_is_read_of_all_top_folders_has_a_limit(path: Path) -> None:
             read_member(made, release, "a")
 
 
-def test_a_member_that_is_not_utf8(path: Path) -> None:
+def test_member_that_is_not_utf8(path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("demo-1.0/a", b"\xff\xfe")
     with pytest.raises(UnusableFile, match=r"a in demo-1\.0\.zip is not UTF-8"):
@@ -258,7 +258,7 @@ def test_a_member_that_is_not_utf8(path: Path) -> None:
 # --- damage and malice
 
 
-def test_a_member_that_is_larger_than_it_says(path: Path) -> None:
+def test_member_larger_than_it_says(path: Path) -> None:
     content = zipped(path, {"demo-1.0/PKG-INFO": "x" * (9 << 20)}).read_bytes()
     size = (9 << 20).to_bytes(4, "little")
     assert content.count(size) == 2
@@ -267,7 +267,7 @@ def test_a_member_that_is_larger_than_it_says(path: Path) -> None:
         read_archive(path, ZIP, URL)
 
 
-def test_too_many_members(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archive_with_too_many_members(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guarded, "_MOST_MEMBERS", 3)
     members = {f"demo-1.0/{n}": "" for n in range(4)}
     for release, made in (
@@ -340,7 +340,7 @@ SPARSE = record("GNU.sparse.major", "1") + record("GNU.sparse.minor", "0")
         ),
     ],
 )
-def test_a_tar_made_to_fill_time_or_memory(path: Path, blocks: bytes, why: str) -> None:
+def test_tar_made_to_fill_time_or_memory(path: Path, blocks: bytes, why: str) -> None:
     path.write_bytes(gzip.compress(blocks + bytes(1024), 1))
     with pytest.raises(UnusableFile, match=f"demo-1.0.tar.gz is not a readable archive: {why}"):
         read_archive(path, TAR, URL)
@@ -364,7 +364,7 @@ def make(*names: str, content: bytes = b"Name: demo\n", comment: bytes = b"") ->
     "folder",
     ["demo_x-1.0.dist-info", "Demo.X-1.0.dist-info", "demo-x-1.dist-info", "demo_x-2.dist-info"],
 )
-def test_the_folder_may_be_spelled_in_any_way(folder: str) -> None:
+def test_wheel_folder_in_any_spelling(folder: str) -> None:
     wheel = make(
         "demo_x.py",
         "demo_x/other-1.0.dist-info/METADATA",
@@ -381,7 +381,10 @@ def test_the_folder_may_be_spelled_in_any_way(folder: str) -> None:
         (make("other-1.0.dist-info/METADATA"), "has no .dist-info folder of demo-x"),
         (
             make("demo_x-0.9.dist-info/METADATA", "demo_x-1.0.dist-info/METADATA"),
-            "has 2 .dist-info folders (`demo_x-0.9.dist-info`, `demo_x-1.0.dist-info`), which pip refuses",
+            (
+                "has 2 .dist-info folders (`demo_x-0.9.dist-info`, `demo_x-1.0.dist-info`), "
+                "which pip refuses"
+            ),
         ),
         (
             make(*(f"{name}-1.0.dist-info/METADATA" for name in ("a", "b", "c", "demo_x"))),
@@ -394,7 +397,7 @@ def test_the_folder_may_be_spelled_in_any_way(folder: str) -> None:
         ),
     ],
 )
-def test_wheels_that_cannot_be_used(wheel: bytes, why: str) -> None:
+def test_wheel_that_cannot_be_used(wheel: bytes, why: str) -> None:
     with pytest.raises(UnusableFile) as caught:
         wheel_metadata(io.BytesIO(wheel), WHEEL)
     assert why in str(caught.value)
@@ -405,7 +408,7 @@ def test_wheels_that_cannot_be_used(wheel: bytes, why: str) -> None:
     st.integers(0, 40),
     st.integers(0, 40),
 )
-def test_a_file_of_ranges_has_what_was_added_and_no_more(
+def test_range_file_has_only_added_spans(
     spans: list[tuple[int, int]], start: int, length: int
 ) -> None:
     content = bytes(range(40))
@@ -421,7 +424,7 @@ def test_a_file_of_ranges_has_what_was_added_and_no_more(
             wheel_file.read(length)
 
 
-def test_what_zipfile_would_unpack_without_bounds_is_refused() -> None:
+def test_unpacked_refuses_unbounded_compression() -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("demo_x-1.0.dist-info/METADATA", b"Name: demo\n")
@@ -429,8 +432,8 @@ def test_what_zipfile_would_unpack_without_bounds_is_refused() -> None:
         wheel_metadata(file, WHEEL)
 
 
-def test_of_two_lists_of_members_the_one_counts_that_pip_goes_by() -> None:
-    """ZIP64's end is in the comment of the last member, and its list begins in the content of that member."""
+def test_wheel_with_two_lists_of_members_is_read_like_pip() -> None:
+    """ZIP64's end is in the comment of the last member; its list begins in that member's content."""
     name = "demo_x-1.0.dist-info/METADATA"
     other = make(name, content=b"Name: other\n")
     hidden = bytearray(other[other.index(b"PK\1\2") : other.index(b"PK\5\6")])

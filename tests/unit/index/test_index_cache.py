@@ -32,7 +32,9 @@ def cache(tmp_path: Path, warnings: list[Message]) -> Cache:
     return Cache(tmp_path / "cache", warnings.append)
 
 
-def test_a_damaged_content_is_absent(cache: Cache, tmp_path: Path, warnings: list[Message]) -> None:
+def test_cache_damaged_content_is_absent(
+    cache: Cache, tmp_path: Path, warnings: list[Message]
+) -> None:
     cache.save("page", "a", b"content")
     for wrong in (
         msgspec.msgpack.encode(b"contenu"),
@@ -50,7 +52,7 @@ def test_a_damaged_content_is_absent(cache: Cache, tmp_path: Path, warnings: lis
     assert warnings == []
 
 
-def test_a_content_in_the_place_of_another_is_absent(cache: Cache, tmp_path: Path) -> None:
+def test_cache_misplaced_content_is_absent(cache: Cache, tmp_path: Path) -> None:
     cache.save("page", "a", b"1")
     cache.save("page", "b", b"2")
     with closing(sqlite3.connect(tmp_path / "cache" / FILE)) as connection, connection:
@@ -68,7 +70,7 @@ def require_it_works(folder: Path, warnings: list[Message]) -> None:
         assert cache.load("page", "a", BYTES) == b"1"
 
 
-def test_a_file_of_somebody_else_is_set_aside(tmp_path: Path, warnings: list[Message]) -> None:
+def test_cache_sets_aside_a_file_of_others(tmp_path: Path, warnings: list[Message]) -> None:
     text = "A file of somebody else, which is longer than the header of a database, twice."
     (tmp_path / FILE).write_text(text)
     require_it_works(tmp_path, warnings)
@@ -93,7 +95,7 @@ def test_a_file_of_somebody_else_is_set_aside(tmp_path: Path, warnings: list[Mes
     ],
     ids=["pipe", "folder", "device", "link"],
 )
-def test_what_is_no_plain_file_is_set_aside(
+def test_cache_sets_aside_what_is_no_plain_file(
     tmp_path: Path, warnings: list[Message], make: Callable[[Path], object], name: str
 ) -> None:
     """sqlite opens each of these names by itself, and waits for a pipe if the file is not empty."""
@@ -107,8 +109,10 @@ def test_what_is_no_plain_file_is_set_aside(
 
 
 @pytest.mark.parametrize("name", [FILE, f"{FILE}-journal", f"{FILE}-wal", f"{FILE}-shm"])
-def test_hard_linked_file_is_set_aside(tmp_path: Path, warnings: list[Message], name: str) -> None:
-    """sqlite would write to a database of somebody else, or take it for a journal of its own and remove it."""
+def test_cache_sets_aside_a_hard_linked_file(
+    tmp_path: Path, warnings: list[Message], name: str
+) -> None:
+    """sqlite would write to a database of others, or remove it as a journal of its own."""
     foreign = tmp_path / "foreign.db"
     connection = sqlite3.connect(foreign)
     connection.execute("CREATE TABLE theirs (x)")
@@ -127,7 +131,7 @@ def test_hard_linked_file_is_set_aside(tmp_path: Path, warnings: list[Message], 
     assert [warning.code for warning in warnings] == ["cache.set-aside"]
 
 
-def test_nobody_learns_a_key_from_it(cache: Cache, tmp_path: Path) -> None:
+def test_cache_contains_no_key(cache: Cache, tmp_path: Path) -> None:
     cache.save("page", "https://a.example/secret", b"1")
     cache.close()
     (path,) = (tmp_path / "cache").iterdir()
@@ -138,7 +142,7 @@ def test_nobody_learns_a_key_from_it(cache: Cache, tmp_path: Path) -> None:
     )
 
 
-def test_what_cannot_be_written_is_read(
+def test_cache_that_cannot_be_written_is_read(
     cache: Cache, tmp_path: Path, warnings: list[Message], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.save("page", "a", b"1")
@@ -158,9 +162,7 @@ def test_what_cannot_be_written_is_read(
     )
 
 
-def test_what_was_not_used_for_longest_goes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cache_evicts_what_was_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LIMIT", 100_000)
     day = 20_000
     monkeypatch.setattr(module, "_today", lambda: day)
@@ -181,7 +183,7 @@ def test_what_was_not_used_for_longest_goes(
     assert (tmp_path / FILE).stat().st_size < 20_000
 
 
-def test_one_process_clears_what_another_uses(cache: Cache, tmp_path: Path) -> None:
+def test_cache_cleared_while_in_use(cache: Cache, tmp_path: Path) -> None:
     cache.save("page", "a", b"1")
     other = Cache(tmp_path / "cache", pytest.fail)
     other.clear()
@@ -190,7 +192,7 @@ def test_one_process_clears_what_another_uses(cache: Cache, tmp_path: Path) -> N
     assert other.load("page", "a", BYTES) == b"2"
 
 
-def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_folder_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not a folder named `~` wherever the command is run."""
     for name in ("HOME", "ASCEND_LOCK_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -198,10 +200,11 @@ def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_folder() == Path("/.cache/ascend-lock")
 
 
-def test_several_processes_at_once(tmp_path: Path) -> None:
+def test_cache_of_several_processes(tmp_path: Path) -> None:
     """Whoever reads sees one of the whole entries, never a mixture; nobody is turned away."""
     script = (
-        "import sys, msgspec; from pathlib import Path; from resolver.index.store.cache import Cache\n"
+        "import sys, msgspec; from pathlib import Path\n"
+        "from resolver.index.store.cache import Cache\n"
         "c = Cache(Path(sys.argv[1]), sys.exit)\n"
         "for n in range(150):\n"
         "    c.save('page', 'k', sys.argv[2].encode() * (1000 + n))\n"

@@ -28,7 +28,6 @@ from resolver.index.net.client import (
     PAGES,
     QUICK_RETRY,
     Client,
-    Reply,
     RetryPolicy,
     conditions,
 )
@@ -38,7 +37,7 @@ from resolver.index.parse.address import read_root
 from resolver.index.protocol import Meter, Traffic
 from tests.hostile.certificates import server_context
 from tests.loopback import LoopbackIndex, Response
-from tests.unit.index.clients import failure, speaking, with_client
+from tests.unit.index.clients import Reply, failure, fetch, speaking, with_client
 
 Answer = tuple[int, Mapping[str, str], bytes]
 
@@ -54,7 +53,10 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 class Server(LoopbackIndex):
-    """Answers each path from `answers`, where `waits` says so after so many seconds; with an authority, over TLS."""
+    """Answers each path from `answers`, after as many seconds as `waits` says.
+
+    With an authority it answers over TLS.
+    """
 
     def __init__(self, authority: Path | None = None) -> None:
         super().__init__()
@@ -92,7 +94,7 @@ def get(
     async def ask(client: Client) -> Reply:
         if root:
             client.credentials.remember(read_root(root, "mine"))
-        return await client.get(url, headers=more.pop("headers", {}), limit=limit, **more)
+        return await fetch(client, url, headers=more.pop("headers", {}), limit=limit, **more)
 
     return with_client(ask, pip, meter=more.pop("meter", Meter()))
 
@@ -105,7 +107,7 @@ def basic(user: str, password: str) -> str:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_redirects_are_followed(server: Server, status: int) -> None:
+def test_client_follows_redirects(server: Server, status: int) -> None:
     server.answers = {"/a": (status, {"Location": "b/c"}, b""), "/b/c": (200, {}, b"here")}
     counted: list[Traffic] = []
     reply = get(f"{server.url}/a", headers={"X-Kept": "1"}, meter=Meter(counted.append))
@@ -128,7 +130,7 @@ def answering(*answers: httpx.Response) -> tuple[httpx.MockTransport, list[httpx
 
 def ask(transport: httpx.AsyncBaseTransport, *urls: str, timeout: float = 5.0) -> list[Reply]:
     async def replies(client: Client) -> list[Reply]:
-        return [await client.get(url, headers={}, limit=1000) for url in urls]
+        return [await fetch(client, url, headers={}, limit=1000) for url in urls]
 
     return with_client(replies, PipConfig(index_url="", timeout=timeout), transport=transport)
 
@@ -144,7 +146,7 @@ def ask(transport: httpx.AsyncBaseTransport, *urls: str, timeout: float = 5.0) -
         "https://127.0.0.1%2e/",
     ],
 )
-def test_no_redirect_leads_to_this_machine(target: str) -> None:
+def test_client_follows_no_redirect_to_this_machine(target: str) -> None:
     transport, asked = answering(httpx.Response(302, headers={"Location": target}))
     assert "redirects to an address" in failure(
         IndexFailure, lambda: ask(transport, "https://index.example/a")
@@ -152,7 +154,7 @@ def test_no_redirect_leads_to_this_machine(target: str) -> None:
     assert len(asked) == 1
 
 
-def test_cookies_are_not_sent_back() -> None:
+def test_client_sends_no_cookies_back() -> None:
     cookie = {"Set-Cookie": "who=me; Path=/"}
     transport, asked = answering(
         *(httpx.Response(200, headers=cookie, stream=httpx.ByteStream(b"")) for _ in range(2))
@@ -161,7 +163,7 @@ def test_cookies_are_not_sent_back() -> None:
     assert ["cookie" in request.headers for request in asked] == [False, False]
 
 
-def test_a_transport_that_waits_for_ever_is_not_waited_for() -> None:
+def test_client_limits_the_time_of_a_transport() -> None:
     """As aiohttp does with some connections that it closed itself."""
 
     class Silent(httpx.AsyncByteStream):
@@ -189,16 +191,16 @@ def test_a_transport_that_waits_for_ever_is_not_waited_for() -> None:
     ],
     ids=["br", "twice", "not packed", "more", "less"],
 )
-def test_what_cannot_be_unpacked_is_told_at_once(
+def test_client_body_that_cannot_be_unpacked(
     server: Server, encoding: str, body: bytes, why: str
 ) -> None:
     server.answers = {"/a": (200, {"Content-Encoding": encoding}, body)}
 
     async def ask(client: Client) -> None:
-        await client.get(
-            f"{server.url}/b", headers={}, limit=9
+        await fetch(
+            client, f"{server.url}/b", headers={}, limit=9
         )  # a known host: bodies come with their heads
-        await client.get(f"{server.url}/a", headers={}, limit=9)
+        await fetch(client, f"{server.url}/a", headers={}, limit=9)
 
     message = failure(IndexFailure, lambda: with_client(ask))
     assert message.startswith(
@@ -207,7 +209,7 @@ def test_what_cannot_be_unpacked_is_told_at_once(
     assert [path for path, _ in server.seen] == ["/b", "/a"]
 
 
-def test_validators_are_sent_back_if_they_are_ascii(server: Server) -> None:
+def test_conditions_have_ascii_validators_only(server: Server) -> None:
     for etag, sent in (('"cafe"', '"cafe"'), ('"caf\xe9"', None)):
         server.answers = {"/a": (200, {"ETag": etag}, b"here")}
         got = get(f"{server.url}/a").headers["etag"]
@@ -215,7 +217,7 @@ def test_validators_are_sent_back_if_they_are_ascii(server: Server) -> None:
         assert (got, server.seen[-1][1].get("if-none-match")) == (etag, sent)
 
 
-def test_a_server_says_when_to_come_again(server: Server) -> None:
+def test_retry_policy_heeds_retry_after(server: Server) -> None:
     server.answers = {"/a": (429, {"Retry-After": "1"}, b"")}
     begin = time.monotonic()
     failure(Unreachable, lambda: get(f"{server.url}/a", patience=RetryPolicy(tries=2, pause=0.01)))
@@ -223,7 +225,7 @@ def test_a_server_says_when_to_come_again(server: Server) -> None:
     assert len(server.seen) == 2
 
 
-def test_a_dead_host_is_tried_by_few_requests_only() -> None:
+def test_client_gives_a_dead_host_up() -> None:
     """150 look-ups would otherwise wait for it 150 times."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # not listening: connections are refused
@@ -231,7 +233,7 @@ def test_a_dead_host_is_tried_by_few_requests_only() -> None:
         meter = Meter()
 
         async def ask(client: Client) -> list[Any]:
-            asked = (client.get(f"{url}/{n}", headers={}, limit=9) for n in range(150))
+            asked = (fetch(client, f"{url}/{n}", headers={}, limit=9) for n in range(150))
             return await asyncio.gather(*asked, return_exceptions=True)
 
         answers = with_client(ask, meter=meter)
@@ -239,7 +241,7 @@ def test_a_dead_host_is_tried_by_few_requests_only() -> None:
     assert meter.traffic.requests == 4 * PAGES
 
 
-def test_who_has_little_patience_gives_a_host_up_for_nobody_else() -> None:
+def test_client_quick_retry_gives_up_for_itself_alone() -> None:
     """An index that one binding may pass over may be the one that another cannot do without."""
     numbers = itertools.count()
 
@@ -255,7 +257,7 @@ def test_who_has_little_patience_gives_a_host_up_for_nobody_else() -> None:
         async def ask(client: Client) -> list[object]:
             url = f"http://{address}/a"
             asked = [
-                client.get(url, headers={}, limit=9, patience=one)
+                fetch(client, url, headers={}, limit=9, patience=one)
                 for one in (brief, brief, None, brief)
             ]
             return [(await asyncio.gather(one, return_exceptions=True))[0] for one in asked]
@@ -269,7 +271,7 @@ def test_who_has_little_patience_gives_a_host_up_for_nobody_else() -> None:
 # --- credentials
 
 
-def test_credentials_in_a_redirect_are_not_used(server: Server) -> None:
+def test_credentials_of_a_redirect_are_not_used(server: Server) -> None:
     server.answers = {
         "/a": (302, {"Location": f"http://me:pw@127.0.0.1:{server.port}/b"}, b""),
         "/b": (200, {}, b""),
@@ -279,7 +281,7 @@ def test_credentials_in_a_redirect_are_not_used(server: Server) -> None:
 
 
 @pytest.mark.parametrize("variable", [False, True])
-def test_netrc(
+def test_credentials_from_netrc(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: bool
 ) -> None:
     path = tmp_path / ("elsewhere" if variable else ".netrc")
@@ -300,7 +302,7 @@ def test_netrc(
     assert [one[1]["authorization"] for one in server.seen] == told
 
 
-def test_netrc_default_is_for_configured_indexes(tmp_path: Path) -> None:
+def test_credentials_default_is_for_configured_indexes(tmp_path: Path) -> None:
     """Any host can be what an index redirects to."""
     (tmp_path / ".netrc").write_text(
         "machine named.example login it password its\ndefault login me password pw\n"
@@ -316,7 +318,7 @@ def test_netrc_default_is_for_configured_indexes(tmp_path: Path) -> None:
 
     async def ask_index(client: Client) -> Reply:
         client.credentials.remember(read_root("https://index.example/simple", "mine"))
-        return await client.get("https://index.example/simple/a/", headers={}, limit=9)
+        return await fetch(client, "https://index.example/simple/a/", headers={}, limit=9)
 
     assert with_client(ask_index, transport=transport).status == 200
     sent = {request.url.host: request.headers.get("authorization") for request in asked}
@@ -339,7 +341,7 @@ def test_netrc_default_is_for_configured_indexes(tmp_path: Path) -> None:
         ("machine a.example login me password hunter2\n", 0o644, "~/.netrc access too permissive"),
     ],
 )
-def test_a_netrc_that_cannot_be_read_shows_no_password(
+def test_credentials_of_a_bad_netrc_are_not_shown(
     tmp_path: Path, content: str, mode: int, why: str
 ) -> None:
     (tmp_path / ".netrc").write_text(content)
@@ -349,9 +351,7 @@ def test_a_netrc_that_cannot_be_read_shows_no_password(
     assert "hunter" not in message
 
 
-def test_a_netrc_that_is_a_pipe_is_not_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_credentials_netrc_may_be_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / ".netrc")
     for where in ("~/.netrc", f"{tmp_path}/.netrc"):
         told = f"The netrc file cannot be read.\n  at {where}\n  It is not a regular file.\n"
@@ -362,7 +362,7 @@ def test_a_netrc_that_is_a_pipe_is_not_waited_for(
 # --- proxies
 
 
-def test_this_machine_is_asked_without_a_proxy(
+def test_proxy_is_not_used_for_this_machine(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
@@ -374,7 +374,7 @@ def test_this_machine_is_asked_without_a_proxy(
     )
 
 
-def test_a_proxy_that_asks_for_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_that_requires_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
     def talk(connection: socket.socket) -> None:
         connection.recv(1 << 16)
         connection.sendall(
@@ -384,7 +384,10 @@ def test_a_proxy_that_asks_for_a_password(monkeypatch: pytest.MonkeyPatch) -> No
     with speaking(talk) as address:
         monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{address}")
         message = failure(Unreachable, lambda: get("https://index.example/simple/"))
-    why = f"The proxy answered 407 Proxy Authentication Required (through the proxy http://{address}, 4 tries)."
+    why = (
+        "The proxy answered 407 Proxy Authentication Required "
+        f"(through the proxy http://{address}, 4 tries)."
+    )
     assert why in message
     assert "hint: the proxy requires a login" in message
     assert "secret" not in message
@@ -392,7 +395,10 @@ def test_a_proxy_that_asks_for_a_password(monkeypatch: pytest.MonkeyPatch) -> No
 
 @contextmanager
 def leading(port: int) -> Iterator[tuple[str, list[bytes]]]:
-    """A SOCKS proxy that leads every connection to one port of this machine; its address, and what it was told."""
+    """A SOCKS proxy that leads every connection to one port of this machine.
+
+    Yields its address, and what it was told.
+    """
     told: list[bytes] = []
 
     def lead(connection: socket.socket) -> None:
@@ -420,9 +426,7 @@ def _copy(source: socket.socket, sink: socket.socket) -> None:
         sink.shutdown(socket.SHUT_WR)
 
 
-def test_a_socks_proxy_with_user_and_password(
-    authority: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_proxy_of_socks_with_a_password(authority: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Server(authority) as server, leading(server.port) as (address, sent):
         server.answers = {"/a": (200, {}, b"here")}
         monkeypatch.setenv("HTTPS_PROXY", f"socks5h://me:se%40cret@{address}")
@@ -435,7 +439,7 @@ def test_a_socks_proxy_with_user_and_password(
     assert b"index.example" in told, "the proxy looks the name up"
 
 
-def test_hosts_that_need_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_is_not_used_for_excluded_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "proxy.example:3128")
     monkeypatch.setenv("NO_PROXY", "inner.example,other.example:8443")
     proxies = Proxies(PipConfig(index_url=""))
@@ -463,7 +467,7 @@ def test_hosts_that_need_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     ],
 )
-def test_proxies_that_are_none(address: str) -> None:
+def test_proxy_setting_that_is_invalid(address: str) -> None:
     with pytest.raises(InputError, match="The proxy settings cannot be used") as caught:
         Proxies(PipConfig(index_url="", proxy=address))
     assert "secret" not in str(caught.value)
@@ -473,7 +477,7 @@ def test_proxies_that_are_none(address: str) -> None:
     ("address", "told"),
     [("me:12/hunter2", "http://…@"), ("socks5://me:hunter2@12/x", "socks5://…@")],
 )
-def test_a_proxy_with_a_password_that_is_not_escaped(address: str, told: str) -> None:
+def test_proxy_with_an_unescaped_password(address: str, told: str) -> None:
     with pytest.raises(InputError) as caught:
         Proxies(PipConfig(index_url="", proxy=f"{address}@proxy.example:1"))
     assert caught.value.why.startswith(
@@ -481,7 +485,7 @@ def test_a_proxy_with_a_password_that_is_not_escaped(address: str, told: str) ->
     )
 
 
-def test_a_proxy_is_shown_without_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_is_shown_without_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
     with speaking(lambda connection: connection.recv(1 << 16)) as address:
         monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{address}/?token=secret#secret")
         message = failure(Unreachable, lambda: get("https://index.example/simple/"))
@@ -492,14 +496,14 @@ def test_a_proxy_is_shown_without_its_query(monkeypatch: pytest.MonkeyPatch) -> 
 # --- certificates and connections
 
 
-def test_a_run_that_may_open_too_few_files_is_told_what_to_do() -> None:
+def test_client_with_too_few_open_files() -> None:
     told = explained(OSError(errno.EMFILE, "Too many open files", "/dev/null"))
     assert (told.where, told.hint) == ("", "allow more open files: `ulimit -n 1024`")
 
 
 @pytest.mark.parametrize("setting", ["cert", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR"])
 @pytest.mark.parametrize("name", ["ca.pem", "证书.pem", os.fsdecode(b"caf\xe9.pem")])
-def test_certificates_that_pip_trusts(
+def test_certificates_of_pip_are_trusted(
     authority: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, setting: str, name: str
 ) -> None:
     path = tmp_path / name
@@ -517,7 +521,7 @@ def test_certificates_that_pip_trusts(
         assert get(f"{server.url}/a", pip).body == b"here"
 
 
-def test_a_certificate_that_nobody_trusts(authority: Path) -> None:
+def test_certificate_that_nobody_trusts(authority: Path) -> None:
     with Server(authority) as server:
         message = failure(Unreachable, lambda: get(f"{server.url}/a"))
     assert "Its certificate is not trusted: unable to get local issuer certificate" in message
@@ -542,7 +546,7 @@ def test_certificates_that_cannot_be_read(tmp_path: Path, content: str | None, w
     assert (caught.value.where, caught.value.why) == (str(path), why)
 
 
-def test_connections_are_used_again(authority: Path) -> None:
+def test_client_reuses_connections(authority: Path) -> None:
     with Server(authority) as server:
         server.answers = {f"/{n}": (200, {}, b"here") for n in range(200)} | {
             "/same": (304, {}, b"")
@@ -551,7 +555,7 @@ def test_connections_are_used_again(authority: Path) -> None:
         async def ask(client: Client) -> list[Reply]:
             names = [str(n) for n in range(200)] + ["same"] * 50
             return await asyncio.gather(
-                *(client.get(f"{server.url}/{n}", headers={}, limit=9) for n in names)
+                *(fetch(client, f"{server.url}/{n}", headers={}, limit=9) for n in names)
             )
 
         replies = with_client(ask, PipConfig(index_url="", cert=str(authority)))
@@ -559,7 +563,7 @@ def test_connections_are_used_again(authority: Path) -> None:
     assert server.connections <= PAGES
 
 
-def test_files_that_take_long_do_not_keep_pages_from_being_asked_for() -> None:
+def test_client_files_do_not_hold_up_pages() -> None:
     """Who has little time for a page must not wait for a connection that all have."""
     few = RetryPolicy(tries=1, connect=0.3)
     with Server() as server:
@@ -570,12 +574,12 @@ def test_files_that_take_long_do_not_keep_pages_from_being_asked_for() -> None:
             return response.status_code
 
         async def ask(client: Client) -> list[int]:
-            await client.get(f"{server.url}/a", headers={}, limit=9)
+            await fetch(client, f"{server.url}/a", headers={}, limit=9)
             request = partial(client.request, f"{server.url}/file", status, headers={}, long=True)
             files = [asyncio.ensure_future(request()) for _ in range(2 * FILES)]
             await asyncio.sleep(0.1)
             pages = (
-                client.get(f"{server.url}/page", headers={}, limit=9, patience=few)
+                fetch(client, f"{server.url}/page", headers={}, limit=9, patience=few)
                 for _ in range(2 * PAGES)
             )
             return [reply.status for reply in await asyncio.gather(*pages)] + await asyncio.gather(
@@ -585,13 +589,13 @@ def test_files_that_take_long_do_not_keep_pages_from_being_asked_for() -> None:
         assert with_client(ask) == [200] * (2 * PAGES + 2 * FILES)
 
 
-def test_what_is_broken_off_ends_at_once() -> None:
+def test_client_cancelled_request_ends_at_once() -> None:
     """A read that would last for its whole time limit does not keep a run from ending."""
     met = threading.Event()
     with speaking(lambda _: (met.set(), time.sleep(30))) as address:
 
         async def begin(client: Client) -> float:
-            task = asyncio.ensure_future(client.get(f"http://{address}/a", headers={}, limit=9))
+            task = asyncio.ensure_future(fetch(client, f"http://{address}/a", headers={}, limit=9))
             await asyncio.to_thread(met.wait, 10)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)

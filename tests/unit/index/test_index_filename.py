@@ -50,7 +50,7 @@ from tests.problems import target
         ),
     ],
 )
-def test_the_parts_of_a_wheel(filename: str, parts: WheelParts) -> None:
+def test_wheel_parts(filename: str, parts: WheelParts) -> None:
     assert wheel_parts(filename) == parts
 
 
@@ -68,7 +68,7 @@ def test_the_parts_of_a_wheel(filename: str, parts: WheelParts) -> None:
         ),
     ],
 )
-def test_the_version_of_an_archive(filename: str, project: str, version: str | None) -> None:
+def test_archive_version(filename: str, project: str, version: str | None) -> None:
     assert archive_version(filename, NormalizedName(project)) == version
 
 
@@ -90,11 +90,11 @@ def test_the_version_of_an_archive(filename: str, project: str, version: str | N
         *("a\nb", "a\x1b[31mb", "a\u202eb", "a\u2028b", "\ud800", "x" * 256),
     ],
 )
-def test_names_not_fit_to_be_shown(filename: str) -> None:
+def test_is_readable_refuses(filename: str) -> None:
     assert not is_readable(filename)
 
 
-def test_names_fit_to_be_shown() -> None:
+def test_is_readable_accepts() -> None:
     assert is_readable("demo-1.0+cpu-py3-none-any.whl")
     assert is_readable(
         "demo-1!1.0.post1-1a-cp311.cp312-abi3-manylinux_2_28_x86_64.manylinux2014_x86_64.whl"
@@ -123,7 +123,7 @@ def rejections(*files: File | str, cutoff: dt.datetime | None = None) -> list[st
     return list(map(str, screened(*files, cutoff=cutoff).rejections))
 
 
-def test_wheels_come_in_the_order_of_their_best_tag() -> None:
+def test_compatibility_orders_wheels_by_best_tag() -> None:
     tags = [
         "cp311-cp311-manylinux_2_28_aarch64",
         "cp311-cp311-manylinux_2_17_aarch64.manylinux2014_aarch64",
@@ -139,7 +139,7 @@ def test_wheels_come_in_the_order_of_their_best_tag() -> None:
     assert wheels(*best_first) == best_first
 
 
-def test_of_equal_tags_the_highest_build_wins_and_a_build_tag_goes_before_none() -> None:
+def test_compatibility_orders_equal_tags_by_build() -> None:
     best_first = [f"a-1-{build}py3-none-any.whl" for build in ("10-", "9b-", "9a-", "9-", "")]
     assert wheels(*reversed(best_first)) == best_first
 
@@ -162,13 +162,13 @@ def test_of_equal_tags_the_highest_build_wins_and_a_build_tag_goes_before_none()
         ),
     ],
 )
-def test_requires_python(requires_python: str, predicate: str) -> None:
+def test_compatibility_requires_python(requires_python: str, predicate: str) -> None:
     expected = [f"a-1.tar.gz {predicate} (Requires-Python {requires_python})"] if predicate else []
     assert rejections(File("a-1.tar.gz", requires_python=requires_python)) == expected
 
 
 @pytest.mark.parametrize("odd", ["three", "~=3.8.*"])
-def test_a_requires_python_that_cannot_be_read(odd: str) -> None:
+def test_compatibility_unreadable_requires_python(odd: str) -> None:
     told = f"a-1.tar.gz needs a different Python (Requires-Python `{odd}` cannot be read)"
     assert rejections(File("a-1.tar.gz", requires_python=odd)) == [told]
 
@@ -192,7 +192,7 @@ def test_a_requires_python_that_cannot_be_read(odd: str) -> None:
         ),
     ],
 )
-def test_cut_off(uploaded: str, told: str) -> None:
+def test_compatibility_cut_off(uploaded: str, told: str) -> None:
     file = File("a-1-py3-none-any.whl", uploaded=uploaded)
     assert rejections(file, cutoff=CUTOFF) == ([f"{file.filename} {told}"] if told else [])
     assert wheels(file) == [file.filename]  # without a cut-off no time is needed

@@ -1,4 +1,4 @@
-"""Repositories that cannot be read, and what that says of others on their host: real git, over the protocol of ssh."""
+"""Repositories that cannot be read, and others on their host: real git, over ssh."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def repository(tmp_path: Path) -> Repository:
 
 @pytest.mark.parametrize("refused", ["private", "liar"])
 @pytest.mark.parametrize("refused_first", [True, False])
-def test_refused_repository_leaves_its_host(
+def test_repositories_refused_one_leaves_its_host(
     tmp_path: Path, log: Path, repository: Repository, refused: str, refused_first: bool
 ) -> None:
-    """Whether it is asked first or last, and even if its server says that there is no connection."""
+    """It may be asked first or last, and its server may say that there is no connection."""
     commit = repository.commit({"a": "x"}, tag="v1")
     warned: list[Message] = []
     repositories = Repositories(tmp_path / "cache", warn=warned.append)
@@ -68,7 +68,7 @@ def test_refused_repository_leaves_its_host(
     assert warned[0].code == "index.repository-unread"
 
 
-def test_refused_repository_is_asked_once(tmp_path: Path, log: Path) -> None:
+def test_repositories_refused_one_is_asked_once(tmp_path: Path, log: Path) -> None:
     repositories = Repositories(tmp_path / "cache", warn=lambda _: None)
     for _ in range(3):
         with pytest.raises(RepositoryUnreadable, match="ERROR: Repository not found"):
@@ -76,7 +76,7 @@ def test_refused_repository_is_asked_once(tmp_path: Path, log: Path) -> None:
     assert len(log.read_text().splitlines()) == 1
 
 
-def test_host_without_connection_is_asked_once(tmp_path: Path, log: Path) -> None:
+def test_repositories_dead_host_is_asked_once(tmp_path: Path, log: Path) -> None:
     """For whichever of its repositories, but on another port it may be another server."""
     warned: list[Message] = []
     repositories = Repositories(tmp_path / "cache", warn=warned.append)
@@ -87,7 +87,7 @@ def test_host_without_connection_is_asked_once(tmp_path: Path, log: Path) -> Non
     assert len(log.read_text().splitlines()) == 1
 
 
-def test_refused_commit_leaves_its_repository(
+def test_repositories_refused_commit_leaves_the_others(
     tmp_path: Path, log: Path, repository: Repository
 ) -> None:
     commit = repository.commit({"a": "x"})
@@ -112,10 +112,10 @@ def test_refused_commit_leaves_its_repository(
     ],
 )
 @pytest.mark.parametrize("scheme", ["https", "nosuch"])
-def test_message_of_git_holds_no_password(
+def test_git_message_shows_no_password(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, password: str, scheme: str
 ) -> None:
-    """Git puts the password of `insteadOf` into an address, and that into its messages, quotes and all."""
+    """Git puts the password of `insteadOf` into an address, and the address into its messages."""
     config = tmp_path / "config"
     base = f"{scheme}://u:{password}@127.0.0.1:9/".replace("\\", "\\\\").replace('"', '\\"')
     config.write_text(f'[url "{base}"]\n\tinsteadOf = https://git.example/\n')

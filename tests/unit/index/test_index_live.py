@@ -1,4 +1,4 @@
-"""The live catalog against real servers on this machine: what it asks, answers, keeps, and how it fails."""
+"""The live catalog against servers on this machine: what it asks, answers, keeps; how it fails."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure
 from resolver.index import live
-from resolver.index.live import CatalogPool, LiveCatalog
+from resolver.index.live import LiveCatalog
 from resolver.index.net import online
 from resolver.index.net.client import QUICK_RETRY, Client, RetryPolicy
 from resolver.index.net.connection import AHEAD
 from resolver.index.net.pipconfig import PipConfig
 from resolver.index.parse.binaries import Limits
+from resolver.index.pool import CatalogPool
 from resolver.index.protocol import Lookup, UnusableFile
 from resolver.index.store.cache import Cache
 from resolver.model.message import Message, message
@@ -105,7 +106,7 @@ def asked(index: LoopbackIndex) -> list[str]:
 
 
 @pytest.mark.parametrize("form", ["json", "html", "negotiate"])
-def test_a_page_is_asked_for_once_a_run_and_revalidated_in_the_next(
+def test_lookup_requests_a_page_once_a_run(
     index: LoopbackIndex, opened: Opener, form: Literal["json", "html", "negotiate"]
 ) -> None:
     index.pages = form
@@ -128,7 +129,7 @@ def test_a_page_is_asked_for_once_a_run_and_revalidated_in_the_next(
     assert asked(index) == ["200 /simple/pypi/demo/"]
 
 
-def test_without_validators_an_unchanged_page_is_not_parsed_again(
+def test_lookup_without_validators_parses_once(
     index: LoopbackIndex, opened: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index.etags = False
@@ -139,7 +140,7 @@ def test_without_validators_an_unchanged_page_is_not_parsed_again(
     assert asked(index) == ["200 /simple/pypi/demo/"] * 2
 
 
-def test_offline_without_hashes_of_files(index: LoopbackIndex, opened: Opener) -> None:
+def test_metadata_offline_without_a_hash(index: LoopbackIndex, opened: Opener) -> None:
     index.add_wheel("demo", "1.0", metadata_sidecar=False, sha256=False)
     online = opened()
     (wheel,) = files(online.lookup(DEMO))
@@ -152,7 +153,7 @@ def test_offline_without_hashes_of_files(index: LoopbackIndex, opened: Opener) -
 
 
 @pytest.mark.parametrize("code", [404, 410])
-def test_a_project_that_is_not_there(index: LoopbackIndex, opened: Opener, code: int) -> None:
+def test_lookup_of_an_absent_project(index: LoopbackIndex, opened: Opener, code: int) -> None:
     index.fault("/simple/*", status(code))
     assert opened().lookup(DEMO) == Lookup(())
     index.fault(
@@ -162,7 +163,7 @@ def test_a_project_that_is_not_there(index: LoopbackIndex, opened: Opener, code:
     assert len(opened().lookup(DEMO).pages) == 1
 
 
-def test_one_address_under_two_names(index: LoopbackIndex, opened: Opener) -> None:
+def test_lookup_of_one_address_under_two_names(index: LoopbackIndex, opened: Opener) -> None:
     """The cache keeps pages by address; the name is that of whoever asks."""
     index.add_wheel("demo", "1.0")
     for name in ("a", "b"):
@@ -188,7 +189,10 @@ LIE = core_metadata("demo", "1.0", requires=["evil"])
 
 
 def with_a_metadata_file(sha256: str | None) -> Callable[[bytes], bytes]:
-    """A page that tells no size, and of a `.metadata` file this sha256, or that there is one; None for none."""
+    """Return a change of a page: no size, and a `.metadata` file with this sha256.
+
+    The sha256 may be empty; with None there is no such file.
+    """
 
     def change(body: bytes) -> bytes:
         page = json.loads(body)
@@ -202,7 +206,7 @@ def with_a_metadata_file(sha256: str | None) -> Callable[[bytes], bytes]:
 @pytest.mark.parametrize(
     "fault", [status(404), status(403), altered(lambda _: b"<html>not here</html>")]
 )
-def test_a_metadata_file_that_is_not_there_after_all(
+def test_metadata_file_that_is_missing(
     index: LoopbackIndex, opened: Opener, fault: Callable[[Response], Response]
 ) -> None:
     index.add_wheel("demo", "1.0", requires=["numpy"])
@@ -214,7 +218,9 @@ def test_a_metadata_file_that_is_not_there_after_all(
 
 
 @pytest.mark.parametrize(("members", "requests"), [(1, 1), (1500, 3)])
-def test_ranges(index: LoopbackIndex, opened: Opener, members: int, requests: int) -> None:
+def test_metadata_by_ranges(
+    index: LoopbackIndex, opened: Opener, members: int, requests: int
+) -> None:
     """The list of a wheel with many files is longer than the tail."""
     content = {f"demo/module_with_a_long_name_{n}.py": "" for n in range(members)}
     index.add_wheel("demo", "1.0", requires=["numpy"], metadata_sidecar=False, files=content)
@@ -247,7 +253,7 @@ def moved_range(response: Response) -> Response:
         (altered(lambda body: body + b"x"), [f"206 {BODY} {TAIL}", f"200 {BODY}"]),
     ],
 )
-def test_ranges_that_are_not_to_be_believed(
+def test_metadata_by_ranges_that_are_wrong(
     index: LoopbackIndex, opened: Opener, fault: Callable[[Response], Response], lines: list[str]
 ) -> None:
     index.add_wheel("demo", "1.0", requires=["numpy"], metadata_sidecar=False)
@@ -257,7 +263,7 @@ def test_ranges_that_are_not_to_be_believed(
     assert asked(index)[1:] == lines
 
 
-def test_a_file_that_changes_between_two_ranges(index: LoopbackIndex, opened: Opener) -> None:
+def test_metadata_of_a_file_that_changes(index: LoopbackIndex, opened: Opener) -> None:
     content = {f"demo/module_with_a_long_name_{n}.py": "" for n in range(1500)}
     index.add_wheel("demo", "1.0", requires=["numpy"], metadata_sidecar=False, files=content)
     index.fault(
@@ -274,7 +280,7 @@ def test_a_file_that_changes_between_two_ranges(index: LoopbackIndex, opened: Op
     "way", ["file of its own hash", "file without hash", "file of the honest hash", "ranges"]
 )
 @pytest.mark.parametrize("sidecar", [True, False])
-def test_what_one_index_says_of_a_file_is_not_believed_of_another(
+def test_metadata_of_one_index_is_not_used_for_another(
     index: LoopbackIndex, opened: Opener, way: str, sidecar: bool
 ) -> None:
     """The cache is no way from a hostile index to what is locked from an honest one."""
@@ -319,7 +325,7 @@ def ranged(response: Response) -> Response:
     return replace(response, status=206, body=response.body[-65536:], headers=headers)
 
 
-def test_variants_are_read_without_a_cache(index: LoopbackIndex) -> None:
+def test_lookup_reads_variants_without_a_cache(index: LoopbackIndex) -> None:
     serve_variants(index, "demo", "1.0", "a3")
     pool = CatalogPool(Cache(None, print), pip=PipConfig(index_url=index.url))
     with closing(pool), closing(LiveCatalog(PYPI_ONLY, "linux-aarch64", pool)) as catalog:
@@ -352,7 +358,7 @@ class Newest:
         return [(NormalizedName(line), SpecifierSet()) for line in metadata.requires_dist]
 
 
-def test_looking_ahead_goes_on_by_itself(index: LoopbackIndex, opened: Opener) -> None:
+def test_prefetch_follows_requirements(index: LoopbackIndex, opened: Opener) -> None:
     index.add_wheel("a", "1.0", requires=["b", "c"])
     index.add_wheel("b", "1.0", requires=["a", "absent"], metadata_sidecar=False)
     index.add_archive("c", "1.0", requires=["d"], build_requires=["tool>=2"])
@@ -376,10 +382,8 @@ def test_looking_ahead_goes_on_by_itself(index: LoopbackIndex, opened: Opener) -
     assert asked(index) == []
 
 
-def test_who_waits_for_a_page_keeps_nobody_from_reading_another_project(
-    index: LoopbackIndex, opened: Opener
-) -> None:
-    """There are fewer turns of looking ahead than waiters, with a release to follow or only for the page."""
+def test_prefetch_waits_without_a_slot(index: LoopbackIndex, opened: Opener) -> None:
+    """There are fewer slots for looking ahead than waiters, with or without a release to follow."""
     index.serve("demo 1.0: numpy", "numpy 1.0", "slow 1.0")
     index.fault("/simple/*/slow/", lambda response: replace(response, delay=30.0))
     for waiting in (None, Newest(target="there")):
@@ -401,7 +405,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def test_a_look_ahead_never_fails(index: LoopbackIndex, opened: Opener) -> None:
+def test_prefetch_never_fails(index: LoopbackIndex, opened: Opener) -> None:
     index.add_wheel("demo", "1.0")
     catalog = opened()
     look_ahead = Newest(broken=True)
@@ -410,7 +414,7 @@ def test_a_look_ahead_never_fails(index: LoopbackIndex, opened: Opener) -> None:
     assert wheel_of(catalog).filename == "demo-1.0-py3-none-any.whl"
 
 
-def test_closing_breaks_off_what_runs(index: LoopbackIndex, opened: Opener) -> None:
+def test_close_cancels_prefetching(index: LoopbackIndex, opened: Opener) -> None:
     index.fault("/simple/*", lambda response: replace(response, delay=30.0))
     catalog = opened()
     catalog.prefetch([(NormalizedName(f"p{n}"), SpecifierSet()) for n in range(40)], Newest())
@@ -421,7 +425,7 @@ def test_closing_breaks_off_what_runs(index: LoopbackIndex, opened: Opener) -> N
     assert time.monotonic() - begun < 10  # the answers take three times as long
 
 
-def test_a_failure_that_is_kept_is_covered(opened: Opener, index: LoopbackIndex) -> None:
+def test_fingerprints_cover_unusable_files(opened: Opener, index: LoopbackIndex) -> None:
     index.add_file("demo", "demo-2.0-py3-none-any.whl", b"no wheel")
     index.add_archive("demo", "3.0", members={"setup.py": ""})
     for requests in (True, False):
@@ -436,7 +440,7 @@ def test_a_failure_that_is_kept_is_covered(opened: Opener, index: LoopbackIndex)
         assert bool(index.requests) is requests
 
 
-def test_a_file_without_a_hash(
+def test_sha256_of_a_file_without_a_hash(
     index: LoopbackIndex, opened: Opener, warnings: list[Message]
 ) -> None:
     built = index.add_wheel("demo", "1.0", sha256=False)
@@ -482,7 +486,7 @@ def binary(extra: bytes = b"", size: int = 0) -> tuple[zipfile.ZipInfo, bytes]:
     return info, elf(needs=["libc.so.6"]) + bytes(size)
 
 
-def test_linkage_failure_is_the_answer_to_the_end(index: LoopbackIndex, opened: Opener):
+def test_linkage_failure_is_remembered(index: LoopbackIndex, opened: Opener):
     serve_binaries(index, "1.0", binary())
     catalog = opened()
     (wheel,) = files(catalog.lookup(DEMO))
@@ -493,7 +497,7 @@ def test_linkage_failure_is_the_answer_to_the_end(index: LoopbackIndex, opened: 
     assert opened().linkage(wheel) is not None
 
 
-def test_known_linkage_is_the_answer_to_the_end(index: LoopbackIndex, opened: Opener):
+def test_known_linkage_is_remembered(index: LoopbackIndex, opened: Opener):
     serve_binaries(index, "1.0", binary())
     catalog = opened()
     (wheel,) = files(catalog.lookup(DEMO))

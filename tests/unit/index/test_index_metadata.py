@@ -23,7 +23,7 @@ def text(*lines: str, name: str = "Demo.X", version: str = "1", form: str = "2.1
     ).encode()
 
 
-def test_what_is_read() -> None:
+def test_metadata_fields() -> None:
     content = text(
         "Requires-Python: >=3.9",
         "Provides-Extra: Test_All",
@@ -98,14 +98,12 @@ def test_metadata_of_another_release(name: str, version: str) -> None:
         ),
     ],
 )
-def test_requirements_that_take_too_long_to_hold_against_extras_are_refused(
-    lines: list[str], why: str
-) -> None:
+def test_metadata_with_too_many_extras(lines: list[str], why: str) -> None:
     with pytest.raises(UnusableFile, match=re.escape(why)):
         check_texts(CoreMetadata("demo", "1", tuple(lines)), "demo.whl")
 
 
-def test_as_much_as_is_read() -> None:
+def test_metadata_at_the_limits() -> None:
     extras = " or ".join(f"extra == 'e{at}'" for at in range(100))
     lines = (f"a; {extras}", *(f"a{at}; extra in 'x'" for at in range(100)))
     check_texts(CoreMetadata("demo", "1", lines), "demo.whl")

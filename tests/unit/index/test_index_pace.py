@@ -13,7 +13,7 @@ from resolver.errors import IndexFailure, Unreachable
 from resolver.index.net import client
 from resolver.index.net.client import RetryPolicy
 from resolver.index.net.pipconfig import PipConfig
-from tests.unit.index.clients import speaking, with_client
+from tests.unit.index.clients import fetch, speaking, with_client
 
 FAR = "It violates HTTP .(Too many headers received|Got more than 8190 bytes)"
 CUT = "It broke off its answer|It stopped answering"
@@ -26,7 +26,7 @@ def failure(address: str, kind: type[IndexFailure], timeout: float = 5.0) -> str
     begin = time.monotonic()
     with pytest.raises(kind) as caught:
         with_client(
-            lambda client: client.get(f"http://{address}/a", headers={}, limit=1 << 30),
+            lambda client: fetch(client, f"http://{address}/a", headers={}, limit=1 << 30),
             PipConfig(index_url="", timeout=timeout),
             patience=RetryPolicy(tries=1, connect=0.2),
         )
@@ -68,7 +68,7 @@ def endless(head: bytes, content: bytes, pause: float = 0.0) -> Callable[[socket
         ),
     ],
 )
-def test_a_server_that_sends_a_byte_now_and_then(head: bytes, why: str) -> None:
+def test_client_ends_a_trickle(head: bytes, why: str) -> None:
     with speaking(endless(head, b"x", 0.02)) as address:
         assert re.match(why, failure(address, Unreachable, timeout=0.1))
 
@@ -91,13 +91,13 @@ def test_a_server_that_sends_a_byte_now_and_then(head: bytes, why: str) -> None:
         pytest.param(b"", b"x" * 1000, "It violates HTTP .Bad status line", id="no head"),
     ],
 )
-def test_a_server_that_says_nothing_for_ever(head: bytes, line: bytes, why: str) -> None:
+def test_client_ends_silence(head: bytes, line: bytes, why: str) -> None:
     """The limits are aiohttp's own."""
     with speaking(endless(head, line * 100)) as address:
         assert re.match(why, failure(address, Unreachable, timeout=0.1))
 
 
-def test_an_answer_that_has_a_pace_and_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_client_ends_an_endless_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_WHOLE", 5)
     with speaking(endless(HEAD + b"\r\n", b"x" * 1000, 0.01)) as address:
         assert failure(address, IndexFailure, timeout=0.2) == "It was not complete after 1 seconds."
@@ -105,7 +105,7 @@ def test_an_answer_that_has_a_pace_and_no_end(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("status", [101, 104, 199])
 @pytest.mark.parametrize("body", [b"", b"x" * 100])
-def test_an_answer_that_nobody_asked_for(status: int, body: bytes) -> None:
+def test_client_refuses_an_unexpected_answer(status: int, body: bytes) -> None:
     with speaking(saying(b"HTTP/1.1 %d x\r\n\r\n" % status, body)) as address:
         assert failure(address, Unreachable, timeout=0.2) in (
             f"It sent the unexpected answer {status} (1 try).",

@@ -20,7 +20,7 @@ def read_in(environ: dict[str, str]) -> PipConfig:
         return read_pip_config()
 
 
-def test_settings_that_are_not_followed_are_known_by_name() -> None:
+def test_pip_config_names_ignored_options() -> None:
     """Their values may hold passwords."""
     variables = {
         "PIP_CONFIG_FILE": os.devnull,
@@ -54,7 +54,8 @@ def test_settings_that_are_not_followed_are_known_by_name() -> None:
         (
             {},
             {
-                "user": f"[global]\nindex-url = {A}\n[install]\n--Index-URL = {B}\n[download]\nindex-url = {C}\n"
+                "user": f"[global]\nindex-url = {A}\n[install]\n--Index-URL = {B}\n"
+                f"[download]\nindex-url = {C}\n"
             },
         ),
         ({"PIP_INDEX_URL": D}, {"user": f"[install]\nindex-url = {A}\n"}),
@@ -82,13 +83,14 @@ def test_settings_that_are_not_followed_are_known_by_name() -> None:
         (
             {},
             {
-                "user": "[global]\ntimeout = 33\nextra-index-url = https://x.example\nfind-links = /wheels\n"
+                "user": "[global]\ntimeout = 33\nextra-index-url = https://x.example\n"
+                "find-links = /wheels\n"
             },
         ),
         ({}, {"user": f"[global]\nindex-url = {A}%%2F%(x)s\n"}),
     ],
 )
-def test_it_is_what_pip_sees(
+def test_pip_config_is_what_pip_sees(
     tmp_path: Path, variables: dict[str, str], files: dict[str, str]
 ) -> None:
     places = {
@@ -114,7 +116,7 @@ def test_it_is_what_pip_sees(
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon", "100000", ""])
-def test_an_absurd_time_limit_is_ignored(text: str) -> None:
+def test_pip_config_ignores_an_absurd_timeout(text: str) -> None:
     assert (
         read_in({"PIP_TIMEOUT": text, "PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": A}).timeout
         == 15.0
@@ -131,7 +133,7 @@ def test_an_absurd_time_limit_is_ignored(text: str) -> None:
         (b"[global]\nproxy = hunter2\xff\n", "It is not UTF-8, the encoding of the locale."),
     ],
 )
-def test_a_broken_file_is_not_quoted(
+def test_pip_config_quotes_no_broken_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, why: str
 ) -> None:
     monkeypatch.setattr("locale.getpreferredencoding", lambda _: "UTF-8")
@@ -143,7 +145,7 @@ def test_a_broken_file_is_not_quoted(
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+def test_pip_config_does_not_wait_for_a_pipe(tmp_path: Path) -> None:
     own = tmp_path / "pip.conf"
     os.mkfifo(own)
     with pytest.raises(InputError, match="It is not a regular file"):

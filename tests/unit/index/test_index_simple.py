@@ -61,21 +61,22 @@ def refused(parsed: Page, version: str) -> tuple[str, RejectionReason]:
 # --- recorded shapes
 
 
-def test_the_page_of_pytorch() -> None:
-    """Root-relative links, `%2B`, no hash but one of METADATA, links to another host, a comment after the end."""
+def test_page_of_pytorch() -> None:
+    """Root-relative links, `%2B`, a hash of METADATA alone, another host, a comment at the end."""
     body = (RECORDED / "pytorch-cpu-torch.html").read_bytes()
-    parsed = parse(body, project="torch", url="https://download.pytorch.org/whl/cpu/torch/")
+    root = "https://download.pytorch.org/whl/cpu"
+    parsed = parse(body, project="torch", url=f"{root}/torch/")
     assert set(parsed.releases) == {"2.8.0+cpu", "2.10.0+cpu"}
     assert parsed.rejections == ()
     assert parsed.releases["2.8.0+cpu"] == (
         File(
             "torch-2.8.0+cpu-cp313-cp313-manylinux_2_28_x86_64.whl",
-            "https://download.pytorch.org/whl/cpu/torch-2.8.0%2Bcpu-cp313-cp313-manylinux_2_28_x86_64.whl",
+            f"{root}/torch-2.8.0%2Bcpu-cp313-cp313-manylinux_2_28_x86_64.whl",
             metadata="ac59d7d8f73f4f515c949c9583ead0cce1f230a649f6c63fea0e949f93f02ae6",
         ),
         File(
             "torch-2.8.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl",
-            "https://download.pytorch.org/whl/cpu/torch-2.8.0%2Bcpu-cp311-cp311-manylinux_2_28_x86_64.whl",
+            f"{root}/torch-2.8.0%2Bcpu-cp311-cp311-manylinux_2_28_x86_64.whl",
             sha256="cb06175284673a581dd91fb1965662ae4ecaba6e5c357aa0ea7bb8b84b6b7eeb",
             metadata="",
         ),
@@ -92,8 +93,8 @@ def test_the_page_of_pytorch() -> None:
     }
 
 
-def test_the_page_of_huawei() -> None:
-    """A folder listing: links up and for sorting, relative links, no hash, or an md5, which counts as none."""
+def test_page_of_huawei() -> None:
+    """A folder listing: links up and for sorting, relative links, and no hash or an md5."""
     root = "https://mirrors.huaweicloud.com/ascend/repos/pypi/torch-npu/"
     parsed = parse((RECORDED / "huawei-torch-npu.html").read_bytes(), project="torch-npu", url=root)
     names = [
@@ -101,16 +102,18 @@ def test_the_page_of_huawei() -> None:
         for machine in ("aarch64", "x86_64")
     ]
     assert parsed.releases == {"2.7.1.post1": tuple(File(name, root + name) for name in names)}
-    assert [str(one) for one in parsed.rejections] == [
-        "torch_npu-2.7.1.post1-cp311-cp311-manylinux_2_28_x86_64.whl.asc is not a wheel, .tar.gz or .zip",
-        "torch_npu-2.7.1.nightly-cp311-cp311-linux_aarch64.whl has a version that violates PEP 440 (2.7.1.nightly)",
-    ]
+    signature, nightly = map(str, parsed.rejections)
+    assert signature == f"{names[1]}.asc is not a wheel, .tar.gz or .zip"
+    assert nightly == (
+        "torch_npu-2.7.1.nightly-cp311-cp311-linux_aarch64.whl has a version "
+        "that violates PEP 440 (2.7.1.nightly)"
+    )
 
 
 # --- JSON (PEP 691, 700, 714)
 
 
-def test_all_that_a_json_page_says() -> None:
+def test_json_page_has_every_key() -> None:
     name, hashes = "demo-1.0-py3-none-any.whl", {"sha256": A, "md5": "0"}
     said: dict[str, Any] = {
         "filename": name,
@@ -150,14 +153,14 @@ def row(**keys: Any) -> dict[str, Any]:
         ({"core-metadata": None, "dist-info-metadata": True}, ""),
     ],
 )
-def test_metadata_files_in_json(keys: dict[str, Any], metadata: str | None) -> None:
+def test_json_page_metadata_files(keys: dict[str, Any], metadata: str | None) -> None:
     assert only(parse(page(row(**keys)), JSON)).metadata == metadata
 
 
 @pytest.mark.parametrize(
     ("yanked", "expected"), [(False, None), (True, ""), ("", None), ("why", "why")]
 )
-def test_yanked_in_json(yanked: bool | str, expected: str | None) -> None:
+def test_json_page_yanked(yanked: bool | str, expected: str | None) -> None:
     assert only(parse(page(row(yanked=yanked)), JSON)).yanked == expected
 
 
@@ -175,7 +178,7 @@ def test_yanked_in_json(yanked: bool | str, expected: str | None) -> None:
         {"size": "x", "y": [{}] * 600_000},
     ],
 )
-def test_a_value_of_another_type_counts_as_none(odd: dict[str, Any]) -> None:
+def test_json_page_value_of_another_type(odd: dict[str, Any]) -> None:
     """pip reads such rows, and the page has others."""
     good = {
         **row(size=7, **{"requires-python": ">=3.9"}),
@@ -194,7 +197,10 @@ def test_a_value_of_another_type_counts_as_none(odd: dict[str, Any]) -> None:
         (
             page(),
             "application/vnd.pypi.simple.v2+json",
-            "Its type is `application/vnd.pypi.simple.v2+json`; only version 1 is supported (PEP 629).",
+            (
+                "Its type is `application/vnd.pypi.simple.v2+json`; "
+                "only version 1 is supported (PEP 629)."
+            ),
         ),
         (html()[:-8], "text/html", "It ends before `</html>`."),
         ("<HTML ><a href=demo-1.zip>", "text/html", "It ends before `</html>`."),
@@ -219,7 +225,7 @@ def test_a_value_of_another_type_counts_as_none(odd: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_pages_that_cannot_be_used(body: str, content_type: str, why: str) -> None:
+def test_page_that_cannot_be_used(body: str, content_type: str, why: str) -> None:
     with pytest.raises(IndexFailure) as caught:
         parse(body, content_type)
     assert (caught.value.where, caught.value.why) == ("https://mirror.example/simple/demo/", why)
@@ -228,12 +234,13 @@ def test_pages_that_cannot_be_used(body: str, content_type: str, why: str) -> No
 # --- HTML (PEP 503, 592, 658, 714)
 
 
-def test_all_that_an_anchor_says() -> None:
+def test_html_page_has_every_attribute() -> None:
     file = only(
         parse(
             html(
                 f'<a href="../../f/demo-1-py3-none-any.whl?sig=1#egg=x&amp;sha256={A.upper()}" '
-                'data-requires-python="&gt;=3.8,&lt;4" data-yanked data-upload-time="2025-08-07T06:56:07.773876Z" '
+                'data-requires-python="&gt;=3.8,&lt;4" data-yanked '
+                'data-upload-time="2025-08-07T06:56:07.773876Z" '
                 f'data-core-metadata="sha256={B}" data-dist-info-metadata="true">any text</a>'
             )
         )
@@ -260,7 +267,7 @@ def test_all_that_an_anchor_says() -> None:
         *((f"data-core-metadata{value}", "") for value in ('="sha512=12"', '="sha256=12"', "")),
     ],
 )
-def test_metadata_files_in_html(attributes: str, metadata: str | None) -> None:
+def test_html_page_metadata_files(attributes: str, metadata: str | None) -> None:
     assert (
         only(parse(html(f"<a href='demo-1-py3-none-any.whl' {attributes}>x</a>"))).metadata
         == metadata
@@ -285,14 +292,14 @@ def test_metadata_files_in_html(attributes: str, metadata: str | None) -> None:
         ("https://files.example/a@b/demo-1.zip", "https://files.example/a@b/demo-1.zip"),
     ],
 )
-def test_where_a_link_leads(href: str, url: str) -> None:
+def test_page_link_is_made_absolute(href: str, url: str) -> None:
     assert only(parse(html(f'<a href="{href}">x</a>'))).url == url
 
 
 @pytest.mark.parametrize(
     "host", ["127.0.0.1:8000", "me@localhost", "[::1]", "0x7f.1", "169.254.169.254"]
 )
-def test_a_link_to_this_machine_is_not_followed_but_on_it(host: str) -> None:
+def test_page_link_to_this_machine(host: str) -> None:
     body = html(f'<a href="http://{host}/demo-1.zip">x</a><a href="//{host}/demo-2.zip">x</a>')
     assert [refused(parse(body), str(n)) for n in (1, 2)] == [
         (f"demo-{n}.zip", RejectionReason.ADDRESS) for n in (1, 2)
@@ -309,7 +316,7 @@ def test_a_link_to_this_machine_is_not_followed_but_on_it(host: str) -> None:
 
 
 @pytest.mark.parametrize("odd", ["\\u0007", "\\n", "\\u007f", "\x7f", "\u202e", "\\u202E", "\x85"])
-def test_what_does_not_print_is_set_aside_however_it_is_written(odd: str) -> None:
+def test_page_sets_aside_what_does_not_print(odd: str) -> None:
     rows = [
         {"filename": f"demo-{n}.zip", "url": f"https://f.example/demo-{n}.zip", "hashes": {}}
         for n in (1, 2, 3, 4)
@@ -325,7 +332,7 @@ def test_what_does_not_print_is_set_aside_however_it_is_written(odd: str) -> Non
 @pytest.mark.parametrize(
     "keys", [{}, {"url": None}, {"url": 7}, {"url": ["x"] * 70_000}, {"url": "http://[/demo"}]
 )
-def test_a_row_without_an_address_to_go_to(keys: dict[str, Any]) -> None:
+def test_json_page_file_without_an_address(keys: dict[str, Any]) -> None:
     assert refused(parse(page({"filename": "demo-1.zip", **keys}), JSON), "1") == (
         "demo-1.zip",
         RejectionReason.ADDRESS,
@@ -340,7 +347,7 @@ def test_a_row_without_an_address_to_go_to(keys: dict[str, Any]) -> None:
         ("//me:secret@cdn.example/", "https://cdn.example/demo-1.zip"),
     ],
 )
-def test_a_base_address(base: str, url: str) -> None:
+def test_html_page_base_address(base: str, url: str) -> None:
     assert (
         only(
             parse(
@@ -367,7 +374,7 @@ LINK = "https://me:hunter2@files.example/demo-1.zip"
         html(f"<a href={LINK.replace('@', '&commat;')} data-yanked='me@here'>x</a>"),
     ],
 )
-def test_credentials_of_a_link_are_not_kept(body: str) -> None:
+def test_page_link_keeps_no_credentials(body: str) -> None:
     """Some indexes write those that they were asked with into the addresses of files."""
     assert only(parse(body, "")).url == "https://files.example/demo-1.zip"
 
@@ -382,7 +389,7 @@ def test_credentials_of_a_link_are_not_kept(body: str) -> None:
         '<p title="<a href=demo-2.zip>">',
     ],
 )
-def test_what_only_looks_like_an_anchor(around: str) -> None:
+def test_html_page_what_looks_like_an_anchor(around: str) -> None:
     assert only(
         parse(html(around, "<A\nHREF=demo-1.zip data-requires-python='>=3'>x</A>"))
     ).url.endswith("demo-1.zip")
@@ -401,14 +408,14 @@ def test_what_only_looks_like_an_anchor(around: str) -> None:
         b"<script>" * 200_000,
     ],
 )
-def test_the_time_for_a_page_grows_with_its_length_alone(body: bytes) -> None:
+def test_html_page_takes_linear_time(body: bytes) -> None:
     begin = time.process_time()
     parsed = parse(b"<a href=demo-1.zip>x</a>" + body)
     assert time.process_time() - begin < 2
     assert list(parsed.releases) == ["1"]
 
 
-def test_tags_that_are_parsed_apart() -> None:
+def test_html_page_tags_parsed_apart() -> None:
     """A page is parsed some tags at a time: it is one page nevertheless."""
     links = [
         f"<a href=demo-{number}.zip data-requires-python='{'>' * 400}'>x</a>"
@@ -420,14 +427,14 @@ def test_tags_that_are_parsed_apart() -> None:
     }
 
 
-def test_half_of_a_surrogate_pair_is_no_text() -> None:
+def test_json_page_half_of_a_surrogate_pair() -> None:
     alone = row(yanked="LONE")
     assert only(parse(page(alone).replace("LONE", r"\ud83d\ude00"), JSON)).yanked == "\U0001f600"
     with pytest.raises(IndexFailure, match="It is not a JSON page of PEP 691"):
         parse(page(alone).replace("LONE", r"\ud800"), JSON)
 
 
-def test_a_reason_for_yanking_is_cut_off() -> None:
+def test_page_reason_for_yanking_is_cut_off() -> None:
     assert only(parse(page(row(yanked="x" * 501)), JSON)).yanked == "x" * 500
     assert (
         only(parse(html(f'<a href="demo-1.zip" data-yanked="{"x" * 501}">x</a>'))).yanked
@@ -439,14 +446,14 @@ def test_a_reason_for_yanking_is_cut_off() -> None:
     ("names", "releases"),
     [(["other-1.zip", "demo-1.zip"], ["1"]), (["other-1.zip", "demo-x-y.whl"], [])],
 )
-def test_a_foreign_file_does_not_cost_the_page(names: list[str], releases: list[str]) -> None:
+def test_page_with_a_foreign_file(names: list[str], releases: list[str]) -> None:
     """Only a page on which every file is another project's is that of another project."""
     found = parse(page(*({"filename": name, "url": name, "hashes": {}} for name in names)), JSON)
     assert list(found.releases) == releases
     assert found.rejections[0] == Rejection("other-1.zip", RejectionReason.FOREIGN)
 
 
-def test_a_page_is_in_utf_8_whatever_it_is_called() -> None:
+def test_html_page_is_in_utf_8() -> None:
     body = html('<a href="demo-1.zip" data-yanked="zurückgezogen">x</a>')
     for charset in ("utf-8", "nonsense", "idna", "punycode", "ISO-8859-1"):
         assert (
@@ -459,7 +466,7 @@ def test_a_page_is_in_utf_8_whatever_it_is_called() -> None:
 # --- grouping
 
 
-def test_what_is_set_aside_and_why() -> None:
+def test_page_sets_aside_legacy_files() -> None:
     names = [
         "demo-1.0.tar.gz",
         "demo-1.0.linux-x86_64.tar.gz",
@@ -486,7 +493,7 @@ def test_what_is_set_aside_and_why() -> None:
     ]
 
 
-def test_spellings_of_one_version_share_a_key_whatever_their_order() -> None:
+def test_page_spellings_of_one_version() -> None:
     anchors = [
         "<a href=demo-1.0.zip>",
         "<a href=demo-1.0.0-py3-none-any.whl>",
@@ -499,7 +506,7 @@ def test_spellings_of_one_version_share_a_key_whatever_their_order() -> None:
         } == {"1": ["demo-1-py2-none-any.whl", "demo-1.0.zip", "demo-1.0.0-py3-none-any.whl"]}
 
 
-def test_a_file_that_is_listed_twice() -> None:
+def test_page_lists_a_file_twice() -> None:
     link = f"<a href='demo-1.zip#sha256={A}'>"
     assert only(parse(html(link, link))).sha256 == A
     parsed = parse(html(link, f"<a href='demo-1.zip#sha256={B}'>"))
@@ -507,7 +514,10 @@ def test_a_file_that_is_listed_twice() -> None:
     assert parsed.rejections == ()
 
 
-STATUS = '<meta name="pypi:repository-version" content="1.4"><meta name="pypi:project-status" content="archived">'
+STATUS = (
+    '<meta name="pypi:repository-version" content="1.4">'
+    '<meta name="pypi:project-status" content="archived">'
+)
 REASON = '<meta name="pypi:project-status-reason" content="see demo2">'
 
 
@@ -531,7 +541,7 @@ REASON = '<meta name="pypi:project-status-reason" content="see demo2">'
         (html(head=REASON), ACTIVE),
     ],
 )
-def test_how_a_project_stands(body: str, project_status: ProjectStatus) -> None:
+def test_page_project_status(body: str, project_status: ProjectStatus) -> None:
     """PEP 792, in both forms; what is of another shape says nothing."""
     parsed = parse(body, "application/json" if body.startswith("{") else "text/html")
     assert parsed.project_status == project_status

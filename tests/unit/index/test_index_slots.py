@@ -1,4 +1,4 @@
-"""A host that is slow, or says to wait, holds up no other: slots are by host, and nobody waits in one."""
+"""A host that is slow, or says to wait, holds up no other: nobody waits in a slot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from resolver.index.net.client import FILES, PAGES, Client, RetryPolicy
 from resolver.index.net.slots import Slots
 from tests.functional.workspace import Workspace
 from tests.loopback import LoopbackIndex, Response
-from tests.unit.index.clients import speaking, with_client
+from tests.unit.index.clients import fetch, speaking, with_client
 
 BUSY = b"HTTP/1.1 429 Too Many\r\nRetry-After: 2\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 HERE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
@@ -31,19 +31,19 @@ def says(answer: bytes, after: float = 0.0) -> Any:
 
 
 @pytest.mark.parametrize("slow", [says(BUSY), says(HERE, 2.0)], ids=["says to wait", "is slow"])
-def test_other_host_is_asked_at_once(slow: Any) -> None:
+def test_slots_of_another_host_are_free(slow: Any) -> None:
     with speaking(slow) as busy, speaking(says(HERE)) as quick:
 
         async def ask(client: Client) -> float:
             first = [
                 asyncio.ensure_future(
-                    client.get(f"http://{busy}/{at}", headers={}, limit=9, patience=TWICE)
+                    fetch(client, f"http://{busy}/{at}", headers={}, limit=9, patience=TWICE)
                 )
                 for at in range(2 * PAGES)
             ]
             await asyncio.sleep(0.3)
             begin = time.monotonic()
-            await client.get(f"http://{quick}/a", headers={}, limit=9)
+            await fetch(client, f"http://{quick}/a", headers={}, limit=9)
             seconds = time.monotonic() - begin
             for task in first:
                 task.cancel()
@@ -53,7 +53,7 @@ def test_other_host_is_asked_at_once(slow: Any) -> None:
         assert with_client(ask) < 1
 
 
-def test_server_that_says_to_wait_is_left_alone() -> None:
+def test_client_waits_as_a_server_says() -> None:
     """By all, not only by those whose requests it refused."""
     asked: list[float] = []
 
@@ -64,16 +64,16 @@ def test_server_that_says_to_wait_is_left_alone() -> None:
     with speaking(talk) as busy:
 
         async def ask(client: Client) -> None:
-            first = asyncio.ensure_future(client.get(f"http://{busy}/a", headers={}, limit=9))
+            first = asyncio.ensure_future(fetch(client, f"http://{busy}/a", headers={}, limit=9))
             await asyncio.sleep(0.5)
-            await asyncio.gather(first, client.get(f"http://{busy}/b", headers={}, limit=9))
+            await asyncio.gather(first, fetch(client, f"http://{busy}/b", headers={}, limit=9))
 
         with_client(ask)
     assert len(asked) == 3
     assert asked[1] - asked[0] > 1.9
 
 
-def test_hosts_beyond_the_first_share_slots_and_indexes_never_do() -> None:
+def test_slots_of_indexes_are_never_shared() -> None:
     async def check() -> None:
         slots = Slots(2)
         hosts = [slots.of(f"https://h{at}.example/x") for at in range(20)]
@@ -88,8 +88,8 @@ def test_hosts_beyond_the_first_share_slots_and_indexes_never_do() -> None:
     assert FILES < PAGES
 
 
-def test_page_of_one_index_does_not_wait_for_another(tmp_path: Path, index: LoopbackIndex) -> None:
-    """An index that says to wait for each of 20 projects, and one that has the project that is asked for last."""
+def test_lookup_does_not_wait_for_another_index(tmp_path: Path, index: LoopbackIndex) -> None:
+    """One index says to wait for each of 20 projects; another has the project that comes last."""
     workspace = Workspace(tmp_path, index)
     names = [f"busy{at}" for at in range(20)]
     asked: list[float] = []

@@ -71,25 +71,29 @@ def desk(tmp_path: Path) -> Desk:
 # --- without a fact
 
 
-def test_what_cannot_be_told_is_an_error_that_says_how_to_write_a_fact(desk: Desk) -> None:
+def test_sources_unknown_commit_asks_for_a_fact(desk: Desk) -> None:
     commit = desk.repository.commit({"setup.py": "raise SystemExit\n"}, tag="v1")
     desk.repository.git("branch", "work")
     told = desk.error("v1")
     assert told.startswith(
         f"nothing is known about `verl` at {commit[:12]}\n{PLACE}  it has no pyproject.toml\n"
     )
-    assert (
-        f'\n  # matrices/facts/verl.toml\n  [[sources]]\n  git = "file://<root>/verl"\n  commit = "{commit}"\n'
-        in told
+    fact = (
+        "\n  # matrices/facts/verl.toml\n  [[sources]]\n"
+        f'  git = "file://<root>/verl"\n  commit = "{commit}"\n'
     )
+    assert fact in told
     assert desk.error("work").startswith(
         f"`work` is a branch, which moves\n{PLACE}hint: name the commit: "
     )
     assert desk.error("v2").startswith(
         f"the repository has no tag `v2`\n{PLACE}  file://<root>/verl\n"
     )
-    lacking = f"the repository does not have the commit\n{PLACE}  file://<root>/verl does not give {'0' * 40}\n"
-    assert desk.error("0" * 40).startswith(lacking)
+    absent = "0" * 40
+    assert desk.error(absent).startswith(
+        "the repository does not have the commit\n"
+        f"{PLACE}  file://<root>/verl does not give {absent}\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,14 +107,14 @@ def test_what_cannot_be_told_is_an_error_that_says_how_to_write_a_fact(desk: Des
         ("[build-system]\n", "its pyproject.toml has no [project] table"),
     ],
 )
-def test_what_is_not_static_is_not_guessed(desk: Desk, content: str, why: str) -> None:
+def test_sources_dynamic_pyproject_is_refused(desk: Desk, content: str, why: str) -> None:
     commit = desk.repository.commit({"pyproject.toml": content})
     assert desk.error(commit).startswith(
         f"nothing is known about `verl` at {commit[:12]}\n{PLACE}  {why}\n"
     )
 
 
-def test_a_link_is_no_file(desk: Desk, tmp_path: Path) -> None:
+def test_repositories_link_is_no_file(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "outside.toml").write_text(PROJECT)
     (desk.repository.folder / "pyproject.toml").symlink_to(tmp_path / "outside.toml")
     desk.repository.git("add", "--all")
@@ -121,7 +125,7 @@ def test_a_link_is_no_file(desk: Desk, tmp_path: Path) -> None:
 # --- with one
 
 
-def test_a_tag_that_moved_and_names_that_are_not_clear(desk: Desk) -> None:
+def test_sources_moved_tag_and_unclear_names(desk: Desk) -> None:
     first = desk.repository.commit({"a": ""})
     second = desk.repository.commit({"b": ""}, tag="v1")
     assert desk.error("v1", facts=desk.source(first, "ref = 'v1'")).startswith(
@@ -142,7 +146,7 @@ def test_a_tag_that_moved_and_names_that_are_not_clear(desk: Desk) -> None:
     assert source.subdirectory == "b"
 
 
-def test_a_branch_may_move_where_a_fact_knows_the_commit(desk: Desk) -> None:
+def test_sources_branch_with_a_fact(desk: Desk) -> None:
     commit = desk.repository.commit({"a": ""})
     desk.repository.commit({"b": ""})
     assert desk.settle("main", facts=desk.source(commit, "ref = 'main'"))["main"].commit == commit
@@ -157,12 +161,13 @@ steps = [
 """
 
 
-def test_the_fact_is_held_against_the_files_as_its_steps_leave_them(desk: Desk) -> None:
+def test_source_fact_is_compared_after_its_steps(desk: Desk) -> None:
     commit = desk.repository.commit(
         {
             "python/pyproject.toml": "not toml",
             "python/other.toml": PROJECT,
-            "requirements-npu.txt": "# for NPUs\nNumPy <2\ntorch==2.7.1\n--extra-index-url https://x.test\n",
+            "requirements-npu.txt": "# for NPUs\nNumPy <2\ntorch==2.7.1\n"
+            "--extra-index-url https://x.test\n",
         }
     )
     right = '["numpy<2", "torch ; extra == \\"npu\\""]'
@@ -177,7 +182,8 @@ def test_the_fact_is_held_against_the_files_as_its_steps_leave_them(desk: Desk) 
     assert desk.error(commit, facts=desk.source(commit, STEPS, '["numpy<3"]')).startswith(
         "the fact `verl-sources-1` does not match the repository\n"
         f"  at matrices/facts/verl.toml:1 and file://<root>/verl@{commit}\n"
-        "  python/pyproject.toml has `numpy<2`; requirements-npu.txt has `numpy<2`; the fact has `numpy<3`\n"
+        "  python/pyproject.toml has `numpy<2`; requirements-npu.txt has `numpy<2`; "
+        "the fact has `numpy<3`\n"
     )
     assert (
         desk.settle(commit, facts=desk.source(commit, STEPS + "drop = ['NumPy']\n", "[]"))[
@@ -187,7 +193,7 @@ def test_the_fact_is_held_against_the_files_as_its_steps_leave_them(desk: Desk) 
     )
 
 
-def test_a_file_that_includes_another_says_so(desk: Desk) -> None:
+def test_source_fact_must_name_included_files(desk: Desk) -> None:
     commit = desk.repository.commit({"r/npu.txt": "-r common.txt\n", "r/common.txt": "numpy<2\n"})
     assert "`-r common.txt`, but `requires-from` does not include that" in desk.error(
         commit, facts=desk.source(commit, "requires-from = ['r/npu.txt']")
@@ -199,21 +205,21 @@ def test_a_file_that_includes_another_says_so(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "path", [":(glob)**", ":(glob)r.txt", ":/r.txt", "r*", ":(exclude)x", ":(attr:x)**"]
 )
-def test_path_of_fact_is_no_pattern(desk: Desk, path: str) -> None:
+def test_source_fact_path_is_no_pattern(desk: Desk, path: str) -> None:
     """A pattern would match a file that is not read, and turn the comparison off."""
     commit = desk.repository.commit({"r.txt": "numpy<3\n", "a.txt": "numpy<2\n"})
     told = desk.error(commit, facts=desk.source(commit, f"requires-from = ['{path}']"))
     assert told.startswith(f"the commit has no file `{path}`\n")
 
 
-def test_file_named_like_a_pattern_is_read(desk: Desk) -> None:
+def test_source_fact_file_named_like_a_pattern(desk: Desk) -> None:
     commit = desk.repository.commit({":(glob)x.txt": "numpy<2\n"})
     source = desk.source(commit, "requires-from = [':(glob)x.txt']")
     assert desk.settle(commit, facts=source)[commit].trust is None
 
 
 @pytest.mark.parametrize("more", ["", "requires-from = ['setup.py']"])
-def test_what_the_files_do_not_say_is_taken_on_trust(desk: Desk, more: str) -> None:
+def test_source_fact_without_static_files(desk: Desk, more: str) -> None:
     commit = desk.repository.commit({"setup.py": "raise SystemExit\n"})
     assert desk.settle(commit, facts=desk.source(commit, more))[commit].trust == message(
         "trust.not-compared", fact="verl-sources-1"
@@ -221,7 +227,7 @@ def test_what_the_files_do_not_say_is_taken_on_trust(desk: Desk, more: str) -> N
 
 
 @pytest.mark.parametrize("more", ["", "requires-from = ['setup.py']"])
-def test_a_fact_about_a_commit_that_the_repository_lacks(desk: Desk, more: str) -> None:
+def test_source_fact_about_an_absent_commit(desk: Desk, more: str) -> None:
     desk.repository.commit({"setup.py": "raise SystemExit\n"})
     lacking = "the repository does not have the commit\n  at matrices/facts/verl.toml:1\n"
     assert desk.error("0" * 40, facts=desk.source("0" * 40, more)).startswith(lacking)
@@ -230,7 +236,7 @@ def test_a_fact_about_a_commit_that_the_repository_lacks(desk: Desk, more: str) 
 # --- repositories
 
 
-def test_offline_only_the_cache_is_asked(desk: Desk, tmp_path: Path) -> None:
+def test_repositories_offline_use_the_cache(desk: Desk, tmp_path: Path) -> None:
     commit = desk.repository.commit({"a": "x"})
     offline = Repositories(tmp_path / "cache", offline=True, warn=pytest.fail)
     with pytest.raises(RepositoryUnreadable, match="the network is not used"):
@@ -244,7 +250,7 @@ def test_offline_only_the_cache_is_asked(desk: Desk, tmp_path: Path) -> None:
         offline.resolve_ref(desk.repository.url, "v1")
 
 
-def test_a_damaged_cache_is_mended_where_there_is_a_network_and_a_machine_without_git_is_told(
+def test_repositories_refetch_a_damaged_one(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = desk.repository.commit({"a": "x"})
@@ -270,7 +276,7 @@ def test_a_damaged_cache_is_mended_where_there_is_a_network_and_a_machine_withou
 @pytest.mark.parametrize(
     "make", [os.mkfifo, lambda path: path.symlink_to("../../elsewhere")], ids=["pipe", "link"]
 )
-def test_what_is_no_repository_is_set_aside(
+def test_repositories_set_aside_what_is_none(
     desk: Desk, tmp_path: Path, which: str, make: Callable[[Path], object]
 ) -> None:
     commit = desk.repository.commit({"a": "x"})
@@ -293,7 +299,7 @@ def test_what_is_no_repository_is_set_aside(
     assert [path.name for path in (tmp_path / "elsewhere").rglob("*")] == ["git"]
 
 
-def test_clear_removes_no_repository_behind_a_link(desk: Desk, tmp_path: Path) -> None:
+def test_repositories_clear_follows_no_link(desk: Desk, tmp_path: Path) -> None:
     commit = desk.repository.commit({"a": "x"})
     Repositories(tmp_path / "other", warn=pytest.fail).read(desk.repository.url, commit, "a")
     (tmp_path / "cache").mkdir()
@@ -302,7 +308,7 @@ def test_clear_removes_no_repository_behind_a_link(desk: Desk, tmp_path: Path) -
     assert len([*(tmp_path / "other" / "git").iterdir()]) == 1
 
 
-def test_a_repository_that_is_not_there_is_told_in_the_words_that_say_so(tmp_path: Path) -> None:
+def test_repositories_absent_one(tmp_path: Path) -> None:
     """Git's last line says only that it could not read from the repository."""
     warned: list[Message] = []
     url = f"file://{tmp_path}/none"
@@ -313,7 +319,7 @@ def test_a_repository_that_is_not_there_is_told_in_the_words_that_say_so(tmp_pat
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are told by /proc")
-def test_a_host_that_never_answers_is_given_up_with_all_of_git(
+def test_repositories_give_a_silent_host_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The part of git that reaches the network is a process of its own."""

@@ -39,7 +39,7 @@ def made(*labels: str) -> list[File]:
         ("de-mo-1.0-py3-none-any-x-y.whl", "de-mo-1.0-py3-none-any-x-y.whl", ""),
     ],
 )
-def test_label_and_plain_name(filename: str, plain: str, label: str) -> None:
+def test_variant_label_and_plain_name(filename: str, plain: str, label: str) -> None:
     assert (plain_name(filename), label_of(filename)) == (plain, label)
     if filename.endswith(".whl") and "de-mo" not in filename:
         assert split_label(filename) == (
@@ -48,7 +48,7 @@ def test_label_and_plain_name(filename: str, plain: str, label: str) -> None:
         )  # which the independent check finds out by itself
 
 
-def test_one_wheel_of_each_label_is_opened() -> None:
+def test_one_of_each_label() -> None:
     assert one_of_each_label(made("a3", "", "910b")) == made("910b", "a3")
     assert len(one_of_each_label(made(*(f"v{n}" for n in range(50))))) == 20
 
@@ -56,7 +56,7 @@ def test_one_wheel_of_each_label_is_opened() -> None:
 # --- lists
 
 
-def test_list_that_variantlib_makes() -> None:
+def test_read_table_of_variantlib() -> None:
     plain = build_wheel("demo", "1.0")
     wheels = [variant(plain, label, for_soc(label)) for label in ("910b", "a3")] + [
         variant(plain, "null")
@@ -74,8 +74,8 @@ def test_list_that_variantlib_makes() -> None:
 
 
 @pytest.mark.parametrize("version", ["v0.0.3", "peps/825/v0.1.1", "v1.0.0", "v1.7.0"])
-def test_versions_of_the_format(version: str) -> None:
-    """0.0.3 is what wheels of vllm-ascend have, with a table of providers that is not used; 0.1.1 is the draft's."""
+def test_read_table_of_several_versions(version: str) -> None:
+    """Wheels of vllm-ascend have 0.0.3, with a table of providers; the draft has 0.1.1."""
     content = {
         "$schema": f"https://variants-schema.wheelnext.dev/{version}.json",
         "default-priorities": {"namespace": ["ascend"]},
@@ -108,12 +108,12 @@ def test_versions_of_the_format(version: str) -> None:
     ],
     ids=range(9),
 )
-def test_list_that_is_refused(content: bytes, why: str) -> None:
+def test_read_table_refuses(content: bytes, why: str) -> None:
     with pytest.raises(UnusableFile, match=f".*{re.escape(why)}"):
         read_table(content, "demo-1.0-variants.json")
 
 
-def test_wheel_says_what_it_is(tmp_path: Path) -> None:
+def test_own_properties(tmp_path: Path) -> None:
     content = b'{"variants": {"a3": {"ascend": {"npu_type": ["a3"]}}}}'
     assert own_properties(content, "a3", "demo.whl") == {"ascend :: npu_type": ("a3",)}
     with pytest.raises(UnusableFile, match="is not about the variant `a2` alone"):
@@ -131,7 +131,7 @@ def page(*names: str) -> Page:
     )
 
 
-def test_page_links_a_release_to_its_list() -> None:
+def test_page_links_a_release_to_its_variants() -> None:
     read = page(
         "demo-1.0-py3-none-any-a3.whl", "demo-1.0.0-variants.json", "demo-2.0-py3-none-any.whl"
     )
@@ -141,13 +141,13 @@ def test_page_links_a_release_to_its_list() -> None:
     assert read.rejections == ()
 
 
-def test_page_without_a_list_says_so() -> None:
+def test_page_without_a_list_of_variants() -> None:
     assert page("demo-1.0-py3-none-any-a3.whl", "demo-2.0-variants.json").variant_files == {
         "1.0": None
     }
 
 
-def test_lists_without_variant_wheels_are_no_files_of_a_release() -> None:
+def test_page_with_a_list_and_no_variants() -> None:
     read = page("demo-1.0-py3-none-any.whl", "demo-1.0-variants.json", "other-1.0-variants.json")
     assert read.variant_files == {}
     assert [(row.filename, row.reason) for row in read.rejections] == [
@@ -170,7 +170,7 @@ TABLE = VariantTable(
 )
 
 
-def test_order_of_variants() -> None:
+def test_compatibility_orders_variants() -> None:
     files = (*made("", "null", "a2", "both", "a3", "more", "empty", "unlisted"),)
     compatible = Compatibility(A2, None)(files, TABLE)
     assert list(compatible.wheels) == made("both", "a2", "null", "")
@@ -191,8 +191,8 @@ def test_order_of_variants() -> None:
     }
 
 
-def test_tags_decide_within_a_variant() -> None:
-    """A variant with a worse tag comes before a plain wheel with a better one (PEP 825, Rationale)."""
+def test_compatibility_orders_tags_within_a_variant() -> None:
+    """A variant with a worse tag comes before a plain wheel with a better one (PEP 825)."""
     names = (
         "cp311-cp311-manylinux_2_28_aarch64",
         "cp311-cp311-manylinux_2_17_aarch64-a2",
@@ -202,7 +202,7 @@ def test_tags_decide_within_a_variant() -> None:
     assert list(Compatibility(A2, None)(files, TABLE).wheels) == [files[1], files[2], files[0]]
 
 
-def test_variant_for_other_tags_is_refused_by_tags() -> None:
+def test_compatibility_refuses_a_variant_by_tags() -> None:
     (file,) = [File("demo-1.0-cp310-cp310-linux_aarch64-a2.whl")]
     (row,) = Compatibility(A2, None)((file,), TABLE).rejections
     assert (row.reason, row.detail) == (RejectionReason.TAGS, "cp310-cp310-linux_aarch64")

@@ -1,4 +1,4 @@
-"""Whatever fails on the event loop's thread, whoever waits for it is told; waiting, with a look at the clock."""
+"""The thread of the event loop, and waiting for what runs on it."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ async def answered() -> str:
     return "answer"
 
 
-def test_a_loop_that_fails_ends_the_wait_and_goes_on(
+def test_loop_thread_goes_on_after_a_failure(
     worker: LoopThread, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    selector = worker._loop._selector  # type: ignore[attr-defined]  # it makes a list, for which there may be no memory
+    # It makes a list, for which there may be no memory.
+    selector = worker._loop._selector  # type: ignore[attr-defined]
     select = selector.select
     failures = [MemoryError()]
 
@@ -77,7 +78,7 @@ print("closed")
 """
 
 
-def test_a_thread_that_waits_for_what_nobody_gives_back_keeps_no_run_from_ending() -> None:
+def test_loop_thread_that_hangs_lets_a_run_end() -> None:
     assert loop_thread._PATIENCE > 1
     done = subprocess.run(
         [sys.executable, "-c", HANGING], stdout=subprocess.PIPE, text=True, check=True, timeout=60
@@ -85,7 +86,7 @@ def test_a_thread_that_waits_for_what_nobody_gives_back_keeps_no_run_from_ending
     assert done.stdout == "closed\n"
 
 
-def test_what_fails_at_the_end_is_told(recwarn: pytest.WarningsRecorder) -> None:
+def test_loop_thread_raises_what_cleanup_raises(recwarn: pytest.WarningsRecorder) -> None:
     async def farewell() -> None:
         raise ValueError("no")
 
@@ -97,14 +98,14 @@ def test_what_fails_at_the_end_is_told(recwarn: pytest.WarningsRecorder) -> None
 # --- waiting
 
 
-def test_a_timeout_of_what_was_waited_for_is_its_failure() -> None:
+def test_result_of_raises_a_timeout_of_the_work() -> None:
     future: Future[int] = Future()
     future.set_exception(FutureTimeoutError("its own"))
     with polling(pytest.fail), pytest.raises(FutureTimeoutError, match="its own"):
         result_of(future)
 
 
-def test_what_a_look_raises_ends_the_wait() -> None:
+def test_result_of_ends_with_an_exception_of_poll() -> None:
     def look() -> None:
         raise RuntimeError("time is up")
 

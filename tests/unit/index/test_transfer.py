@@ -1,4 +1,4 @@
-"""A file is gone on with where it was cut off, whatever the server makes of ranges, and is right or not there."""
+"""Downloads: resumed where they were cut off, whatever the server makes of ranges."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ GOES_ON = f"bytes={len(CONTENT) // 2}-"
     ],
     ids=["good", "other bytes", "more bytes", "other place", "416"],
 )
-def test_a_download_that_is_cut_goes_on(
+def test_transfer_resumes_a_cut_download(
     index: LoopbackIndex, tmp_path: Path, fault: Fault | None, asked: list[str], known: bool
 ) -> None:
     if fault is not None:
@@ -99,7 +99,7 @@ def test_a_download_that_is_cut_goes_on(
     assert told[-1] == TransferProgress(1, 1, len(CONTENT), len(CONTENT) if known else None)
 
 
-def test_many_cuts_are_no_failure_while_it_goes_on(index: LoopbackIndex, tmp_path: Path) -> None:
+def test_transfer_survives_many_cuts(index: LoopbackIndex, tmp_path: Path) -> None:
     index.fault(WHEEL, cut_at(0.3), times=5)
     save(file_of(index), tmp_path)
     assert (tmp_path / NAME).read_bytes() == CONTENT
@@ -109,7 +109,7 @@ def test_many_cuts_are_no_failure_while_it_goes_on(index: LoopbackIndex, tmp_pat
 @pytest.mark.parametrize(
     ("place", "asked"), [(0.2, ["", "bytes=60000-", ""]), (0.6, ["", "bytes=180000-", ""])]
 )
-def test_a_rest_that_is_called_the_whole_file(
+def test_transfer_of_a_rest_called_the_whole_file(
     index: LoopbackIndex, tmp_path: Path, place: float, asked: list[str]
 ) -> None:
     """As a proxy has it that knows no 206.
@@ -123,18 +123,14 @@ def test_a_rest_that_is_called_the_whole_file(
     assert ranges(index) == asked
 
 
-def test_a_server_that_sends_little_each_time_is_not_asked_for_ever(
-    index: LoopbackIndex, tmp_path: Path
-) -> None:
+def test_transfer_gives_up_without_progress(index: LoopbackIndex, tmp_path: Path) -> None:
     index.fault(WHEEL, reset(1))
     with pytest.raises(Unreachable, match=r"\(3 tries\)"):
         save(file_of(index, size=len(CONTENT)), tmp_path)
     assert len(index.requests) == 3
 
 
-def test_one_that_stops_at_the_same_place_is_kept_for_the_next_run(
-    index: LoopbackIndex, tmp_path: Path
-) -> None:
+def test_transfer_keeps_a_file_that_stops(index: LoopbackIndex, tmp_path: Path) -> None:
     file = file_of(index)
     index.ranges = False
     index.fault(WHEEL, cut_at(0.5), times=6)
@@ -149,7 +145,7 @@ def test_one_that_stops_at_the_same_place_is_kept_for_the_next_run(
 
 
 @pytest.mark.parametrize("there", [bytes(1000), bytes(len(CONTENT)), bytes(len(CONTENT) + 1)])
-def test_a_part_of_other_bytes_costs_a_download_and_no_more(
+def test_transfer_requests_a_mixed_file_again(
     index: LoopbackIndex, tmp_path: Path, there: bytes
 ) -> None:
     file = file_of(index, size=len(CONTENT))
@@ -168,9 +164,7 @@ def test_a_part_of_other_bytes_costs_a_download_and_no_more(
     ],
     ids=["another file", "a longer file", "gone", "a part of nothing"],
 )
-def test_what_is_not_the_file_is_not_kept(
-    index: LoopbackIndex, tmp_path: Path, fault: Fault
-) -> None:
+def test_transfer_keeps_no_wrong_file(index: LoopbackIndex, tmp_path: Path, fault: Fault) -> None:
     index.fault(WHEEL, fault)
     with pytest.raises(IndexFailure):
         save(file_of(index, size=len(CONTENT)), tmp_path)
