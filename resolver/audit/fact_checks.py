@@ -222,7 +222,7 @@ class _Checker:
                 yield from self._check_projects_alone(fact)
             case _:
                 yield from self._check_projects(fact)
-                yield from self._check_needs((*fact.added_needs, *fact.added_bounds))
+                yield from self._check_needs(fact.added_needs)
 
     def _check_projects_alone(
         self,

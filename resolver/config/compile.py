@@ -214,7 +214,7 @@ def _check_markers(
     for root in requirements:
         _check_marker(root.need, targets, root.origin.where)
     for fact in facts:
-        for need in (*fact.added_needs, *fact.added_bounds, *fact.conditions):
+        for need in (*fact.added_needs, *fact.relaxable_needs, *fact.conditions):
             _check_marker(need, targets, fact.where)
 
 

@@ -202,21 +202,18 @@ def _facts(resolution: Resolution, project: Project, pin: Pin) -> Iterator[Reaso
                 versions = release_ranges(project, excluded)
                 excludes = Excluded(pin.name, fact)
                 yield Reason(constraint=excludes, versions=versions, where=fact.where)
-            case facts.Requires() if fact.is_about(pin.name, pin.version):
-                if fact.counts_for(pin.release):
-                    yield from _stated(resolution, pin, fact, fact.needs)
-            case facts.Constrains() if fact.is_about(pin.name, pin.version):
-                yield from _stated(resolution, pin, fact, fact.bounds)
             case facts.Collides() | facts.Absent() if pin.name in (fact.package, fact.other):
                 yield Reason(constraint=Exclusive(fact), where=fact.where)
+            case _ if fact.is_about(pin.name, pin.version):
+                yield from _stated(resolution, pin, fact)
             case _:
-                pass  # the others rule nothing out, or say how a release is built
+                pass  # it is about another release
 
 
-def _stated(
-    resolution: Resolution, pin: Pin, fact: facts.Fact, needs: Iterable[facts.Need]
-) -> Iterator[Reason]:
-    """Yield what a fact says that a pin requires."""
-    for need in needs:
+def _stated(resolution: Resolution, pin: Pin, fact: facts.Fact) -> Iterator[Reason]:
+    """Yield what a fact adds to the requirements of a pin, and how it bounds others."""
+    replaces = isinstance(fact, facts.Replaces)
+    needs = () if replaces else fact.needs_for(pin.release)
+    for need in (*needs, *fact.bounds_for(pin.release)):
         stated = Requires(Package(pin.name), str(need), RequirementSource.FACT, fact)
         yield pinned_reason(stated, resolution)

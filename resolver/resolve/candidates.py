@@ -108,7 +108,7 @@ class Candidates:
             self._facts.setdefault(fact.package, []).append(fact)
         # the projects that facts put bounds on without requiring them
         self.bounded_projects = frozenset(
-            bound.name for fact in problem.facts for bound in fact.added_bounds
+            name for fact in problem.facts for name in fact.bounded_projects
         )
         self._collisions = [
             fact for fact in problem.facts if isinstance(fact, (facts.Collides, facts.Absent))

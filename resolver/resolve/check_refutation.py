@@ -139,7 +139,7 @@ class _Check:
             yield f"{who} does not require {constraint.text}"
         elif isinstance(need, ComponentRequirement):
             self._component_needs.append((*key, need))
-        elif isinstance(constraint.fact, facts.Constrains):
+        elif constraint.fact is not None and need.name in constraint.fact.bounded_projects:
             bound = need_of(need, by_user=True)
             self._bounds[concerned.project, concerned.version].append(bound)
         else:
@@ -161,7 +161,7 @@ class _Check:
             return text.requirement(constraint.text)
         fact = constraint.fact
         if fact is not None and self._counts(fact, concerned):
-            for need in (*fact.needs_for(release), *fact.added_bounds):
+            for need in (*fact.needs_for(release), *fact.bounds_for(release)):
                 if str(need) == constraint.text and self._holds(need):
                     return need
         try:

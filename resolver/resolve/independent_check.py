@@ -358,7 +358,7 @@ class _Check:
     def _bounds(self, pin: Pin) -> Iterator[str]:
         """Yield each bound of a fact about a pin that another pin is beyond."""
         for fact in self._facts_about[pin.name]:
-            for bound in fact.added_bounds:
+            for bound in fact.bounds_for(pin.release):
                 other = self._pins.get(bound.name)
                 if other is None or not self._reading.applies(bound, ""):
                     continue

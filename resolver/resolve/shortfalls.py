@@ -297,10 +297,12 @@ def _excluding(resolution: Resolution, pin: Pin, version: Version) -> Iterator[s
         if need.name == pin.name and not need.specifier.contains(version, prereleases=True):
             yield _requirer(resolution, constraint)
     for fact in resolution.problem.facts:
-        bounding = resolution.pin(fact.package) if isinstance(fact, facts.Constrains) else None
+        if pin.name not in fact.bounded_projects:
+            continue
+        bounding = resolution.pin(fact.package)
         if bounding is None or not fact.applies_to(bounding.version):
             continue
-        for bound in fact.added_bounds:
+        for bound in fact.bounds_for(bounding.release):
             if bound.name == pin.name and not bound.specifier.contains(version, prereleases=True):
                 yield f"{bounding.name} {bounding.version}"
 

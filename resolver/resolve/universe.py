@@ -478,7 +478,7 @@ class Universe(Candidates):
                 stated = Requires(package, str(need), RequirementSource.FACT, fact)
                 yield from self._of_need(need, stated)
         for fact in about:
-            for bound in fact.added_bounds:
+            for bound in fact.bounds_for(release):
                 if bound.marker is None or bound.marker.evaluate(self.problem.target.markers):
                     bounded = Package(bound.name, "", PackageKind.VERSION)
                     stated = Requires(package, str(bound), RequirementSource.FACT, fact)

@@ -295,8 +295,8 @@ def _says(world: World, constraint: Requires, name: str, version: str, extra: st
     stating = (facts.Requires, facts.Replaces, facts.Constrains)
     if extra or fact is None or fact not in world.facts_about(name, version, *stating):
         return False
-    needs = [*fact.added_needs, *fact.added_bounds]
-    return constraint.text in map(str, needs)
+    bounds = fact.bounds if isinstance(fact, facts.Constrains) else ()
+    return constraint.text in map(str, (*fact.added_needs, *bounds))
 
 
 def _excluded(

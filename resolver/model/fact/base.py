@@ -126,8 +126,12 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         return self.added_needs
 
     @property
-    def added_bounds(self) -> tuple[Requirement, ...]:
-        """Return the bounds that it puts on projects which it does not require."""
+    def bounded_projects(self) -> tuple[NormalizedName, ...]:
+        """Return the projects that it bounds without requiring them."""
+        return ()
+
+    def bounds_for(self, release: Release) -> tuple[Requirement, ...]:
+        """Return the bounds that a release which it is about puts on them."""
         return ()
 
     @property
@@ -145,7 +149,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     @property
     def named_projects(self) -> tuple[NormalizedName, ...]:
         """Return the projects that it names, other than its own."""
-        return projects_of((*self.added_needs, *self.added_bounds, *self.conditions))
+        needed = projects_of((*self.added_needs, *self.conditions))
+        return (*needed, *self.bounded_projects)
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:

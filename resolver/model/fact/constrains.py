@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
-from resolver.model.fact.base import Fact, Mistake, Need
+from packaging.utils import NormalizedName
+
+from resolver.model.fact.base import Fact, Mistake, Need, projects_of
 from resolver.model.requirement import Requirement
 from resolver.model.text import NOT_EMPTY
 
 if TYPE_CHECKING:
+    from resolver.model.release import Release
     from resolver.model.resolution import Pin, Resolution
 
 
@@ -44,7 +47,11 @@ class Constrains(Fact, frozen=True, kw_only=True):
                 )
 
     @property
-    def added_bounds(self) -> tuple[Requirement, ...]:
+    def bounded_projects(self) -> tuple[NormalizedName, ...]:
+        """Return the projects of its bounds."""
+        return projects_of(self.bounds)
+
+    def bounds_for(self, release: Release) -> tuple[Requirement, ...]:
         """Return its bounds."""
         return self.bounds
 

@@ -20,7 +20,7 @@ from resolver.model.constraint import (
     WhyNot,
 )
 from resolver.model.explanation import Awaited, Branch, Closing, Contradiction, Expected
-from resolver.model.fact import Absent, Constrains, Fact, Names, Warns
+from resolver.model.fact import Absent, Fact, Names, Warns
 from resolver.model.message import Message, first_of, joined, message, verbatim
 from resolver.model.problem import Problem
 from resolver.model.reason import Evidence, Reason, RejectedRelease, ReleaseRange, UnparsedFiles
@@ -73,7 +73,7 @@ def sentence(reason: Reason) -> Message:
 
 def _requirement_code(constraint: Requires) -> str:
     """Return the code of the sentence about a requirement."""
-    if isinstance(constraint.fact, Constrains):
+    if constraint.fact is not None and constraint.fact.bounded_projects:
         return "conflict.constrains"
     match constraint.source:
         case RequirementSource.BUILD:
