@@ -34,6 +34,7 @@ from resolver.model.fact.optional import Optional
 from resolver.model.fact.pairs import Pairs
 from resolver.model.fact.replaces import Replaces, needs_kept
 from resolver.model.fact.requires import Requires
+from resolver.model.fact.series import Series
 from resolver.model.fact.sources import Sources
 from resolver.model.fact.warns import Warns, as_warning, is_put_last
 
@@ -41,6 +42,7 @@ from resolver.model.fact.warns import Warns, as_warning, is_put_last
 KINDS: Final[Mapping[str, type[Fact]]] = {
     "requires": Requires,
     "constrains": Constrains,
+    "series": Series,
     "excludes": Excludes,
     "replaces": Replaces,
     "metadata": Metadata,
@@ -85,6 +87,7 @@ __all__ = [
     "Practice",
     "Replaces",
     "Requires",
+    "Series",
     "Sources",
     "Strength",
     "Warns",
