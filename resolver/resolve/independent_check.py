@@ -251,9 +251,8 @@ class _Check:
                 continue
             is_firm = fact.strength in (facts.Strength.ENFORCED, facts.Strength.PRACTICE)
             for need in fact.needs:
-                if is_firm or isinstance(need, ComponentRequirement):
-                    yield need
-                elif need.name not in by_practice:
+                is_dropped = isinstance(need, Requirement) and need.name in by_practice
+                if is_firm or not is_dropped:
                     yield need
         for replaces in replacing:
             yield from replaces.add
