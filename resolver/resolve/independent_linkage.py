@@ -85,13 +85,23 @@ class BinaryCheck:
             if all(missing[other] for other in _alternatives(path, missing)):
                 for name in names:
                     yield f"{release}: {path} needs {name}, which nothing provides"
+        for path in self._lacking_symbols(objects, torch):
+            yield f"{release}: {path} takes symbols that torch does not offer"
+
+    def _lacking_symbols(
+        self, objects: Sequence[SharedObject], torch: Sequence[SharedObject]
+    ) -> Iterator[str]:
+        """Yield the paths of objects that take symbols which this torch does not offer.
+
+        There are none if it was not read in full.
+        """
         offered = set(chain.from_iterable(_hashes(part.offers) for part in torch))
         if not offered or not all(part.read for part in torch):
             return
         lacking = {part.path: not offered.issuperset(_hashes(part.takes)) for part in objects}
         for path in lacking:
             if all(lacking[other] for other in _alternatives(path, lacking)):
-                yield f"{release}: {path} takes symbols that torch does not offer"
+                yield path
 
     def _libraries(
         self, objects: Sequence[SharedObject], torch: Sequence[SharedObject]
