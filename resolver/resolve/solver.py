@@ -323,7 +323,7 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
 
 
 def _build_need(line: BuildLine) -> Requirement:
-    """Return what a line requires. Raises InputError for an address, and for what is no requirement."""
+    """Return what a line requires. Raises InputError for an address or an invalid line."""
     why = "addresses are not supported"
     try:
         need = text.requirement(line.text)
