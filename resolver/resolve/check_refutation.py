@@ -311,7 +311,7 @@ class _Check:
                 return True
             lines = self._reading.lines_for(concerned.project, release, concerned.extra)
             lines += self._reading.build_lines(concerned.project, release)
-        except (UnusableFile, ResolverError):
+        except (UnusableFile, InvalidRequirement, ResolverError):
             return True
         return any(self._is_refused(concerned, line) for line in lines)
 

@@ -115,6 +115,19 @@ def test_builds_fact_without_isolation_requires_its_tools() -> None:
     ]
 
 
+def test_builds_fact_whose_archive_has_an_invalid_tool() -> None:
+    catalog = DataCatalog()
+    catalog.add_archive("a", "1", build_requires=["cmake >> 3"], members={"needs.txt": ""})
+    fact = builds("a", "", "needs.txt", isolation=False)
+    assert told(problem("a", facts=[fact]), catalog) == [
+        "the stack asks for a @ stack.toml:5",
+        (
+            "a 1 cannot be used: `cmake >> 3` in its build-system.requires "
+            "is not a requirement @ a-1.tar.gz"
+        ),
+    ]
+
+
 def test_builds_fact_whose_file_is_not_in_the_archive() -> None:
     assert told(problem("vllm", facts=[builds("vllm", "", "requirements/npu.txt")]), vllm()) == [
         "the stack asks for vllm @ stack.toml:5",
