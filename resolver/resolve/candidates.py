@@ -1,7 +1,7 @@
 """Everything that can be chosen for one problem, the most preferred first.
 
-The order is that of policy, the previous lock, and age. A page is requested when its project is
-first needed.
+Policy, the previous lock and age decide the order. A page is requested when its project is first
+needed.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Candidates:
     ) -> None:
         self.problem = problem
         self.catalog = catalog
-        # the releases to try first: those of the previous lock
+        # the releases to try first, which the previous lock has
         self.preferred = dict(preferred or {})
         # the projects that are taken from a commit, each with the line of the stack that names it
         self.sources: dict[NormalizedName, tuple[RootRequirement, Source]] = {}
@@ -310,7 +310,7 @@ class Candidates:
     def _usable(self, package: Package, mask: int, *, yanked: bool) -> Iterator[Candidate]:
         """Yield the usable releases in a mask.
 
-        First comes that of the previous lock; last, if `yanked` is set, those that were yanked.
+        The release of the previous lock comes first, and yanked ones come last if `yanked` is set.
         """
         project = self.project(text.name(package.name))
         preferred = self.preferred.get(project.name)

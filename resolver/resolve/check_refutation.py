@@ -80,7 +80,7 @@ class _Check:
         self._problem = problem
         self._catalog = catalog
         self._reading = IndependentReading(problem, catalog)
-        # those of a stack may share an id
+        # facts of a stack may share an id
         self._facts: dict[str, list[facts.Fact]] = defaultdict(list)
         for fact in problem.facts:
             self._facts[fact.id].append(fact)

@@ -27,7 +27,7 @@ from resolver.resolve.provider import Tick
 from resolver.resolve.universe import Universe
 
 _MAX_ROUNDS: Final = 200_000
-# Opened candidates in a row that are checked one by one.
+# Opened candidates in a row that are tried one by one.
 _SEVERAL: Final = 4
 # Releases that are read only to see whether one of them requires a pre-release.
 MOST_UNREAD: Final = 400

@@ -58,7 +58,7 @@ class _Check:
         self._user_specifiers: defaultdict[str, list[SpecifierSet]] = defaultdict(list)
         # pins and extras that something needs; "" stands for no extra
         self._needed: set[tuple[str, str]] = set()
-        # those of them whose requirements were not checked yet
+        # such pins and extras whose requirements were not checked yet
         self._waiting: list[tuple[str, str]] = []
         self._absent = set(self._absences())
         self._binaries = BinaryCheck(problem, self._pins, catalog)

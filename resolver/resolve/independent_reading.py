@@ -278,7 +278,7 @@ class IndependentReading:
         return self.rank(file, table) != _UNFIT
 
     def _place(self, label: str, table: VariantTable) -> _Place | None:
-        """Return the place of a variant among those of its release.
+        """Return the place of a variant among the variants of its release.
 
         None if the target lacks one of its properties.
         """

@@ -44,7 +44,7 @@ class _BinaryNeed(NamedTuple):
 
 
 class LinkageRules:
-    """Judges the binaries of the candidates of one problem, those of each wheel once."""
+    """Judges the binaries of the candidates of one problem, each wheel once."""
 
     def __init__(self, candidates: Candidates) -> None:
         self._candidates = candidates
@@ -61,7 +61,7 @@ class LinkageRules:
         torch_specifiers: Sequence[SpecifierSet],
         assumed: frozenset[str] | None = None,
     ) -> Iterator[Edge]:
-        """Yield what a release requires because its binaries are linked with those of others.
+        """Yield what a release requires because its binaries are linked with other projects.
 
         That is nothing if its wheel is left unread, and if no fact says that they are, unless that
         is `assumed`: then these are libraries of other projects that count as there.

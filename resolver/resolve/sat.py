@@ -21,7 +21,7 @@ from resolver.model.constraint import Constraint
 _PAIRWISE: Final = 5
 # They take a few hundredths of a second.
 _CONFLICTS_AT_ONCE: Final = 2_000
-# Conflicts of one question; those of real stacks have a few hundred.
+# Conflicts of one question; a question about a real stack has a few hundred.
 MOST_CONFLICTS: Final = 50_000
 
 

@@ -180,8 +180,8 @@ def _newer_ruled_out(universe: Universe, pin: Pin) -> tuple[Reason, ...]:
 def _is_refuted(clauses: Clauses, newer: list[Candidate], assumed: list[int]) -> bool:
     """Return whether the clauses are unsatisfiable once enough releases are opened.
 
-    The newer ones are opened first, then those of projects that the stack names, as far as the
-    solver chooses them.
+    The newer ones are opened first, then releases that the solver chooses, if the stack names
+    their projects.
     """
     requirements = clauses.universe.problem.stack.requirements
     named = {root.need.name for root in requirements if isinstance(root.need, Requirement)}

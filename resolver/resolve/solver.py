@@ -114,7 +114,7 @@ def search(
     """Return what resolvelib finds and the check confirms; None if that is nothing valid.
 
     None proves nothing. `among` is the same universe with another order of decisions or
-    preferences, in which is searched; what is found is upgraded by those of `universe`.
+    preferences. The search takes place in it; what is found is upgraded in `universe`.
 
     On cyclic graphs resolvelib is known to fail, with an invalid result or a wrong "impossible"
     (its issue 206).
