@@ -8,7 +8,8 @@ break it.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 from packaging.utils import NormalizedName
 
@@ -17,19 +18,21 @@ from resolver.model import text
 from resolver.model.as_of import AUTO, NEWEST, AsOf, DatedRelease
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
+from resolver.resolve.needs import applies
 from resolver.resolve.project import Project
 
-GRACE = dt.timedelta(
-    days=14
-)  # after the last of what a stack pins: for the fixes that follow a release
+# After the last of what a stack pins, for the fixes that follow a release.
+GRACE: Final = dt.timedelta(days=14)
 
 ProjectOf = Callable[[NormalizedName], Project]
 
 
 def decisive_lines(problem: Problem) -> list[Requirement]:
-    """Return the lines of a stack about indexes from which its day follows; none if it does not follow from any."""
-    lines = [root.need for root in problem.stack.requirements if isinstance(root.need, Requirement)]
-    applying = [need for need in lines if _applies(need, problem)]
+    """Return the lines of a stack from which its day follows, except for commits.
+
+    There are none if the policy names a day, or if no line pins anything.
+    """
+    applying = _applying_lines(problem)
     is_any_pinned = any(need.url or _is_pinned(need) for need in applying)
     if problem.policy.as_of != AUTO or not is_any_pinned:
         return []
@@ -39,10 +42,9 @@ def decisive_lines(problem: Problem) -> list[Requirement]:
 def day_of(problem: Problem, project: ProjectOf) -> AsOf:
     """Return the day of a problem's policy.
 
-    With `auto`, the day is two weeks after the first day on which every bounded line of the stack,
-    and every `==` that a fact adds to a pinned release, could be met. There is none if neither a
-    line nor a commit pins a release. `project` looks a project up. Raises IndexFailure where that
-    fails.
+    With `auto`, it is two weeks after the first day on which every bounded line of the stack, and
+    every `==` that a fact adds to a pinned release, could be met. There is none if neither a line
+    nor a commit pins a release. `project` looks a project up, and raises IndexFailure if it cannot.
     """
     policy = problem.policy.as_of
     if policy == NEWEST:
@@ -61,16 +63,18 @@ def day_of(problem: Problem, project: ProjectOf) -> AsOf:
 
 def _commits(problem: Problem) -> Iterator[DatedRelease]:
     """Yield the commits that lines of the stack take projects from."""
-    for root in problem.stack.requirements:
-        need = root.need
-        if isinstance(need, Requirement) and need.url and _applies(need, problem):
+    for need in _applying_lines(problem):
+        if need.url:
             source = problem.sources[need.url]
             day = source.committed.isoformat() if source.committed is not None else ""
             yield DatedRelease(project=need.name, version=str(source.version), day=day)
 
 
 def _first_releases(problem: Problem, project: ProjectOf) -> list[DatedRelease]:
-    """Return the first release that meets each decisive line, and each pin of a fact about a release pinned so."""
+    """Return the first release that meets each decisive line.
+
+    If a line pins its release, the pins that facts require for that release count as lines, too.
+    """
     releases: dict[DatedRelease, None] = {}
     waiting = decisive_lines(problem)
     for need in waiting:  # which grows
@@ -90,24 +94,28 @@ def _first_releases(problem: Problem, project: ProjectOf) -> list[DatedRelease]:
         releases[release] = None
         if _is_pinned(need):
             for fact in of_project.facts_about(first, facts.Requires):
-                pins = [
-                    need
-                    for need in fact.needs
-                    if isinstance(need, Requirement) and _is_pinned(need)
-                ]
-                waiting += [need for need in pins if _applies(need, problem)]
+                requirements = _applying(fact.needs, problem)
+                waiting += [required for required in requirements if _is_pinned(required)]
     return list(releases)
 
 
-def _applies(need: Requirement, problem: Problem) -> bool:
-    """Return whether the marker of a requirement holds for the target."""
-    return need.marker is None or need.marker.evaluate(problem.target.markers)
+def _applying_lines(problem: Problem) -> list[Requirement]:
+    """Return the lines of a stack that require a project on the target."""
+    return _applying((root.need for root in problem.stack.requirements), problem)
+
+
+def _applying(needs: Iterable[facts.Need], problem: Problem) -> list[Requirement]:
+    """Return which of these require a project on the target."""
+    requirements = [need for need in needs if isinstance(need, Requirement)]
+    return [need for need in requirements if applies(need, problem.target.markers)]
 
 
 def _is_pinned(need: Requirement) -> bool:
+    """Return whether a requirement names one release."""
     return any(map(text.is_exact, need.specifier))
 
 
 def _is_bounded(need: Requirement) -> bool:
     """Return whether a requirement keeps old releases out."""
-    return any(specifier.operator in (">=", ">", "~=", "==", "===") for specifier in need.specifier)
+    operators = {specifier.operator for specifier in need.specifier}
+    return not operators.isdisjoint((">=", ">", "~=", "==", "==="))

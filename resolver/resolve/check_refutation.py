@@ -1,19 +1,22 @@
-"""The check of a refutation: is there really no solution? Written apart from the engine, like that of a resolution.
+"""The check of a refutation, which says whether there is really no solution.
 
-An engine says which constraints clash, and which releases each of them concerns. Here each of these
-reasons is looked up again, in the pages, the metadata and the facts (see `independent_reading`), and
-what is confirmed is enumerated: if some choice of releases meets all of it, the refutation is
-wrong.
+It is written apart from the engine, like the check of a resolution. An engine says which
+constraints clash, and which releases each of them concerns. Here each of these reasons is looked up
+again, in the pages, the metadata and the facts (see `independent_reading`), and what is confirmed
+is enumerated: if some choice of releases meets all of it, the refutation is wrong.
 
-Three things are taken as the engine says them: that binaries need a version of another project, that an archive
-was not opened as others of its project had no static metadata, and which releases permit a yanked
-release or a pre-release.
+Three things are taken as the engine says them: that binaries need a version of another project,
+that an archive was not opened as others of its project had no static metadata, and which releases
+permit a yanked release or a pre-release.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import Final
 
 from packaging.requirements import InvalidRequirement
 from packaging.utils import NormalizedName
@@ -45,8 +48,13 @@ from resolver.resolve.enumeration import Choice, Need, TooManyError, admits, is_
 from resolver.resolve.independent_linkage import BinaryCheck
 from resolver.resolve.independent_reading import IndependentReading, parsed_version
 
-_IMPOSSIBLE = Need("", "")  # a project without releases
-_BINARIES = (RejectionReason.BINARIES, RejectionReason.GLIBC, RejectionReason.LIBRARY)
+# A project without releases.
+_IMPOSSIBLE: Final = Need("", "")
+_OF_BINARIES: Final = (RejectionReason.BINARIES, RejectionReason.GLIBC, RejectionReason.LIBRARY)
+
+# A project and a version of it; and one of its extras, or "" for none.
+_Release = tuple[NormalizedName, Version]
+_WithExtra = tuple[NormalizedName, Version, str]
 
 
 def check_refutation(problem: Problem, reasons: Sequence[Reason], catalog: Catalog) -> list[str]:
@@ -72,21 +80,24 @@ class _Check:
         self._problem = problem
         self._catalog = catalog
         self._reading = IndependentReading(problem, catalog)
-        # those of a stack may share an id
+        # facts of a stack may share an id
         self._facts: dict[str, list[facts.Fact]] = defaultdict(list)
         for fact in problem.facts:
             self._facts[fact.id].append(fact)
+        # the components whose value is a reason
         self._components: set[str] = set()
-        self._component_needs: list[tuple[NormalizedName, Version, str, ComponentRequirement]] = []
-        # the parts of each line that are among the reasons
+        # the parts of each line that are reasons
         self._lines: dict[object, set[str]] = defaultdict(set)
-        self._root_components: list[ComponentRequirement] = []
-        self._needs: dict[tuple[NormalizedName, Version, str], list[Need]] = defaultdict(list)
-        self._bounds: dict[tuple[NormalizedName, Version], list[Need]] = defaultdict(list)
-        self._ruled_out: set[tuple[NormalizedName, Version]] = set()
-        self._yanked: set[tuple[NormalizedName, Version]] = set()
-        self._doubtful: set[tuple[NormalizedName, Version]] = set()
-        self._permits: dict[tuple[NormalizedName, Version], set[str]] = defaultdict(set)
+        # what releases require of components, and of projects
+        self._component_needs: list[tuple[_WithExtra, ComponentRequirement]] = []
+        self._needs: dict[_WithExtra, list[Need]] = defaultdict(list)
+        self._bounds: dict[_Release, list[Need]] = defaultdict(list)
+        self._ruled_out: set[_Release] = set()
+        self._yanked: set[_Release] = set()
+        # pre-releases that are taken only if no final release fits
+        self._doubtful: set[_Release] = set()
+        # the projects of which a release permits yanked releases and pre-releases
+        self._permits: dict[_Release, set[str]] = defaultdict(set)
         self._collisions: list[facts.Collides | facts.Absent] = []
 
     # --- reasons
@@ -138,7 +149,7 @@ class _Check:
         if need is None:
             yield f"{who} does not require {constraint.text}"
         elif isinstance(need, ComponentRequirement):
-            self._component_needs.append((*key, need))
+            self._component_needs.append((key, need))
         elif constraint.fact is not None and need.name in constraint.fact.bounded_projects:
             bound = need_of(need, by_user=True)
             self._bounds[concerned.project, concerned.version].append(bound)
@@ -196,25 +207,21 @@ class _Check:
     def _exclusion(self, constraint: Excluded, concerned: ConcernedRelease) -> Iterator[str]:
         fact = constraint.fact
         is_about = self._is_known(fact) and fact.is_about(concerned.project, concerned.version)
-        if not is_about or self._has_usable_file(concerned):
+        if not is_about or self._has_usable_file(concerned.project, concerned.version):
             yield f"`{fact.id}` does not exclude {concerned.project} {concerned.version}"
         self._ruled_out.add((concerned.project, concerned.version))
 
     def _unavailable(self, constraint: Unavailable, reason: Reason) -> Iterator[str]:
-        name = constraint.project
         match constraint.why:
-            case NoCandidate.PROJECT:
-                if self._catalog.lookup(name).pages:
-                    yield f"{name} exists"
-            case NoCandidate.UNREACHABLE:
-                if not self._catalog.lookup(name).unreachable:
-                    yield f"every index of {name} was reached"
+            case NoCandidate.PROJECT | NoCandidate.UNREACHABLE:
+                yield from self._unknown_project(constraint)
             case NoCandidate.RELEASE | NoCandidate.COMMIT:
-                if any(admits(constraint.wanted, version) for version in self._versions(name)):
-                    yield f"there is a release of {name}{constraint.wanted}"
+                versions = self._versions(constraint.project)
+                if any(admits(constraint.wanted, version) for version in versions):
+                    yield f"there is a release of {constraint.project}{constraint.wanted}"
             case NoCandidate.FILE | RejectionReason.NEWER:
                 for concerned in reason.releases:
-                    if self._has_usable_file(concerned):
+                    if self._has_usable_file(concerned.project, concerned.version):
                         yield f"{concerned.project} {concerned.version} has a file for the target"
                     self._ruled_out.add((concerned.project, concerned.version))
             case NoCandidate.PRERELEASE | NoCandidate.NEEDLESS | RejectionReason.YANKED:
@@ -225,6 +232,14 @@ class _Check:
                         yield f"the file of {concerned.project} {concerned.version} can be used"
                     key = concerned.project, concerned.version, concerned.extra
                     self._needs[key].append(_IMPOSSIBLE)
+
+    def _unknown_project(self, constraint: Unavailable) -> Iterator[str]:
+        """Yield that a project exists, or that all of its indexes were reached."""
+        lookup = self._catalog.lookup(constraint.project)
+        if constraint.why is NoCandidate.PROJECT and lookup.pages:
+            yield f"{constraint.project} exists"
+        if constraint.why is NoCandidate.UNREACHABLE and not lookup.unreachable:
+            yield f"every index of {constraint.project} was reached"
 
     def _policy(self, constraint: Unavailable, reason: Reason) -> Iterator[str]:
         for concerned in reason.releases:
@@ -248,32 +263,29 @@ class _Check:
     # --- releases
 
     def _versions(self, name: NormalizedName) -> list[Version]:
-        """Return the versions of a project: that of the commit if the stack names one, else those on its pages."""
+        """Return the versions of a project: of the commit that the stack names, or on its pages."""
         for root in self._problem.stack.requirements:
             need = root.need
-            if (
-                isinstance(need, Requirement)
-                and need.name == name
-                and need.url in self._problem.sources
-            ):
-                return [self._problem.sources[need.url].version]
+            if not isinstance(need, Requirement) or need.name != name:
+                continue
+            source = self._problem.sources.get(need.url)
+            if source is not None:
+                return [source.version]
         versions: dict[Version, None] = {}
         for page in self._catalog.lookup(name).pages:
             for spelled in page.releases:
-                try:
+                with suppress(InvalidVersion):
                     versions[parsed_version(spelled)] = None
-                except InvalidVersion:
-                    continue
         return list(versions)
 
-    def _has_usable_file(self, concerned: ConcernedRelease) -> bool:
-        pages = self._catalog.lookup(concerned.project).pages
-        return any(
-            self._reading.has_usable_file(
-                concerned.project, page, concerned.version, is_yanked_fine=True
-            )
-            for page in pages
-        )
+    def _has_usable_file(
+        self, name: NormalizedName, version: Version, *, is_yanked_fine: bool = True
+    ) -> bool:
+        """Return whether an index has a file of a release that can be used."""
+        for page in self._catalog.lookup(name).pages:
+            if self._reading.has_usable_file(name, page, version, is_yanked_fine=is_yanked_fine):
+                return True
+        return False
 
     def _is_unusable(self, concerned: ConcernedRelease) -> bool:
         """Return whether the file of a release cannot be used, for a reason of the same kind."""
@@ -282,7 +294,7 @@ class _Check:
             return False
         if concerned.rejection is RejectionReason.UNOPENED:
             return not release.file.is_wheel
-        if concerned.rejection in _BINARIES:
+        if concerned.rejection in _OF_BINARIES:
             pin = Pin(
                 name=concerned.project,
                 release=release,
@@ -293,18 +305,24 @@ class _Check:
             )
             return any(BinaryCheck(self._problem, {pin.name: pin}, self._catalog).faults(pin))
         try:
-            if release.file.is_wheel:
-                requires_python = self._catalog.metadata(release.file).requires_python
-                if any(self._reading.python_faults(release.file, requires_python)):
-                    return True
-                table = self._reading.table(concerned.project, concerned.version, release.index)
-                if any(self._reading.own_faults(release.file, table)):
-                    return True
+            if release.file.is_wheel and self._is_unusable_wheel(concerned, release):
+                return True
             lines = self._reading.lines_for(concerned.project, release, concerned.extra)
             lines += self._reading.build_lines(concerned.project, release)
-            return any(self._is_refused(concerned, line) for line in lines)
-        except (UnusableFile, ResolverError):
+        except (UnusableFile, InvalidRequirement, ResolverError):
             return True
+        return any(self._is_refused(concerned, line) for line in lines)
+
+    def _is_unusable_wheel(self, concerned: ConcernedRelease, release: Release) -> bool:
+        """Return whether a wheel is not for the target's Python, or not what its index says.
+
+        Raises UnusableFile.
+        """
+        requires_python = self._catalog.metadata(release.file).requires_python
+        if any(self._reading.python_faults(release.file, requires_python)):
+            return True
+        table = self._reading.table(concerned.project, concerned.version, release.index)
+        return any(self._reading.own_faults(release.file, table))
 
     def _is_refused(self, concerned: ConcernedRelease, line: str) -> bool:
         """Return whether a line of a release cannot be followed."""
@@ -314,61 +332,56 @@ class _Check:
             return True
         if not self._reading.applies(need, concerned.extra):
             return False
+        if need.url:
+            return True
         is_of_itself = need.name == concerned.project
-        return bool(need.url) or (
-            is_of_itself and not need.specifier.contains(concerned.version, prereleases=True)
-        )
+        return is_of_itself and not need.specifier.contains(concerned.version, prereleases=True)
 
     # --- the enumeration
 
     def is_possible(self) -> bool:
         """Return whether some releases meet every reason. Raises TooManyError."""
-        roots = self._roots()
-        if any(not self._is_met(need) for need in self._root_components):
-            return False
-        names = {need.project for need in roots}
-        names.update(need.project for needs in self._needs.values() for need in needs)
-        names.discard(_IMPOSSIBLE.project)
+        roots = []
+        for line in self._roots():
+            if isinstance(line, Need):
+                roots.append(line)
+            elif not self._is_met(line):
+                return False
+        required = [*roots, *chain.from_iterable(self._needs.values())]
         specifiers: dict[str, set[str]] = defaultdict(set)
-        for need in (
-            *roots,
-            *(need for needs in (*self._needs.values(), *self._bounds.values()) for need in needs),
-        ):
+        for need in (*required, *chain.from_iterable(self._bounds.values())):
             specifiers[need.project].add(need.specifier)
-        choices = {name: self._choices(text.name(name), sorted(specifiers[name])) for name in names}
-        doubtful = sorted({project for project, _ in self._doubtful})
+        choices = {}
+        for name in {need.project for need in required} - {_IMPOSSIBLE.project}:
+            choices[name] = self._choices(text.name(name), sorted(specifiers[name]))
         finals: dict[str, list[Version]] = {}
-        for project in doubtful:
-            finals[project] = [
-                version for version in self._versions(project) if self._is_final(project, version)
-            ]
+        for name, _ in self._doubtful:
+            if name not in finals:
+                finals[name] = self._finals(name)
         return is_possible(roots, choices, finals)
 
-    def _is_final(self, name: NormalizedName, version: Version) -> bool:
-        """Return whether a release is a final one that the target can use."""
-        if version.is_prerelease:
-            return False
-        return any(
-            self._reading.has_usable_file(name, page, version, is_yanked_fine=False)
-            for page in self._catalog.lookup(name).pages
-        )
+    def _finals(self, name: NormalizedName) -> list[Version]:
+        """Return the final releases of a project that the target can use."""
+        finals = [version for version in self._versions(name) if not version.is_prerelease]
+        return [
+            version
+            for version in finals
+            if self._has_usable_file(name, version, is_yanked_fine=False)
+        ]
 
-    def _roots(self) -> list[Need]:
-        """Return what the lines of the stack, or of a build environment, require, as far as they are reasons."""
-        roots = []
+    def _roots(self) -> Iterator[Need | ComponentRequirement]:
+        """Yield what the lines of the stack, or of a build, require, as far as they are reasons."""
         for root in self._problem.stack.requirements:
             parts = self._lines.get(root.origin)
-            if not parts or (
-                isinstance(root.need, Requirement) and not self._reading.applies(root.need, "")
-            ):
+            need = root.need
+            if not parts:
                 continue
-            if isinstance(root.need, ComponentRequirement):
-                self._root_components.append(root.need)
-                continue
-            specifier = str(root.need.specifier) if VERSION_PART in parts else ""
-            extras = tuple(extra for extra in root.need.extras if extra_part(extra) in parts)
-            roots.append(Need(root.need.name, specifier, extras, by_user=True))
-        return roots
+            if isinstance(need, ComponentRequirement):
+                yield need
+            elif self._reading.applies(need, ""):
+                specifier = str(need.specifier) if VERSION_PART in parts else ""
+                extras = tuple(extra for extra in need.extras if extra_part(extra) in parts)
+                yield Need(need.name, specifier, extras, by_user=True)
 
     def _is_met(self, need: ComponentRequirement) -> bool:
         """Return whether the target meets a requirement, or what it has is no reason."""
@@ -377,33 +390,35 @@ class _Check:
         return need.allows(self._problem.target.system[need.component])
 
     def _choices(self, name: NormalizedName, specifiers: Sequence[str]) -> list[Choice]:
-        """Return the releases of a project that are not ruled out, one for all that the reasons do not tell apart."""
+        """Return the releases of a project that are not ruled out.
+
+        There is one for all that the reasons do not tell apart.
+        """
         unmet = {
-            (project, version, extra)
-            for project, version, extra, need in self._component_needs
-            if project == name and not self._is_met(need)
+            release
+            for release, need in self._component_needs
+            if release[0] == name and not self._is_met(need)
         }
-        extras = {extra for project, _, extra in (*self._needs, *unmet) if project == name}
+        needs_of: dict[Version, dict[str, tuple[Need, ...]]] = defaultdict(dict)
+        for (project, version, extra), stated in self._needs.items():
+            if project == name:
+                needs_of[version][extra] = tuple(stated)
+        for _, version, extra in unmet:
+            needs_of[version][extra] = (_IMPOSSIBLE,)
         choices: dict[object, Choice] = {}
         for version in self._versions(name):
-            key = name, version
-            if key in self._ruled_out or (name, version, "") in unmet:
+            release = name, version
+            if release in self._ruled_out or (name, version, "") in unmet:
                 continue
-            needs = {}
-            for extra in extras:
-                rows = list(self._needs.get((name, version, extra), ()))
-                if (name, version, extra) in unmet:
-                    rows.append(_IMPOSSIBLE)
-                if rows:
-                    needs[extra] = tuple(rows)
+            needs = needs_of[version]
             choice = Choice(
                 version=version,
                 needs=needs,
-                bounds=tuple(self._bounds.get(key, ())),
+                bounds=tuple(self._bounds.get(release, ())),
                 modules=frozenset(self._modules(name, version)),
-                is_yanked=key in self._yanked,
-                is_doubtful=key in self._doubtful,
-                permits=frozenset(self._permits.get(key, ())),
+                is_yanked=release in self._yanked,
+                is_doubtful=release in self._doubtful,
+                permits=frozenset(self._permits.get(release, ())),
             )
             admitted = tuple(admits(specifier, version) for specifier in specifiers)
             alike = (admitted, version.is_prerelease, tuple(sorted(needs.items())), *choice[2:])

@@ -30,7 +30,6 @@ from resolver.model.constraint import (
     extra_part,
 )
 from resolver.model.dependency import Allows, Candidate, Edge
-from resolver.model.fact import Excludes, Names
 from resolver.model.package import Package, PackageKind
 from resolver.model.reason import ConcernedRelease, Reason
 from resolver.model.release import RejectionReason, Release
@@ -61,7 +60,7 @@ class _Policy(NamedTuple):
     # YANKED or NEEDLESS
     why: WhyNot
     permits: Callable[[Edge], bool]
-    # whether releases that nobody has read may have such an edge
+    # whether candidates that were not opened may have such an edge
     any_may: bool
 
 
@@ -75,11 +74,11 @@ class _Pin(NamedTuple):
 
 
 class Clauses(SatSolver):
-    """One problem's clauses. Those of `relaxed` constraints do not count.
+    """One problem's clauses.
 
     A pre-release or a yanked release is taken only if a requirement permits it, and any release
-    that has not been read might have such a requirement. Unless `reading` is set, they are assumed
-    to have none.
+    that has not been opened might have such a requirement. Unless `reading` is set, they are
+    assumed to have none.
     """
 
     def __init__(self, universe: Universe) -> None:
@@ -90,20 +89,23 @@ class Clauses(SatSolver):
         self.edges: dict[Constraint, list[tuple[Candidate | None, Edge]]] = {}
         self.ruled_out_releases: dict[Constraint, list[RuledOut]] = {}
         self.prefetch = Prefetch(universe)
-        # who permits what a policy rules out
+        # the candidates that permit what a policy rules out
         self._permitting: dict[Constraint, dict[Candidate, None]] = {}
-        # the variables of unusable releases by their positions
+        # the variables of the unusable releases of each project, by position
         self._set_aside: dict[Package, dict[int, int]] = {}
         # the variables of what does not exist, by package and specifier
-        self._nowhere: dict[tuple[Package, str], int] = {}
+        self._nonexisting: dict[tuple[Package, str], int] = {}
         self._policies: list[_Policy] = []
         self._pins: dict[Package, list[_Pin]] = {}
         # the bounds on each project, each with the clause that it holds in
         self._bounds: dict[Package, list[tuple[list[int], SpecifierSet]]] = {}
         self._variables: dict[Candidate, int] = {}
+        # the candidate of each variable
         self._candidates: dict[int, Candidate] = {}
+        # in the order in which they were opened
         self._opened: dict[Candidate, None] = {}
-        self._unread: set[int] = set()
+        # candidates that might permit what a policy rules out, when it did
+        self._unread: set[Candidate] = set()
         for edge in universe.roots():
             self._add(None, edge)
 
@@ -140,8 +142,8 @@ class Clauses(SatSolver):
     def import_clauses(self, other: Clauses) -> int:
         """Open what other clauses have opened, of the packages that these have.
 
-        Return a variable that, assumed, rules out what the policy excludes in the other ones, where
-        it holds.
+        Return a variable. If it is assumed, what the policies rule out in the other clauses is
+        ruled out here, too.
         """
         for opened in other._opened:
             package = opened.package
@@ -185,12 +187,15 @@ class Clauses(SatSolver):
         for clause, bound in self._bounds.get(package, ()):
             self._exclude_beyond(package, bound, clause)
         if package.extra:
-            self.add_package(package.base)
-            # an extra is of its project's release: known without its metadata
-            for candidate in candidates:
-                base = self.universe.candidate(package.base, candidate.release.position)
-                assert base is not None  # noqa: S101  it exists if the extra does
-                self.add_clause([-self._variables[candidate], self._variables[base]])
+            self._tie_to_project(package)
+
+    def _tie_to_project(self, package: Package) -> None:
+        """Add that an extra is of its project's release, which is known without its metadata."""
+        self.add_package(package.base)
+        for candidate in self.packages[package]:
+            base = self.universe.candidate(package.base, candidate.release.position)
+            assert base is not None  # noqa: S101  it exists if the extra does
+            self.add_clause([-self._variables[candidate], self._variables[base]])
 
     def rule_out(
         self, package: Package, why: WhyNot, permits: Callable[[Edge], bool], *, any_may: bool
@@ -206,53 +211,56 @@ class Clauses(SatSolver):
         self._enforce(policy)
 
     def _enforce(self, policy: _Policy, unless: Collection[int] = ()) -> None:
-        """Add the clauses of a policy. A true literal of `unless` permits what it rules out, too."""
-        package, constraint = policy.package, Unavailable(policy.package.name, policy.why)
+        """Add the clauses of a policy.
+
+        A true literal of `unless` permits what it rules out, too.
+        """
+        constraint = Unavailable(policy.package.name, policy.why)
         permitted = self.new_variable()
-        permitting = list(self._permitting_candidates(policy, constraint))
         # a line that is relaxed now may permit them when it is not
-        for other, selector in self._selectors.items():
-            if other in self.relaxed and isinstance(other, (StackLine, BuildLine)):
-                permitting.append(selector)
-        permitting += unless
+        relaxed_lines = [
+            selector
+            for other, selector in self._selectors.items()
+            if other in self.relaxed and isinstance(other, (StackLine, BuildLine))
+        ]
+        permitting = [*self._permitting_candidates(policy, constraint), *relaxed_lines, *unless]
         unread = self._unread_candidates() if policy.any_may else []
         if unread:
             self._unread.update(unread)
             guard = self.new_variable()
             self._guards.append(guard)
-            self.add_clause([-guard, *unread])
+            self.add_clause([-guard, *map(self.variable, unread)])
             permitting.append(guard)
         self.add_clause([-permitted, *permitting])
         ruled_out = self.ruled_out_releases.setdefault(constraint, [])
-        for candidate in self.packages[package]:
-            release = candidate.release
+        for candidate in self.packages[policy.package]:
+            is_excluded = candidate.version.is_prerelease
             if policy.why is RejectionReason.YANKED:
-                is_excluded = release.yanked
-            else:
-                is_excluded = candidate.version.is_prerelease
-            if is_excluded:
-                variable = self.variable(candidate)
-                excluded = RuledOut(candidate.package, release.position, variable)
-                if excluded not in ruled_out:
-                    ruled_out.append(excluded)
-                self.rule([constraint], [-variable, permitted])
+                is_excluded = candidate.release.yanked
+            if not is_excluded:
+                continue
+            variable = self.variable(candidate)
+            excluded = RuledOut(policy.package, candidate.release.position, variable)
+            if excluded not in ruled_out:
+                ruled_out.append(excluded)
+            self.rule([constraint], [-variable, permitted])
 
     def _permitting_candidates(self, policy: _Policy, constraint: Constraint) -> Iterator[int]:
-        """Yield the variables of the releases that were read and permit what a policy rules out."""
+        """Yield the variables of the opened candidates that permit what a policy rules out."""
         for candidate, variable in self._variables.items():
-            is_read = candidate in self._opened
-            if candidate.package.kind is not PackageKind.PROJECT or not is_read:
+            is_opened = candidate in self._opened
+            if candidate.package.kind is not PackageKind.PROJECT or not is_opened:
                 continue
             edges = self.universe.edges(candidate)
             if any(edge.package.base == policy.package and policy.permits(edge) for edge in edges):
                 self._permitting.setdefault(constraint, {})[candidate] = None
                 yield variable
 
-    def _unread_candidates(self) -> list[int]:
-        """Return the variables of the releases that were not read."""
+    def _unread_candidates(self) -> list[Candidate]:
+        """Return the candidates of projects that were not opened."""
         return [
-            variable
-            for candidate, variable in self._variables.items()
+            candidate
+            for candidate in self._variables
             if candidate.package.kind is PackageKind.PROJECT and candidate not in self._opened
         ]
 
@@ -290,25 +298,28 @@ class Clauses(SatSolver):
         self, candidate: Candidate, constraint: Constraint | None = None
     ) -> ConcernedRelease:
         """Return a candidate as a release that a constraint concerns."""
-        package, rejection = candidate.package, None
+        rejection = None
         if isinstance(constraint, Unavailable):
             rejection = self.universe.rejections[candidate].reason
-        name = text.name(package.name)
         return ConcernedRelease(
-            name, candidate.version, package.extra, candidate.release, rejection
+            project=text.name(candidate.package.name),
+            version=candidate.version,
+            extra=candidate.package.extra,
+            release=candidate.release,
+            rejection=rejection,
         )
 
     @property
     def unread(self) -> int:
         """Return how many releases that were not read could permit what was ruled out."""
-        return sum(1 for variable in self._unread if self._candidates[variable] not in self._opened)
+        return len(self._unread.difference(self._opened))
 
     def chosen(self) -> dict[Package, Candidate]:
         """Return the candidates of the last satisfying answer."""
         chosen = {}
         for literal in self._solver.get_model() or ():
-            candidate = self._candidates.get(literal)
-            if candidate is not None:
+            if literal in self._candidates:
+                candidate = self._candidates[literal]
                 chosen[candidate.package] = candidate
         return chosen
 
@@ -351,7 +362,10 @@ class Clauses(SatSolver):
         constraints: list[Constraint],
         allows: Allows | None,
     ) -> None:
-        """Add a clause of an edge that all of the constraints belong to; None allows any candidate."""
+        """Add a clause of an edge that belongs to all of the constraints.
+
+        None allows any candidate.
+        """
         for constraint in constraints:
             self.edges.setdefault(constraint, []).append((parent, edge))
         premise = [] if parent is None else [-self.variable(parent)]
@@ -361,7 +375,10 @@ class Clauses(SatSolver):
         self.rule(constraints, [*premise, *self._allowed(edge, allows)])
 
     def _add_bound(self, parent: Candidate | None, edge: Edge) -> None:
-        """Add the clauses of a bound: not the parent, or not a release beyond it. A bound requires nothing."""
+        """Add the clauses of a bound: not the parent, or not a release beyond it.
+
+        A bound requires nothing.
+        """
         if edge.constraint is None:
             return
         assert parent is not None  # noqa: S101  only releases have bounds
@@ -417,7 +434,10 @@ class Clauses(SatSolver):
     # --- what does not exist
 
     def _absent_releases(self, package: Package, usable: Collection[int]) -> Iterator[int]:
-        """Yield the variables of a project's releases that cannot be used; they own modules all the same."""
+        """Yield the variables of a project's releases that cannot be used.
+
+        They own modules all the same.
+        """
         project = self.universe.project(text.name(package.name))
         variables = self._set_aside[package] = {}
         for position in project.positions(project.all):
@@ -462,9 +482,9 @@ class Clauses(SatSolver):
 
         It excludes nothing, since it is unknown.
         """
-        variable = self._nowhere.get((package, specifier))
+        variable = self._nonexisting.get((package, specifier))
         if variable is None:
-            variable = self._nowhere[package, specifier] = self.new_variable()
+            variable = self._nonexisting[package, specifier] = self.new_variable()
             self.rule(because, [-variable])
         return variable
 
@@ -475,10 +495,7 @@ def _why_absent(project: Project, position: int) -> Constraint:
     if isinstance(files, Release):
         return Unavailable(project.name, NoCandidate.PRERELEASE)  # excluded by the policy
     reasons = {file.reason for file in files}
-    excluding: list[Excludes | Names] = [
-        *project.facts_about(position, Excludes),
-        *project.facts_about(position, Names),
-    ]
+    excluding = project.exclusions(position)
     if excluding and RejectionReason.FACT in reasons:
         return Excluded(project.name, excluding[0])
     if not reasons.isdisjoint((RejectionReason.NEWER, RejectionReason.NO_DATE)):
@@ -487,11 +504,12 @@ def _why_absent(project: Project, position: int) -> Constraint:
 
 
 def _are_disjoint(first: SpecifierSet, second: SpecifierSet) -> bool:
-    """Return whether no version can meet both pins. `===` compares texts, and a release has only one."""
+    """Return whether no version can meet both pins.
+
+    `===` compares texts, and a release has only one.
+    """
     versions = [specifier.version for specifier in (*first, *second) if text.is_exact(specifier)]
     if any(text.version(version) is None for version in versions):
         return False
-    return not any(
-        first.contains(version, prereleases=True) and second.contains(version, prereleases=True)
-        for version in versions
-    )
+    both = first & second
+    return not any(both.contains(version, prereleases=True) for version in versions)

@@ -1,21 +1,23 @@
-"""A small, plain search: can these projects be installed together? It shares nothing with the engines.
+"""A small, plain search that says whether projects can be installed together.
 
-It knows releases by what the statements of a refutation say of them, and nothing else. It tries
-every combination, so it is only for a handful of projects, each with few releases that differ.
+It shares nothing with the engines. It knows releases by what the reasons of a refutation say of
+them, and nothing else. It tries every combination, so it is only for a handful of projects, each
+with few releases that differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from resolver.model.requirement import Requirement
 
-MOST_STEPS = 100_000  # combinations that are tried
+# Combinations that are tried.
+MOST_STEPS: Final = 100_000
 
 
 class TooManyError(Exception):
@@ -34,7 +36,10 @@ class Need(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A release of a project, and what statements say of it and of others that they do not tell apart from it."""
+    """A release of a project, and what the reasons say of it.
+
+    It stands for all releases that the reasons do not tell apart.
+    """
 
     version: Version
     # what it requires, by extra; "" stands for no extra
@@ -64,16 +69,16 @@ def is_possible(
 ) -> bool:
     """Return whether some of these choices meet the roots and what the choices require.
 
-    Raises TooManyError.
-
     `finals` are the final releases of projects with doubtful choices: while one of them meets all
     requirements on its project, no pre-release is taken that nothing permits, whatever the final
-    release requires itself.
+    release requires itself. Raises TooManyError.
     """
     return _Enumeration(choices, finals).is_possible(roots)
 
 
 class _Enumeration:
+    """Tries the combinations of choices, one project after the other."""
+
     def __init__(
         self, choices: Mapping[str, Sequence[Choice]], finals: Mapping[str, Sequence[Version]]
     ) -> None:
@@ -116,12 +121,16 @@ class _Enumeration:
         following = _State({**state.chosen, project: choice}, state.needs)
         if not _is_within_bounds(following.chosen):
             return None
-        extras = {extra for need in state.needs[project] for extra in need.extras}
-        required = [need for extra in ("", *sorted(extras)) for need in choice.needs.get(extra, ())]
+        extras: set[str] = set()
+        for need in state.needs[project]:
+            extras.update(need.extras)
+        required: list[Need] = []
+        for extra in ("", *sorted(extras)):
+            required += choice.needs.get(extra, ())
         return self._with_needs(following, required)
 
     def _with_needs(self, state: _State, needs: Iterable[Need]) -> _State | None:
-        """Return the state with further requirements; None if a decided project does not meet them."""
+        """Return the state with further requirements; None if a decision does not meet them."""
         waiting = list(needs)
         for need in waiting:  # which grows
             before = state.needs.get(need.project, ())
@@ -131,35 +140,38 @@ class _Enumeration:
                 continue
             if not admits(need.specifier, choice.version):
                 return None
-            known = {extra for earlier in before for extra in earlier.extras}
             for extra in need.extras:
-                if extra not in known:
-                    waiting.extend(choice.needs.get(extra, ()))
+                if not any(extra in earlier.extras for earlier in before):
+                    waiting += choice.needs.get(extra, ())
         return state
 
     def _is_permitted(self, state: _State) -> bool:
         """Return whether policies permit the yanked releases and pre-releases among the choices."""
-        permitted = frozenset().union(*(choice.permits for choice in state.chosen.values()))
+        permitted: set[str] = set()
+        for choice in state.chosen.values():
+            permitted |= choice.permits
         for project, choice in state.chosen.items():
             if project in permitted:
                 continue
             needs = state.needs[project]
-            if choice.is_yanked and not any(
-                need.by_user and _is_pin(need.specifier) for need in needs
-            ):
+            if choice.is_yanked and not any(map(_is_pinned_by_user, needs)):
                 return False
-            is_asked_for = any(SpecifierSet(need.specifier).prereleases for need in needs)
-            finals = [
-                final
-                for final in self._finals.get(project, ())
-                if all(admits(need.specifier, final) for need in needs)
-            ]
-            if choice.is_doubtful and finals and not is_asked_for:
+            if choice.is_doubtful and self._is_final_preferred(project, needs):
                 return False
         return True
 
+    def _is_final_preferred(self, project: str, needs: Sequence[Need]) -> bool:
+        """Return whether a final release meets all needs, and none of them names a pre-release."""
+        if any(SpecifierSet(need.specifier).prereleases for need in needs):
+            return False
+        for final in self._finals.get(project, ()):
+            if all(admits(need.specifier, final) for need in needs):
+                return True
+        return False
+
 
 def _is_within_bounds(chosen: Mapping[str, Choice]) -> bool:
+    """Return whether no choice bounds another one that is beyond the bound."""
     for choice in chosen.values():
         for bound in choice.bounds:
             other = chosen.get(bound.project)
@@ -174,11 +186,16 @@ def admits(specifier: str, version: Version) -> bool:
     return SpecifierSet(specifier).contains(version, prereleases=True)
 
 
-def _is_pin(specifier: str) -> bool:
-    clauses = SpecifierSet(specifier)
-    return any(
-        clause.operator in ("==", "===") and not clause.version.endswith(".*") for clause in clauses
-    )
+def _is_pinned_by_user(need: Need) -> bool:
+    """Return whether the stack or a fact requires one release."""
+    if not need.by_user:
+        return False
+    for clause in SpecifierSet(need.specifier):
+        if clause.operator == "===":
+            return True
+        if clause.operator == "==" and not clause.version.endswith(".*"):
+            return True
+    return False
 
 
 def need_of(requirement: Requirement, *, by_user: bool) -> Need:

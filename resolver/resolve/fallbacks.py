@@ -1,4 +1,4 @@
-"""Releases of long ago that a search took because newer ones clash with something that was decided before.
+"""Releases of long ago that a search took, as newer ones clash with what it decided before.
 
 An old release often has no upper bounds, as what it would have to exclude did not exist. So a
 search that has taken the newest fsspec, which no recent datasets admits, ends with a datasets of
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from packaging.utils import NormalizedName
 
@@ -22,35 +22,41 @@ from resolver.model.resolution import Pin, Resolution
 from resolver.resolve.project import Project
 from resolver.resolve.universe import Universe
 
-_LONG = dt.timedelta(days=365)  # between a release and the newest that its requirements admit
+# The time between a release and the newest one that its requirements admit.
+_LONG: Final = dt.timedelta(days=365)
 
 
 class Search(Protocol):
-    """Searches for a resolution of a universe in the order of another one, `among`; None if it finds none."""
+    """Searches for a resolution of a universe in the order of another one."""
 
     def __call__(self, universe: Universe, *, among: Universe) -> Resolution | None:
-        """Return the resolution. Raises IndexFailure."""
+        """Return the resolution, None if none is found; `among` has the order.
+
+        Raises IndexFailure.
+        """
 
 
 class _Fallback(NamedTuple):
     """A project of which a far newer release is admitted by all that is required of it."""
 
+    # the time between the pin and that release
     age: dt.timedelta
     project: NormalizedName
 
 
 def without_fallbacks(universe: Universe, resolution: Resolution, search: Search) -> Resolution:
-    """Return a resolution with fewer releases of long ago if `search` finds one, else the one given.
+    """Return a resolution with fewer releases of long ago; the one given if `search` finds none.
 
-    All such projects are tried at once, then the one that fell back the furthest.
-
-    An index that fails in a search ends the attempt, and `universe` is marked: with the index,
-    there may be another answer.
+    All such projects are tried at once, then the one that fell back the furthest. An index that
+    fails in a search ends the attempt, and `universe` is marked: with the index, there may be
+    another answer.
     """
     fallbacks = [fallback.project for fallback in _fallbacks(universe, resolution)]
     pins = {pin.name: pin.version for pin in resolution.pins}
-    attempts = [fallbacks, fallbacks[:1]] if len(fallbacks) > 1 else [fallbacks]
-    for attempt in filter(None, attempts):
+    attempts = [fallbacks] if fallbacks else []
+    if len(fallbacks) > 1:
+        attempts.append(fallbacks[:1])
+    for attempt in attempts:
         try:
             found = search(universe, among=universe.deciding_first(attempt, pins))
         except IndexFailure:
@@ -71,14 +77,18 @@ def _fallbacks(universe: Universe, resolution: Resolution) -> list[_Fallback]:
         newest = _newest_admitted(universe, project, pin)
         if newest is None:
             continue
-        late, early = project.uploaded(newest), project.uploaded(pin.release.position)
+        late = project.uploaded(newest)
+        early = project.uploaded(pin.release.position)
         if late is not None and early is not None and late - early > _LONG:
             fallbacks.append(_Fallback(late - early, pin.name))
     return sorted(fallbacks, reverse=True)
 
 
 def _newest_admitted(universe: Universe, project: Project, pin: Pin) -> int | None:
-    """Return the position of the most preferred release that all requirements on a project admit; None if none does."""
+    """Return the position of the most preferred release that all requirements on a project admit.
+
+    None if none does.
+    """
     mask = project.stable
     for constraint in pin.because:
         need = text.requirement(constraint.text)
@@ -95,14 +105,15 @@ def _is_better(
     universe: Universe, before: Resolution, after: Resolution, names: Iterable[NormalizedName]
 ) -> bool:
     """Return whether the projects of these names gain more time than any other project loses."""
+    # by how many days each project moves
     moved = {}
     for pin in after.pins:
         old = before.pin(pin.name)
         if old is not None:
             moved[pin.name] = _day(universe, pin) - _day(universe, old)
     gained = [moved.get(name, 0) for name in names]
-    lost = [-days for days in moved.values()]
-    return max(gained) > max(0, *lost)
+    lost = [0, *(-days for days in moved.values())]
+    return max(gained) > max(lost)
 
 
 def _day(universe: Universe, pin: Pin) -> int:

@@ -1,4 +1,4 @@
-"""The independent check: is a resolution valid? Deliberately written separately from the search.
+"""The independent check: is a resolution valid? It is written apart from the search on purpose.
 
 It looks at pages, metadata and facts again (see `independent_reading`), so that a mistake in the
 universe, the search or the SAT encoding cannot go unnoticed.
@@ -15,6 +15,7 @@ from itertools import chain
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
+from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.index.protocol import Catalog, UnusableFile
@@ -42,43 +43,38 @@ def check(problem: Problem, resolution: Resolution, catalog: Catalog) -> list[st
 
 
 class _Check:
+    """Looks for faults of one resolution."""
+
     def __init__(self, problem: Problem, resolution: Resolution, catalog: Catalog) -> None:
         self._problem = problem
         self._catalog = catalog
+        self._reading = IndependentReading(problem, catalog)
         self._pins: Mapping[str, Pin] = {pin.name: pin for pin in resolution.pins}
         self._facts_about = {
-            pin.name: [
-                fact
-                for fact in problem.facts
-                if fact.package == pin.name and fact.applies_to(pin.version)
-            ]
-            for pin in resolution.pins
+            pin.name: self._reading.facts_about(pin.name, pin.version) for pin in resolution.pins
         }
+        # what is required of each project; by anybody, and by the stack or a fact
         self._specifiers: defaultdict[str, list[SpecifierSet]] = defaultdict(list)
-        self._user_specifiers: defaultdict[str, list[SpecifierSet]] = defaultdict(
-            list
-        )  # of the stack or a fact
-        self._needed: set[tuple[str, str]] = (
-            set()
-        )  # pins and extras that something needs; "" stands for no extra
-        self._todo: list[
-            tuple[str, str]
-        ] = []  # those of them whose requirements were not checked yet
-        self._reading = IndependentReading(problem, catalog)
+        self._user_specifiers: defaultdict[str, list[SpecifierSet]] = defaultdict(list)
+        # pins and extras that something needs; "" stands for no extra
+        self._needed: set[tuple[str, str]] = set()
+        # such pins and extras whose requirements were not checked yet
+        self._waiting: list[tuple[str, str]] = []
         self._absent = set(self._absences())
         self._binaries = BinaryCheck(problem, self._pins, catalog)
 
     def violations(self) -> Iterator[str]:
+        """Yield every fault as a sentence."""
         yield from self._requirements()
         yield from self._collisions()
         for pin in self._pins.values():
-            if pin.release.source is not None and self._is_direct(pin):
-                yield from self._source(pin)
-            elif pin.release.source is not None:
-                yield from self._release_source(pin)
-                yield from self._policy(pin)
-            else:
+            if pin.release.source is None:
                 yield from self._file(pin)
+                yield from self._policy(pin)
+            elif self._is_direct(pin):
+                yield from self._source(pin)
+            else:
+                yield from self._release_source(pin)
                 yield from self._policy(pin)
             if pin.name in self._absent:
                 yield f"{pin.name} is pinned, and must be absent"
@@ -93,72 +89,87 @@ class _Check:
     # --- what is not from an index, and what must not be installed
 
     def _lines_about(self, name: str) -> list[Requirement]:
-        """The stack's lines about a project that apply to the target."""
-        needs = [
-            root.need
-            for root in self._problem.stack.requirements
-            if isinstance(root.need, Requirement)
-        ]
-        return [need for need in needs if need.name == name and self._reading.applies(need, "")]
+        """Return the stack's lines about a project that apply to the target."""
+        lines = []
+        for root in self._problem.stack.requirements:
+            need = root.need
+            if not isinstance(need, Requirement) or need.name != name:
+                continue
+            if self._reading.applies(need, ""):
+                lines.append(need)
+        return lines
 
     def _absences(self) -> Iterator[str]:
-        """Yield what the stack excludes, and what facts do about each release that its lines and the target admit."""
-        for row in self._problem.stack.absent:
-            yield row.package
+        """Yield the projects that must be absent: by the stack, and by facts that are in force."""
+        for absence in self._problem.stack.absent:
+            yield absence.package
         for fact in self._problem.facts:
-            if not isinstance(fact, facts.Absent) or self._lines_about(fact.other):
-                continue
-            lines = self._lines_about(fact.package)
-            if urls := [line.url for line in lines if line.url]:
-                versions = [self._problem.sources[urls[0]].version]
-            else:
-                pages = self._catalog.lookup(fact.package).pages if lines else ()
-                versions = [parsed_version(spelled) for page in pages for spelled in page.releases]
-            asked = [
-                v
-                for v in versions
-                if all(line.specifier.contains(v, prereleases=True) for line in lines)
-            ]
-            admitted = [version for version in asked if self._target_admits(fact.package, version)]
-            if admitted and all(map(fact.applies_to, admitted)):
+            if isinstance(fact, facts.Absent) and self._is_in_force(fact):
                 yield fact.other
 
+    def _is_in_force(self, fact: facts.Absent) -> bool:
+        """Return whether a fact is about each release that the stack's lines and the target admit.
+
+        It is not in force if the stack asks for the project that would be absent.
+        """
+        if self._lines_about(fact.other):
+            return False
+        lines = self._lines_about(fact.package)
+        admitted = []
+        for version in self._versions_for(fact.package, lines):
+            is_asked_for = all(line.specifier.contains(version, prereleases=True) for line in lines)
+            if is_asked_for and self._target_admits(fact.package, version):
+                admitted.append(version)
+        return bool(admitted) and all(map(fact.applies_to, admitted))
+
+    def _versions_for(self, name: NormalizedName, lines: list[Requirement]) -> list[Version]:
+        """Return the versions of a project that lines ask for: of a commit, or on all pages."""
+        if not lines:
+            return []
+        for line in lines:
+            if line.url:
+                return [self._problem.sources[line.url].version]
+        versions: list[Version] = []
+        for page in self._catalog.lookup(name).pages:
+            versions += map(parsed_version, page.releases)
+        return versions
+
     def _target_admits(self, name: str, version: Version) -> bool:
-        """Return whether the target has what facts require of its components for a release of a project."""
+        """Return whether the target's components meet what facts require of them for a release."""
         for fact in self._problem.facts:
-            if (
-                not isinstance(fact, facts.Requires)
-                or fact.wheels
-                or not fact.is_about(name, version)
-            ):
+            if not isinstance(fact, facts.Requires) or not fact.is_about(name, version):
+                continue
+            if fact.wheels:
                 continue
             for need in fact.needs:
-                if isinstance(need, ComponentRequirement):
-                    value = self._problem.target.system.get(need.component)
-                    if value is not None and not need.allows(value):
-                        return False
+                if isinstance(need, ComponentRequirement) and not self._has_component(need):
+                    return False
         return True
 
+    def _has_component(self, need: ComponentRequirement) -> bool:
+        """Return whether the target meets a requirement, or does not state the component."""
+        value = self._problem.target.system.get(need.component)
+        return value is None or need.allows(value)
+
     def _source(self, pin: Pin) -> Iterator[str]:
-        """A pin that is not from an index must be the source that the stack names, in its known version."""
+        """Yield what is wrong with a pin that is from a commit which the stack names."""
         source = pin.release.source
-        urls = {line.url for line in self._lines_about(pin.name) if line.url}
-        if (
-            len(urls) != 1
-            or self._problem.sources.get(next(iter(urls), "")) != source
-            or source is None
-        ):
+        named = {line.url for line in self._lines_about(pin.name) if line.url}
+        sources = [self._problem.sources.get(url) for url in named]
+        if source is None or sources != [source]:
             yield f"{pin.name} is not what the stack's address stands for"
         elif source.name != pin.name or source.version != pin.version:
-            yield f"{pin.name} {pin.version} is not {source.name} {source.version} of {source.address}"
+            stated = f"{source.name} {source.version} of {source.address}"
+            yield f"{pin.name} {pin.version} is not {stated}"
         else:
             yield from self._reading.python_faults(pin.release.file, source.recipe.requires_python)
 
     def _is_direct(self, pin: Pin) -> bool:
+        """Return whether a line of the stack names a commit for a project."""
         return any(line.url for line in self._lines_about(pin.name))
 
     def _release_source(self, pin: Pin) -> Iterator[str]:
-        """Yield what is wrong with a release that comes from a commit although no line of the stack names one."""
+        """Yield what is wrong with a release from a commit that only a fact names."""
         source = pin.release.source
         offered = self._reading.offers(pin.name, pin.version)
         if source is None or source not in self._reading.release_sources(pin.name, pin.version):
@@ -177,48 +188,72 @@ class _Check:
         for root in self._problem.stack.requirements:
             need = root.need
             if isinstance(need, Requirement) and need.url in self._problem.sources:
-                need = replace(
-                    need, url=""
-                )  # `_source` checks that the pin is what the address means
+                # `_source` checks that the pin is what the address means
+                need = replace(need, url="")
             yield from self._need(str(root.origin), need)
-        while self._todo:
-            name, extra = self._todo.pop()
+        while self._waiting:
+            name, extra = self._waiting.pop()
             pin = self._pins[name]
-            requirer = f"{name}[{extra}] {pin.version}" if extra else f"{name} {pin.version}"
             try:
-                lines = map(text.requirement, self._reading.lines_for(pin.name, pin.release, extra))
-                needs = [need for need in lines if self._reading.applies(need, extra)]
-                tools = self._reading.build_lines(pin.name, pin.release) if not extra else []
-                build_lines = map(text.requirement, tools)
-                build_needs = [need for need in build_lines if self._reading.applies(need, "")]
+                needs = self._metadata_needs(pin, extra)
+                build_needs = [] if extra else self._build_needs(pin)
             except (UnusableFile, InvalidRequirement) as error:
                 yield f"{pin.release.file.filename}: {error}"
                 continue
-            replacing = self._facts_of_kind(pin, facts.Replaces)
-            dropped = {name for fact in replacing for name in fact.drop}
-            source = pin.release.source
-            by_fact = bool(self._builds(pin)) if source is None else source.fact is not None
+            requirer = f"{name}[{extra}] {pin.version}" if extra else f"{name} {pin.version}"
+            by_user = self._is_stated_by_fact(pin)
             for requirement in needs:
-                if requirement.name not in dropped:
-                    yield from self._project_need(requirer, requirement, by_user=by_fact)
+                yield from self._project_need(requirer, requirement, by_user=by_user)
             for requirement in build_needs:
                 yield from self._project_need(f"building {requirer}", requirement, by_user=False)
             if extra:
                 continue
-            practices = [fact for fact in replacing if fact.strength is facts.Strength.PRACTICE]
-            by_practice = {name for fact in practices for name in fact.drop}
-            for fact in self._facts_about[pin.name]:
-                firm = fact.strength in (facts.Strength.ENFORCED, facts.Strength.PRACTICE)
-                for need in self._added_needs(fact, pin):
-                    is_dropped = isinstance(need, Requirement) and need.name in by_practice
-                    if firm or not is_dropped:
-                        yield from self._need(requirer, need)
-            for need in chain.from_iterable(fact.add for fact in replacing):
-                yield from self._need(requirer, need)
-            for name in self._binaries.needed(pin):
+            for stated in self._fact_needs(pin):
+                yield from self._need(requirer, stated)
+            for linked in self._binaries.needed(pin):
                 yield from self._project_need(
-                    f"the binaries of {requirer}", text.requirement(name), by_user=False
+                    f"the binaries of {requirer}", text.requirement(linked), by_user=False
                 )
+
+    def _metadata_needs(self, pin: Pin, extra: str) -> list[Requirement]:
+        """Return what a pin requires that applies, without what facts drop.
+
+        Raises UnusableFile and InvalidRequirement.
+        """
+        dropped: set[str] = set()
+        for fact in self._facts_of_kind(pin, facts.Replaces):
+            dropped.update(fact.drop)
+        lines = self._reading.lines_for(pin.name, pin.release, extra)
+        requirements = map(text.requirement, lines)
+        needs = [need for need in requirements if self._reading.applies(need, extra)]
+        return [need for need in needs if need.name not in dropped]
+
+    def _build_needs(self, pin: Pin) -> list[Requirement]:
+        """Return what the build of a pin in the environment requires. Raises like the above."""
+        lines = self._reading.build_lines(pin.name, pin.release)
+        needs = map(text.requirement, lines)
+        return [need for need in needs if self._reading.applies(need, "")]
+
+    def _is_stated_by_fact(self, pin: Pin) -> bool:
+        """Return whether what a pin requires is from a fact, whose pins permit yanked releases."""
+        source = pin.release.source
+        return bool(self._builds(pin)) if source is None else source.fact is not None
+
+    def _fact_needs(self, pin: Pin) -> Iterator[facts.Need]:
+        """Yield what facts require for a pin, without what practices drop of other facts."""
+        replacing = self._facts_of_kind(pin, facts.Replaces)
+        by_practice: set[str] = set()
+        for replaces in replacing:
+            if replaces.strength is facts.Strength.PRACTICE:
+                by_practice.update(replaces.drop)
+        for fact in self._facts_about[pin.name]:
+            is_firm = fact.strength in (facts.Strength.ENFORCED, facts.Strength.PRACTICE)
+            for need in self._added_needs(fact, pin):
+                is_dropped = isinstance(need, Requirement) and need.name in by_practice
+                if is_firm or not is_dropped:
+                    yield need
+        for replaces in replacing:
+            yield from replaces.add
 
     def _added_needs(self, fact: facts.Fact, pin: Pin) -> tuple[facts.Need, ...]:
         """Return what a fact adds to the requirements of a pin, without what replaces metadata."""
@@ -232,8 +267,8 @@ class _Check:
 
     def _need(self, requirer: str, need: facts.Need) -> Iterator[str]:
         if isinstance(need, ComponentRequirement):
-            value = self._problem.target.system.get(need.component)
-            if value is not None and not need.allows(value):
+            if not self._has_component(need):
+                value = self._problem.target.system[need.component]
                 yield f"{requirer}: {need} does not hold, the target has {need.component} {value}"
         elif self._reading.applies(need, ""):
             yield from self._project_need(requirer, need, by_user=True)
@@ -253,47 +288,54 @@ class _Check:
             self._specifiers[name].append(need.specifier)
             if by_user:
                 self._user_specifiers[name].append(need.specifier)
-            new = [
-                (name, extra) for extra in ("", *need.extras) if (name, extra) not in self._needed
-            ]
-            self._needed.update(new)
-            self._todo += new
+            for extra in ("", *need.extras):
+                if (name, extra) not in self._needed:
+                    self._needed.add((name, extra))
+                    self._waiting.append((name, extra))
 
     # --- files
 
     def _file(self, pin: Pin) -> Iterator[str]:
-        index = pin.release.index
-        if (
-            index
-            not in self._problem.indexes.binding(pin.name, self._problem.target.platform).indexes
-        ):
+        release = pin.release
+        index = release.index
+        binding = self._problem.indexes.binding(pin.name, self._problem.target.platform)
+        if index not in binding.indexes:
             yield f"{pin.name} comes from `{index}`, which it is not bound to"
         offered = self._reading.offers(pin.name, pin.version, index)
         hashes = {(file.filename, file.sha256) for file in offered}
-        for file in (pin.release.file, *pin.release.others):
+        for file in (release.file, *release.others):
             if hashes.isdisjoint({(file.filename, file.sha256), (file.filename, "")}):
                 yield f"{file.filename} is not on the page of `{index}` with this hash"
             if not _FILENAME.fullmatch(file.filename):
-                yield f"{file.filename} has characters that no name of a wheel or source archive has"
+                yield (
+                    f"{file.filename} has characters that no name of a wheel or source archive has"
+                )
             if file.sha256 and not _SHA256.fullmatch(file.sha256):
                 yield f"{file.filename} has no sha256"
             if file.is_wheel:
-                name, version, tags = parsed_wheel(file.filename) or ("", None, ())
-                if (name, version) != (pin.name, pin.version):
-                    yield f"{file.filename} is not {pin.name} {pin.version}"
-                if self._problem.target.tags.keys().isdisjoint(tags):
-                    yield f"{file.filename} is not for the target"
-                yield from self._variant(pin, file)
+                yield from self._wheel(pin, file)
             yield from self._reading.refusals(file)
-        if pin.release.file.is_wheel:
+        if release.file.is_wheel:
             with contextlib.suppress(UnusableFile):  # reported with its requirements
-                metadata = self._catalog.metadata(pin.release.file)
-                yield from self._reading.python_faults(pin.release.file, metadata.requires_python)
-        if not self._reading.is_taken(pin.name, pin.release):
-            yield f"{pin.release.file.filename} is not what pip takes"
+                metadata = self._catalog.metadata(release.file)
+                yield from self._reading.python_faults(release.file, metadata.requires_python)
+        if not self._reading.is_taken(pin.name, release):
+            yield f"{release.file.filename} is not what pip takes"
+
+    def _wheel(self, pin: Pin, file: File) -> Iterator[str]:
+        """Yield what is wrong with the name of a wheel, and with its variant."""
+        name, version, tags = parsed_wheel(file.filename) or ("", None, ())
+        if (name, version) != (pin.name, pin.version):
+            yield f"{file.filename} is not {pin.name} {pin.version}"
+        if self._problem.target.tags.keys().isdisjoint(tags):
+            yield f"{file.filename} is not for the target"
+        yield from self._variant(pin, file)
 
     def _variant(self, pin: Pin, file: File) -> Iterator[str]:
-        """Yield why a wheel is not of the pin's variant, not what the index says it is, or not for the target."""
+        """Yield what is wrong with the variant that a wheel is.
+
+        It must be the pin's, be for the target, and have the properties that its index says.
+        """
         release = pin.release
         _, label = split_label(file.filename)
         if label != (release.variant.label if release.variant is not None else ""):
@@ -313,44 +355,51 @@ class _Check:
     # --- policy and facts
 
     def _policy(self, pin: Pin) -> Iterator[str]:
-        specifiers = chain.from_iterable(self._user_specifiers[pin.name])
-        pinned = any(
-            spec.operator == "===" or (spec.operator == "==" and "*" not in spec.version)
-            for spec in specifiers
-        )
-        if pin.release.file.yanked is not None and not pinned:
+        """Yield that a pin is yanked, or a pre-release, and nothing permits it."""
+        if pin.release.file.yanked is not None and not self._is_pinned_by_user(pin):
             yield f"{pin.name} {pin.version} was yanked, and neither the stack nor a fact pins it"
         if not pin.version.is_prerelease:
             return
         policy = self._problem.policy.prereleases_for(pin.name)
         if policy == "never":
             yield f"{pin.name} {pin.version} is a pre-release"
-        elif policy == "if-necessary" and not any(
-            spec.prereleases for spec in self._specifiers[pin.name]
-        ):
-            for page in self._catalog.lookup(pin.name).pages:
-                for version in map(parsed_version, page.releases):
-                    if not version.is_prerelease and self._fits(pin, page, version):
-                        yield f"{pin.name} {pin.version} is a pre-release, and {version} fits"
+        if policy != "if-necessary":
+            return
+        if any(specifier.prereleases for specifier in self._specifiers[pin.name]):
+            return
+        for page in self._catalog.lookup(pin.name).pages:
+            for version in map(parsed_version, page.releases):
+                if not version.is_prerelease and self._fits(pin, page, version):
+                    yield f"{pin.name} {pin.version} is a pre-release, and {version} fits"
+
+    def _is_pinned_by_user(self, pin: Pin) -> bool:
+        """Return whether the stack or a fact names the release."""
+        for specifier in chain.from_iterable(self._user_specifiers[pin.name]):
+            if specifier.operator == "===":
+                return True
+            if specifier.operator == "==" and "*" not in specifier.version:
+                return True
+        return False
 
     def _fits(self, pin: Pin, page: Page, version: Version) -> bool:
-        """Whether a page's release of a pin's project meets its requirements and has a file for the target."""
-        return all(
-            spec.contains(version, prereleases=True) for spec in self._specifiers[pin.name]
-        ) and self._reading.has_usable_file(pin.name, page, version, is_yanked_fine=False)
+        """Return whether a release of a pin's project could be taken from a page instead."""
+        for specifier in self._specifiers[pin.name]:
+            if not specifier.contains(version, prereleases=True):
+                return False
+        return self._reading.has_usable_file(pin.name, page, version, is_yanked_fine=False)
 
     def _facts_of_kind(self, pin: Pin, kind: type[facts.FactKind]) -> list[facts.FactKind]:
         return [fact for fact in self._facts_about[pin.name] if isinstance(fact, kind)]
 
     def _collisions(self) -> Iterator[str]:
-        """At most one pin owns a module, even if different facts name the owners."""
+        """Yield each module that several pins own, even if different facts name the owners."""
         owners: defaultdict[str, set[str]] = defaultdict(set)
         for fact in self._problem.facts:
             if isinstance(fact, (facts.Absent, facts.Collides)):
-                applies = fact in self._facts_about.get(fact.package, ())
-                owners[fact.module] |= self._pins.keys() & (
-                    {fact.package, fact.other} if applies else {fact.other}
-                )
+                if fact.other in self._pins:
+                    owners[fact.module].add(fact.other)
+                if fact in self._facts_about.get(fact.package, ()):
+                    owners[fact.module].add(fact.package)
         for module, names in owners.items():
             if len(names) > 1:
                 yield f"{' and '.join(sorted(names))} must not be together, as each owns `{module}`"
@@ -363,20 +412,25 @@ class _Check:
                 if other is None or not self._reading.applies(bound, ""):
                     continue
                 if not bound.specifier.contains(other.version, prereleases=True):
-                    yield f"{pin.name} {pin.version} works only with {bound}, and {other.version} is pinned"
-
-    def _is_file(self, pin: Pin) -> bool:
-        """Return whether a pin is from an index although it might have been built from a commit."""
-        return pin.release.source is None and not self._problem.wheels_only
+                    yield (
+                        f"{pin.name} {pin.version} works only with {bound}, "
+                        f"and {other.version} is pinned"
+                    )
 
     def _should_be_commit(self, fact: facts.Sources, pin: Pin) -> bool:
-        """Return whether a fact takes a pin's release from a commit, and the pin is a file for other targets."""
+        """Return whether a fact takes a release from a commit, and its pin is a file instead.
+
+        The file may be a variant for the machines of the fact, which need not be built.
+        """
+        if pin.release.source is not None or self._problem.wheels_only:
+            return False
         sources = self._reading.release_sources(pin.name, pin.version)
-        if fact not in [source.fact for source in sources] or not self._is_file(pin):
+        if fact not in [source.fact for source in sources]:
             return False
         return not self._reading.is_for_machines_of(fact, pin.name, pin.release)
 
     def _facts(self, pin: Pin) -> Iterator[str]:
+        """Yield each fact about a pin that rules it out."""
         for fact in self._facts_about[pin.name]:
             match fact:
                 case facts.Excludes():

@@ -1,4 +1,4 @@
-"""The part of the independent check that is about binaries.
+"""The part of the independent check about binaries.
 
 It shares no code with `linkage/judgement`.
 """
@@ -6,8 +6,9 @@ It shares no code with `linkage/judgement`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Final
 
 from packaging.version import Version
 
@@ -17,7 +18,8 @@ from resolver.model.linkage import SharedObject
 from resolver.model.problem import Problem
 from resolver.model.resolution import Pin
 
-_HASH = 4  # bytes of the hash of a symbol
+# Bytes of the hash of a symbol.
+_HASH: Final = 4
 
 
 class BinaryCheck:
@@ -30,9 +32,10 @@ class BinaryCheck:
         self._facts = [fact for fact in problem.facts if isinstance(fact, facts.Links)]
 
     def needed(self, pin: Pin) -> list[str]:
-        """Return the projects that binaries need, by name: those of their `to` that have libraries which they need.
+        """Return the projects that the binaries of a pin need, by name.
 
-        Torch also, if they take its symbols, or need what neither they nor the target nor a fact
+        They are the projects of the facts' `to` that have libraries which the binaries need. Torch
+        is one also if they take its symbols, or need what neither they nor the target nor a fact
         has.
         """
         links = self._about(pin)
@@ -42,22 +45,20 @@ class BinaryCheck:
             objects = self._objects(pin)
         except UnusableFile:  # `faults` reports it
             return []
-        own = _names(objects).union(self._problem.libraries)
-        left = {
-            name
-            for part in objects
-            for name in part.needs
-            if name not in own and "libpython" not in name
-        }
-        left = {name for name in left if not _is_optional(name, links)}
-        found: dict[str, set[str]] = {name: set() for fact in links for name in fact.to}
+        there = _names(objects).union(self._problem.libraries)
+        foreign: set[str] = set()
+        for part in objects:
+            foreign.update(_missing(part, there, links))
+        to = {name for fact in links for name in fact.to}
+        needed: set[str] = set()
+        provided: set[str] = set()
         for fact in self._facts:
-            if fact.package in found:
-                found[fact.package].update(left.intersection(fact.provides))
-        needed = {name for name, libraries in found.items() if libraries}
-        if "torch" in found and (
-            left.difference(*found.values()) or any(part.takes for part in objects)
-        ):
+            found = foreign.intersection(fact.provides)
+            if found and fact.package in to:
+                needed.add(fact.package)
+                provided |= found
+        takes_symbols = any(part.takes for part in objects)
+        if "torch" in to and (takes_symbols or foreign - provided):
             needed.add("torch")
         return sorted(needed)
 
@@ -71,38 +72,52 @@ class BinaryCheck:
         except UnusableFile as error:
             yield f"{pin.release.file.filename}: {error}"
             return
-        torch = self._torch()
-        there = _names(objects) | _names(torch)
-        there.update(self._problem.libraries, *(part.needs for part in torch))
-        for fact in chain.from_iterable(map(self._about, self._pins.values())):
-            there.update(fact.provides)
-        offered = set(chain.from_iterable(_hashes(part.offers) for part in torch))
-        is_known = bool(offered) and all(part.read for part in torch)
+        release = f"{pin.name} {pin.version}"
         glibc = Version(".".join(map(str, self._problem.target.glibc)))
-        missing: dict[str, list[str]] = {}
-        unoffered: dict[str, bool] = {}
         for part in objects:
             if part.glibc and Version(part.glibc) > glibc:
-                yield f"{pin.name} {pin.version}: {part.path} needs glibc {part.glibc}"
-            names = [name for name in part.needs if name not in there and "libpython" not in name]
-            missing[part.path] = [name for name in names if not _is_optional(name, links)]
-            unoffered[part.path] = is_known and not offered.issuperset(_hashes(part.takes))
+                yield f"{release}: {part.path} needs glibc {part.glibc}"
+        torch = self._torch()
+        there = self._libraries(objects, torch)
+        missing = {part.path: _missing(part, there, links) for part in objects}
         for path, names in missing.items():
-            if not any(not missing[other] for other in _alternatives(path, missing)):
-                yield from (
-                    f"{pin.name} {pin.version}: {path} needs {name}, which nothing provides"
-                    for name in names
-                )
-        for path, is_unoffered in unoffered.items():
-            if is_unoffered and all(unoffered[other] for other in _alternatives(path, unoffered)):
-                yield f"{pin.name} {pin.version}: {path} takes symbols that torch does not offer"
+            # one of several alternatives is enough
+            if all(missing[other] for other in _alternatives(path, missing)):
+                for name in names:
+                    yield f"{release}: {path} needs {name}, which nothing provides"
+        for path in self._lacking_symbols(objects, torch):
+            yield f"{release}: {path} takes symbols that torch does not offer"
+
+    def _lacking_symbols(
+        self, objects: Sequence[SharedObject], torch: Sequence[SharedObject]
+    ) -> Iterator[str]:
+        """Yield the paths of objects that take symbols which this torch does not offer.
+
+        There are none if it was not read in full.
+        """
+        offered = set(chain.from_iterable(_hashes(part.offers) for part in torch))
+        if not offered or not all(part.read for part in torch):
+            return
+        lacking = {part.path: not offered.issuperset(_hashes(part.takes)) for part in objects}
+        for path in lacking:
+            if all(lacking[other] for other in _alternatives(path, lacking)):
+                yield path
+
+    def _libraries(
+        self, objects: Sequence[SharedObject], torch: Sequence[SharedObject]
+    ) -> set[str]:
+        """Return the libraries that these objects find: in their wheel, the target and the pins."""
+        there = _names(objects) | _names(torch)
+        there.update(self._problem.libraries)
+        for part in torch:
+            there.update(part.needs)
+        for pin in self._pins.values():
+            for fact in self._about(pin):
+                there.update(fact.provides)
+        return there
 
     def _about(self, pin: Pin) -> list[facts.Links]:
-        return [
-            fact
-            for fact in self._facts
-            if fact.package == pin.name and fact.applies_to(pin.version)
-        ]
+        return [fact for fact in self._facts if fact.is_about(pin.name, pin.version)]
 
     def _objects(self, pin: Pin) -> Sequence[SharedObject]:
         """Return the objects of a pin, none if they are unread. Raises UnusableFile."""
@@ -120,13 +135,22 @@ class BinaryCheck:
 
 def _is_judged(pin: Pin, links: Iterable[facts.Links]) -> bool:
     """Return whether a fact has the binaries of a pin judged."""
-    return (
-        any(fact.to for fact in links) and pin.release.source is None and pin.release.file.is_wheel
-    )
+    if pin.release.source is not None or not pin.release.file.is_wheel:
+        return False
+    return any(fact.to for fact in links)
+
+
+def _missing(part: SharedObject, there: Container[str], links: Sequence[facts.Links]) -> list[str]:
+    """Return the libraries that an object needs, are not there, and are not optional."""
+    names = [name for name in part.needs if name not in there and "libpython" not in name]
+    return [name for name in names if not _is_optional(name, links)]
 
 
 def _alternatives(path: str, paths: Iterable[str]) -> Iterator[str]:
-    """Yield the paths that differ from one in its digits alone, itself included: one of such libraries is loaded."""
+    """Yield the paths that differ from one in its digits alone, itself included.
+
+    One of such libraries is loaded.
+    """
     number = r"[0-9]+(\.[0-9]+)*"
     pattern = number.join(map(re.escape, re.split(r"[0-9]+(?:\.[0-9]+)*", path)))
     return (other for other in paths if re.fullmatch(pattern, other))
@@ -134,11 +158,14 @@ def _alternatives(path: str, paths: Iterable[str]) -> Iterator[str]:
 
 def _names(objects: Iterable[SharedObject]) -> set[str]:
     """Return the names by which these objects can be needed."""
-    return {name for part in objects for name in (part.path.split("/")[-1], part.soname)}
+    names = set()
+    for part in objects:
+        names |= {part.path.split("/")[-1], part.soname}
+    return names
 
 
-def _hashes(text: bytes) -> Iterator[bytes]:
-    return (text[at : at + _HASH] for at in range(0, len(text), _HASH))
+def _hashes(symbols: bytes) -> Iterator[bytes]:
+    return (symbols[start : start + _HASH] for start in range(0, len(symbols), _HASH))
 
 
 def _is_optional(library: str, links: Iterable[facts.Links]) -> bool:

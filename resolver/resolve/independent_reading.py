@@ -11,9 +11,9 @@ import datetime as dt
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.tags import parse_tag
@@ -30,22 +30,32 @@ from resolver.model.release import File, Page, Release, Source
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.model.variant import VariantTable
 
-_MOST_TAGS = 1000
+# More than any real wheel has.
+_MOST_TAGS: Final = 1000
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
 )
-parsed_version = lru_cache(None)(Version)  # the same texts occur again and again
+# The same texts occur again and again.
+parsed_version = lru_cache(None)(Version)
 _NAMED = re.compile(r"""\bextra\s*[=!]=\s*["']([^"']*)["']|["']([^"']*)["']\s*[=!]=\s*extra\b""")
-_ANY = None  # stands for every extra
+_MENTIONS_EXTRA = re.compile(r"\bextra\b")
+# Stands for every extra.
+_ANY: Final = None
 
 
 @lru_cache(maxsize=65536)
 def _extras_of(line: str) -> frozenset[str | None]:
-    """The extras on which it depends whether a line applies, and "" for no extra, which stands for all others."""
+    """Return the extras on which it depends whether a line applies.
+
+    "" is among them: it stands for no extra, and for all others.
+    """
     marker = line.partition(";")[2]
-    names = [text.name(right or left) for right, left in _NAMED.findall(marker)]
-    unclear = len(re.findall(r"\bextra\b", marker)) > len(names)
-    return frozenset(("", *names, *((_ANY,) if unclear else ())))
+    extras: set[str | None] = {""}
+    named = _NAMED.findall(marker)
+    extras.update(text.name(right or left) for right, left in named)
+    if len(_MENTIONS_EXTRA.findall(marker)) > len(named):
+        extras.add(_ANY)
+    return frozenset(extras)
 
 
 class IndependentReading:
@@ -54,9 +64,8 @@ class IndependentReading:
     def __init__(self, problem: Problem, catalog: Catalog) -> None:
         self.problem = problem
         self.catalog = catalog
-        self._by_extra: dict[
-            Release, defaultdict[str | None, list[str]]
-        ] = {}  # the lines of a release, by extra
+        # the lines of each release, by extra
+        self._by_extra: dict[Release, defaultdict[str | None, list[str]]] = {}
 
     def facts_about(self, name: str, version: Version) -> list[facts.Fact]:
         """Return the facts about a release."""
@@ -73,10 +82,13 @@ class IndependentReading:
     # --- requirements
 
     def applies(self, need: Requirement, extra: str) -> bool:
-        """Return whether the marker of a requirement holds on the target, with an extra or "" for none."""
-        return need.marker is None or need.marker.evaluate(
-            {**self.problem.target.markers, "extra": extra}
-        )
+        """Return whether the marker of a requirement holds on the target with an extra.
+
+        "" stands for no extra.
+        """
+        if need.marker is None:
+            return True
+        return need.marker.evaluate({**self.problem.target.markers, "extra": extra})
 
     def lines_for(self, name: NormalizedName, release: Release, extra: str) -> list[str]:
         """Return the lines of a release that may apply for an extra; "" stands for no extra.
@@ -90,75 +102,84 @@ class IndependentReading:
                 for named in _extras_of(line):
                     by_extra[named].append(line)
             self._by_extra[release] = by_extra
-        return [*by_extra[extra], *(by_extra[_ANY] if extra else ())]
+        return by_extra[extra] + by_extra[_ANY] if extra else by_extra[extra].copy()
 
     def _lines(self, name: NormalizedName, release: Release) -> list[str]:
+        """Return the lines of a release for any extra. Raises UnusableFile."""
         file = release.file
         if release.source is not None:
             return list(release.source.recipe.requires)
         if file.is_wheel:
             return list(self.catalog.metadata(file).requires_dist)
-        archive = self.catalog.archive(file)
-        if builds := self.builds(name, release.version, release.file, release.index):
+        static = self.catalog.archive(file).metadata
+        builds = self.builds(name, release.version, file, release.index)
+        if builds:
             content = self.catalog.member(file, builds[-1].requires_from).replace("\\\n", " ")
             lines = [re.sub(r"(^|\s)#.*$", "", line).strip() for line in content.split("\n")]
-            static = archive.metadata.requires_dist if archive.metadata else ()
-            optional = [line for line in static if re.search(r"\bextra\b", line.partition(";")[2])]
+            stated = static.requires_dist if static is not None else ()
+            optional = [line for line in stated if _MENTIONS_EXTRA.search(line.partition(";")[2])]
             return [*filter(None, lines), *optional]
-        if metadata := self.facts_of_kind(name, release.version, facts.Metadata):
-            return [*map(str, metadata[0].requires)]
-        if archive.metadata is None:
+        metadata = self.facts_of_kind(name, release.version, facts.Metadata)
+        if metadata:
+            return list(map(str, metadata[0].requires))
+        if static is None:
             raise UnusableFile("no static metadata")
-        return list(archive.metadata.requires_dist)
+        return list(static.requires_dist)
 
     def build_lines(self, name: NormalizedName, release: Release) -> list[str]:
         """Return the build requirements of a release that is built in the environment.
 
         Raises UnusableFile.
         """
+        return [
+            line
+            for line in self._all_build_lines(name, release)
+            if text.requirement(line).name != name
+        ]
+
+    def _all_build_lines(self, name: NormalizedName, release: Release) -> list[str]:
         if release.source is not None:
             recipe = release.source.recipe
-            lines = [] if recipe.isolation else list(recipe.build_requires)
-        else:
-            builds = self.builds(name, release.version, release.file, release.index)
-            if not builds or builds[-1].isolation:
-                return []
-            requires = self.catalog.archive(release.file).build_requires
-            lines = ["setuptools>=40.8.0", "wheel"] if requires is None else list(requires)
-            lines = [
-                line for line in lines if text.requirement(line).name not in builds[-1].build_drop
-            ]
-            lines += map(str, builds[-1].build_add)
-        return [line for line in lines if text.requirement(line).name != name]
+            return [] if recipe.isolation else list(recipe.build_requires)
+        facts_about = self.builds(name, release.version, release.file, release.index)
+        if not facts_about or facts_about[-1].isolation:
+            return []
+        builds = facts_about[-1]
+        requires = self.catalog.archive(release.file).build_requires
+        if requires is None:
+            requires = ("setuptools>=40.8.0", "wheel")
+        kept = [line for line in requires if text.requirement(line).name not in builds.build_drop]
+        return kept + list(map(str, builds.build_add))
 
     # --- commits and files
 
     def release_sources(self, name: str, version: Version) -> list[Source]:
-        """Return what a release is built from according to facts that take it from a commit: one, or none."""
+        """Return the commit that facts take a release from, as a list of one; or none."""
         if self.problem.wheels_only:
             return []
-        known: list[facts.Sources] = []
+        commit: facts.Sources | None = None
         for fact in self.facts_about(name, version):
             if isinstance(fact, facts.Sources) and fact.makes_release(version):
-                known = [fact]
+                commit = fact
             elif isinstance(fact, facts.Builds):
-                known = []  # the later fact counts
-        return [
-            Source.of_fact(fact, message("trust.not-read", fact=fact.id)) for fact in known[-1:]
-        ]
+                commit = None  # the later fact counts
+        if commit is None:
+            return []
+        return [Source.of_fact(commit, message("trust.not-read", fact=commit.id))]
 
     def offers(self, name: NormalizedName, version: Version, index: str = "") -> list[File]:
         """Return the files of a release on one index, or on all of them."""
-        pages = self.catalog.lookup(name).pages
-        return [
-            file
-            for page in pages
-            if page.index == index or not index
-            for file in files_of(page, version)
-        ]
+        files: list[File] = []
+        for page in self.catalog.lookup(name).pages:
+            if page.index == index or not index:
+                files += files_of(page, version)
+        return files
 
     def is_taken(self, name: NormalizedName, release: Release) -> bool:
-        """Return whether pip takes the file of a release on the target, and no better wheel of the same index."""
+        """Return whether pip takes the file of a release on the target.
+
+        It does unless there is a better wheel on the same index.
+        """
         sources = self.release_sources(name, release.version)
         if release.source is not None:
             return release.source in sources
@@ -168,36 +189,41 @@ class IndependentReading:
             return True
         table = self.table(name, release.version, release.index)
         taken = self.rank(release.file, table)
-        offered = unambiguous(self.offers(name, release.version, release.index))
-        wheels = [file for file in offered if file.is_wheel]
-        return not any(
-            self.rank(file, table) < taken and not any(self.refusals(file)) for file in wheels
-        )
+        for file in unambiguous(self.offers(name, release.version, release.index)):
+            is_better = file.is_wheel and self.rank(file, table) < taken
+            if is_better and not any(self.refusals(file)):
+                return False
+        return True
 
     def has_usable_file(
         self, name: NormalizedName, page: Page, version: Version, *, is_yanked_fine: bool
     ) -> bool:
         """Return whether a page has a file of a release that the target and the facts admit."""
-        about = self.facts_about(name, version)
-        for fact in about:
-            if isinstance(fact, facts.Excludes) or (
-                isinstance(fact, facts.Names) and fact.index == page.index
-            ):
+        for fact in self.facts_about(name, version):
+            if isinstance(fact, facts.Excludes):
                 return False
+            if isinstance(fact, facts.Names) and fact.index == page.index:
+                return False
+        files = files_of(page, version)
         if self.release_sources(name, version):
-            offered = [file for file in files_of(page, version) if not self.is_late(file)]
-            return any(file.yanked is None or is_yanked_fine for file in offered)
-        is_built = any(isinstance(fact, facts.Builds) for fact in about)
-        table = table_of(page, version)
-        for file in unambiguous(files_of(page, version)):
-            if (file.yanked is not None and not is_yanked_fine) or any(self.refusals(file)):
+            for file in files:
+                if not self.is_late(file) and (is_yanked_fine or file.yanked is None):
+                    return True
+            return False
+        for file in unambiguous(files):
+            if file.yanked is not None and not is_yanked_fine:
                 continue
-            is_fit = file.is_wheel and self.is_fit(file, table)
-            if is_fit and (not is_built or not self.builds(name, version, file, page.index)):
-                return True
-            if not file.is_wheel and not self.problem.wheels_only:
+            if self._can_be_taken(name, page, version, file):
                 return True
         return False
+
+    def _can_be_taken(self, name: NormalizedName, page: Page, version: Version, file: File) -> bool:
+        """Return whether the target and the facts admit a file of a release."""
+        if not file.is_wheel:
+            return not self.problem.wheels_only and not any(self.refusals(file))
+        if not self.is_fit(file, table_of(page, version)) or any(self.refusals(file)):
+            return False
+        return not self.builds(name, version, file, page.index)
 
     def python_faults(self, file: File, requires_python: str) -> Iterator[str]:
         """Yield why a file with this Requires-Python cannot be used on the target."""
@@ -218,10 +244,10 @@ class IndependentReading:
         return cutoff is not None and _moment(file.uploaded, cutoff) >= cutoff
 
     def rank(self, file: File, table: VariantTable) -> _Rank:
-        """Return the order in which files are taken: wheels, then archives, and then the same of what was yanked.
+        """Return the place of a file in the order in which files are taken.
 
-        Variants come before plain wheels, in the order of PEP 825; of each, the one with the best
-        tag.
+        Wheels come before archives, and what was yanked after both. Variants come before plain
+        wheels, in the order of PEP 825; of each, the one with the best tag.
         """
         accepted = self.problem.target.tags
         behind = 0 if file.yanked is None else 2
@@ -229,8 +255,8 @@ class IndependentReading:
             return behind + 1, _LAST, 0
         plain, label = split_label(file.filename)
         # the last three parts of the name (PEP 427): thousands of wheels have a few dozen
-        _, *last = plain[:-4].rsplit("-", 3)
-        tags = _parsed_tags("-".join(last)) if len(last) == 3 else ()
+        parts = plain.removesuffix(".whl").split("-")
+        tags = _parsed_tags("-".join(parts[-3:])) if len(parts) > 3 else ()
         best = min((accepted[tag] for tag in tags if tag in accepted), default=None)
         place = self._place(label, table) if label else _LAST
         if best is None or place is None or parsed_wheel(file.filename) is None:
@@ -252,38 +278,46 @@ class IndependentReading:
         return self.rank(file, table) != _UNFIT
 
     def _place(self, label: str, table: VariantTable) -> _Place | None:
-        """Return the place of a variant among those of its release; None if the target lacks one of its properties."""
+        """Return the place of a variant among the variants of its release.
+
+        None if the target lacks one of its properties.
+        """
         if label not in table.variants:
             return _Place((), label) if label == "null" else None
-        features = self.problem.target.features
         keys = []
         for feature, values in table.variants[label].items():
-            ranks = [
-                (number, other.values.index(value))
-                for number, other in enumerate(features)
-                for value in values
-                if other.name == feature and value in other.values
-            ]
-            if not ranks:
+            rank = self._feature_rank(feature, values)
+            if rank is None:
                 return None
             namespace = feature.split(" ")[0]
-            of_namespace = [
-                number for number, known in enumerate(table.namespaces) if known == namespace
-            ]
-            keys.append((of_namespace[0] if of_namespace else len(table.namespaces), *min(ranks)))
+            namespace_rank = len(table.namespaces)
+            if namespace in table.namespaces:
+                namespace_rank = table.namespaces.index(namespace)
+            keys.append((namespace_rank, *rank))
         return _Place(tuple(sorted(keys)), label)
+
+    def _feature_rank(self, feature: str, values: Iterable[str]) -> tuple[int, int] | None:
+        """Return the ranks of a feature and of its best value on the target; None without one."""
+        ranks: list[tuple[int, int]] = []
+        for number, known in enumerate(self.problem.target.features):
+            if known.name != feature:
+                continue
+            ranks += [
+                (number, known.values.index(value)) for value in values if value in known.values
+            ]
+        return min(ranks, default=None)
 
     # --- facts that variants make needless
 
     def table(self, name: NormalizedName, version: Version, index: str) -> VariantTable:
         """Return what the labels of a release's wheels stand for on an index."""
-        pages = self.catalog.lookup(name).pages
-        return next(
-            (table_of(page, version) for page in pages if page.index == index), VariantTable()
-        )
+        for page in self.catalog.lookup(name).pages:
+            if page.index == index:
+                return table_of(page, version)
+        return VariantTable()
 
     def stated(self, name: NormalizedName, version: Version, file: File, index: str) -> set[str]:
-        """Return the components for whose values a wheel says itself, by its variant, that it was built."""
+        """Return the components for whose values a wheel was built, as its variant says."""
         _, label = split_label(file.filename) if file.is_wheel else ("", "")
         if not label:
             return set()
@@ -297,17 +331,22 @@ class IndependentReading:
     def builds(
         self, name: NormalizedName, version: Version, file: File, index: str
     ) -> list[facts.Builds]:
-        """Return the facts that have a release built; none if they are for targets whose own variant the file is."""
+        """Return the facts that have a release built.
+
+        There are none if they are for targets whose own variant the file is.
+        """
         known = self.facts_of_kind(name, version, facts.Builds)
-        is_spared = bool(known) and self._states(
-            known[-1].when, self.stated(name, version, file, index)
-        )
-        return [] if is_spared else known
+        if known and self._states(known[-1].when, self.stated(name, version, file, index)):
+            return []
+        return known
 
     def is_for_machines_of(
         self, fact: facts.Sources | None, name: NormalizedName, release: Release
     ) -> bool:
-        """Return whether a wheel is a variant for the targets for which a fact takes the release from a commit."""
+        """Return whether a wheel is a variant for the targets that a fact is about.
+
+        For these targets, the fact takes the release from a commit.
+        """
         stated = self.stated(name, release.version, release.file, release.index)
         return fact is not None and self._states(fact.when, stated)
 
@@ -326,12 +365,15 @@ class IndependentReading:
 
 
 class _Place(NamedTuple):
-    """The place of a wheel among the variants of its release, as PEP 825 has it ("Variant ordering", step 7)."""
+    """The place of a wheel among the variants of its release.
 
-    # Namespace, feature and value of each property, by their ranks, sorted.
+    It is as PEP 825 has it ("Variant ordering", step 7).
+    """
+
+    # namespace, feature and value of each property, by their ranks, sorted
     keys: tuple[tuple[int, int, int], ...]
     label: str
-    # Whether it is no variant at all.
+    # whether it is no variant at all
     is_plain: bool = False
 
     def __lt__(self, other: tuple[object, ...]) -> bool:
@@ -353,7 +395,7 @@ _UNFIT: _Rank = (4, _LAST, 0)
 
 
 def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:
-    """An upload time in RFC 3339, as in PEP 700; `unknown` if it is not valid."""
+    """Return the moment of an upload time (RFC 3339, as in PEP 700); `unknown` if it is none."""
     match = _TIME.fullmatch(uploaded)
     if match is None:
         return unknown
@@ -367,14 +409,14 @@ def _moment(uploaded: str, unknown: dt.datetime) -> dt.datetime:
 
 
 def unambiguous(files: Sequence[File]) -> Iterator[File]:
-    """The files whose names occur once: of others it is unclear which is meant."""
-    times = Counter(file.filename for file in files)
-    return (file for file in files if times[file.filename] == 1)
+    """Return the files whose names occur once: of others it is unclear which is meant."""
+    counts = Counter(file.filename for file in files)
+    return (file for file in files if counts[file.filename] == 1)
 
 
 @cache
 def parsed_wheel(filename: str) -> tuple[str, Version, Collection[str]] | None:
-    """Project, version and tags in the name of a wheel; None if pip could not use a file with that name.
+    """Return project, version and tags in the name of a wheel; None if pip could not use it.
 
     The label of a variant is left out, as pip uses none with it.
     """
@@ -386,7 +428,7 @@ def parsed_wheel(filename: str) -> tuple[str, Version, Collection[str]] | None:
 
 
 def split_label(filename: str) -> tuple[str, str]:
-    """Split the name of a wheel into that of a plain one and the label of its variant, empty without one (PEP 825).
+    """Return the name that a wheel has without a label, and its label (PEP 825); empty for none.
 
     Six parts are a name with a build tag, which begins with a digit, or one with a label.
     """
@@ -398,25 +440,26 @@ def split_label(filename: str) -> tuple[str, str]:
 
 def table_of(page: Page, version: Version) -> VariantTable:
     """Return what the labels of a release's wheels stand for on a page."""
-    tables = (
-        page.variants[spelled] for spelled in page.variants if parsed_version(spelled) == version
-    )
-    return next(tables, VariantTable())
+    for spelled, table in page.variants.items():
+        if parsed_version(spelled) == version:
+            return table
+    return VariantTable()
 
 
 def files_of(page: Page, version: Version) -> Sequence[File]:
-    """The files of a release; a page has one spelling of each version."""
-    if (plain := str(version)) in page.releases:
+    """Return the files of a release; a page has one spelling of each version."""
+    plain = str(version)
+    if plain in page.releases:
         return page.releases[plain]
-    return next(
-        (page.releases[spelled] for spelled in page.releases if parsed_version(spelled) == version),
-        (),
-    )
+    for spelled, files in page.releases.items():
+        if parsed_version(spelled) == version:
+            return files
+    return ()
 
 
 @cache
 def _parsed_tags(joined: str) -> Collection[str]:
-    """The tags at the end of a wheel's name; empty if they are invalid, or more than any real wheel has."""
+    """Return the tags at the end of a wheel's name; none if they are invalid, or too many."""
     if math.prod(part.count(".") + 1 for part in joined.split("-")) > _MOST_TAGS:
         return ()
     try:
@@ -427,16 +470,16 @@ def _parsed_tags(joined: str) -> Collection[str]:
 
 @cache
 def _admits_python(requires_python: str, pythons: tuple[Version, ...]) -> bool:
-    """Whether a Requires-Python admits each of these, and can be read at all.
+    """Return whether a Requires-Python admits each of these, and can be read at all.
 
     `>=3.6.*` stands for `>=3.6`.
     """
-    clauses = (clause.strip() for clause in requires_python.split(","))
+    clauses = [clause.strip() for clause in requires_python.split(",")]
+    valid = [
+        clause.removesuffix(".*") if clause.startswith(("<", ">")) else clause for clause in clauses
+    ]
     try:
-        ordered = (
-            clause.removesuffix(".*") if clause[:1] in ("<", ">") else clause for clause in clauses
-        )
-        admitted = SpecifierSet(",".join(ordered))
-        return all(admitted.contains(python, prereleases=True) for python in pythons)
+        admitted = SpecifierSet(",".join(valid))
     except InvalidSpecifier:
         return False
+    return all(admitted.contains(python, prereleases=True) for python in pythons)

@@ -1,4 +1,7 @@
-"""The requirement lines of a release, from its file or the fact in its place, and which of them apply on a target."""
+"""The requirement lines of a release, and which of them apply on a target.
+
+They are from its file, or from the fact in its place.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,20 @@ from resolver.index.parse.metadata import LEGACY_BUILD
 from resolver.index.protocol import Catalog, UnusableFile
 from resolver.model import fact as facts
 from resolver.model import text
-from resolver.model.release import Archive, CoreMetadata, Release
+from resolver.model.release import Archive, CoreMetadata, RejectionReason, Release
 from resolver.model.requirement import Requirement
 from resolver.model.variant import property_lines
 
 DYNAMIC = "it is a source archive without static metadata, and locking never runs a package's code"
+
+
+class UnusableReleaseError(Exception):
+    """A release cannot be used, which shows when its file is opened."""
+
+    def __init__(self, reason: RejectionReason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
 
 
 class DynamicArchiveError(InputError):
@@ -33,105 +45,132 @@ class DynamicArchiveError(InputError):
 
 
 class ReleaseRequirements(msgspec.Struct, frozen=True):
-    """PEP 508 lines, including markers and extras. `build_requires` is empty for wheels."""
+    """What a release requires, as PEP 508 lines with markers."""
 
+    # for any extra
     requires: tuple[str, ...]
     requires_python: str
+    # what its build requires; empty for wheels
     build_requires: tuple[str, ...]
+    # the extras that it declares (Provides-Extra)
     extras: tuple[str, ...]
 
 
 def requirement_lines(
     catalog: Catalog, release: Release, metadata: Sequence[facts.Metadata]
 ) -> ReleaseRequirements:
-    """Read what a release needs from the first of: its source, its `builds` fact, its file, its `metadata` fact.
+    """Return what a release requires.
 
-    Raises UnusableFile if a file cannot be read, DynamicArchiveError if an archive has no static
-    metadata and no fact.
+    It is read from the first of these that there is: the commit that the release is built from, its
+    wheel, its `builds` fact, its `metadata` fact, its archive. Raises UnusableFile if a file cannot
+    be read, and DynamicArchiveError if an archive has no static metadata and no fact.
     """
-    file = release.file
     if release.source is not None:
         recipe = release.source.recipe
         return ReleaseRequirements(
             recipe.requires, recipe.requires_python, recipe.build_requires, release.source.extras
         )
-    if file.is_wheel:
-        wheel = catalog.metadata(file)
-        _require_own_properties(release, wheel)
+    if release.file.is_wheel:
+        wheel = catalog.metadata(release.file)
+        _check_own_properties(release, wheel)
         return ReleaseRequirements(
             wheel.requires_dist, wheel.requires_python, (), wheel.provides_extra
         )
-    archive = catalog.archive(file)
+    archive = catalog.archive(release.file)
     if release.builds is not None:
-        requires = requirements_file(catalog.member(file, release.builds.requires_from))
-        static = archive.metadata or CoreMetadata("", "", (), file.requires_python)
-        # the fact says what is always needed; extras are taken from the archive itself
-        optional = [
-            line for line in static.requires_dist if text.extras_in_marker(line) != frozenset()
-        ]
-        build = build_lines(archive, release.builds)
-        return ReleaseRequirements(
-            (*requires, *optional), static.requires_python, build, static.provides_extra
-        )
+        return _lines_of_build(catalog, release, release.builds, archive)
     if metadata:
-        fact = metadata[0]
-        python = (
-            str(fact.requires_python) if fact.requires_python is not None else file.requires_python
-        )
-        build = (
-            build_lines(archive, None)
-            if fact.build_requires is None
-            else tuple(map(str, fact.build_requires))
-        )
-        requires = tuple(map(str, fact.requires))
-        return ReleaseRequirements(requires, python, build, text.all_extras(requires))
+        return _lines_of_fact(release, metadata[0], archive)
     if archive.metadata is None:
         raise DynamicArchiveError(release, archive.why_dynamic)
     static = archive.metadata
-    build = build_lines(archive, None)
     return ReleaseRequirements(
-        static.requires_dist, static.requires_python, build, static.provides_extra
+        static.requires_dist,
+        static.requires_python,
+        build_lines(archive, None),
+        static.provides_extra,
     )
 
 
-def _require_own_properties(release: Release, wheel: CoreMetadata) -> None:
-    """Raise UnusableFile if a variant wheel has other properties than its index says, by which it was chosen."""
+def _lines_of_build(
+    catalog: Catalog, release: Release, builds: facts.Builds, archive: Archive
+) -> ReleaseRequirements:
+    """Return what a release requires that a fact has built.
+
+    The fact says what is always needed; extras are taken from the archive itself.
+    """
+    requires = requirements_file(catalog.member(release.file, builds.requires_from))
+    static = archive.metadata or CoreMetadata("", "", (), release.file.requires_python)
+    optional = [line for line in static.requires_dist if text.extras_in_marker(line) != frozenset()]
+    return ReleaseRequirements(
+        (*requires, *optional),
+        static.requires_python,
+        build_lines(archive, builds),
+        static.provides_extra,
+    )
+
+
+def _lines_of_fact(release: Release, fact: facts.Metadata, archive: Archive) -> ReleaseRequirements:
+    """Return what a fact says that an archive without static metadata requires."""
+    requires = tuple(map(str, fact.requires))
+    requires_python = release.file.requires_python
+    if fact.requires_python is not None:
+        requires_python = str(fact.requires_python)
+    if fact.build_requires is None:
+        build = build_lines(archive, None)
+    else:
+        build = tuple(map(str, fact.build_requires))
+    return ReleaseRequirements(requires, requires_python, build, text.all_extras(requires))
+
+
+def _check_own_properties(release: Release, wheel: CoreMetadata) -> None:
+    """Raise UnusableFile if a variant wheel has other properties than its index says.
+
+    It was chosen by what its index says.
+    """
     if release.variant is None or wheel.own_variant is None:
         return
     own = property_lines(wheel.own_variant)
-    if own != release.variant.properties:
-        said = ", ".join(release.variant.properties) or "no properties"
-        raise UnusableFile(
-            f"{release.file.filename} has {', '.join(own) or 'no properties'}, its index says {said}"
-        )
+    stated = release.variant.properties
+    if own != stated:
+        own_text = ", ".join(own) or "no properties"
+        stated_text = ", ".join(stated) or "no properties"
+        raise UnusableFile(f"{release.file.filename} has {own_text}, its index says {stated_text}")
 
 
 def is_built_here(release: Release) -> bool:
-    """Whether a fact says that a release is built in the target environment."""
+    """Return whether a fact says that a release is built in the target environment."""
     if release.source is not None:
         return not release.source.recipe.isolation
     return release.builds is not None and not release.builds.isolation
 
 
 def build_lines(archive: Archive, builds: facts.Builds | None) -> tuple[str, ...]:
-    """What building an archive needs: according to its pyproject.toml, corrected by the fact."""
+    """Return what the build of an archive requires by its pyproject.toml, corrected by a fact.
+
+    Raises UnusableFile if a line that the fact may correct is not a requirement.
+    """
     lines = archive.build_requires if archive.build_requires is not None else LEGACY_BUILD
     if builds is None:
         return lines
     corrected = []
     for line in lines:
         try:
-            if text.requirement(line).name not in builds.build_drop:
-                corrected.append(line)
+            name = text.requirement(line).name
         except InvalidRequirement:
             raise UnusableFile(
                 f"`{line}` in its build-system.requires is not a requirement"
             ) from None
+        if name not in builds.build_drop:
+            corrected.append(line)
     return (*corrected, *map(str, builds.build_add))
 
 
 def requirements_file(content: str) -> tuple[str, ...]:
-    """The requirement lines of a requirements file. Options in it are refused, never followed."""
+    """Return the requirement lines of a requirements file.
+
+    Raises UnusableFile for an option in it, which is never followed.
+    """
     lines = tuple(line for _, line in text.file_lines(content))
     for line in lines:
         if line.startswith("-"):
@@ -139,6 +178,11 @@ def requirements_file(content: str) -> tuple[str, ...]:
                 f"the requirements file has the option `{line}`, which is not supported"
             )
     return lines
+
+
+def applies(need: Requirement, markers: Mapping[str, str]) -> bool:
+    """Return whether the marker of a requirement holds on a target, without any extra."""
+    return need.marker is None or need.marker.evaluate(markers)
 
 
 class MarkerEvaluator:
@@ -151,46 +195,59 @@ class MarkerEvaluator:
         self._by_extra: dict[str, tuple[list[str], dict[str, list[str]]]] = {}
 
     def lines_for(self, filename: str, lines: Sequence[str], extra: str) -> Sequence[str]:
-        """The lines of a file that may apply for an extra, or without one: a file may have thousands of either."""
+        """Return the lines of a file that may apply for an extra, or all lines without one.
+
+        A file may have thousands of lines, and of extras.
+        """
+        if not extra:
+            return lines
         if filename not in self._by_extra:
-            unclear: list[str] = []
-            by_extra: dict[str, list[str]] = {}
-            for line in lines:
-                names = text.extras_in_marker(line)
-                if names is None:
-                    unclear.append(line)
-                for name in names or ():
-                    by_extra.setdefault(name, []).append(line)
-            self._by_extra[filename] = unclear, by_extra
+            self._by_extra[filename] = _sorted_by_extra(lines)
         unclear, by_extra = self._by_extra[filename]
-        return [*unclear, *by_extra.get(extra, ())] if extra else lines
+        return [*unclear, *by_extra.get(extra, ())]
 
     def requirements(
         self, filename: str, lines: Sequence[str], extra: str
     ) -> Iterator[Requirement]:
-        """The requirements among the lines of a file that apply; invalid lines are left out."""
+        """Yield the requirements among the lines of a file that apply, without invalid lines."""
         for line in self.lines_for(filename, lines, extra):
             with suppress(InvalidRequirement):
-                if (requirement := self.evaluate(line, extra)) is not None:
+                requirement = self.evaluate(line, extra)
+                if requirement is not None:
                     yield requirement
 
     def evaluate(self, line: str, extra: str) -> Requirement | None:
-        """The requirement of a line if it applies on the target with `extra`, otherwise None.
+        """Return the requirement of a line if it applies on the target with `extra`, else None.
 
         With an extra, only if the extra makes it apply. Raises InvalidRequirement.
         """
-        return self._cached(line, extra) if len(line) <= text.LONG else self._evaluate(line, extra)
+        if len(line) > text.LONG:
+            return self._evaluate(line, extra)
+        return self._cached(line, extra)
 
     def _evaluate(self, line: str, extra: str) -> Requirement | None:
         requirement = text.requirement(line)
-        if requirement.marker is None:
+        marker = requirement.marker
+        if marker is None:
             return None if extra else requirement
         try:
-            applies = requirement.marker.evaluate(self._markers)
+            holds = marker.evaluate(self._markers)
             if extra:
-                applies = not applies and requirement.marker.evaluate(
-                    {**self._markers, "extra": extra}
-                )
+                holds = not holds and marker.evaluate({**self._markers, "extra": extra})
         except (UndefinedComparison, UndefinedEnvironmentName) as error:
             raise InvalidRequirement(str(error)) from None
-        return requirement if applies else None
+        return requirement if holds else None
+
+
+def _sorted_by_extra(lines: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the lines that may apply for any extra, and those that apply for each."""
+    unclear: list[str] = []
+    by_extra: dict[str, list[str]] = {}
+    for line in lines:
+        names = text.extras_in_marker(line)
+        if names is None:
+            unclear.append(line)
+            continue
+        for name in names:
+            by_extra.setdefault(name, []).append(line)
+    return unclear, by_extra

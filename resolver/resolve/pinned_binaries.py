@@ -1,4 +1,4 @@
-"""The binaries of pins that no fact speaks of: which may be linked with torch, and which can be loaded."""
+"""The binaries of pins that no fact speaks of, and whether they can be loaded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PinnedBinaries:
         self._universe = universe
 
     def may_be_linked(self, pin: Pin) -> bool:
-        """Return whether a pin may have binaries that are linked with torch, although no fact speaks of them.
+        """Return whether a pin may have binaries linked with torch, though no fact says so.
 
         That is so for a wheel with binaries if its metadata requires torch, or if only the stack
         asks for the project: some that are made for torch require nothing at all (sgl-kernel, dgl).
@@ -30,17 +30,19 @@ class PinnedBinaries:
             return False
         if self._universe.project(pin.name).facts_about(pin.release.position, facts.Links):
             return False
-        return TORCH in pin.needs or all(isinstance(row, StackLine) for row in pin.because)
+        is_asked_for_only = all(isinstance(constraint, StackLine) for constraint in pin.because)
+        return TORCH in pin.needs or is_asked_for_only
 
     def is_left_unread(self, pin: Pin) -> bool:
-        """Return whether a pin that requires torch may have binaries that are linked with it, and is left unread."""
+        """Return whether a pin requires torch, may be linked with it, and is left unread."""
         return self.may_be_linked(pin) and TORCH in pin.needs and not self._is_read(pin)
 
     def fault(self, pin: Pin, torch: Version, there: frozenset[str]) -> str:
-        """Return why the binaries of a pin cannot be loaded with a torch; empty if they can, or are unread.
+        """Return why the binaries of a pin cannot be loaded with a torch.
 
-        `there` are libraries of other pins. Where the universe looks for a release that loads, one
-        that is left unread is no better than one that is known not to.
+        Empty if they can, or are unread. `there` are libraries of other pins. Where the universe
+        looks for a release that loads, one that is left unread is no better than one that is known
+        not to.
         """
         if pin.name in self._universe.linked and not self._is_read(pin):
             return "its binaries were not read"

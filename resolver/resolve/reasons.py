@@ -1,4 +1,4 @@
-"""The reasons of a core for people: which of their releases matter, and what the indexes have instead.
+"""The reasons of a core for people: which of their releases matter, and what the indexes have.
 
 A constraint may hold for more releases than matter. A reason names only those that the other
 constraints of the core leave possible, so each release that it names is needed for the conflict.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
@@ -28,9 +28,10 @@ from resolver.model.constraint import (
     StackLine,
     Unavailable,
 )
+from resolver.model.dependency import Candidate
 from resolver.model.package import Package, PackageKind
 from resolver.model.reason import Evidence, Reason, RejectedRelease, ReleaseRange, UnparsedFiles
-from resolver.model.release import Rejection, RejectionReason
+from resolver.model.release import Rejection, RejectionReason, Release
 from resolver.model.requirement import COMPONENT_ALIASES, Requirement
 from resolver.model.resolution import Resolution
 from resolver.model.target import Target, missing_on_machine, newer_glibc, tag_values
@@ -39,19 +40,23 @@ from resolver.resolve.clauses import Clauses
 from resolver.resolve.project import Project, highest_bound
 
 _WITHOUT_DETAIL = frozenset({RejectionReason.DYNAMIC, RejectionReason.UNOPENED})
-# what another index could have
+# What another index could have.
 _ON_NO_INDEX = (NoCandidate.PROJECT, NoCandidate.RELEASE, NoCandidate.FILE)
-# what does not depend on single releases
+# What does not depend on single releases.
 _OF_PROJECT = (NoCandidate.PROJECT, NoCandidate.RELEASE, NoCandidate.UNREACHABLE)
-_SIMILAR = 0.7  # from 0 to 1, as in difflib
-_NEARLY_THE_SAME = 0.85  # metadata names thousands of projects
-_REFUSALS = 4  # releases whose files are listed one by one
+# How similar two names are, from 0 to 1, as in difflib.
+_SIMILAR: Final = 0.7
+# Likewise in metadata, which names thousands of projects.
+_NEARLY_EQUAL: Final = 0.85
+# Releases whose files are listed one by one.
+_REFUSALS: Final = 4
 
 
 def described(clauses: Clauses, core: Iterable[Constraint]) -> dict[Constraint, Reason]:
-    """Return the reason of each constraint of a core: the stack's own first, then as they became known.
+    """Return the reason of each constraint of a core.
 
-    Parts of one line have the same reason.
+    The stack's own come first, then the others as they became known. Parts of one line have the
+    same reason.
     """
     order = {constraint: number for number, constraint in enumerate(clauses.known)}
     requirements = clauses.universe.problem.stack.requirements
@@ -84,7 +89,7 @@ def _rank(constraint: Constraint) -> int:
 def release_ranges(
     project: Project, positions: Iterable[int], apart: Collection[int] = ()
 ) -> tuple[ReleaseRange, ...]:
-    """Positions as ranges, newest first.
+    """Return positions as ranges, newest first.
 
     Releases that nobody could take do not end a range, unless kept `apart`.
     """
@@ -97,11 +102,17 @@ def release_ranges(
                 ranges.append([])
             ranges[-1].append(position)
             has_ended = False
-        elif not has_ended and (position in apart or project.stable >> position & 1):
-            has_ended = position in apart or not isinstance(project.release(position), tuple)
-    versions = project.versions
+        elif position in apart:
+            has_ended = True
+        elif not has_ended and project.stable >> position & 1:
+            has_ended = isinstance(project.release(position), Release)
     return tuple(
-        ReleaseRange(str(versions[row[-1]]), str(versions[row[0]]), len(row)) for row in ranges
+        ReleaseRange(
+            oldest=str(project.versions[in_range[-1]]),
+            newest=str(project.versions[in_range[0]]),
+            count=len(in_range),
+        )
+        for in_range in ranges
     )
 
 
@@ -135,6 +146,16 @@ class _Describer:
     def _others(self, constraint: Constraint) -> list[Constraint]:
         return [other for other in self._core if other != constraint]
 
+    def _possible_parents(
+        self, constraint: Constraint, others: Sequence[Constraint]
+    ) -> Iterator[Candidate]:
+        """Yield the candidates of a constraint that other constraints leave possible."""
+        for parent, _ in self._clauses.edges[constraint]:
+            if parent is None:
+                continue
+            if self._clauses.satisfiable([self._clauses.variable(parent)], others):
+                yield parent
+
     def _requirement(self, constraint: Requires) -> Reason:
         project = self._universe.project(text.name(constraint.package.name))
         # what else is required of these releases makes no difference
@@ -144,22 +165,22 @@ class _Describer:
             if not (isinstance(other, Requires) and other.package == constraint.package)
         ]
         files: dict[int, str] = {}
-        for parent, _ in self._clauses.edges[constraint]:
-            if parent is None:
-                continue
-            if self._clauses.satisfiable([self._clauses.variable(parent)], others):
-                files[parent.release.position] = parent.release.file.filename
-        where = files[min(files)] if files else ""
+        for parent in self._possible_parents(constraint, others):
+            files[parent.release.position] = parent.release.file.filename
+        where = ""
+        apart: set[int] = set()
+        if files:
+            where = files[min(files)]
+            apart = self._ruled_out_between(constraint.package, files)
         if constraint.fact is not None:
             where = constraint.fact.where
-        apart = self._ruled_out_between(constraint.package, files) if files else set()
-        return Reason(
-            constraint=constraint, versions=release_ranges(project, files, apart), where=where
-        )
+        versions = release_ranges(project, files, apart)
+        return Reason(constraint=constraint, versions=versions, where=where)
 
     def _ruled_out_between(self, package: Package, positions: Collection[int]) -> set[int]:
         """Return the positions of releases that other constraints rule out between these."""
-        newest, oldest = min(positions), max(positions)
+        newest = min(positions)
+        oldest = max(positions)
         between = set()
         for constraint in self._core:
             others = self._others(constraint)
@@ -171,31 +192,33 @@ class _Describer:
         return between
 
     def _ruled_out(self, constraint: Excluded | Unavailable) -> tuple[Project, list[int]]:
-        """Return the project of releases that are ruled out, and the positions of those that matter."""
+        """Return the project of what a constraint rules out, and the releases that matter."""
         excluded = self._clauses.ruled_out_releases[constraint]
         project = self._universe.project(text.name(excluded[0].package.name))
-        # what a later constraint rules out, too, such as a yanked pre-release, belongs to this one
-        later = {
-            other: {row.variable for row in self._clauses.ruled_out_releases.get(other, ())}
-            for other in self._core[self._core.index(constraint) + 1 :]
-        }
         # requirements of such a release are not mentioned: that it is ruled out is enough
         others = [
             other
             for other in self._others(constraint)
-            if not (isinstance(other, Requires) and text.name(other.package.name) == project.name)
+            if not (isinstance(other, Requires) and other.package.name == project.name)
         ]
+        # what a later constraint rules out, too, such as a yanked pre-release, belongs to this one
+        later: dict[Constraint, set[int]] = {}
+        for other in self._core[self._core.index(constraint) + 1 :]:
+            also_excluded = self._clauses.ruled_out_releases.get(other, ())
+            later[other] = {release.variable for release in also_excluded}
         positions = set()
-        for row in excluded:
-            remaining = [other for other in others if row.variable not in later.get(other, ())]
-            if self._clauses.satisfiable([row.variable], remaining):
-                positions.add(row.position)
+        for release in excluded:
+            remaining = [other for other in others if release.variable not in later.get(other, ())]
+            if self._clauses.satisfiable([release.variable], remaining):
+                positions.add(release.position)
         return project, sorted(positions)
 
     def _unavailable(self, constraint: Unavailable) -> Reason:
-        why, problem = constraint.why, self._universe.problem
-        project, platform = self._universe.project(constraint.project), self._target.platform
-        where = ", ".join(problem.indexes.binding(project.name, platform).indexes)
+        why = constraint.why
+        project = self._universe.project(constraint.project)
+        indexes = self._universe.problem.indexes
+        platform = self._target.platform
+        where = ", ".join(indexes.binding(project.name, platform).indexes)
         files: dict[int, _Files] = {}
         if why is NoCandidate.COMMIT and project.source is not None:
             where = project.source.where
@@ -203,70 +226,65 @@ class _Describer:
             files = self._unusable_files(constraint, project)
         elif why not in _OF_PROJECT:
             files = self._rejected_files(constraint, project)
-        listed = _of_each_cause(files, self._target)
-        refusals = tuple(
-            RejectedRelease(
-                version=str(project.versions[position]),
-                files=(*files[position].opened, *files[position].others),
-            )
-            for position in listed
+        evidence = replace(
+            self._evidence(constraint, project),
+            count=len(files),
+            newest=str(project.versions[0]) if project.versions else "",
+            unreachable=tuple(project.unreachable),
+            refusals=tuple(_refusals(files, project, self._target)),
         )
         has_tags = why is NoCandidate.FILE
         if constraint.is_unusable:
-            has_tags = any(files[position].others for position in listed)
-        evidence = Evidence(
-            count=len(files),
-            newest=str(project.versions[0]) if project.versions else "",
-            refusals=refusals,
-            unreachable=tuple(project.unreachable),
-            machine=tuple(tag_values(self._target).items()) if has_tags else (),
-        )
-        match why:
-            case NoCandidate.PROJECT:
-                alias = COMPONENT_ALIASES.get(project.name)
-                meant = alias or similar_project(self._clauses, project.name)
-                evidence = replace(evidence, meant=meant)
-            case NoCandidate.RELEASE:
-                nearest = _nearest(project, SpecifierSet(constraint.wanted))
-                unread = () if project.versions else _unread(project.rejections)
-                evidence = replace(evidence, nearest=nearest, unread=unread)
-            case RejectionReason.NEWER:
-                cutoff = cutoff_text(problem.policy.exclude_newer)
-                evidence = replace(evidence, cutoff=cutoff)
-            case _:
-                pass  # nothing more is known
+            has_tags = any(len(refusal.files) > 1 for refusal in evidence.refusals)
+        if has_tags:
+            evidence = replace(evidence, machine=tuple(tag_values(self._target).items()))
         if why in _ON_NO_INDEX:
-            left_out = problem.indexes.left_out(project.name, platform)
+            left_out = indexes.left_out(project.name, platform)
             evidence = replace(evidence, left_out=left_out)
         return Reason(constraint=constraint, where=where, evidence=evidence)
+
+    def _evidence(self, constraint: Unavailable, project: Project) -> Evidence:
+        """Return what is known about one way of being unavailable alone."""
+        match constraint.why:
+            case NoCandidate.PROJECT:
+                alias = COMPONENT_ALIASES.get(project.name)
+                return Evidence(meant=alias or similar_project(self._clauses, project.name))
+            case NoCandidate.RELEASE:
+                return Evidence(
+                    nearest=_nearest(project, SpecifierSet(constraint.wanted)),
+                    unread=() if project.versions else _unread(project.rejections),
+                )
+            case RejectionReason.NEWER:
+                return Evidence(cutoff=cutoff_text(self._universe.problem.policy.exclude_newer))
+            case _:
+                return Evidence()
 
     def _unusable_files(self, constraint: Unavailable, project: Project) -> dict[int, _Files]:
         """Return the files of each release that matters and proved unusable, by its position."""
         files: dict[int, _Files] = {}
-        others = self._others(constraint)
-        for parent, _ in self._clauses.edges[constraint]:
-            if parent is None:
-                continue
-            if self._clauses.satisfiable([self._clauses.variable(parent)], others):
-                opened = self._universe.rejections[parent]
-                if opened.reason in _WITHOUT_DETAIL:
-                    opened = replace(opened, detail="")
-                position = parent.release.position
-                wheels = nearest_first(project.wheels_set_aside(position), self._target)
-                files[position] = _Files((opened,), wheels)
+        for parent in self._possible_parents(constraint, self._others(constraint)):
+            opened = self._universe.rejections[parent]
+            if opened.reason in _WITHOUT_DETAIL:
+                opened = replace(opened, detail="")
+            position = parent.release.position
+            wheels = nearest_first(project.wheels_set_aside(position), self._target)
+            files[position] = _Files((opened,), wheels)
         return dict(sorted(files.items()))
 
     def _rejected_files(self, constraint: Unavailable, project: Project) -> dict[int, _Files]:
         """Return the files of each release that matters and was ruled out, by its position."""
         files: dict[int, _Files] = {}
-        for position in self._ruled_out(constraint)[1]:
+        _, positions = self._ruled_out(constraint)
+        for position in positions:
             release = project.release(position)
             rejections: tuple[Rejection, ...] = ()
             if isinstance(release, tuple):
                 rejections = nearest_first(release, self._target)
-            elif constraint.why is RejectionReason.YANKED and (why := release.file.yanked):
-                filename = release.file.filename
-                rejections = (Rejection(filename, RejectionReason.YANKED, why),)
+            elif constraint.why is RejectionReason.YANKED:
+                why = release.file.yanked
+                if why:
+                    filename = release.file.filename
+                    rejections = (Rejection(filename, RejectionReason.YANKED, why),)
             files[position] = _Files((), rejections)
         return files
 
@@ -280,24 +298,44 @@ class _Files(NamedTuple):
     others: tuple[Rejection, ...]
 
 
+def _refusals(
+    files: Mapping[int, _Files], project: Project, target: Target
+) -> Iterator[RejectedRelease]:
+    """Yield a few of the releases whose files cannot be used; the files are given by position."""
+    for position in _of_each_cause(files, target):
+        rejected = files[position]
+        yield RejectedRelease(
+            version=str(project.versions[position]),
+            files=(*rejected.opened, *rejected.others),
+        )
+
+
 def _of_each_cause(files: Mapping[int, _Files], target: Target) -> list[int]:
-    """A few releases, those first that only lack a newer glibc, newest first; each cause has one of them."""
-    causes: dict[str, list[int]] = {}  # by the glibc that would be enough, if any
+    """Return a few releases, newest first, of which each cause has at least one.
+
+    Those that only lack a newer glibc go before others.
+    """
+    machine = tag_values(target)
+    # by the glibc that would be enough; empty if none would
+    causes: dict[str, list[int]] = {}
     for position, of_release in files.items():
-        tags = (file.filename for file in of_release.others if file.reason is RejectionReason.TAGS)
-        causes.setdefault(newer_glibc(tags, tag_values(target)), []).append(position)
-    groups = sorted(causes.values(), key=lambda group: group is causes.get(""))
-    firsts = [group[0] for group in groups][:_REFUSALS]
-    positions = list(chain.from_iterable(groups))
-    others = [position for position in positions if position not in firsts]
-    listed = {*firsts, *others[: _REFUSALS - len(firsts)]}
-    return [position for position in positions if position in listed]
+        tags = [file.filename for file in of_release.others if file.reason is RejectionReason.TAGS]
+        causes.setdefault(newer_glibc(tags, machine), []).append(position)
+    groups = [positions for glibc, positions in causes.items() if glibc]
+    if "" in causes:
+        groups.append(causes[""])
+    listed = [positions[0] for positions in groups][:_REFUSALS]
+    for position in chain.from_iterable(groups):
+        if len(listed) < _REFUSALS and position not in listed:
+            listed.append(position)
+    return [position for position in chain.from_iterable(groups) if position in listed]
 
 
 def _nearest(project: Project, specifiers: SpecifierSet) -> tuple[str, ...]:
-    """The releases just before and just after what a requirement admits; none where nothing comes after it.
+    """Return the releases just before and just after what a requirement admits.
 
-    They are final ones, unless it names a pre-release or nothing else exists.
+    There are none where nothing comes after it. They are final ones, unless it names a pre-release
+    or nothing else exists.
     """
     highest = highest_bound(specifiers)
     mask = project.all if names_prerelease(specifiers) else project.stable or project.all
@@ -310,43 +348,47 @@ def _nearest(project: Project, specifiers: SpecifierSet) -> tuple[str, ...]:
 
 
 def _unread(files: Iterable[Rejection]) -> tuple[UnparsedFiles, ...]:
+    """Return the files that belong to no release by reason, the most frequent first."""
     names: dict[RejectionReason, list[str]] = {}
     for file in files:
         names.setdefault(file.reason, []).append(file.filename)
-    rows = (
+    unread = [
         UnparsedFiles(reason, len(filenames), filenames[0]) for reason, filenames in names.items()
-    )
-    return tuple(sorted(rows, key=lambda row: -row.count))
+    ]
+    unread.sort(key=lambda unparsed: -unparsed.count)
+    return tuple(unread)
 
 
 def similar_project(clauses: Clauses, name: str) -> str:
-    """The project with a similar name in facts or the stack, or with almost the same name in metadata read so far.
+    """Return the project with a similar name in facts or the stack, or nearly this one in metadata.
 
-    Empty if there is none.
+    Only metadata that was read so far counts. Empty if there is none.
     """
     universe = clauses.universe
-    problem = universe.problem
-    in_files = {
-        root.need.name for root in problem.stack.requirements if isinstance(root.need, Requirement)
-    }
-    in_files.update(name for fact in problem.facts for name in (fact.package, *fact.named_projects))
-    edges = (
-        edge for candidate in universe.opened_candidates() for edge in universe.edges(candidate)
-    )
-    required = {edge.package.name for edge in edges if edge.package.kind is PackageKind.PROJECT}
-
-    def existing(names: Iterable[str]) -> Iterator[str]:
-        return (
-            row
-            for row in map(text.name, names)
-            if not universe.is_loaded(row) or universe.project(row).exists
-        )
-
-    similar = (
-        closest(name, existing(in_files), _SIMILAR),
-        closest(name, existing(required), _NEARLY_THE_SAME),
-    )
+    stated: set[str] = set()
+    for root in universe.problem.stack.requirements:
+        if isinstance(root.need, Requirement):
+            stated.add(root.need.name)
+    for fact in universe.problem.facts:
+        stated.update((fact.package, *fact.named_projects))
+    required = set()
+    for candidate in universe.opened_candidates():
+        for edge in universe.edges(candidate):
+            if edge.package.kind is PackageKind.PROJECT:
+                required.add(edge.package.name)
+    similar = [
+        closest(name, _existing(clauses, stated), _SIMILAR),
+        closest(name, _existing(clauses, required), _NEARLY_EQUAL),
+    ]
     return closest(name, similar, _SIMILAR)
+
+
+def _existing(clauses: Clauses, names: Iterable[str]) -> Iterator[str]:
+    """Yield the names of projects that are not known to be on no index."""
+    universe = clauses.universe
+    for name in map(text.name, names):
+        if not universe.is_loaded(name) or universe.project(name).exists:
+            yield name
 
 
 def line_reason(line: Line) -> Reason:
@@ -364,7 +406,8 @@ def pinned_reason(constraint: Line | Requires, resolution: Resolution) -> Reason
         return line_reason(constraint)
     requiring = resolution.pin(constraint.package.name)
     assert requiring is not None  # noqa: S101  only pins require what is pinned
-    version, fact = str(requiring.version), constraint.fact
+    version = str(requiring.version)
+    fact = constraint.fact
     return Reason(
         constraint=constraint,
         versions=(ReleaseRange(version, version, 1),),
@@ -373,7 +416,7 @@ def pinned_reason(constraint: Line | Requires, resolution: Resolution) -> Reason
 
 
 def cutoff_text(cutoff: dt.datetime | None) -> str:
-    """A cut-off as the day at whose end it is, or as a moment; empty for none."""
+    """Return a cut-off as the day at whose end it is, or as a moment; empty for none."""
     if cutoff is None:
         return ""
     last = cutoff.astimezone(dt.timezone.utc) - dt.timedelta(microseconds=1)
@@ -381,7 +424,10 @@ def cutoff_text(cutoff: dt.datetime | None) -> str:
 
 
 def nearest_first(files: Iterable[Rejection], target: Target) -> tuple[Rejection, ...]:
-    """The files, those closest to the target first; wheels for another system come last."""
+    """Return the files, those closest to the target first.
+
+    Wheels for another system come last.
+    """
     machine = tag_values(target)
     python = f"-cp{''.join(map(str, target.python_line))}-"
 

@@ -17,25 +17,29 @@ from resolver.errors import UndecidedError
 from resolver.index.protocol import poll_once
 from resolver.model.constraint import Constraint
 
-_PAIRWISE = 5
-_CONFLICTS_AT_ONCE = 2_000  # a few hundredths of a second
-MOST_CONFLICTS: Final = 50_000  # of one question; those of real stacks have a few hundred
+# The most variables of which at most one is true by a clause for each two.
+_PAIRWISE: Final = 5
+# They take a few hundredths of a second.
+_CONFLICTS_AT_ONCE: Final = 2_000
+# Conflicts of one question; a question about a real stack has a few hundred.
+MOST_CONFLICTS: Final = 50_000
 
 
 class SatSolver:
-    """Clauses and their constraints. Clauses of `relaxed` constraints do not count.
-
-    Unless `reading` is set, guards are false: a guard stands for possibilities that nobody has
-    looked at yet.
-    """
+    """Clauses and their constraints."""
 
     def __init__(self) -> None:
+        # the constraints whose clauses do not count
         self.relaxed: frozenset[Constraint] = frozenset()
+        # whether what nobody has looked at yet is taken to be possible
         self.reading = False
         self._solver = Cadical153()
+        # the last variable
         self._top = 0
         self._selectors: dict[Constraint, int] = {}
+        # the constraint of each selector
         self._constraints: dict[int, Constraint] = {}
+        # variables for possibilities that nobody has looked at: false unless `reading` is set
         self._guards: list[int] = []
 
     def close(self) -> None:
@@ -44,7 +48,7 @@ class SatSolver:
 
     @property
     def known(self) -> Collection[Constraint]:
-        """Every constraint so far, in the order in which they became known."""
+        """Return every constraint so far, in the order in which they became known."""
         return self._selectors.keys()
 
     def add_clause(self, clause: Sequence[int]) -> None:
@@ -53,8 +57,9 @@ class SatSolver:
 
     @contextmanager
     def without(self, relaxed: Iterable[Constraint] = ()) -> Iterator[None]:
-        """Meanwhile relax these constraints and no others."""
-        previous, self.relaxed = self.relaxed, frozenset(relaxed)
+        """Relax these constraints and no others in a `with` block."""
+        previous = self.relaxed
+        self.relaxed = frozenset(relaxed)
         try:
             yield
         finally:
@@ -65,25 +70,25 @@ class SatSolver:
     def satisfiable(
         self, assumed: Iterable[int] = (), among: Collection[Constraint] | None = None
     ) -> bool:
-        """Return whether the clauses are satisfiable with variables assumed; if given, only with the constraints `among`.
+        """Return whether the clauses are satisfiable with these literals assumed.
 
-        After False, `core` has the reasons. Raises UndecidedError after too many conflicts, and
-        what `polling` raises.
+        With `among`, only the clauses of these constraints count. After False, `core` has the
+        reasons. Raises UndecidedError after too many conflicts, and what `polling` raises.
         """
-        if among is not None:
+        if among is None:
+            selectors = [
+                -selector if constraint in self.relaxed else selector
+                for constraint, selector in self._selectors.items()
+            ]
+        else:
             selectors = [
                 self._selectors[constraint]
                 for constraint in among
                 if constraint not in self.relaxed
             ]
-        else:
-            items = self._selectors.items()
-            selectors = [
-                -selector if constraint in self.relaxed else selector
-                for constraint, selector in items
-            ]
-        guards = () if self.reading else (-guard for guard in self._guards)
-        assumptions = [*assumed, *selectors, *guards]
+        assumptions = [*assumed, *selectors]
+        if not self.reading:
+            assumptions += [-guard for guard in self._guards]
         for _ in range(MOST_CONFLICTS // _CONFLICTS_AT_ONCE):
             self._solver.conf_budget(_CONFLICTS_AT_ONCE)
             is_satisfiable = self._solver.solve_limited(assumptions=assumptions)
@@ -92,69 +97,77 @@ class SatSolver:
             poll_once()  # and between two calls, Python handles signals
         raise UndecidedError(
             "no answer was found within the search limits",
-            why=f"{MOST_CONFLICTS} conflicts in one question about {len(self._selectors)} statements",
+            why=f"{MOST_CONFLICTS} conflicts in one question "
+            f"about {len(self._selectors)} statements",
             hint="pin some of the stack's requirements more tightly",
         )
 
     def broken(self) -> set[Constraint]:
         """Return the constraints with a clause that the last satisfying answer does not meet."""
-        model: Sequence[int] = self._solver.get_model() or ()  # the literal of variable n at n - 1
-        rows = self._selectors.items()
+        # the literal of variable n is at n - 1
+        model: Sequence[int] = self._solver.get_model() or ()
         return {
             constraint
-            for constraint, selector in rows
+            for constraint, selector in self._selectors.items()
             if selector > len(model) or model[selector - 1] < 0
         }
 
     def core(self) -> list[Constraint]:
-        """The constraints that the last unsatisfiable answer rests on; not made minimal."""
-        selectors = sorted(
-            literal for literal in self._solver.get_core() or () if literal in self._constraints
-        )
-        return [self._constraints[selector] for selector in selectors]
+        """Return the constraints that the last unsatisfiable answer rests on; not made minimal."""
+        literals = sorted(self._solver.get_core() or ())
+        return [self._constraints[literal] for literal in literals if literal in self._constraints]
 
     def minimal(
         self, assumed: Iterable[int] = (), among: Collection[Constraint] | None = None
     ) -> list[Constraint]:
-        """The constraints that clash, made minimal by leaving them out one by one, the latest known first."""
+        """Return constraints that clash, of which each is needed.
+
+        They are made minimal by leaving them out one by one, the latest known first. The clauses
+        must be unsatisfiable with the literals assumed.
+        """
         assumed = list(assumed)
-        self.satisfiable(assumed, list(self.known) if among is None else among)
+        self.satisfiable(assumed, self.known if among is None else among)
         core = self.core()
         for constraint in reversed(core):
-            if constraint in core and not self.satisfiable(
-                assumed, [other for other in core if other != constraint]
-            ):
+            if constraint not in core:
+                continue
+            others = [other for other in core if other != constraint]
+            if not self.satisfiable(assumed, others):
                 core = self.core()
         return core
 
     def preferred(self, assumed: Sequence[int], order: Sequence[Constraint]) -> list[Constraint]:
-        """A minimal core of these constraints, with the first ones in this order wherever possible (QuickXplain).
+        """Return a minimal core with the first of these constraints in this order, if possible.
 
-        It depends on the clauses alone, and neither on the solver nor on the order in which they
-        became known.
+        The algorithm is QuickXplain. The core depends on the clauses alone, and neither on the
+        solver nor on the order in which they became known.
         """
 
         def needed(
             background: list[Constraint], has_grown: bool, among: Sequence[Constraint]
         ) -> list[Constraint]:
+            """Return which of `among` clash with the background, which may have grown since."""
             if has_grown and not self.satisfiable(assumed, background):
                 return []
             if len(among) == 1:
                 return list(among)
-            first, last = among[: len(among) // 2], among[len(among) // 2 :]
-            of_last = needed([*background, *first], True, last)
-            return [*needed([*background, *of_last], bool(of_last), first), *of_last]
+            half = len(among) // 2
+            first = among[:half]
+            of_last = needed([*background, *first], True, among[half:])
+            of_first = needed([*background, *of_last], bool(of_last), first)
+            return of_first + of_last
 
         return needed([], True, order)
 
     # --- clauses
 
     def rule(self, because: Iterable[Constraint], clause: Iterable[int]) -> None:
-        """Add a clause with constraints."""
-        self.add_clause([*(-self.selector(constraint) for constraint in because), *clause])
+        """Add a clause that belongs to constraints."""
+        selectors = [-self.selector(constraint) for constraint in because]
+        self.add_clause([*selectors, *clause])
 
     def selector(self, constraint: Constraint) -> int:
-        """The variable that says that a constraint holds."""
+        """Return the variable that says that a constraint holds."""
         selector = self._selectors.get(constraint)
         if selector is None:
             selector = self._selectors[constraint] = self.new_variable()
@@ -163,7 +176,7 @@ class SatSolver:
         return selector
 
     def at_most_one(self, variables: list[int]) -> None:
-        """At most one of the variables is true."""
+        """Add that at most one of the variables is true."""
         if len(variables) < 2:
             return
         encoding = EncType.pairwise if len(variables) <= _PAIRWISE else EncType.seqcounter
@@ -173,6 +186,6 @@ class SatSolver:
             self.add_clause(clause)
 
     def new_variable(self) -> int:
-        """A new variable."""
+        """Return a new variable."""
         self._top += 1
         return self._top

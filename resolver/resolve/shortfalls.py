@@ -1,16 +1,17 @@
-"""Where a resolution falls short of the stack: lines far behind, later and skipped releases, extras that are missing.
+"""Where a resolution falls short of the stack.
 
-All of it depends on the stack, the pages, and what the search opened, not on a cache or the
-progress of a look-ahead.
+Lines may be far behind, pins later than the day of the stack, newer releases skipped for their
+source archives, and extras missing. All of it depends on the stack, the pages, and what the search
+opened, not on a cache or the progress of a look-ahead.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from itertools import chain, islice
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 from packaging.utils import NormalizedName
@@ -43,128 +44,163 @@ from resolver.resolve.project import Project
 from resolver.resolve.soft_requirements import broken_pairs
 from resolver.resolve.universe import Universe
 
-_MINORS = 3  # minor releases that a line may be behind without a word
-_AGE = timedelta(days=183)
-_BOUNDS = ("==", "===", "~=", "<", "<=")
-_LOOKED_AT = 3  # releases, the most preferred first: each may be a file to read
+if TYPE_CHECKING:
+    from resolver.resolve.clauses import Clauses
+
+# Minor releases that a line may be behind without a word.
+_MINORS: Final = 3
+# How much older the pin of a line may be without a word.
+_AGE: Final = timedelta(days=183)
+# Operators by which a line itself keeps newer releases out.
+_UPPER_BOUNDS: Final = ("==", "===", "~=", "<", "<=")
+# Releases, the most preferred first: each may be a file to read.
+_LOOKED_AT: Final = 3
 
 
 # --- lines without an upper bound that got a release far older than the newest
 
 
-def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedPin, ...]:
-    """The lines whose pin is far behind.
+class _FarBehind(NamedTuple):
+    """A pin that is far behind what its line admits."""
 
-    Projects that facts bind to a component come first, and of those the ones that no other row
-    needs. Only the first row says why: a core of the clauses about the projects that the stack
+    pin: Pin
+    # the newest final release that is preferred to it
+    newest: str
+
+
+def outdated_pins(universe: Universe, resolution: Resolution) -> tuple[OutdatedPin, ...]:
+    """Return the lines whose pin is far behind.
+
+    Projects that facts bind to a component come first, and of those the ones that none of the other
+    pins needs. Only the first one says why: a core of the clauses about the projects that the stack
     names, which is far cheaper than a proof; nothing if something newer may be possible.
     """
-    rows = list(_far_behind(universe, resolution))
-    needed = {name for pin, _ in rows for name in pin.needs}
-    bound = {
-        fact.package
-        for fact in resolution.problem.facts
-        if isinstance(fact, facts.Requires) and any(facts.component_requirements(fact.needs))
-    }
-    rows.sort(key=lambda row: (row[0].name not in bound, row[0].name in needed))
-    return tuple(
-        OutdatedPin(
-            project=pin.name,
-            version=pin.version,
-            newest=newest,
-            because=() if at else _newer_ruled_out(universe, pin),
-        )
-        for at, (pin, newest) in enumerate(rows)
-    )
+    behind = list(_far_behind(universe, resolution))
+    needed: set[NormalizedName] = set()
+    for pin, _ in behind:
+        needed.update(pin.needs)
+    bound = set()
+    for fact in resolution.problem.facts:
+        if isinstance(fact, facts.Requires) and facts.component_requirements(fact.needs):
+            bound.add(fact.package)
+    behind.sort(key=lambda late: (late.pin.name not in bound, late.pin.name in needed))
+    outdated: list[OutdatedPin] = []
+    for pin, newest in behind:
+        because = () if outdated else _newer_ruled_out(universe, pin)
+        line = OutdatedPin(project=pin.name, version=pin.version, newest=newest, because=because)
+        outdated.append(line)
+    return tuple(outdated)
 
 
-def _far_behind(universe: Universe, resolution: Resolution) -> Iterator[tuple[Pin, str]]:
-    """The pins of such lines that are far behind, each with the newest final release that is preferred to it."""
+def _far_behind(universe: Universe, resolution: Resolution) -> Iterator[_FarBehind]:
+    """Yield the pins that are far behind although their line has no upper bound."""
     for root in resolution.problem.stack.requirements:
         need = root.need
-        if (
-            not isinstance(need, Requirement)
-            or need.url
-            or (pin := resolution.pin(need.name)) is None
-        ):
+        if not isinstance(need, Requirement) or need.url:
             continue
-        if any(specifier.operator in _BOUNDS for specifier in need.specifier):
+        pin = resolution.pin(need.name)
+        if pin is None or any(clause.operator in _UPPER_BOUNDS for clause in need.specifier):
             continue
+        newer = _newer_releases(universe, need, pin)
         project = universe.project(pin.name)
-        newer = [
-            at
-            for at in project.positions(project.stable & project.mask(need.specifier))
-            if project.versions[at] > pin.version
-            and project.is_preferred_to(at, pin.release.position, universe.as_of.day)
-            and not _does_not_count(project.release(at))
-        ]
         if newer and _is_far_behind(project, newer, pin):
-            yield pin, str(project.versions[newer[0]])
+            yield _FarBehind(pin, str(project.versions[newer[0]]))
+
+
+def _newer_releases(universe: Universe, need: Requirement, pin: Pin) -> list[int]:
+    """Return the positions of newer final releases that a line admits and that are preferred."""
+    project = universe.project(pin.name)
+    newer = []
+    for position in project.positions(project.stable & project.mask(need.specifier)):
+        if project.versions[position] <= pin.version:
+            continue
+        if not project.is_preferred_to(position, pin.release.position, universe.as_of.day):
+            continue
+        if not _does_not_count(project.release(position)):
+            newer.append(position)
+    return newer
 
 
 def _does_not_count(release: Release | tuple[Rejection, ...]) -> bool:
-    """Whether a release is yanked, or was uploaded after the cut-off."""
+    """Return whether a release is yanked, or was uploaded after the cut-off."""
     if isinstance(release, Release):
         return release.yanked
-    return any(row.reason in (RejectionReason.NEWER, RejectionReason.YANKED) for row in release)
+    reasons = {file.reason for file in release}
+    return not reasons.isdisjoint((RejectionReason.NEWER, RejectionReason.YANKED))
 
 
 def _is_far_behind(project: Project, newer: Sequence[int], pin: Pin) -> bool:
-    """Whether a pin is more than so many minor releases, or longer, behind the first of the newer ones."""
-    new, old = project.versions[newer[0]], pin.version
-    minors = {project.versions[at].release[:2] for at in newer} - {old.release[:2]}
+    """Return whether a pin is far behind the first of the newer releases.
+
+    It is if there are too many minor releases between them, or too much time.
+    """
+    new = project.versions[newer[0]]
+    old = pin.version
+    minors = {project.versions[position].release[:2] for position in newer}
+    minors.discard(old.release[:2])
     if len(minors) > _MINORS or (new.major == old.major and new.minor - old.minor > _MINORS):
         return True
-    late, early = project.uploaded(newer[0]), project.uploaded(pin.release.position)
+    late = project.uploaded(newer[0])
+    early = project.uploaded(pin.release.position)
     return late is not None and early is not None and late - early > _AGE
 
 
 def _newer_ruled_out(universe: Universe, pin: Pin) -> tuple[Reason, ...]:
-    """What rules out every newer final release, as far as the releases of the stack's own projects tell.
+    """Return what rules out every newer final release, as far as the stack's own projects tell.
 
     Empty if they do not. Whatever is unread can only forbid more.
     """
-    from resolver.resolve.clauses import Clauses  # they need PySAT
+    # they need PySAT
+    from resolver.resolve.clauses import Clauses
     from resolver.resolve.reasons import described
 
-    stack, line = universe.problem.stack, f"{pin.name}>{pin.version.public}"
-    clauses = Clauses(
-        universe.with_line(line, stack.where)
-    )  # without what a lock prefers: locking again says the same
-    requested = {
-        root.need.name for root in stack.requirements if isinstance(root.need, Requirement)
-    }
+    where = universe.problem.stack.where
+    line = f"{pin.name}>{pin.version.public}"
+    # without what a lock prefers: locking again says the same
+    clauses = Clauses(universe.with_line(line, where))
     try:
-        unread = [
+        newer = [
             candidate
             for candidate in clauses.packages[Package(pin.name)]
             if candidate.version > pin.version
             and not candidate.version.is_prerelease
             and not candidate.release.yanked
         ]
-        newer, tried = [clauses.any_of(unread)], set(unread)
-        while True:
-            for candidate in unread:
-                with suppress(ResolverError):  # what was read of it counts all the same
-                    clauses.open(candidate)
-            if not clauses.satisfiable(newer):
-                break
-            chosen = clauses.chosen().values()
-            releases = [candidate for candidate in chosen if isinstance(candidate.chosen, Release)]
-            unread = [
-                candidate
-                for candidate in releases
-                if candidate.package.name in requested and candidate not in tried
-            ]
-            if not unread:
-                return ()
-            tried.update(unread)
-        core = clauses.preferred(newer, sorted(clauses.known, key=_order))
+        one_of_them = [clauses.any_of(newer)]
+        if not _is_refuted(clauses, newer, one_of_them):
+            return ()
+        core = clauses.preferred(one_of_them, sorted(clauses.known, key=_order))
         reasons = dict.fromkeys(described(clauses, core).values())
     finally:
         clauses.close()
-    asked = StackLine(line, stack.where)
+    asked = StackLine(line, where)
     return tuple(reason for reason in reasons if reason.constraint != asked)
+
+
+def _is_refuted(clauses: Clauses, newer: list[Candidate], assumed: list[int]) -> bool:
+    """Return whether the clauses are unsatisfiable once enough releases are opened.
+
+    The newer ones are opened first, then releases that the solver chooses, if the stack names
+    their projects.
+    """
+    requirements = clauses.universe.problem.stack.requirements
+    named = {root.need.name for root in requirements if isinstance(root.need, Requirement)}
+    tried: set[Candidate] = set()
+    unread = newer
+    while True:
+        tried.update(unread)
+        for candidate in unread:
+            with suppress(ResolverError):  # what was read of it counts all the same
+                clauses.open(candidate)
+        if not clauses.satisfiable(assumed):
+            return True
+        unread = []
+        for package, candidate in clauses.chosen().items():
+            is_release = isinstance(candidate.chosen, Release)
+            if is_release and package.name in named and candidate not in tried:
+                unread.append(candidate)
+        if not unread:
+            return False
 
 
 def _order(constraint: Constraint) -> tuple[int, tuple[str, ...]]:
@@ -191,37 +227,41 @@ def _order(constraint: Constraint) -> tuple[int, tuple[str, ...]]:
 
 
 def newer_pins(universe: Universe, resolution: Resolution) -> Iterator[NewerPin]:
-    """Yield the pins uploaded after the day whose releases are preferred, and what admits no release of that day."""
+    """Yield the pins uploaded after the day whose releases are preferred.
+
+    Each has what admits no release of that day.
+    """
     day = universe.as_of.day
     for pin in resolution.pins:
         project = universe.project(pin.name)
         if not project.is_later(pin.release.position, day):
             continue
         newest = _newest_by(project, day)
-        needed_by = (
-            tuple(dict.fromkeys(_excluding(resolution, pin, newest))) if newest is not None else ()
-        )
+        needed_by: dict[str, None] = {}
+        if newest is not None:
+            needed_by = dict.fromkeys(_excluding(resolution, pin, newest))
         yield NewerPin(
             project=pin.name,
             version=str(pin.version),
             day=project.ordered.day(pin.release.position),
-            needed_by=needed_by,
+            needed_by=tuple(needed_by),
             is_kept=not needed_by and _is_only_kept(universe, resolution, pin),
         )
 
 
 def _is_only_kept(universe: Universe, resolution: Resolution, pin: Pin) -> bool:
-    """Return whether a pin is there because the previous lock has it, and a release of the day would do as well.
+    """Return whether a pin is there because the previous lock has it.
 
-    A lock that is made without a previous one has no such pin, and must be the same when it is made
-    again: so it is not enough that the previous lock has the pin.
+    That is so if a release of the day would do as well. A lock that is made without a previous one
+    has no such pin, and must be the same when it is made again: so it is not enough that the
+    previous lock has the pin.
     """
     if universe.preferred.get(pin.name) != pin.version:
         return False
     project = universe.project(pin.name)
-    of_day = (position for position in project.by_preference(project.stable, universe.as_of.day))
-    for position in islice(of_day, _LOOKED_AT):
-        if project.is_later(position, universe.as_of.day):
+    day = universe.as_of.day
+    for position in islice(project.by_preference(project.stable, day), _LOOKED_AT):
+        if project.is_later(position, day):
             return False
         with suppress(ResolverError):  # what cannot be read is no reason
             if _would_fit(universe, resolution, pin, position):
@@ -231,23 +271,20 @@ def _is_only_kept(universe: Universe, resolution: Resolution, pin: Pin) -> bool:
 
 def _would_fit(universe: Universe, resolution: Resolution, pin: Pin, position: int) -> bool:
     """Return whether another release of a pinned project goes with all other pins as they are."""
-    candidates = list(_candidates(universe, pin, position))
+    candidates = _candidates(universe, pin, position)
     if not candidates or any(_excluding(resolution, pin, candidates[0].version)):
         return False
-    if not all(
-        _is_met(universe, resolution, edge)
-        for candidate in candidates
-        for edge in universe.edges(candidate)
-    ):
-        return False
+    for candidate in candidates:
+        if not all(_is_met(universe, resolution, edge) for edge in universe.edges(candidate)):
+            return False
     other = replace(pin, release=candidates[0].release)
-    pins = tuple(other if row is pin else row for row in resolution.pins)
+    pins = tuple(other if kept is pin else kept for kept in resolution.pins)
     changed = replace(resolution, pins=pins)
     return broken_pairs(universe, changed) <= broken_pairs(universe, resolution)
 
 
 def _is_met(universe: Universe, resolution: Resolution, edge: Edge) -> bool:
-    """Return whether the pins and the target meet a requirement."""
+    """Return whether the pins and the target meet an edge."""
     package = edge.package
     match package.kind:
         case PackageKind.UNAVAILABLE:
@@ -266,7 +303,7 @@ def _is_met(universe: Universe, resolution: Resolution, edge: Edge) -> bool:
 
 
 def undated_pins(universe: Universe, resolution: Resolution) -> tuple[NormalizedName, ...]:
-    """Return the pins for which no day is known, so that it cannot be compared with the day of the stack."""
+    """Return the pins for which no day is known, so that none can be compared with the stack's."""
     if not universe.as_of.day:
         return universe.as_of.undated
     return tuple(pin.name for pin in resolution.pins if not _has_day(universe, pin))
@@ -280,7 +317,7 @@ def _has_day(universe: Universe, pin: Pin) -> bool:
 
 
 def _newest_by(project: Project, day: str) -> Version | None:
-    """Return the newest final release of a project that was uploaded by a day and that the target can use."""
+    """Return the newest final release that was uploaded by a day and that the target can use."""
     for position in project.positions(project.stable):
         if project.is_later(position, day):
             continue
@@ -291,7 +328,10 @@ def _newest_by(project: Project, day: str) -> Version | None:
 
 
 def _excluding(resolution: Resolution, pin: Pin, version: Version) -> Iterator[str]:
-    """Yield who requires or bounds a pin and does not admit a version: `stack`, or a release as `name version`."""
+    """Yield who requires or bounds a pin and does not admit another version of its project.
+
+    It is `stack`, or a release as `name version`.
+    """
     for constraint in pin.because:
         need = text.requirement(constraint.text)
         if need.name == pin.name and not need.specifier.contains(version, prereleases=True):
@@ -320,128 +360,139 @@ def _requirer(resolution: Resolution, constraint: Line | Requires) -> str:
             return f"{constraint.package} {requiring.version}"
 
 
-# --- releases newer than a pin that cannot be used because of a source archive without static metadata
+# --- newer releases that cannot be used, as a source archive has no static metadata
 
 
 def skipped_releases(
     universe: Universe, resolution: Resolution, before: Sequence[SkippedRelease]
 ) -> tuple[SkippedRelease, ...]:
-    """For each pin, by name: the newest such release that all requirements on the project admit for this target.
+    """Return the newest release skipped for each pin, if all requirements on its project admit it.
 
-    Only those count that the search opened, so that nothing is read for this. A search that prefers
-    the pins of a lock does not come to newer releases: the rows `before`, which that lock has, hold
-    for as long as it keeps their pins.
+    Only releases count that the search opened, so that nothing is read for this. A search that
+    prefers the pins of a lock does not come to newer releases: what was skipped `before` according
+    to that lock holds for as long as it keeps the pins.
     """
-    archives = {
-        candidate: error.release
-        for candidate in universe.opened_candidates()
-        if isinstance(candidate.chosen, Release)
-        and isinstance(
-            error := universe.fixable_errors.get(candidate.release.file.filename),
-            DynamicArchiveError,
-        )
-    }
-    known = {row.project: row for row in before}
+    archives: dict[Candidate, Release] = {}
+    for candidate in universe.opened_candidates():
+        if isinstance(candidate.chosen, Release):
+            error = universe.fixable_errors.get(candidate.chosen.file.filename)
+            if isinstance(error, DynamicArchiveError):
+                archives[candidate] = error.release
+    known = {skipped.project: skipped for skipped in before}
     if not archives and not known:
         return ()
-    edges: dict[str, list[Edge]] = defaultdict(list)
-    pinned = (
-        candidate
-        for pin in resolution.pins
-        for candidate in _candidates(universe, pin, pin.release.position)
-    )
-    for edge in chain(universe.roots(), *map(universe.edges, pinned)):
+    edges_on = _edges_on_projects(universe, resolution)
+    found = []
+    for pin in resolution.pins:
+        demand = universe.demand(*edges_on.get(pin.name, ()))
+        skipped = _skipped(universe, pin, demand.mask, archives, known.get(pin.name))
+        if skipped is not None:
+            found.append(skipped)
+    return tuple(found)
+
+
+def _edges_on_projects(universe: Universe, resolution: Resolution) -> Mapping[str, list[Edge]]:
+    """Return the edges of the stack and the pins on each project."""
+    edges = list(universe.roots())
+    for pin in resolution.pins:
+        for candidate in _candidates(universe, pin, pin.release.position):
+            edges += universe.edges(candidate)
+    edges_on: dict[str, list[Edge]] = {}
+    for edge in edges:
         if edge.package.kind is PackageKind.PROJECT and edge.constraint is not None:
-            edges[edge.package.name].append(edge)
-    rows = (
-        _skipped(universe, pin, edges[pin.name], archives, known.get(pin.name))
-        for pin in resolution.pins
-    )
-    return tuple(filter(None, rows))
+            edges_on.setdefault(edge.package.name, []).append(edge)
+    return edges_on
 
 
-def _candidates(universe: Universe, pin: Pin, position: int) -> Iterator[Candidate]:
-    return filter(
-        None,
-        (universe.candidate(Package(pin.name, extra), position) for extra in ("", *pin.extras)),
-    )
+def _candidates(universe: Universe, pin: Pin, position: int) -> list[Candidate]:
+    """Return the candidates of a release of a pinned project: itself and the pin's extras."""
+    candidates = []
+    for extra in ("", *pin.extras):
+        candidate = universe.candidate(Package(pin.name, extra), position)
+        if candidate is not None:
+            candidates.append(candidate)
+    return candidates
 
 
 def _skipped(
     universe: Universe,
     pin: Pin,
-    edges: Iterable[Edge],
+    admitted: int,
     archives: Mapping[Candidate, Release],
     known: SkippedRelease | None,
 ) -> SkippedRelease | None:
-    project, pinned = universe.project(pin.name), pin.release.position
-    mask = universe.demand(*edges).mask & (
-        project.all if pin.version.is_prerelease else project.stable
-    )
-    is_kept = (
-        known is not None
-        and universe.preferred.get(pin.name) == pin.version
-        and not _has_fact(known, universe)
-    )
-    for position in project.positions(mask & ((1 << pinned) - 1)):
-        if not project.is_preferred_to(
-            position, pinned, universe.as_of.day
-        ) or _is_for_another_target(universe, project, position):
+    """Return the newest release of a pin's project that an archive keeps out; None if none does.
+
+    `admitted` is the mask of the releases that all requirements admit, `known` what the previous
+    lock says.
+    """
+    project = universe.project(pin.name)
+    pinned = pin.release.position
+    newer = admitted & ((1 << pinned) - 1)
+    if not pin.version.is_prerelease:
+        newer &= project.stable
+    if universe.preferred.get(pin.name) != pin.version:
+        known = None
+    if known is not None and _has_fact(known, universe):
+        known = None
+    for position in project.positions(newer):
+        if not project.is_preferred_to(position, pinned, universe.as_of.day):
             continue
-        usable = [row for row in _candidates(universe, pin, position) if not row.release.yanked]
+        if not universe.runs_on_target(project, position):
+            continue
+        candidates = _candidates(universe, pin, position)
+        usable = [candidate for candidate in candidates if not candidate.release.yanked]
         for candidate in usable:
-            if (blocker := _blocker(universe, candidate, archives)) is not None:
-                archive = archives[blocker]
-                return SkippedRelease(
-                    project=pin.name,
-                    version=str(candidate.version),
-                    archive=archive.file.filename,
-                    archive_of=text.name(blocker.package.name),
-                    archive_version=str(archive.version),
-                    index=archive.index,
-                )
-        if (
-            usable
-            and is_kept
-            and known is not None
-            and str(project.versions[position]) == known.version
-        ):
+            blocker = _blocker(universe, candidate, archives)
+            if blocker is not None:
+                return _skipped_release(pin, candidate, blocker, archives[blocker])
+        if usable and known is not None and str(project.versions[position]) == known.version:
             return known
     return None
 
 
-def _has_fact(row: SkippedRelease, universe: Universe) -> bool:
-    """Whether a fact says what an archive needs, or that it is not to be used."""
-    about = (facts.Metadata, facts.Builds, facts.Excludes, facts.Names)
-    name, version = text.name(row.archive_of), Version(row.archive_version)
-    return any(
-        isinstance(fact, about) and fact.is_about(name, version) for fact in universe.problem.facts
+def _skipped_release(
+    pin: Pin, candidate: Candidate, blocker: Candidate, archive: Release
+) -> SkippedRelease:
+    """Return a candidate as a release that the archive of another one, or its own, keeps out."""
+    return SkippedRelease(
+        project=pin.name,
+        version=str(candidate.version),
+        archive=archive.file.filename,
+        archive_of=text.name(blocker.package.name),
+        archive_version=str(archive.version),
+        index=archive.index,
     )
 
 
-def _is_for_another_target(universe: Universe, project: Project, position: int) -> bool:
-    """Whether a fact says so about a release: then its archive does not matter."""
-    system = universe.problem.target.system
-    return any(
-        need.component in system and not need.allows(system[need.component])
-        for fact in project.facts_about(position, facts.Requires)
-        if not fact.wheels
-        for need in facts.component_requirements(fact.needs)
-    )
+def _has_fact(skipped: SkippedRelease, universe: Universe) -> bool:
+    """Return whether a fact says what an archive needs, or that it is not to be used."""
+    kinds = (facts.Metadata, facts.Builds, facts.Excludes, facts.Names)
+    version = Version(skipped.archive_version)
+    for fact in universe.problem.facts:
+        if isinstance(fact, kinds) and fact.is_about(skipped.archive_of, version):
+            return True
+    return False
 
 
 def _blocker(
     universe: Universe, candidate: Candidate, archives: Mapping[Candidate, Release]
 ) -> Candidate | None:
-    """Which of these archives keeps a release out: its own, or the first of all that would meet one of its needs."""
+    """Return which of these archives keeps a release out; None if none does.
+
+    It is its own, or the first of all that would meet one of its needs.
+    """
     if candidate in archives:
         return candidate
+    if not universe.opened(candidate):
+        return None
     packages = {archive.package for archive in archives}
-    for edge in universe.edges(candidate) if universe.opened(candidate) else ():
-        if edge.package in packages:
-            admitted = list(universe.candidates(edge.package, universe.demand(edge)))
-            if admitted and all(dependency in archives for dependency in admitted):
-                return admitted[0]
+    for edge in universe.edges(candidate):
+        if edge.package not in packages:
+            continue
+        admitted = list(universe.candidates(edge.package, universe.demand(edge)))
+        if admitted and all(dependency in archives for dependency in admitted):
+            return admitted[0]
     return None
 
 
@@ -449,10 +500,11 @@ def _blocker(
 
 
 def missing_extras(universe: Universe, resolution: Resolution) -> tuple[MissingExtra, ...]:
-    """Each such extra, with the most preferred of the releases that have it, if it is among the first.
+    """Return each extra that a line asks for and its pin lacks.
 
-    pip takes a release without the extra as well, years old where need be, and so does the engine:
-    an extra that a release does not have requires nothing.
+    Each has the most preferred of the releases that have it, if it is among the first. pip takes a
+    release without the extra as well, years old where need be, and so does the engine: an extra
+    that a release does not have requires nothing.
     """
     return tuple(
         MissingExtra(project=pin.name, extra=extra, version=_version_with(universe, pin, extra))
@@ -461,19 +513,23 @@ def missing_extras(universe: Universe, resolution: Resolution) -> tuple[MissingE
 
 
 def lost_extras(resolution: Resolution) -> Iterator[tuple[Pin, str]]:
-    """The extras that lines of the stack ask for and the pin of their project lacks."""
+    """Yield the extras that lines of the stack ask for and the pin of their project lacks."""
     for pin in resolution.pins:
-        needs = [root.need for root in resolution.problem.requirements_on(pin.name)]
-        requested = {
-            extra for need in needs if isinstance(need, Requirement) for extra in need.extras
-        }
-        yield from ((pin, extra) for extra in pin.unknown_extras if extra in requested)
+        requested: set[str] = set()
+        for root in resolution.problem.requirements_on(pin.name):
+            if isinstance(root.need, Requirement):
+                requested.update(root.need.extras)
+        for extra in pin.unknown_extras:
+            if extra in requested:
+                yield pin, extra
 
 
 def _version_with(universe: Universe, pin: Pin, extra: str) -> Version | None:
+    """Return the first of the releases that the stack's lines want most that has an extra."""
     package = Package(pin.name)
-    demand = universe.demand(*(edge for edge in universe.roots() if edge.package.base == package))
-    for candidate in islice(universe.candidates(package, demand), _LOOKED_AT):
+    edges = [edge for edge in universe.roots() if edge.package.base == package]
+    candidates = universe.candidates(package, universe.demand(*edges))
+    for candidate in islice(candidates, _LOOKED_AT):
         with suppress(ResolverError):  # not to be had here: the warning does not name it
             universe.edges(candidate)
         if universe.provides(candidate, extra):

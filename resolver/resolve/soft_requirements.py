@@ -16,7 +16,7 @@ There are two kinds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 from packaging.specifiers import Specifier
@@ -30,7 +30,8 @@ from resolver.model.resolution import Pin, Resolution, UnloadablePin, UnmetBound
 from resolver.resolve.pinned_binaries import PinnedBinaries
 from resolver.resolve.universe import ExtraBound, Universe
 
-_ATTEMPTS = 12  # soft requirements that are tried one by one; further ones are left unmet
+# Soft requirements that are tried one by one; further ones are left unmet.
+_ATTEMPTS: Final = 12
 
 Search = Callable[[Universe], Resolution | None]
 
@@ -66,12 +67,13 @@ _Judged = _JudgedBound | _JudgedWheel
 def with_soft_requirements(
     universe: Universe, resolution: Resolution, search: Search
 ) -> Resolution:
-    """Return a resolution that meets more of the soft requirements, and none less, if `search` finds one.
+    """Return a resolution that meets more of the soft requirements, and none less.
 
-    Those that it does not meet are its `unmet_bounds` and `unloadable_pins`. A resolution that
-    meets all of them is returned as it is, which costs a look at the metadata of its pins. If an
-    index fails in a search, or offline lacks what that asks for, the requirement is given up as
-    well, and `universe` is marked: with the index, there may be another answer.
+    If `search` finds none, it is the one given. Those that it does not meet are its `unmet_bounds`
+    and `unloadable_pins`. A resolution that meets all of them is returned as it is, which costs a
+    look at the metadata of its pins. If an index fails in a search, or offline lacks what that asks
+    for, the requirement is given up as well, and `universe` is marked: with the index, there may be
+    another answer.
     """
     asked = universe
     best = resolution
@@ -84,19 +86,21 @@ def with_soft_requirements(
             return None
 
     given_up: set[SoftPair] = set()
-    while broken := [judged for judged in _broken(universe, best) if judged.pair not in given_up]:
-        wider, better = _searched(universe, best, broken, search_or_none)
-        if better is not None:
-            best, universe = better, wider
-            continue
-        for number, judged in enumerate(broken):
-            wider, better = universe, None
-            if number < _ATTEMPTS:
-                wider, better = _searched(universe, best, [judged], search_or_none)
-            if better is None:
-                given_up.add(judged.pair)
-            else:
-                best, universe = better, wider
+    broken = _broken(universe, best)
+    while broken:
+        improved = _improved(universe, best, broken, search_or_none)
+        if improved is not None:
+            universe, best = improved
+        else:  # one by one
+            for number, judged in enumerate(broken):
+                improved = None
+                if number < _ATTEMPTS:
+                    improved = _improved(universe, best, [judged], search_or_none)
+                if improved is None:
+                    given_up.add(judged.pair)
+                else:
+                    universe, best = improved
+        broken = [judged for judged in _broken(universe, best) if judged.pair not in given_up]
     left = _broken(universe, best)
     binaries = PinnedBinaries(universe)
     unread = [pin.name for pin in best.pins if binaries.is_left_unread(pin)]
@@ -108,10 +112,13 @@ def with_soft_requirements(
     )
 
 
-def _searched(
+def _improved(
     universe: Universe, best: Resolution, broken: list[_Judged], search: Search
-) -> tuple[Universe, Resolution | None]:
-    """Search with broken requirements, and the met ones about the same projects; None unless that is an improvement."""
+) -> tuple[Universe, Resolution] | None:
+    """Search with broken requirements, and the met ones about the same projects.
+
+    Return the universe with these, and what is found in it; None unless that is an improvement.
+    """
     concerned = {judged.pair.other for judged in broken}
     bounds = []
     linked = {}
@@ -119,7 +126,7 @@ def _searched(
         if not judged.is_met or judged.pair.other not in concerned:
             continue
         if isinstance(judged, _JudgedBound):
-            bounds.append(ExtraBound(*judged.pair))
+            bounds.append(ExtraBound(judged.pair.project, judged.pair.other))
         else:
             linked[judged.pair.project] = judged.there
     for judged in broken:
@@ -129,23 +136,25 @@ def _searched(
             linked[judged.pair.project] = judged.there
     wider = universe.with_soft_requirements(bounds, linked)
     better = search(wider)
-    if better is None:
-        return universe, None
-    is_improvement = broken_pairs(wider, better) < broken_pairs(universe, best)
-    return (wider, better) if is_improvement else (universe, None)
+    if better is None or not broken_pairs(wider, better) < broken_pairs(universe, best):
+        return None
+    return wider, better
 
 
 def _in_general(broken: _JudgedBound) -> ExtraBound:
     """Return a broken bound in the form that holds for all releases of its project."""
     version = Version(broken.bound.other_version)
-    uppers = [_upper(clause) for clause in text.requirement(broken.bound.bound).specifier]
-    exceeded = sorted(
-        upper
-        for upper in uppers
-        if upper and not Specifier(upper).contains(version, prereleases=True)
+    exceeded = []
+    for clause in text.requirement(broken.bound.bound).specifier:
+        upper = _upper(clause)
+        if upper and not Specifier(upper).contains(version, prereleases=True):
+            exceeded.append(upper)
+    return ExtraBound(
+        project=broken.pair.project,
+        other=broken.pair.other,
+        upper=",".join(sorted(exceeded)),
+        since=broken.bound.version if exceeded else "",
     )
-    since = broken.bound.version if exceeded else ""
-    return ExtraBound(*broken.pair, ",".join(exceeded), since)
 
 
 def _upper(clause: Specifier) -> str:
@@ -156,8 +165,8 @@ def _upper(clause: Specifier) -> str:
     if not is_wildcard and clause.operator != "~=":
         return ""
     version = Version(clause.version.removesuffix(".*"))
-    line = version.release if is_wildcard else version.release[:-1]
-    following = ".".join(map(str, (*line[:-1], line[-1] + 1)))
+    *line, last = version.release if is_wildcard else version.release[:-1]
+    following = ".".join(map(str, [*line, last + 1]))
     return f"<{version.epoch}!{following}"
 
 
@@ -167,6 +176,7 @@ def broken_pairs(universe: Universe, resolution: Resolution) -> set[SoftPair]:
 
 
 def _broken(universe: Universe, resolution: Resolution) -> list[_Judged]:
+    """Return the soft requirements of the pins that are not met."""
     return [judged for judged in _judged(universe, resolution) if not judged.is_met]
 
 
@@ -207,8 +217,8 @@ def _judged_wheel(
     What they need may also be in the wheels of the pins that it requires. If one of these was not
     read, nobody knows.
     """
-    there: set[str] = set()
-    why = binaries.fault(pin, torch.version, frozenset())
+    there: frozenset[str] = frozenset()
+    why = binaries.fault(pin, torch.version, there)
     if why:
         for other in required:
             libraries = binaries.libraries_of(other)
@@ -216,6 +226,7 @@ def _judged_wheel(
                 why = ""
                 break
             there |= libraries
-        why = why and binaries.fault(pin, torch.version, frozenset(there))
+    if why:
+        why = binaries.fault(pin, torch.version, there)
     unloadable = UnloadablePin(project=pin.name, version=str(pin.version), why=why)
-    return _JudgedWheel(SoftPair(pin.name, TORCH), unloadable, frozenset(there), not why)
+    return _JudgedWheel(SoftPair(pin.name, TORCH), unloadable, there, not why)

@@ -46,19 +46,23 @@ _ROUNDS = 20_000
 Archives = tuple[NormalizedName, ...]
 BuildPreferences = Mapping[Archives, Mapping[NormalizedName, Version]]
 
-ALL_ARCHIVES: Archives = ()  # stands for all archives of a lock, in one environment
+# Stands for all archives of a lock, in one environment.
+ALL_ARCHIVES: Archives = ()
 
 
 class Refutation(msgspec.Struct, frozen=True):
-    """A proof that a problem has no solution: all that the engine learned, and constraints that clash."""
+    """A proof that a problem has no solution."""
 
+    # all that the engine learned
     clauses: Clauses
+    # constraints that clash
     core: tuple[Constraint, ...]
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
         """Return the core as reports have it."""
-        from resolver.resolve.reasons import described  # PySAT is loaded only where it is needed
+        # PySAT is loaded only where it is needed
+        from resolver.resolve.reasons import described
 
         return tuple(dict.fromkeys(described(self.clauses, self.core).values()))
 
@@ -75,7 +79,7 @@ def solve(
     A refutation is certain, with two exceptions. If more than 400 releases were not read, none of
     them is assumed to require a pre-release that the policy rules out, or a yanked release
     (docs/solving.md). And after three archives of a project without static metadata, the project's
-    remaining ones count as unusable, and its statements say so.
+    remaining ones count as unusable, and its reasons say so.
 
     `preferred` are releases to keep as long as they fit. `tick` is called with the numbers of
     rounds and decided packages, and before each further release that is tried. Raises
@@ -107,10 +111,10 @@ def search(
     among: Universe | None = None,
     tick: Tick | None = None,
 ) -> Resolution | None:
-    """Return what resolvelib finds and the check confirms; None, which proves nothing, if that is nothing valid.
+    """Return what resolvelib finds and the check confirms; None if that is nothing valid.
 
-    `among` is the same universe with another order of decisions or preferences, in which is
-    searched; what is found is upgraded by those of `universe`.
+    None proves nothing. `among` is the same universe with another order of decisions or
+    preferences. The search takes place in it; what is found is upgraded in `universe`.
 
     On cyclic graphs resolvelib is known to fail, with an invalid result or a wrong "impossible"
     (its issue 206).
@@ -150,7 +154,7 @@ def prove(universe: Universe, tick: Tick | None = None) -> Resolution | Refutati
 def _finished(
     universe: Universe, choices: Choices, engine: str, rounds: int, tick: Tick | None
 ) -> Resolution | list[str]:
-    """The resolution that choices lead to once they are upgraded, or its faults."""
+    """Return the resolution that choices lead to once they are upgraded, or its faults."""
     try:
         choices = upgrade(universe, choices, tick)
         resolution = gather(universe, choices, engine=engine, rounds=rounds)
@@ -177,40 +181,52 @@ def _checked(refutation: Refutation) -> Refutation:
 def _certain(
     clauses: Clauses, universe: Universe, core: tuple[Constraint, ...]
 ) -> tuple[Constraint, ...]:
-    """A core that does not rest on files that a fact could make usable, if there is one.
+    """Return a core that does not rest on files that a fact could make usable, if there is one.
 
     Raises the error of a file with the metadata of another release if nothing else is in the way.
     An archive without static metadata is a conflict like any other, which a fact solves.
     """
-    errors: dict[Constraint, ResolverError] = {}
-    for constraint in clauses.known:
-        if not isinstance(constraint, Unavailable):
-            continue
-        for candidate, _ in clauses.edges.get(constraint, ()):
-            filename = candidate.release.file.filename if candidate is not None else ""
-            if filename in universe.fixable_errors:
-                # the newest is opened first
-                errors.setdefault(constraint, universe.fixable_errors[filename])
+    errors = _fixable_errors(clauses, universe)
     if errors.keys().isdisjoint(core):
         return core
     others = [constraint for constraint in clauses.known if constraint not in errors]
     if not clauses.satisfiable(among=others):
         return tuple(clauses.minimal(among=others))
-    if all(row in errors or isinstance(row, (StackLine, BuildLine)) for row in core):
-        for constraint in core:
-            error = errors.get(constraint)
-            if error is not None and not isinstance(error, DynamicArchiveError):
-                raise error
+    for constraint in core:
+        if constraint not in errors and not isinstance(constraint, (StackLine, BuildLine)):
+            return core
+    for constraint in core:
+        error = errors.get(constraint)
+        if error is not None and not isinstance(error, DynamicArchiveError):
+            raise error
     return core
+
+
+def _fixable_errors(clauses: Clauses, universe: Universe) -> dict[Constraint, ResolverError]:
+    """Return the constraints about files that a fact could make usable, each with an error."""
+    errors: dict[Constraint, ResolverError] = {}
+    for constraint in clauses.known:
+        if not isinstance(constraint, Unavailable):
+            continue
+        for candidate, _ in clauses.edges.get(constraint, ()):
+            if candidate is None:
+                continue
+            error = universe.fixable_errors.get(candidate.release.file.filename)
+            if error is not None:
+                # the newest is opened first
+                errors.setdefault(constraint, error)
+    return errors
 
 
 # --- isolated builds
 
 
 class BuildEnvironment(NamedTuple):
-    """The archives that are built in one environment (ALL_ARCHIVES if it is the only one), and its contents."""
+    """An environment in which archives are built."""
 
+    # ALL_ARCHIVES if it is the only one
     archives: Archives
+    # what is installed in it, or why it cannot be made
     answer: Resolution | Refutation
 
 
@@ -221,13 +237,13 @@ def solve_builds(
     preferred: BuildPreferences | None = None,
     tick: Tick | None = None,
 ) -> tuple[BuildEnvironment, ...]:
-    """The environments in which a resolution's source archives are built; empty if it needs none.
+    """Return the environments in which a resolution's source archives are built.
 
-    pip's hash mode does not cover what an isolated build downloads, so a lock pins that, too. All
-    archives are built in one such environment if their tools are compatible. If not, they share
-    environments as far as possible, in the order of their names. The `preferred` releases of an
-    environment are tried first, then those that the resolution itself pins. Build tools must have
-    wheels: they are not built themselves.
+    There are none if it needs none. pip's hash mode does not cover what an isolated build
+    downloads, so a lock pins that, too. All archives are built in one such environment if their
+    tools are compatible. If not, they share environments as far as possible, in the order of their
+    names. The `preferred` releases of an environment are tried first, then those that the
+    resolution itself pins. Build tools must have wheels: they are not built themselves.
     """
     archives = tuple(
         pin.name
@@ -249,23 +265,27 @@ def solve_builds(
     if isinstance(together, Resolution) or len(archives) == 1:
         return (BuildEnvironment(ALL_ARCHIVES, together),)
     environments: list[BuildEnvironment] = []
+    # those that require nothing come last: they fit into any environment
     for name in sorted(
         archives, key=lambda name: build_problem(resolution, catalog, (name,)) is None
     ):
-        for at, environment in enumerate(environments):
+        for number, environment in enumerate(environments):
+            if not isinstance(environment.answer, Resolution):
+                continue
             wider = (*environment.archives, name)
-            answer = solve_for(wider, wider) if isinstance(environment.answer, Resolution) else None
+            answer = solve_for(wider, wider)
             if isinstance(answer, Resolution):
-                environments[at] = BuildEnvironment(wider, answer)
+                environments[number] = BuildEnvironment(wider, answer)
                 break
         else:
             alone = solve_for((name,), (name,))
-            environments += [BuildEnvironment((name,), alone)] if alone is not None else []
+            if alone is not None:
+                environments.append(BuildEnvironment((name,), alone))
     return tuple(environments)
 
 
 def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) -> Problem | None:
-    """The problem of what builds of these archives require; None if that is nothing."""
+    """Return the problem of what builds of these archives require; None if that is nothing."""
     requirements: list[RootRequirement] = []
     for pin in resolution.pins:
         if pin.name not in archives:
@@ -279,9 +299,13 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
         fact: facts.Fact | None = metadata[0] if metadata else None
         if pin.release.source is not None:
             fact = pin.release.source.fact
-        for text_of_line in lines:
+        for requirement in lines:
             line = BuildLine(
-                text_of_line, pin.name, str(pin.version), pin.release.file.filename, fact
+                text=requirement,
+                package=pin.name,
+                version=str(pin.version),
+                filename=pin.release.file.filename,
+                fact=fact,
             )
             requirements.append(RootRequirement(need=_build_need(line), origin=line))
     if not requirements:
@@ -293,14 +317,13 @@ def build_problem(resolution: Resolution, catalog: Catalog, archives: Archives) 
         departures=(),
         absent=(),
     )
-    policy = replace(
-        resolution.problem.policy, as_of=resolution.as_of.day or NEWEST
-    )  # tools are of the same day
+    # tools are of the same day
+    policy = replace(resolution.problem.policy, as_of=resolution.as_of.day or NEWEST)
     return replace(resolution.problem, stack=stack, policy=policy, wheels_only=True, sources={})
 
 
 def _build_need(line: BuildLine) -> Requirement:
-    """Return what a line requires. Raises InputError for an address, and for what is no requirement."""
+    """Return what a line requires. Raises InputError for an address or an invalid line."""
     why = "addresses are not supported"
     try:
         need = text.requirement(line.text)

@@ -1,4 +1,4 @@
-"""What can be chosen for one problem, and what each choice needs, according to its file and to facts.
+"""What can be chosen for one problem, and what each choice needs, by its file and by facts.
 
 It is lazy: metadata is requested when a release is first chosen (`edges`). The search and the
 complete engine are both built on it; the independent check is not.
@@ -6,10 +6,10 @@ complete engine are both built on it; the independent check is not.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import copy
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
@@ -38,12 +38,14 @@ from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import Rejection, RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement
 from resolver.resolve.candidates import Candidates
-from resolver.resolve.linkage import LinkageRules, UnloadableError
+from resolver.resolve.linkage import LinkageRules
 from resolver.resolve.needs import (
     DYNAMIC,
     DynamicArchiveError,
     MarkerEvaluator,
     ReleaseRequirements,
+    UnusableReleaseError,
+    applies,
     is_built_here,
     requirement_lines,
 )
@@ -51,11 +53,7 @@ from resolver.resolve.project import Project
 
 # How many of a project's archives without static metadata are opened before older ones are given
 # up.
-_IN_VAIN = 3
-
-
-class _UnusableRelease(Exception):
-    """A release cannot be used; the arguments are those of `Rejection` after the file's name."""
+_IN_VAIN: Final = 3
 
 
 class ExtraBound(NamedTuple):
@@ -71,10 +69,7 @@ class ExtraBound(NamedTuple):
 
 
 class Universe(Candidates):
-    """The candidates of a problem and their edges.
-
-    `fixable_errors` are of files that a fact could make usable.
-    """
+    """The candidates of a problem and their edges."""
 
     def __init__(
         self,
@@ -85,76 +80,87 @@ class Universe(Candidates):
         super().__init__(problem, catalog, preferred)
         self._markers = MarkerEvaluator(problem.target.markers)
         self.requirements = self._markers.requirements
-        self.fixable_errors: dict[str, ResolverError] = {}  # by file name
+        # errors of files that a fact could make usable, by file name
+        self.fixable_errors: dict[str, ResolverError] = {}
         # why the file of a candidate that was opened cannot be used
         self.rejections: dict[Candidate, Rejection] = {}
+        # the edges of the candidates that were opened
         self._edges: dict[Candidate, tuple[Edge, ...]] = {}
-        self._lines: dict[Release, ReleaseRequirements | _UnusableRelease] = {}
-        self._dynamic: dict[str, list[DynamicArchiveError]] = {}  # by project
+        self._lines: dict[Release, ReleaseRequirements | UnusableReleaseError] = {}
+        # the archives of each project that were opened in vain
+        self._dynamic: dict[str, list[DynamicArchiveError]] = {}
         self._overrides: dict[Candidate, tuple[Override, ...]] = {}
-        self._mask_edges: tuple[Edge, ...] = ()  # further roots
+        # further edges of the stack, which admit certain releases only
+        self._mask_edges: tuple[Edge, ...] = ()
         self._extra_bounds: frozenset[ExtraBound] = frozenset()
         # projects taken to be linked with torch, each with the libraries of other projects that
         # count as there
         self.linked: dict[NormalizedName, frozenset[str]] = {}
         self.decided_first: frozenset[NormalizedName] = frozenset()
-        self.is_answer_final = True  # whether the same pages lead to the same answer
+        # whether the same pages lead to the same answer
+        self.is_answer_final = True
         self.linkage = LinkageRules(self)
 
     def variant(
         self, problem: Problem, preferred: Mapping[NormalizedName, Version] | None = None
     ) -> Universe:
-        """The universe of another problem, over the same catalog.
+        """Return the universe of another problem, over the same catalog.
 
         If only the stack's lines differ, all caches are shared: an attribute that depends on them,
         or on what is preferred, must be replaced below.
         """
         fresh = Universe(problem, self.catalog, preferred)
-        fresh._ordered, fresh._shared = self._ordered, self._shared
-        old, new = (
-            [(name, source) for name, (_, source) in universe.sources.items()]
-            + sorted(universe.excluded_projects)
-            for universe in (self, fresh)
-        )
+        fresh._ordered = self._ordered
+        fresh._shared = self._shared
         with_this_stack = replace(
             problem,
             stack=self.problem.stack,
             digest=self.problem.digest,
             sources=self.problem.sources,
         )
-        if with_this_stack != self.problem or old != new:
+        if with_this_stack != self.problem or not self._has_edges_of(fresh):
             return fresh
         variant = copy(self)
-        variant.problem, variant.sources, variant.preferred = (
-            problem,
-            fresh.sources,
-            fresh.preferred,
-        )
-        variant.__dict__.pop("as_of", None)  # it follows from the lines
+        variant.problem = problem
+        variant.sources = fresh.sources
+        variant.preferred = fresh.preferred
+        # it follows from the lines
+        variant.__dict__.pop("as_of", None)
         return variant
+
+    def _has_edges_of(self, other: Universe) -> bool:
+        """Return whether releases have the same edges in both, if only the stack's lines differ."""
+        commits = {name: commit for name, (_, commit) in self.sources.items()}
+        commits_of_other = {name: commit for name, (_, commit) in other.sources.items()}
+        if commits != commits_of_other:
+            return False
+        return self.excluded_projects.keys() == other.excluded_projects.keys()
 
     def with_line(
         self, line: str, where: str, preferred: Mapping[NormalizedName, Version] | None = None
     ) -> Universe:
-        """The universe of the stack with one more line."""
+        """Return the universe of the stack with one more line.
+
+        The day of the stack stays: the line only asks "what if?".
+        """
         stack = self.problem.stack
         root = RootRequirement(need=text.requirement(line), origin=StackLine(line, where))
         stack = replace(stack, requirements=(*stack.requirements, root))
         variant = self.variant(replace(self.problem, stack=stack), preferred)
-        variant.as_of = self.as_of  # a line that only asks "what if?" does not change the day
+        variant.as_of = self.as_of
         return variant
 
     def narrowed(
         self, releases: Mapping[Package, int], choices: Mapping[Package, Candidate]
     ) -> Universe:
-        """The universe for a stack that admits only certain releases, as masks, of the projects that it requires.
+        """Return the universe for a stack that admits certain releases only, given as masks.
 
-        `choices` are preferred.
+        They are of projects that the stack requires. The `choices` are preferred.
         """
         lines = {edge.package.base: edge.constraint for edge in self.roots()}
         narrowed = copy(self)
         narrowed._mask_edges = tuple(
-            Edge(name, ReleaseMask(mask), lines[name]) for name, mask in releases.items()
+            Edge(package, ReleaseMask(mask), lines[package]) for package, mask in releases.items()
         )
         narrowed.preferred = {
             text.name(package.name): candidate.version
@@ -166,16 +172,15 @@ class Universe(Candidates):
     def with_soft_requirements(
         self, bounds: Iterable[ExtraBound], linked: Mapping[NormalizedName, frozenset[str]]
     ) -> Universe:
-        """Return the universe in which these bounds hold as well, and binaries of the `linked` projects must load.
+        """Return the universe in which these bounds hold and binaries of the `linked` must load.
 
-        For each of these, libraries of other projects are given, which count as there.
+        For each of the `linked` projects, libraries of others are given, which count as there.
         """
         variant = copy(self)
         variant._extra_bounds = self._extra_bounds.union(bounds)
         variant.linked = {**self.linked, **linked}
-        variant.bounded_projects = self.bounded_projects.union(
-            bound.other for bound in variant._extra_bounds
-        )
+        bounded = {bound.other for bound in variant._extra_bounds}
+        variant.bounded_projects = self.bounded_projects | bounded
         variant._edges = {}
         variant._overrides = {}
         variant.rejections = {}
@@ -184,9 +189,9 @@ class Universe(Candidates):
     def deciding_first(
         self, projects: Iterable[NormalizedName], pins: Mapping[NormalizedName, Version]
     ) -> Universe:
-        """Return the universe in which these projects are decided before all others that are required with them.
+        """Return the universe in which these projects are decided before all others.
 
-        The `pins` of other projects are preferred.
+        The `pins` of the other projects are preferred.
         """
         variant = copy(self)
         variant.decided_first = frozenset(projects)
@@ -198,40 +203,45 @@ class Universe(Candidates):
     # --- what the stack requires
 
     def roots(self) -> tuple[Edge, ...]:
-        """The edges of the stack's lines."""
-        edges = [
-            edge
-            for root in self.problem.stack.requirements
-            for edge in self._of_need(root.need, root.origin)
-        ]
+        """Return the edges of the stack's lines."""
+        edges: list[Edge] = []
+        for root in self.problem.stack.requirements:
+            edges += self._need_edges(root.need, root.origin)
         return (*edges, *self._mask_edges)
 
     @cached_property
     def excluded_projects(self) -> Mapping[NormalizedName, str]:
-        """The projects on which requirements do not count, each with a fact's id or the file:line of the stack's row.
+        """Return the projects that must be absent, so that requirements on them do not count.
 
-        A fact applies if the stack itself names its project, the fact is about every release that
-        those lines and the target's components admit, and the stack does not require the other
-        project: so this is known before anything is chosen.
+        Each has the id of a fact, or the file:line of the stack's row.
         """
-        absent = {row.package: row.where for row in self.problem.stack.absent}
+        absent = {absence.package: absence.where for absence in self.problem.stack.absent}
         for fact in self.problem.facts:
-            if not isinstance(fact, facts.Absent) or self.problem.requirements_on(fact.other):
-                continue
-            if edges := [
-                edge for edge in self.roots() if edge.package.base == Package(fact.package)
-            ]:
-                project = self.project(fact.package)
-                positions = project.positions(self.demand(*edges).mask)
-                admitted = [
-                    project.versions[at] for at in positions if self._runs_on_target(project, at)
-                ]
-                if admitted and all(map(fact.applies_to, admitted)):
-                    absent.setdefault(fact.other, fact.id)
+            if isinstance(fact, facts.Absent) and self._is_in_force(fact):
+                absent.setdefault(fact.other, fact.id)
         return absent
 
-    def _runs_on_target(self, project: Project, position: int) -> bool:
-        """Return whether the components of the target meet what facts require of them for a release.
+    def _is_in_force(self, fact: facts.Absent) -> bool:
+        """Return whether a fact of absence applies, which is known before anything is chosen.
+
+        It applies if the stack itself names its project, the fact is about every release that those
+        lines and the target's components admit, and the stack does not require the other project.
+        """
+        if self.problem.requirements_on(fact.other):
+            return False
+        edges = [edge for edge in self.roots() if edge.package.base == Package(fact.package)]
+        if not edges:
+            return False
+        project = self.project(fact.package)
+        admitted = [
+            project.versions[position]
+            for position in project.positions(self.demand(*edges).mask)
+            if self.runs_on_target(project, position)
+        ]
+        return bool(admitted) and all(map(fact.applies_to, admitted))
+
+    def runs_on_target(self, project: Project, position: int) -> bool:
+        """Return whether the target's components meet what facts require of them for a release.
 
         What only its wheels require does not count, as it may be built from source.
         """
@@ -247,21 +257,22 @@ class Universe(Candidates):
     # --- what a candidate requires
 
     def edges(self, candidate: Candidate) -> tuple[Edge, ...]:
-        """What a candidate requires. The first call reads its metadata."""
-        if candidate not in self._edges:
-            self._edges[candidate] = self._edges_of(candidate)
-        return self._edges[candidate]
+        """Return what a candidate requires. The first call opens it: its metadata is read."""
+        edges = self._edges.get(candidate)
+        if edges is None:
+            edges = self._edges[candidate] = self._edges_of(candidate)
+        return edges
 
     def opened(self, candidate: Candidate) -> bool:
-        """Whether a candidate's metadata was read."""
+        """Return whether a candidate's metadata was read."""
         return candidate in self._edges
 
     def provides(self, candidate: Candidate, extra: str) -> bool:
-        """Whether the metadata of a candidate that was opened has the extra (Provides-Extra)."""
+        """Return whether a candidate that was opened has the extra (Provides-Extra)."""
         lines = self._lines.get(candidate.release)
-        return isinstance(lines, ReleaseRequirements) and any(
-            text.name(provided) == extra for provided in lines.extras
-        )
+        if not isinstance(lines, ReleaseRequirements):
+            return False
+        return any(text.name(provided) == extra for provided in lines.extras)
 
     def extras_of(self, name: NormalizedName, release: Release) -> tuple[NormalizedName, ...]:
         """Return the extras that the metadata of a release declares; none if it cannot be read."""
@@ -271,7 +282,7 @@ class Universe(Candidates):
     def extra_requirements(
         self, name: NormalizedName, release: Release, extra: NormalizedName
     ) -> list[Requirement]:
-        """Return the bounds that an extra of a release puts on the project of the extra's name, as far as they count.
+        """Return the bounds of an extra on the project of the extra's name, as far as they count.
 
         Facts go before them: a bound does not count if a fact about this release names the other
         project, or one about the other project names this one. Neither does a pin (`vllm==0.10.1`):
@@ -288,7 +299,10 @@ class Universe(Candidates):
         ]
 
     def _is_spoken_of(self, name: NormalizedName, version: Version, other: NormalizedName) -> bool:
-        """Return whether a fact about a release names another project, or one about that project names this one."""
+        """Return whether a fact about a release names another project, or one about that names it.
+
+        Facts about the other project count whatever release they are about.
+        """
         for fact in self.problem.facts:
             if fact.is_about(name, version) and other in fact.named_projects:
                 return True
@@ -299,214 +313,253 @@ class Universe(Candidates):
     def _readable_lines(self, name: NormalizedName, release: Release) -> ReleaseRequirements | None:
         try:
             return self._requirement_lines(self.candidate_for(Package(name), release))
-        except _UnusableRelease:
+        except UnusableReleaseError:
             return None
 
     def overrides_of(self, candidate: Candidate) -> tuple[Override, ...]:
-        """The requirements of a candidate that was opened that are not followed, as the project must be absent."""
+        """Return the requirements of an opened candidate on projects that must be absent."""
         return self._overrides.get(candidate, ())
 
     def opened_candidates(self) -> Iterable[Candidate]:
-        """The candidates whose metadata was read."""
+        """Return the candidates whose metadata was read."""
         return self._edges.keys()
 
-    def _of_need(self, need: facts.Need, constraint: Line | Requires) -> Iterator[Edge]:
+    def _need_edges(self, need: facts.Need, constraint: Line | Requires) -> Iterator[Edge]:
+        """Yield the edges of a requirement that applies on the target."""
         if isinstance(need, ComponentRequirement):
             # a component that the target does not state cannot fail; the lock warns
             if need.component in self.problem.target.system:
                 yield Edge(Package(need.component, "", PackageKind.COMPONENT), need, constraint)
-            return
-        if need.marker is None or need.marker.evaluate(self.problem.target.markers):
+        elif applies(need, self.problem.target.markers):
             yield from _split(need, constraint)
 
     def _edges_of(self, candidate: Candidate) -> tuple[Edge, ...]:
         release = candidate.chosen
-        if candidate.package.kind is not PackageKind.PROJECT or not isinstance(release, Release):
+        package = candidate.package
+        if package.kind is not PackageKind.PROJECT or not isinstance(release, Release):
             return ()
+        edges: list[Edge] = []
         try:
-            edges = tuple(self._of_lines(candidate, release))
-        except _UnusableRelease as error:
-            rejection = self.rejections[candidate] = Rejection(release.file.filename, *error.args)
-            edges = (_unusable(candidate.package, rejection),)
-        if not candidate.package.extra:
-            edges += (
-                *self._of_facts(candidate, release),
-                *self._of_extra_bounds(candidate, release),
-            )
+            edges.extend(self._file_edges(candidate))
+        except UnusableReleaseError as error:
+            rejection = Rejection(release.file.filename, error.reason, error.detail)
+            self.rejections[candidate] = rejection
+            edges = [_unusable(package, rejection)]
+        if not package.extra:
+            edges += self._fact_edges(candidate)
+            edges += self._extra_bound_edges(candidate)
+        return tuple(self._without_absent(candidate, edges))
+
+    def _without_absent(self, candidate: Candidate, edges: list[Edge]) -> list[Edge]:
+        """Return the edges of a candidate without those on projects that must be absent.
+
+        Each edge that is left out is remembered as an override.
+        """
         absent = self.excluded_projects
-        dropped = dict.fromkeys(
-            edge
-            for edge in edges
-            if edge.package.kind is PackageKind.PROJECT and edge.package.name in absent
-        )
-        if dropped:
-            edges = tuple(edge for edge in edges if edge not in dropped)
-            self._overrides[candidate] = tuple(
-                Override(
-                    package=candidate.package.name,
-                    version=str(release.version),
-                    name=edge.package.name,
-                    dropped=getattr(edge.constraint, "text", str(edge.package)),
-                    fact=absent[text.name(edge.package.name)],
-                )
-                for edge in dropped
+        kept = []
+        overrides = []
+        for edge in edges:
+            if edge.package.kind is not PackageKind.PROJECT or edge.package.name not in absent:
+                kept.append(edge)
+                continue
+            name = text.name(edge.package.name)
+            stated = edge.constraint
+            override = Override(
+                package=candidate.package.name,
+                version=str(candidate.version),
+                name=name,
+                dropped=stated.text if isinstance(stated, Requires) else str(edge.package),
+                fact=absent[name],
             )
-        return edges
+            overrides.append(override)
+        if overrides:
+            self._overrides[candidate] = tuple(overrides)
+        return kept
 
     def _requirement_lines(self, candidate: Candidate) -> ReleaseRequirements:
-        """The lines of a release, read once for all of its extras; raises _UnusableRelease."""
+        """Return the lines of a release, read once for all of its extras.
+
+        Raises UnusableReleaseError.
+        """
         release = candidate.release
         if release not in self._lines:
             try:
                 self._lines[release] = self._read(candidate)
-            except _UnusableRelease as error:
+            except UnusableReleaseError as error:
                 self._lines[release] = error
         lines = self._lines[release]
-        if isinstance(lines, _UnusableRelease):
+        if isinstance(lines, UnusableReleaseError):
             raise lines.with_traceback(None)
         return lines
 
     def _read(self, candidate: Candidate) -> ReleaseRequirements:
-        release, filename = candidate.release, candidate.release.file.filename
+        release = candidate.release
+        filename = release.file.filename
         metadata = self._facts_about(candidate, facts.Metadata)
         dynamic = self._dynamic.setdefault(candidate.package.name, [])
-        if len(dynamic) >= _IN_VAIN and not (
-            metadata or release.builds or release.source or release.file.is_wheel
-        ):
+        is_known = metadata or release.builds or release.source or release.file.is_wheel
+        if not is_known and len(dynamic) >= _IN_VAIN:
             self.fixable_errors[filename] = dynamic[0]
-            raise _UnusableRelease(RejectionReason.UNOPENED, RejectionReason.UNOPENED.value)
+            unopened = RejectionReason.UNOPENED
+            raise UnusableReleaseError(unopened, unopened.value)
         try:
             lines = requirement_lines(self.catalog, release, metadata)
         except UnusableFile as error:
-            raise _UnusableRelease(RejectionReason.METADATA, str(error)) from None
+            raise UnusableReleaseError(RejectionReason.METADATA, str(error)) from None
         except DynamicArchiveError as error:
             # another release may do; the whole lock fails only if none does
             self.fixable_errors[filename] = error
             dynamic.append(error)
-            raise _UnusableRelease(RejectionReason.DYNAMIC, DYNAMIC) from None
+            raise UnusableReleaseError(RejectionReason.DYNAMIC, DYNAMIC) from None
         except WrongRelease as error:
             self.fixable_errors[filename] = error
-            raise _UnusableRelease(RejectionReason.METADATA, error.message) from None
-        if (refusal := self._compatibility.python_refusal(lines.requires_python)) is not None:
-            raise _UnusableRelease(*refusal)
+            raise UnusableReleaseError(RejectionReason.METADATA, error.message) from None
+        refusal = self._compatibility.python_refusal(lines.requires_python)
+        if refusal is not None:
+            reason, detail = refusal
+            raise UnusableReleaseError(reason, detail)
         return lines
 
-    def _of_lines(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
-        """What a release's lines require; raises _UnusableRelease if one of them cannot be followed."""
-        lines, package = self._requirement_lines(candidate), candidate.package
-        filename = release.file.filename
+    def _file_edges(self, candidate: Candidate) -> Iterator[Edge]:
+        """Yield what the file of a release requires: its metadata, its build and its binaries.
+
+        Raises UnusableReleaseError if one of its lines cannot be followed, or if its binaries
+        cannot be loaded.
+        """
+        lines = self._requirement_lines(candidate)
+        release = candidate.release
+        package = candidate.package
         if package.extra:
             yield Edge(package.base, ReleaseMask(1 << release.position), None)
-        dropped = {
-            name for fact in self._facts_about(candidate, facts.Replaces) for name in fact.drop
-        }
-        recipe: facts.Fact | None = release.builds
-        if release.source is not None:
-            recipe = release.source.fact
-        stated_by = recipe
-        if stated_by is None and not release.file.is_wheel:
-            stated_by = next(iter(self._facts_about(candidate, facts.Metadata)), None)
-        source = RequirementSource.METADATA if stated_by is None else RequirementSource.FACT
-        requires = self._markers.lines_for(filename, lines.requires, package.extra)
-        of_torch = []
-        for requirement in self._applying(requires, package.extra, dropped, "metadata", "it needs"):
-            if requirement.name == package.name and not requirement.extras:
-                if not requirement.specifier.contains(release.version, prereleases=True):
-                    raise _UnusableRelease(
-                        RejectionReason.METADATA, f"it needs `{requirement}` of itself"
-                    )
-                continue
+        fact = self._fact_for_metadata(candidate)
+        source = RequirementSource.METADATA if fact is None else RequirementSource.FACT
+        torch_specifiers = []
+        for requirement in self._metadata_requirements(candidate, lines.requires):
             if requirement.name == TORCH:
-                of_torch.append(requirement.specifier)
-            need = requirement.without_marker()
-            yield from _split(requirement, Requires(package, need, source, stated_by))
-        tools = lines.build_requires if not package.extra and is_built_here(release) else ()
-        for requirement in self._applying(
-            tools, "", {package.name}, "build-system.requires", "its build needs"
-        ):
-            need = requirement.without_marker()
-            yield from _split(requirement, Requires(package, need, RequirementSource.BUILD, recipe))
-        if not package.extra:
-            yield from self._of_binaries(candidate, of_torch)
+                torch_specifiers.append(requirement.specifier)
+            stated = Requires(package, requirement.without_marker(), source, fact)
+            yield from _split(requirement, stated)
+        if package.extra:
+            return
+        yield from self._build_edges(candidate, lines.build_requires)
+        assumed = self.linked.get(text.name(package.name))
+        yield from self.linkage.edges(candidate, torch_specifiers, assumed)
 
-    def _of_binaries(
-        self, candidate: Candidate, of_torch: Sequence[SpecifierSet]
-    ) -> Iterator[Edge]:
-        """Yield what the binaries of a release require.
+    def _metadata_requirements(
+        self, candidate: Candidate, lines: tuple[str, ...]
+    ) -> Iterator[Requirement]:
+        """Yield the requirements in a release's metadata that apply, except on itself.
 
-        Raises _UnusableRelease if they cannot be loaded.
-
-        `of_torch` is what its metadata requires of torch.
+        Raises UnusableReleaseError, also if the release does not meet what it requires of itself.
         """
-        try:
-            assumed = self.linked.get(text.name(candidate.package.name))
-            yield from self.linkage.edges(candidate, of_torch, assumed)
-        except UnloadableError as error:
-            raise _UnusableRelease(*error.args) from None
+        package = candidate.package
+        dropped: set[str] = set()
+        for fact in self._facts_about(candidate, facts.Replaces):
+            dropped.update(fact.drop)
+        possible = self._markers.lines_for(candidate.release.file.filename, lines, package.extra)
+        for requirement in self._applying(possible, package.extra, dropped, "metadata", "it needs"):
+            if requirement.name != package.name or requirement.extras:
+                yield requirement
+            elif not requirement.specifier.contains(candidate.version, prereleases=True):
+                why = f"it needs `{requirement}` of itself"
+                raise UnusableReleaseError(RejectionReason.METADATA, why)
+
+    def _fact_for_metadata(self, candidate: Candidate) -> facts.Fact | None:
+        """Return the fact that states what a release requires, in place of metadata; or None."""
+        release = candidate.release
+        fact = _recipe(release)
+        if fact is None and not release.file.is_wheel:
+            for metadata in self._facts_about(candidate, facts.Metadata):
+                return metadata
+        return fact
+
+    def _build_edges(self, candidate: Candidate, lines: tuple[str, ...]) -> Iterator[Edge]:
+        """Yield what the build of a release in the target environment requires."""
+        release = candidate.release
+        package = candidate.package
+        if not is_built_here(release):
+            return
+        recipe = _recipe(release)
+        for requirement in self._applying(
+            lines, "", {package.name}, "build-system.requires", "its build needs"
+        ):
+            line = requirement.without_marker()
+            stated = Requires(package, line, RequirementSource.BUILD, recipe)
+            yield from _split(requirement, stated)
 
     def _applying(
-        self, lines: Iterable[str], extra: str, dropped: Collection[str], where: str, who: str
+        self,
+        lines: Iterable[str],
+        extra: str,
+        dropped: Collection[str],
+        where: str,
+        who_needs: str,
     ) -> Iterator[Requirement]:
-        """The requirements of lines that apply, except those on `dropped` projects.
+        """Yield the requirements of lines that apply, except those on `dropped` projects.
 
-        Raises _UnusableRelease for one that cannot be read, or names an address.
+        Raises UnusableReleaseError for one that cannot be read, or names an address; its detail
+        says `where` the line is, or `who_needs` the address.
         """
         for line in lines:
             try:
                 requirement = self._markers.evaluate(line, extra)
             except InvalidRequirement:
-                raise _UnusableRelease(
-                    RejectionReason.METADATA, f"`{line}` in its {where} is not a requirement"
-                ) from None
+                why = f"`{line}` in its {where} is not a requirement"
+                raise UnusableReleaseError(RejectionReason.METADATA, why) from None
             if requirement is None or requirement.name in dropped:
                 continue
             if requirement.url:
-                raise _UnusableRelease(
-                    RejectionReason.DIRECT,
-                    f"{who} `{requirement}`, and addresses are not supported",
-                )
+                why = f"{who_needs} `{requirement}`, and addresses are not supported"
+                raise UnusableReleaseError(RejectionReason.DIRECT, why)
             yield requirement
 
-    def _of_facts(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
-        """What facts say a release requires and owns, which applies whether or not its file can be read."""
-        package, about = candidate.package, self._facts_about(candidate, facts.Fact)
+    def _fact_edges(self, candidate: Candidate) -> Iterator[Edge]:
+        """Yield what facts say a release requires, bounds and owns.
+
+        That holds even if its file cannot be used.
+        """
+        package = candidate.package
+        about = self._facts_about(candidate, facts.Fact)
         replacing = [fact for fact in about if isinstance(fact, facts.Replaces)]
         # what facts add comes before what stands in for metadata
         about.sort(key=lambda fact: isinstance(fact, facts.Replaces))
         for fact in about:
-            for need in facts.needs_kept(fact, fact.needs_for(release), replacing):
+            needs = fact.needs_for(candidate.release)
+            for need in facts.needs_kept(fact, needs, replacing):
                 stated = Requires(package, str(need), RequirementSource.FACT, fact)
-                yield from self._of_need(need, stated)
+                yield from self._need_edges(need, stated)
         for fact in about:
-            for bound in fact.bounds_for(release):
-                if bound.marker is None or bound.marker.evaluate(self.problem.target.markers):
-                    bounded = Package(bound.name, "", PackageKind.VERSION)
+            for bound in fact.bounds_for(candidate.release):
+                if applies(bound, self.problem.target.markers):
+                    version = Package(bound.name, "", PackageKind.VERSION)
                     stated = Requires(package, str(bound), RequirementSource.FACT, fact)
-                    yield Edge(bounded, bound.specifier, stated)
+                    yield Edge(version, bound.specifier, stated)
         if package.name in self.bounded_projects:
             version = Package(package.name, "", PackageKind.VERSION)
-            yield Edge(version, Installed(release.version), None)
+            yield Edge(version, Installed(candidate.version), None)
         yield from self.module_edges(candidate)
 
-    def _of_extra_bounds(self, candidate: Candidate, release: Release) -> Iterator[Edge]:
+    def _extra_bound_edges(self, candidate: Candidate) -> Iterator[Edge]:
         """Yield the bounds in force that the extras of a release put on other projects."""
         name = text.name(candidate.package.name)
         for bound in sorted(self._extra_bounds):
             if bound.project != name:
                 continue
-            package = Package(bound.other, "", PackageKind.VERSION)
-            allowed = [
-                need.specifier for need in self.extra_requirements(name, release, bound.other)
-            ]
-            if bound.since and release.version < Version(bound.since):
+            version = Package(bound.other, "", PackageKind.VERSION)
+            needs = self.extra_requirements(name, candidate.release, bound.other)
+            allowed = [need.specifier for need in needs]
+            if bound.since and candidate.version < Version(bound.since):
                 allowed.append(SpecifierSet(bound.upper))
             for specifiers in allowed:
                 line = f"{bound.other}{specifiers}"
                 stated = Requires(candidate.package, line, RequirementSource.METADATA)
-                yield Edge(package, specifiers, stated)
+                yield Edge(version, specifiers, stated)
 
     def module_edges(self, candidate: Candidate) -> Iterator[Edge]:
-        """Yield an edge for each module that a release owns together with another project; reads no metadata."""
+        """Yield an edge for each module that a release owns together with another project.
+
+        Reads no metadata.
+        """
         name = candidate.package.name
         for collision in self.collisions(text.name(name), candidate.version):
             module = Package(collision.module, "", PackageKind.MODULE)
@@ -515,9 +568,13 @@ class Universe(Candidates):
     def _facts_about(
         self, candidate: Candidate, kind: type[facts.FactKind]
     ) -> list[facts.FactKind]:
-        return self.project(text.name(candidate.package.name)).facts_about(
-            candidate.release.position, kind
-        )
+        project = self.project(text.name(candidate.package.name))
+        return project.facts_about(candidate.release.position, kind)
+
+
+def _recipe(release: Release) -> facts.Builds | facts.Sources | None:
+    """Return the fact that says how a release is built; None if none does."""
+    return release.builds if release.source is None else release.source.fact
 
 
 def _is_range(specifiers: SpecifierSet) -> bool:
@@ -527,15 +584,15 @@ def _is_range(specifiers: SpecifierSet) -> bool:
 
 def _unusable(package: Package, rejection: Rejection) -> Edge:
     """Return the edge of a candidate whose file cannot be used."""
+    reason = rejection.reason
     # files that were not opened are reported together with those that were
-    is_unopened = rejection.reason is RejectionReason.UNOPENED
-    reason = RejectionReason.DYNAMIC if is_unopened else rejection.reason
+    if reason is RejectionReason.UNOPENED:
+        reason = RejectionReason.DYNAMIC
     nothing = Package(rejection.filename, "", PackageKind.UNAVAILABLE)
     return Edge(nothing, ReleaseMask(0), Unavailable(str(package), reason))
 
 
 def _split(requirement: Requirement, constraint: Constraint) -> Iterator[Edge]:
     """Yield the edges of a requirement: on its project, and on each of its extras."""
-    yield Edge(Package(requirement.name), requirement.specifier, constraint)
-    for extra in requirement.extras:
+    for extra in ("", *requirement.extras):
         yield Edge(Package(requirement.name, extra), requirement.specifier, constraint)

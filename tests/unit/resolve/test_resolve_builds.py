@@ -27,7 +27,7 @@ def built(catalog: DataCatalog, *requirements: str, **more: object) -> dict[str,
     return {pin.name: str(pin.version) for pin in answer.pins}
 
 
-def test_what_archives_ask_for_is_pinned() -> None:
+def test_builds_pin_what_archives_require() -> None:
     catalog = tools()
     catalog.add_archive("b", "1", build_requires=["setuptools<80", "ninja"])
     catalog.add_archive("c", "1", build_requires=None)
@@ -35,7 +35,7 @@ def test_what_archives_ask_for_is_pinned() -> None:
     assert built(catalog, "c") == {"setuptools": "80", "wheel": "1"}  # PEP 517's default
 
 
-def test_a_build_tool_without_a_wheel_is_refused() -> None:
+def test_builds_refuse_a_tool_without_a_wheel() -> None:
     catalog = tools()
     catalog.add_archive("b", "1", build_requires=["tool"])
     catalog.add_archive("tool", "1")
@@ -44,13 +44,14 @@ def test_a_build_tool_without_a_wheel_is_refused() -> None:
     assert [translate(sentence(reason), "en") for reason in answer.reasons] == [
         "building b 1 needs tool",
         (
-            "tool 1 has no file for the target: tool-1.tar.gz is a source archive, and build tools are not built "
+            "tool 1 has no file for the target: tool-1.tar.gz is a source archive, "
+            "and build tools are not built "
             "from source themselves"
         ),
     ]
 
 
-def test_tools_that_contradict_each_other_have_environments_of_their_own() -> None:
+def test_builds_of_contradicting_tools_are_apart() -> None:
     catalog = tools()
     catalog.add_archive("b", "1", build_requires=["setuptools<80"])
     catalog.add_archive("c", "1", build_requires=["setuptools>=80"])

@@ -64,7 +64,7 @@ def file(filename: str, digest: str = "b", **more: str) -> File:
         "more tags than there are",
     ],
 )
-def test_a_better_wheel_that_nobody_can_take(odd: list[File]) -> None:
+def test_check_allows_an_unusable_better_wheel(odd: list[File]) -> None:
     catalog = DataCatalog({"a-b": {"1": []}})
     add(catalog, "a-b", *odd)
     assert pins(problem("a-b"), catalog) == {"a-b": "1"}
@@ -72,7 +72,7 @@ def test_a_better_wheel_that_nobody_can_take(odd: list[File]) -> None:
 
 
 @pytest.mark.parametrize("filename", ["a- 1.tar.gz", "a-1 .tar.gz", "a-1.tar.gz\n"])
-def test_an_archive_with_white_space_in_its_name(filename: str) -> None:
+def test_check_finds_white_space_in_an_archive_name(filename: str) -> None:
     wanted = problem("a")
     answer = solved(wanted, DataCatalog({"a": {"1": []}}))
     (pin,) = answer.pins
@@ -93,7 +93,7 @@ def test_an_archive_with_white_space_in_its_name(filename: str) -> None:
         "",
     ],
 )
-def test_a_better_wheel_of_a_time_that_is_none_or_not_before_the_cut_off(uploaded: str) -> None:
+def test_check_allows_a_better_wheel_beyond_the_cut_off(uploaded: str) -> None:
     cutoff = dt.datetime(2026, 2, 1, 0, 0, 0, 500_000, tzinfo=dt.timezone.utc)
     catalog = DataCatalog()
     catalog.add_wheel("a", "1", uploaded="2026-02-01t00:00:00.4z")
@@ -102,7 +102,7 @@ def test_a_better_wheel_of_a_time_that_is_none_or_not_before_the_cut_off(uploade
     assert pin.release.file.filename == "a-1-py3-none-any.whl"
 
 
-def test_of_several_facts_that_build_a_release_the_last_one_counts() -> None:
+def test_check_counts_the_last_builds_fact() -> None:
     catalog = DataCatalog({"numpy": {"1": [], "2": []}})
     catalog.add_archive(
         "app", "1", build_requires=[], members={"old.txt": "numpy<2\n", "new.txt": "numpy>=2\n"}
@@ -119,7 +119,10 @@ _EARLY, _LATE = "2025-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
 
 
 def index() -> DataCatalog:
-    """Of `older`, `archive`, `half`, `gone` and `last`, the file that pip takes was uploaded after _THEN."""
+    """Return a world with files that were uploaded after _THEN.
+
+    They are the files that pip takes of `older`, `archive`, `half`, `gone` and `last`.
+    """
     catalog = DataCatalog().serve(
         "app 1: b<2", "app 2: gone==1", "user 1: app==1", "b 1 2", "c 1", "early 1 2rc1 2rc2"
     )
@@ -276,7 +279,5 @@ _WHEELS, _BUILT = (
         (problem("user"), problem("user", facts=[absent("app", "", "b")]), _ABSENT[:1]),
     ],
 )
-def test_the_fault_that_another_problem_makes(
-    then: Problem, now: Problem, faults: list[str]
-) -> None:
+def test_check_finds_a_fault(then: Problem, now: Problem, faults: list[str]) -> None:
     assert check(now, solved(then, index()), index()) == faults

@@ -19,7 +19,10 @@ OLD = {"app": "1", "files": "2026", "data": "1"}
 
 
 def index(newest: str = "data 3: files<=2025", day: str = "2025-06-01") -> DataCatalog:
-    """The newest release of data admits no files of this year; data 1, of long ago, says nothing of them."""
+    """Return a catalog in which the newest data admits no files of this year.
+
+    data 1, of long ago, says nothing of them.
+    """
     catalog = DataCatalog({"app": {"1": ["files", "data"]}})
     for year in (2026, 2025, 2019):
         catalog.add_wheel("files", str(year), uploaded=f"{year}-06-01T00:00:00Z")

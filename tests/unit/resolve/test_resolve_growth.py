@@ -1,4 +1,7 @@
-"""How much work a problem is, however strange: in rounds, in files that are read, in the interpreter's instructions."""
+"""How much work a problem is, however strange.
+
+It is counted in rounds, in files that are read, and in the interpreter's instructions.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,8 @@ def instructions(function: Callable[[], object]) -> int:
 
 
 # --- twice the input is at most four times the work
-# resolvelib looks at all that it knows in each round. What is more than that square is a mistake of ours.
+# resolvelib looks at all that it knows in each round. What is more than that square is a mistake of
+# ours.
 
 
 def chained_extras(count: int) -> Asked:
@@ -92,7 +96,10 @@ def files_of_one_release(count: int) -> Asked:
 
 
 def releases_in_vain(count: int) -> Asked:
-    """Each x needs the y of its number, which needs the z of its number; only the oldest of those is asked for."""
+    """Each x needs the y of its number, which needs the z of its number.
+
+    Only the oldest z is asked for.
+    """
     rows = [
         f"{name} {at}: {below}=={at}" for name, below in ("xy", "yz") for at in range(1, count + 1)
     ]
@@ -111,9 +118,7 @@ def releases_in_vain(count: int) -> Asked:
         (releases_in_vain, 40),
     ],
 )
-def test_twice_the_size_is_at_most_four_times_the_work(
-    family: Callable[[int], Asked], size: int
-) -> None:
+def test_growth_is_at_most_quadratic(family: Callable[[int], Asked], size: int) -> None:
     def work(count: int) -> int:
         catalog, requirements = family(count)
         stated = problem(*requirements)
@@ -126,8 +131,11 @@ def test_twice_the_size_is_at_most_four_times_the_work(
 # --- families on which a plain search takes exponentially many rounds
 
 
-def test_runs_of_releases_with_the_same_requirements() -> None:
-    """Two of each group want the same project old and new, in 60 releases of which one oldest does not."""
+def test_growth_with_runs_of_equal_requirements() -> None:
+    """Two projects of each group want a third one old and new, in all releases but one.
+
+    Each has 60 releases.
+    """
     groups, catalog = range(6), DataCatalog()
     for group in groups:
         catalog.serve(f"base{group} {to(4)}", f"one{group} {to(60)}: base{group}<3")
@@ -146,7 +154,7 @@ def test_runs_of_releases_with_the_same_requirements() -> None:
     assert resolution.rounds <= 5 * len(groups)
 
 
-def test_conflicts_that_show_late() -> None:
+def test_growth_with_conflicts_that_show_late() -> None:
     """boto3, botocore and urllib3, with who wants a newer urllib3 at the end of a chain."""
     groups, catalog = range(4), DataCatalog()
     for group in groups:
@@ -169,8 +177,8 @@ def test_conflicts_that_show_late() -> None:
     assert resolution.rounds <= 300 * len(groups)
 
 
-def test_a_thousand_projects_take_a_round_each_in_the_end() -> None:
-    """A chain longer than Python's stack is deep, and than the rounds after which a search gives up."""
+def test_growth_with_a_chain_of_a_thousand_projects() -> None:
+    """A chain is longer than Python's stack is deep, and takes more rounds than a search may."""
     many = 1_010
     catalog = DataCatalog().serve(
         *(f"p{number} 1 2: p{number + 1}" for number in range(many)), f"p{many} 1"
@@ -180,8 +188,11 @@ def test_a_thousand_projects_take_a_round_each_in_the_end() -> None:
     assert resolution.rounds <= 2.1 * many
 
 
-def test_layers_are_decided_from_above_whatever_their_names_are() -> None:
-    """Who asks for a project is decided before it, so each is decided once, for the newest that all of them take."""
+def test_search_decides_layers_from_above() -> None:
+    """What requires a project is decided before it, so each is decided once.
+
+    It is decided for the newest release that all of them admit.
+    """
     random = Random(3)
     layers = [
         [f"p{number:03}" for number in range(at * 20, at * 20 + 20)] for at in reversed(range(12))
@@ -219,8 +230,8 @@ def chosen(engine: CompleteEngine) -> dict[str, str]:
     return {str(package): str(one.version) for package, one in engine.solve().items()}
 
 
-def test_releases_that_fail_in_a_row_are_decided_ahead_of_what_they_fail_against() -> None:
-    """Each `sdk` has a `core` of its own, and none of them fits the `dates` that was decided before."""
+def test_engine_skips_releases_that_fail_in_a_row() -> None:
+    """Each `sdk` has a `core` of its own, and none fits the `dates` that was decided before."""
     catalog = DataCatalog().serve("app 1: alpha, sdk", "alpha 1: dates", "dates 1 2")
     for number in range(_MANY):
         catalog.serve(f"sdk 1.{number}: core==1.{number}", f"core 1.{number}: dates<2")
@@ -231,7 +242,7 @@ def test_releases_that_fail_in_a_row_are_decided_ahead_of_what_they_fail_against
     assert len(catalog.asked) < 40
 
 
-def test_what_a_decision_asks_not_to_be_is_not_asked_about() -> None:
+def test_engine_skips_what_a_decision_rules_out() -> None:
     """Of `core` only the one that `sdk` pins can be: the hundred others are no question."""
     catalog = DataCatalog().serve("app 1: sdk, zeta==2", "sdk 2: core==1.7", "sdk 1", "zeta 1 2")
     catalog.serve(*(f"core 1.{number}: zeta==1" for number in range(_MANY)))
@@ -240,8 +251,11 @@ def test_what_a_decision_asks_not_to_be_is_not_asked_about() -> None:
     assert engine.rounds < 20
 
 
-def test_an_extra_is_looked_for_among_what_is_left_of_its_project() -> None:
-    """Each `core[b]` but the oldest needs what is not there; with a `core` decided, only its own is a question."""
+def test_engine_takes_an_extra_of_the_decided_release() -> None:
+    """Each `core[b]` but the oldest needs what is not there.
+
+    Once a `core` is decided, only its own extra is asked about.
+    """
     catalog = DataCatalog({"zeta": {"1": []}})
     for number in range(1, _MANY + 1):
         needs = [f"zeta>={1 if number == 1 else 2} ; extra == 'b'"]
@@ -251,7 +265,7 @@ def test_an_extra_is_looked_for_among_what_is_left_of_its_project() -> None:
     assert engine.rounds < 5 * _MANY
 
 
-def test_a_policy_on_prereleases_is_named_where_many_were_not_read() -> None:
+def test_engine_names_the_policy_if_many_are_unread() -> None:
     """Any of 500 releases might ask for the pre-release of `deep`.
 
     They are not read; that it is out is a statement.

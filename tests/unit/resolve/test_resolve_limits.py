@@ -36,7 +36,7 @@ def test_prove_gives_up_after_too_many_conflicts(monkeypatch: pytest.MonkeyPatch
         prove(pigeonholes(13))
 
 
-def test_prove_ends_when_it_is_told_to() -> None:
+def test_prove_ends_if_polling_raises() -> None:
     begun = time.monotonic()
 
     class Told(Exception):

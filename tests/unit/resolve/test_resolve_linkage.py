@@ -1,4 +1,4 @@
-"""The search judges binaries before it takes a release, and the independent check judges them again."""
+"""The search judges binaries before it takes a release, and the check judges them again."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FACTS = (links("audio", to=("torch",)), links("torch", provides=("libtorch.so",)
 
 
 class Binaries(DataCatalog):
-    """An index of wheels with binaries; a text is the reason why those of a wheel cannot be used."""
+    """An index of wheels with binaries; a text is why those of a wheel cannot be used."""
 
     def __init__(self) -> None:
         super().__init__()

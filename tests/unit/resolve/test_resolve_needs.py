@@ -45,7 +45,7 @@ def test_requirements_file(content: str, lines: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     "option", ["-r common.txt", "--extra-index-url https://a.test", "-e .", "--hash=sha256:00"]
 )
-def test_options_are_refused(option: str) -> None:
+def test_requirements_file_refuses_options(option: str) -> None:
     with pytest.raises(UnusableFile) as caught:
         requirements_file(f"numpy\n{option}\n")
     assert (
@@ -73,7 +73,7 @@ def vllm() -> DataCatalog:
 @pytest.mark.parametrize(
     "marker", ["extra == 'x'", "'x' == extra", "extra != 'y' and extra == 'x'"]
 )
-def test_what_its_extras_add_is_the_archives_own_word_however_it_is_written(marker: str) -> None:
+def test_builds_fact_keeps_extras_of_the_archive(marker: str) -> None:
     catalog = vllm()
     catalog.add_wheel("more", "1")
     catalog.add_archive(
@@ -90,13 +90,13 @@ def test_what_its_extras_add_is_the_archives_own_word_however_it_is_written(mark
     }
 
 
-def test_a_line_that_hangs_on_the_kernel_is_told() -> None:
+def test_requirement_that_depends_on_the_kernel_is_told() -> None:
     catalog = DataCatalog({"a": {"1": ["numpy ; platform_release != ''"]}, "numpy": {"1": []}})
     (warning,) = build(solved(problem("a"), catalog), [], catalog).warnings
     assert warning == message("lock.kernel", package="a 1", line="numpy ; platform_release != ''")
 
 
-def test_without_isolation_its_build_requirements_constrain_the_environment() -> None:
+def test_builds_fact_without_isolation_requires_its_tools() -> None:
     fact = builds(
         "vllm", ">=0.10", "requirements/common.txt", isolation=False, drop=["torch"], add=["torch"]
     )
@@ -115,7 +115,20 @@ def test_without_isolation_its_build_requirements_constrain_the_environment() ->
     ]
 
 
-def test_a_builds_fact_whose_file_is_not_in_the_archive() -> None:
+def test_builds_fact_whose_archive_has_an_invalid_tool() -> None:
+    catalog = DataCatalog()
+    catalog.add_archive("a", "1", build_requires=["cmake >> 3"], members={"needs.txt": ""})
+    fact = builds("a", "", "needs.txt", isolation=False)
+    assert told(problem("a", facts=[fact]), catalog) == [
+        "the stack asks for a @ stack.toml:5",
+        (
+            "a 1 cannot be used: `cmake >> 3` in its build-system.requires "
+            "is not a requirement @ a-1.tar.gz"
+        ),
+    ]
+
+
+def test_builds_fact_whose_file_is_not_in_the_archive() -> None:
     assert told(problem("vllm", facts=[builds("vllm", "", "requirements/npu.txt")]), vllm()) == [
         "the stack asks for vllm @ stack.toml:5",
         "vllm 0.13.0 cannot be used: it has no `requirements/npu.txt` @ vllm-0.13.0.tar.gz",
@@ -138,8 +151,11 @@ def test_a_builds_fact_whose_file_is_not_in_the_archive() -> None:
         "platform_version != 'or' and extra == 'A'",
     ],
 )
-def test_markers_count_as_packaging_has_it(marker: str, asked: str) -> None:
-    """Search and check each know at a glance what most lines are for; neither may see what is not there."""
+def test_marker_evaluator_agrees_with_packaging(marker: str, asked: str) -> None:
+    """Search and check each sort most lines by extra at a glance.
+
+    Neither may see an extra that a marker does not name.
+    """
     line = f"dep ; {marker}"
     world = problem(asked)
     extras = ["", *([asked[4:-1]] if "[" in asked else [])]

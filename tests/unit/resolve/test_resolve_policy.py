@@ -8,10 +8,10 @@ from resolver.resolve.independent_check import check
 from tests.datacatalog import DataCatalog
 from tests.problems import builds, excludes, names, pins, problem, solved
 
-# --- pre-releases: "if-necessary" takes them where a requirement names one, or where nothing else fits
+# --- pre-releases: "if-necessary" takes them if a requirement names one, or if nothing else fits
 
 
-def test_final_releases_that_cannot_be_had_do_not_count() -> None:
+def test_policy_counts_no_final_release_without_files() -> None:
     catalog = DataCatalog({"a": {"2rc1": [], "0.9": []}})
     catalog.add_wheel("a", "3", tags="cp312-none-any")
     catalog.add_wheel("a", "2", requires_python=">=3.12")
@@ -29,13 +29,13 @@ def test_final_releases_that_cannot_be_had_do_not_count() -> None:
         ("a", "4rc1", "2"),  # nor for pre-releases
     ],
 )
-def test_what_still_fits_is_kept(ask: str, before: str, taken: str) -> None:
+def test_policy_keeps_what_still_fits(ask: str, before: str, taken: str) -> None:
     catalog = DataCatalog({"a": {"1": [], "2": [], "4rc1": []}})
     catalog.add_wheel("a", "3", yanked="broken")
     assert pins(problem(ask), catalog, preferred={"a": before}) == {"a": taken}
 
 
-def test_an_extra_that_requirements_name_is_known_though_it_is_not_declared() -> None:
+def test_extra_counts_though_it_is_not_declared() -> None:
     """Old tools left Provides-Extra out. uv takes what the markers say, and so does this."""
     catalog = DataCatalog({"b": {"1": []}})
     catalog.add_wheel("a", "1", ["b ; extra == 'x'", "c ; extra == 'y' and os_name == 'nt'"])
@@ -44,7 +44,7 @@ def test_an_extra_that_requirements_name_is_known_though_it_is_not_declared() ->
     assert (pin.extras, pin.unknown_extras) == (("x", "y", "z"), ("y", "z"))
 
 
-def test_indexes_are_not_mixed() -> None:
+def test_release_is_from_one_index() -> None:
     catalog = DataCatalog()
     catalog.add_wheel("a", "9", index="elsewhere")
     catalog.add_wheel("a", "1", index="pypi")
@@ -55,7 +55,7 @@ def test_indexes_are_not_mixed() -> None:
     assert pins(problem("a", indexes=catalog.indexes(), facts=[fact]), catalog) == {"a": "1"}
 
 
-def test_the_check_reads_facts_indexes_and_metadata_itself() -> None:
+def test_check_reads_facts_indexes_and_metadata() -> None:
     catalog = DataCatalog({"a": {"1": []}})
     catalog.add_archive("a", "1", members={"requirements.txt": ""})
     resolution = solved(problem("a"), catalog)

@@ -40,7 +40,7 @@ def many(*requires: str, newest: int) -> dict[str, list[str]]:
     return {str(number): list(requires) for number in range(1, newest + 1)}
 
 
-def test_of_releases_that_are_tried_in_vain_more_and_more_are_told() -> None:
+def test_prefetch_of_releases_tried_in_vain_grows() -> None:
     catalog = Told(
         {"base": many(newest=9), "one": many("base<5", newest=1), "two": many("base>=5", newest=99)}
     )
@@ -62,7 +62,7 @@ def led_to(ahead: Prefetch, name: str, version: str, *requires: str) -> list[str
     ]
 
 
-def test_extras_are_followed_as_they_become_known() -> None:
+def test_prefetch_follows_extras_as_they_become_known() -> None:
     lines = (
         "plain",
         "uvloop; extra == 'fast'",
@@ -82,7 +82,7 @@ def test_extras_are_followed_as_they_become_known() -> None:
         assert led_to(ahead, "relay", "1", "ssl; extra == 'tls'") == ["ssl"]
 
 
-def test_an_extra_that_the_search_asks_for_is_followed() -> None:
+def test_prefetch_follows_an_extra_of_the_search() -> None:
     catalog = Told(
         {
             "web": {"1": ["server[fast]"]},

@@ -52,7 +52,7 @@ _specifiers = st.one_of(
     st.lists(_version_texts, unique_by=Version, max_size=12),
     st.lists(_specifiers, max_size=3).map(",".join),
 )
-def test_a_mask_is_what_the_specifier_contains(versions: list[str], specifier: str) -> None:
+def test_mask_is_what_the_specifier_contains(versions: list[str], specifier: str) -> None:
     some, specifiers = of_versions(versions), SpecifierSet(specifier)
     expected = [
         version for version in some.versions if specifiers.contains(version, prereleases=True)
@@ -67,7 +67,7 @@ def test_a_mask_is_what_the_specifier_contains(versions: list[str], specifier: s
     assert all(some.position(version) == at for at, version in enumerate(some.versions))
 
 
-def test_what_is_not_about_versions_admits_no_release() -> None:
+def test_mask_of_a_module_owner_is_empty() -> None:
     some = of_versions(["1"])
     assert (
         some.mask(ReleaseMask(0)) == some.mask(ModuleOwner("a")) == some.mask(ReleaseMask(2)) == 0
@@ -80,7 +80,7 @@ def taken(project: Project, version: str) -> Release:
     return release
 
 
-def test_the_first_index_named_wins_where_two_have_a_version() -> None:
+def test_release_is_from_the_first_index_that_has_it() -> None:
     catalog = DataCatalog()
     catalog.bind("a", "huawei", "pypi")
     catalog.add_wheel("a", "1.0", index="pypi")
@@ -95,7 +95,7 @@ def test_the_first_index_named_wins_where_two_have_a_version() -> None:
     assert taken(some, "2").index == "pypi"
 
 
-def test_yanked_files_give_way_to_others_of_the_release() -> None:
+def test_yanked_files_give_way_to_others() -> None:
     catalog = DataCatalog()
     catalog.add_wheel("a", "1", tags="cp311-cp311-manylinux_2_17_aarch64", yanked="broken")
     catalog.add_wheel("a", "1")
@@ -117,7 +117,7 @@ def test_yanked_files_give_way_to_others_of_the_release() -> None:
     assert taken(some, "2").yanked
 
 
-def test_a_release_that_was_yanked_on_one_index_is_taken_from_another() -> None:
+def test_release_yanked_on_one_index_is_from_another() -> None:
     catalog = DataCatalog()
     for version, yanked in (("1", None), ("2", "broken")):
         catalog.add_wheel("a", version, yanked="broken")

@@ -43,7 +43,7 @@ def causes(catalog: DataCatalog, *requirements: str, **more: Any) -> list[str]:
         (">2.10", "the newest is 2.10.0"),
     ],
 )
-def test_the_releases_nearest_to_a_wish(wanted: str, nearest: str) -> None:
+def test_reason_names_the_nearest_releases(wanted: str, nearest: str) -> None:
     releases: dict[str, list[str]] = {
         one: [] for one in ("2.8.0", "2.8.0.post1", "2.9.0rc1", "2.9.0", "2.10.0")
     }
@@ -58,7 +58,10 @@ def test_the_releases_nearest_to_a_wish(wanted: str, nearest: str) -> None:
         ([], "lists no release"),
         (
             [Rejection("torch-2.8.0.exe", RejectionReason.FORMAT)],
-            "lists no recognisable release: 1 file is not a wheel, .tar.gz or .zip (torch-2.8.0.exe)",
+            (
+                "lists no recognisable release: "
+                "1 file is not a wheel, .tar.gz or .zip (torch-2.8.0.exe)"
+            ),
         ),
         (
             [
@@ -66,19 +69,20 @@ def test_the_releases_nearest_to_a_wish(wanted: str, nearest: str) -> None:
                 *(Rejection(f"torch-{at}.exe", RejectionReason.FORMAT) for at in range(40)),
             ],
             (
-                "lists no recognisable release: 40 files are not a wheel, .tar.gz or .zip (such as torch-0.exe), "
+                "lists no recognisable release: "
+                "40 files are not a wheel, .tar.gz or .zip (such as torch-0.exe), "
                 "1 file belongs to another project (tensor-1.zip)"
             ),
         ),
     ],
 )
-def test_a_page_without_any_release(odd: list[Rejection], said: str) -> None:
+def test_reason_of_a_page_without_releases(odd: list[Rejection], said: str) -> None:
     catalog = DataCatalog()
     catalog.add_project("torch", rejections=odd)
     assert causes(catalog, "torch") == [f"the index page of torch {said} {PAGE}"]
 
 
-def test_wheels_for_another_system_come_last() -> None:
+def test_nearest_first_puts_wheels_of_other_systems_last() -> None:
     """As of decord: its wheels for macOS are the first on the page."""
     names = [
         f"decord-0.6.0-{tags}.whl"
@@ -89,7 +93,7 @@ def test_wheels_for_another_system_come_last() -> None:
     assert [row.filename for row in rows] == [names[2], *names[:2]]
 
 
-def test_what_a_newer_glibc_is_enough_for_is_told_before_archives_that_are_newer() -> None:
+def test_reason_names_a_newer_glibc_before_archives() -> None:
     """Of several releases each cause is named, those with wheels first."""
     catalog = DataCatalog()
     for version in "12345":
@@ -98,9 +102,13 @@ def test_what_a_newer_glibc_is_enough_for_is_told_before_archives_that_are_newer
             catalog.add_wheel("a", version, tags="cp310-cp310-manylinux_2_34_aarch64")
         catalog.add_archive("a", version, requires=None)
     assert causes(catalog, "a") == [
-        "a 3, 2, 1, 5 and 1 more release cannot be used @ a-3.tar.gz, a-2.tar.gz, a-1.tar.gz, a-5.tar.gz",
         (
-            "  a 3, 2 and 1 have wheels for glibc 2.34 (the target has 2.28): if the machine has that (`ldd --version` "
+            "a 3, 2, 1, 5 and 1 more release cannot be used @ "
+            "a-3.tar.gz, a-2.tar.gz, a-1.tar.gz, a-5.tar.gz"
+        ),
+        (
+            "  a 3, 2 and 1 have wheels for glibc 2.34 (the target has 2.28): "
+            "if the machine has that (`ldd --version` "
             'says), write glibc = "2.34" in [target]'
         ),
         "  a-5.tar.gz is a source archive without static metadata",
@@ -128,7 +136,7 @@ def test_what_a_newer_glibc_is_enough_for_is_told_before_archives_that_are_newer
         ),
     ],
 )
-def test_a_cut_off_names_its_day_and_that_of_the_release(
+def test_reason_of_a_cut_off_names_both_days(
     cutoff: tuple[int, ...], archive: str, said: str
 ) -> None:
     catalog = DataCatalog()
@@ -166,7 +174,7 @@ def test_files_of_other_releases_are_set_aside() -> None:
     assert failure.value.where == "x-1.9-py3-none-any.whl"
 
 
-def test_files_that_cannot_be_read_are_one_statement() -> None:
+def test_reason_covers_all_files_that_cannot_be_read() -> None:
     """Each says something else of itself; a report has no room for thousands."""
     catalog = DataCatalog()
     for at in range(50):
@@ -175,16 +183,17 @@ def test_files_that_cannot_be_read_are_one_statement() -> None:
     assert told(problem("x"), catalog) == [
         "the stack asks for x @ stack.toml:5",
         f"x 1.49, 1.48, 1.47, 1.46 and 46 more releases cannot be used @ {newest}",
-        "  x-1.49-py3-none-any.whl has unreadable metadata (`y49 >> 1` in its metadata is not a requirement)",
-        "  x-1.48-py3-none-any.whl has unreadable metadata (`y48 >> 1` in its metadata is not a requirement)",
-        "  x-1.47-py3-none-any.whl has unreadable metadata (`y47 >> 1` in its metadata is not a requirement)",
-        "  x-1.46-py3-none-any.whl has unreadable metadata (`y46 >> 1` in its metadata is not a requirement)",
+        *(
+            f"  x-1.{at}-py3-none-any.whl has unreadable metadata "
+            f"(`y{at} >> 1` in its metadata is not a requirement)"
+            for at in (49, 48, 47, 46)
+        ),
     ]
 
 
 @pytest.mark.parametrize("asked", ["a", "a[x]", "a[x,y]", "a[x,y,z]"])
-def test_an_archive_that_is_asked_for_with_extras_is_one(asked: str) -> None:
-    """Three that tell nothing are enough to read no more of a project, whatever is asked of each."""
+def test_archive_with_extras_is_opened_once(asked: str) -> None:
+    """After three archives in vain no more of a project are read, whatever extras are asked for."""
     catalog = DataCatalog()
     for version in ("4", "3"):
         catalog.add_archive("a", version, None)

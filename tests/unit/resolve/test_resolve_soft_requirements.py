@@ -1,4 +1,4 @@
-"""What an extra says of a project that is there anyway is preferred, and told where it cannot be met."""
+"""What an extra says of a project that is there anyway is preferred, and told if it is not met."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ def unmet(
     return [(row.project, row.bound, row.other_version) for row in resolution.unmet_bounds]
 
 
-def test_a_release_whose_extra_admits_the_other_project_is_taken() -> None:
+def test_soft_bound_takes_a_release_that_meets_it() -> None:
     assert pins(problem("models", "torch==2.5"), index()) == {"models": "4", "torch": "2.5"}
 
 
-def test_the_extra_installs_nothing() -> None:
+def test_soft_bound_installs_nothing() -> None:
     assert pins(problem("models"), index()) == {"models": "5"}
 
 
-def test_where_no_release_fits_the_lock_is_made_and_says_so() -> None:
+def test_soft_bound_that_nothing_meets_is_told() -> None:
     assert pins(problem("models==5", "torch==2.5"), index()) == {"models": "5", "torch": "2.5"}
     assert unmet("models==5", "torch==2.5", catalog=index()) == [("models", "torch>=2.6", "2.5")]
 
 
-def test_a_pin_in_an_extra_makes_no_bound() -> None:
+def test_soft_bound_is_no_pin() -> None:
     catalog = index('torch==2.6; extra == "torch"')
     assert pins(problem("models", "torch==2.5"), catalog) == {"models": "5", "torch": "2.5"}
     assert unmet("models", "torch==2.5", catalog=catalog) == []
 
 
-def test_an_older_release_without_an_upper_bound_is_no_way_out() -> None:
+def test_soft_bound_holds_for_older_releases() -> None:
     catalog = index('torch<2.5; extra == "torch"')
     assert pins(problem("models", "torch==2.5"), catalog) == {"models": "5", "torch": "2.5"}
     assert unmet("models", "torch==2.5", catalog=catalog) == [("models", "torch<2.5", "2.5")]
@@ -57,7 +57,7 @@ def test_an_older_release_without_an_upper_bound_is_no_way_out() -> None:
     }
 
 
-def test_one_bound_that_cannot_be_met_keeps_no_other_from_being_met() -> None:
+def test_soft_bound_that_nothing_meets_stops_no_other() -> None:
     catalog = index()
     catalog.add_wheel("arrays", "2", ['torch<2; extra == "torch"'], extras=["torch"])
     lines = ("models", "arrays", "torch==2.5")
@@ -65,12 +65,12 @@ def test_one_bound_that_cannot_be_met_keeps_no_other_from_being_met() -> None:
     assert unmet(*lines, catalog=catalog) == [("arrays", "torch<2", "2.5")]
 
 
-def test_a_marker_of_another_target_makes_no_bound() -> None:
+def test_soft_bound_with_a_marker_of_another_target() -> None:
     catalog = index('torch>=2.6; extra == "torch" and platform_machine == "x86_64"')
     assert pins(problem("models", "torch==2.5"), catalog) == {"models": "5", "torch": "2.5"}
 
 
-def test_an_extra_of_another_name_makes_no_bound() -> None:
+def test_soft_bound_of_an_extra_of_another_name() -> None:
     catalog = DataCatalog({"torch": {"2.6": [], "2.5": []}})
     catalog.add_wheel("models", "5", ['torch>=2.6; extra == "all"'], extras=["all"])
     assert unmet("models", "torch==2.5", catalog=catalog) == []
@@ -79,7 +79,7 @@ def test_an_extra_of_another_name_makes_no_bound() -> None:
 @pytest.mark.parametrize(
     "fact", [constrains("models", "", "torch>=2.1"), requires("torch", "", "models")]
 )
-def test_a_fact_that_speaks_of_both_goes_before_it(fact: Fact) -> None:
+def test_soft_bound_gives_way_to_a_fact_about_both(fact: Fact) -> None:
     catalog = index()
     assert pins(problem("models", "torch==2.5", facts=[fact]), catalog) == {
         "models": "5",
@@ -92,7 +92,7 @@ def with_extra(name: str, version: str, line: str, extra: str, catalog: DataCata
     catalog.add_wheel(name, version, [f'{line}; extra == "{extra}"'], extras=[extra])
 
 
-def test_bounds_that_contradict_each_other_give_the_same_again() -> None:
+def test_soft_bounds_that_contradict_change_nothing() -> None:
     catalog = DataCatalog({"x": {"2": [], "1": []}})
     with_extra("a", "1", "x>=2", "x", catalog)
     with_extra("b", "1", "x<2", "x", catalog)
@@ -102,7 +102,7 @@ def test_bounds_that_contradict_each_other_give_the_same_again() -> None:
     assert pins(stack, catalog, preferred=first) == first
 
 
-def test_one_bound_is_not_met_at_the_cost_of_others() -> None:
+def test_soft_bound_is_not_met_at_the_cost_of_others() -> None:
     catalog = DataCatalog({"x": {"2": [], "1": []}})
     for name in ("a", "b", "c"):
         with_extra(name, "1", "x>=2", "x", catalog)
@@ -111,21 +111,21 @@ def test_one_bound_is_not_met_at_the_cost_of_others() -> None:
 
 
 @pytest.mark.parametrize("bound", ["torch==2.6.*", "torch~=2.6.0"])
-def test_an_upper_bound_is_no_lower_bound_for_older_releases(bound: str) -> None:
+def test_soft_upper_bound_is_no_lower_bound(bound: str) -> None:
     catalog = DataCatalog({"torch": {"2.7": [], "2.5": []}})
     with_extra("models", "2", bound, "torch", catalog)
     with_extra("models", "1", "torch==2.5.*", "torch", catalog)
     assert pins(problem("models", "torch"), catalog) == {"models": "1", "torch": "2.5"}
 
 
-def test_a_pin_in_the_extra_of_an_older_release_is_no_bound_either() -> None:
+def test_soft_bound_is_no_pin_of_an_older_release() -> None:
     catalog = DataCatalog({"torch": {"2.5": []}})
     with_extra("models", "5", "torch>=2.6", "torch", catalog)
     with_extra("models", "4", "torch==2.1", "torch", catalog)
     assert pins(problem("models", "torch"), catalog) == {"models": "4", "torch": "2.5"}
 
 
-def test_a_fact_about_an_older_release_goes_before_its_extra() -> None:
+def test_soft_bound_gives_way_to_a_fact_about_the_release() -> None:
     catalog = DataCatalog({"torch": {"2.5": []}})
     with_extra("models", "5", "torch>=2.6", "torch", catalog)
     with_extra("models", "4", "torch<2.2", "torch", catalog)
@@ -133,14 +133,14 @@ def test_a_fact_about_an_older_release_goes_before_its_extra() -> None:
     assert pins(problem("models", "torch", facts=facts), catalog) == {"models": "4", "torch": "2.5"}
 
 
-def test_a_module_of_the_name_of_a_bounded_project_is_no_project() -> None:
+def test_soft_bound_is_about_no_module_of_that_name() -> None:
     catalog = DataCatalog({"triton": {"2": []}, "triton-ascend": {"1": []}})
     catalog.add_wheel("liger", "1", ["triton", 'triton<3; extra == "triton"'], extras=["triton"])
     facts = [collides("triton-ascend", "", "triton", "triton"), constrains("liger", "", "triton<3")]
     assert pins(problem("liger", facts=facts), catalog) == {"liger": "1", "triton": "2"}
 
 
-def test_an_index_that_fails_in_the_search_for_a_bound_costs_no_lock() -> None:
+def test_soft_bound_is_given_up_if_an_index_fails() -> None:
     catalog = index()
     universe = Universe(problem("models", "torch==2.5"), catalog)
     answer = decide(universe)

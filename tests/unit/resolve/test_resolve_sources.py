@@ -30,7 +30,7 @@ from tests.problems import (
 )
 
 
-def test_what_is_required_of_wheels_is_not_of_what_is_built() -> None:
+def test_commit_does_not_require_what_its_wheels_do() -> None:
     a2 = replace(requires("vllm-ascend", "<=0.13.0", "soc in A2"), wheels=True)
     catalog = DataCatalog({"vllm-ascend": {"0.13.0": []}})
     here = target(cann="8.5.0", soc="A3")
@@ -46,7 +46,7 @@ def test_what_is_required_of_wheels_is_not_of_what_is_built() -> None:
     assert a2 not in applied_facts(solved(asked, catalog))
 
 
-def test_its_index_is_never_asked() -> None:
+def test_commit_needs_no_index() -> None:
     class Jealous(DataCatalog):
         def lookup(self, project):  # type: ignore[no-untyped-def]
             assert project != "verl"
@@ -62,7 +62,7 @@ def test_its_index_is_never_asked() -> None:
     assert isinstance(decide(universe, hints=[source.name]), Resolution)
 
 
-def test_a_requirement_on_another_version_is_told_with_the_facts_line() -> None:
+def test_commit_of_another_version_is_told() -> None:
     catalog = DataCatalog({"mindspeed-rl": {"1": ["verl>=0.8"]}, "verl": {"0.9": []}})
     line, source = taken("verl", "0.6.0.dev0")
     assert told(with_sources(problem(line, "mindspeed-rl"), source), catalog) == [
@@ -70,13 +70,14 @@ def test_a_requirement_on_another_version_is_told_with_the_facts_line() -> None:
         "the stack asks for mindspeed-rl @ stack.toml:6",
         "mindspeed-rl 1 needs verl>=0.8 @ metadata of mindspeed_rl-1-py3-none-any.whl",
         (
-            "the stack takes verl from a commit with version 0.6.0.dev0, which does not match `>=0.8` @ "
+            "the stack takes verl from a commit with version 0.6.0.dev0, "
+            "which does not match `>=0.8` @ "
             "facts/verl.toml:7"
         ),
     ]
 
 
-def test_what_the_stack_keeps_out_is_left_out_wherever_it_is_asked_for() -> None:
+def test_absent_project_is_left_out_of_all_requirements() -> None:
     catalog = DataCatalog(
         {"a": {"1": ["timm>=1", "b", "timm[x] ; extra == 'x'"]}, "b": {"1": []}, "timm": {"1": []}}
     )
@@ -90,7 +91,7 @@ def test_what_the_stack_keeps_out_is_left_out_wherever_it_is_asked_for() -> None
     ]
 
 
-def test_elsewhere_the_two_exclude_each_other_and_the_conflict_says_why() -> None:
+def test_absent_project_excludes_the_other() -> None:
     """triton-ascend up to 3.2 owns the module; later ones ask for triton themselves."""
     rows = "xgrammar 1: triton", "triton 3", "triton-ascend 3.2", "triton-ascend 3.3: triton"
     catalog = DataCatalog().serve(*rows, "vllm-ascend 1: triton-ascend==3.2")
@@ -105,7 +106,10 @@ def test_elsewhere_the_two_exclude_each_other_and_the_conflict_says_why() -> Non
 
 
 def test_absent_counts_releases_for_the_target_alone() -> None:
-    """Releases for another CANN need triton; those for this one have it left out, though no line names a version."""
+    """Releases for another CANN need triton, and those for this one have it left out.
+
+    No line names a version.
+    """
     rows = "xgrammar 1: triton", "triton 3", "triton-ascend 3.2", "triton-ascend 3.3: triton"
     older, newer = (
         "vllm-ascend 0.18: triton-ascend==3.2, xgrammar",
@@ -136,7 +140,7 @@ def test_absent_counts_releases_for_the_target_alone() -> None:
     assert "triton" not in pins(anywhere, catalog)
 
 
-def test_the_check_knows_a_pin_that_is_not_what_the_stack_names() -> None:
+def test_check_finds_a_pin_of_another_commit() -> None:
     catalog = DataCatalog({"numpy": {"1": []}})
     line, source = taken("verl", "0.6", "numpy")
     asked = with_sources(problem(line), source)

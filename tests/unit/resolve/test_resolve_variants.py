@@ -1,4 +1,7 @@
-"""Variants of wheels (PEP 825): the search and its check decide by themselves, and a wrong choice does not pass."""
+"""Variants of wheels (PEP 825): the search and its check decide by themselves.
+
+A wrong choice does not pass.
+"""
 
 from __future__ import annotations
 
