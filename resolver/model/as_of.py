@@ -52,8 +52,8 @@ class AsOf(
     policy: str
     # The last day whose releases are preferred, in ISO 8601; empty if the newest are preferred.
     day: str = ""
-    # With `auto`, the last release to appear among the stack's own pins; None if no day is known for
-    # any of them.
+    # With `auto`, the last release to appear among the stack's own pins; None if no day is known
+    # for any of them.
     latest: DatedRelease | None = None
     # The pins for which no day is known. If the lock has no day, only pins that the stack names.
     undated: tuple[NormalizedName, ...] = ()
