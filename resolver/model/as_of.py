@@ -1,4 +1,4 @@
-"""The day that a lock is of: releases uploaded by then are preferred to later ones."""
+"""The day of a lock: releases uploaded by the end of that day are preferred to later ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NEWEST: Final = "newest"
 
 
 def read_as_of(value: str | dt.date) -> str:
-    """Return `auto`, `newest` or a day in ISO 8601. Raises ValueError for anything else."""
+    """Return `auto`, `newest` or a day in ISO 8601; raise ValueError for anything else."""
     if isinstance(value, dt.datetime):
         raise ValueError("it is a day, without a time")
     if isinstance(value, dt.date):
@@ -31,11 +31,10 @@ def read_as_of(value: str | dt.date) -> str:
 class DatedRelease(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True):
     """A release and the day on which it appeared."""
 
-    # the normalised name of the project
     project: NormalizedName
-    # as the index has it, or the version of a commit
+    # The version as the index has it, or the version of a commit.
     version: str
-    # of the upload of its first file, or of the commit; ISO 8601, in UTC
+    # The day on which its first file was uploaded, or the day of the commit; ISO 8601, in UTC.
     day: str
 
 
@@ -47,17 +46,16 @@ class AsOf(
     omit_defaults=True,
     forbid_unknown_fields=True,
 ):
-    """The day of a lock, and what it follows from."""
+    """The day of a lock, and where it is from."""
 
-    # what the stack or the command line says: `auto`, `newest` or a day
+    # What the stack or the command line says: `auto`, `newest` or a day.
     policy: str
-    # the last day whose releases are preferred, in ISO 8601; empty if the newest releases are
+    # The last day whose releases are preferred, in ISO 8601; empty if the newest are preferred.
     day: str = ""
-    # with `auto`, the last release to appear of those that the stack pins; None if it pins none
-    # with a known day
+    # With `auto`, the last release to appear among the stack's own pins; None if no day is known
+    # for any of them.
     latest: DatedRelease | None = None
-    # the pins for which no day is known; without a day of the lock, those of them that the stack
-    # names
+    # The pins for which no day is known. If the lock has no day, only pins that the stack names.
     undated: tuple[NormalizedName, ...] = ()
 
 
@@ -71,12 +69,13 @@ class NewerPin(
 ):
     """A pin that appeared after the day of its lock."""
 
-    # the pin and its day
     project: NormalizedName
+    # The version of the pin.
     version: str
+    # The day on which it appeared, in ISO 8601.
     day: str
-    # what does not admit the newest release of that day: releases as `name version`, or `stack`;
-    # empty if nothing does so by itself, or no release of that day can be used
+    # What excludes the newest release of the lock's day: `name version` of a pin, or `stack`. Empty
+    # if only several together exclude it, or if no release of that day can be used.
     needed_by: tuple[str, ...] = ()
-    # whether it is only there because the previous lock has it
+    # Whether it was chosen only because the previous lock has it.
     is_kept: bool = False

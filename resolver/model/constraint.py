@@ -1,8 +1,10 @@
 """Constraints: what the stack, the target, metadata, facts and indexes demand.
 
-A constraint is what an edge carries, what the complete engine selects clauses by, what a core
-consists of, and what a `Reason` in a report is about. It holds for all releases alike: which
-releases it concerns is in the edges, and in the reasons of one core.
+Every edge carries the constraint that it is from. The complete engine turns constraints on and off
+by selecting their clauses. A core is a set of constraints that cannot all hold, and a `Reason` in a
+report is about one of them.
+
+A constraint does not say which releases it concerns: the edges do, and the reasons of a core.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from resolver.model.fact import Absent, Collides, Excludes, Fact, Metadata, Name
 from resolver.model.package import Package
 from resolver.model.release import RejectionReason
 
-# "version", for the versions that a line admits, or "extra NAME", for an extra that it asks for
+# A part of a line that can be given up alone: `VERSION_PART` for the versions that it admits, or an
+# `extra_part` for an extra that it asks for.
 LinePart = str
 VERSION_PART: Final = "version"
 
@@ -29,13 +32,16 @@ def extra_part(extra: str) -> LinePart:
 
 
 class StackLine(msgspec.Struct, frozen=True, cache_hash=True):
-    """A line of the stack, or one part of it."""
+    """A line of the stack, or a part of one.
 
-    # as it is written
+    The line itself says that its project is installed. A part holds only together with the line.
+    """
+
+    # The line as written.
     text: str
-    # file:line, or the option (`--package`) that adds the line
+    # file:line, or the option (`--package`) that adds the line.
     where: str
-    # empty for the line itself: its project is installed. A part holds only together with it.
+    # Empty for the line itself.
     part: LinePart = ""
 
     @property
@@ -48,26 +54,29 @@ class StackLine(msgspec.Struct, frozen=True, cache_hash=True):
 
 
 class BuildLine(msgspec.Struct, frozen=True, cache_hash=True):
-    """A requirement of a build: a line of the stack that the build's own environment is.
+    """A requirement of a build (PEP 518), or a part of one.
 
-    It is from the release's archive, or from a fact about it.
+    The environment of the build is solved like a stack with these lines.
     """
 
-    # as it is written
+    # The requirement as written.
     text: str
-    # the release that is built
+    # The project that is built, and its version.
     package: str
     version: str
-    # its archive
+    # The archive that it is built from.
     filename: str
+    # The fact that states the requirement; None if the archive does.
     fact: Fact | None = None
-    # as in a `StackLine`
+    # As in a `StackLine`.
     part: LinePart = ""
 
     @property
     def where(self) -> str:
-        """Return file:line of the fact, or the archive."""
-        return self.fact.where if self.fact else f"build-system.requires of {self.filename}"
+        """Return file:line of the fact, or the table and name of the archive."""
+        if self.fact is not None:
+            return self.fact.where
+        return f"build-system.requires of {self.filename}"
 
     @property
     def whole(self) -> BuildLine:
@@ -82,44 +91,50 @@ Line = StackLine | BuildLine
 
 
 class ComponentValue(msgspec.Struct, frozen=True, cache_hash=True):
-    """The target has this value of a component."""
+    """The value that the target has of a component."""
 
+    # The name of the component, such as `cann`.
     component: str
     value: str
-    # file:line
+    # file:line of the target.
     where: str
 
 
 class RequirementSource(Enum):
     """Where a requirement of a release is from."""
 
-    # the metadata of its file
+    # The core metadata of its file.
     METADATA = "metadata"
-    # a fact, which may stand in for the metadata of an archive
+    # A fact, which may replace the metadata of an archive.
     FACT = "fact"
-    # build-system.requires of its archive, or a fact about its build
+    # build-system.requires of its archive, or a fact about its build.
     BUILD = "build"
-    # the binaries in its file
+    # The binaries in its file.
     LINKAGE = "linkage"
 
 
 class Requires(msgspec.Struct, frozen=True, cache_hash=True):
-    """Releases of a package require `text`, each of them in the same words."""
+    """A requirement of releases of a package, which all have the same words."""
 
     package: Package
+    # The requirement as written.
     text: str
     source: RequirementSource
-    # the fact that states it, if one does
+    # The fact that states it; None if none does.
     fact: Fact | None = None
 
     @property
     def is_metadata(self) -> bool:
-        """Return whether it is core metadata: of the file, or stated by a `metadata` fact for it."""
+        """Return whether it is core metadata, of the file or of a `metadata` fact about it."""
         return self.source is RequirementSource.METADATA or isinstance(self.fact, Metadata)
 
     @property
     def is_by_user(self) -> bool:
-        """Return whether a fact decides: its pins admit what the policies exclude."""
+        """Return whether it counts as a wish of the user.
+
+        Such a requirement is from a fact, but not from a `metadata` fact. If it pins a version, it
+        admits that version even if a policy excludes it.
+        """
         return self.source is RequirementSource.FACT and not isinstance(self.fact, Metadata)
 
     def __str__(self) -> str:
@@ -128,51 +143,55 @@ class Requires(msgspec.Struct, frozen=True, cache_hash=True):
 
 
 class Excluded(msgspec.Struct, frozen=True, cache_hash=True):
-    """A fact excludes releases of a project, or says that they belong to another one."""
+    """Releases of a project that a fact excludes: `excludes`, or `names` for another meaning."""
 
     project: NormalizedName
     fact: Excludes | Names
 
 
 class Exclusive(msgspec.Struct, frozen=True, cache_hash=True):
-    """A fact says that at most one of two distributions can be installed."""
+    """Two distributions of which at most one can be installed, as a fact says."""
 
     fact: Collides | Absent
 
 
 class NoCandidate(Enum):
-    """Why a project has no candidate, whatever its files are like."""
+    """Why releases of a project are no candidates, before any file is opened."""
 
-    # no index bound to the project has it
+    # No index bound to the project has it.
     PROJECT = "project"
-    # no release is in the specifier
+    # No release meets the specifier.
     RELEASE = "release"
-    # the releases have no file that the target can use
+    # The releases have no file that the target can use.
     FILE = "file"
-    # pre-releases, which the policy excludes
+    # They are pre-releases, and the policy excludes these.
     PRERELEASE = "prerelease"
-    # pre-releases, which the policy admits only if no final release meets the requirements
+    # They are pre-releases, and the policy admits these only if no final release meets the
+    # requirements.
     NEEDLESS = "needless"
-    # the stack names a commit, which is of another version
+    # The stack names a commit, which has another version.
     COMMIT = "source"
-    # an index that might have one could not be reached
+    # An index that may have the project could not be reached.
     UNREACHABLE = "unreachable"
 
 
+# Why releases cannot be used. YANKED and NEWER are the only rejections here that are known from an
+# index's page: all others are of files that were opened.
 WhyNot = NoCandidate | RejectionReason
 
 
 class Unavailable(msgspec.Struct, frozen=True, cache_hash=True):
-    """Releases of a project, or of one of its extras, cannot be used.
+    """Releases of a project, or of one of its extras, that cannot be used.
 
-    With a `RejectionReason` other than YANKED and NEWER their files proved unusable when they were
-    opened; UNOPENED files count to those of DYNAMIC, for which they were given up.
+    Archives that were not opened (UNOPENED) count as DYNAMIC: other archives of the project gave
+    reason to assume that they have no static metadata.
     """
 
-    # `project` or `project[extra]`
+    # `project` or `project[extra]`.
     subject: str
     why: WhyNot
-    # the specifier that nothing meets; empty for any release
+    # The specifier that no release meets, for `NoCandidate.RELEASE` and COMMIT; empty for any
+    # version.
     wanted: str = ""
 
     @property
@@ -186,7 +205,7 @@ class Unavailable(msgspec.Struct, frozen=True, cache_hash=True):
         return isinstance(self.why, RejectionReason) and self.why not in _POLICIES
 
 
-# Reasons that are known from an index's page.
+# Rejections by a policy, which an index's page is enough for.
 _POLICIES = (RejectionReason.YANKED, RejectionReason.NEWER)
 
 Constraint = StackLine | BuildLine | ComponentValue | Requires | Excluded | Exclusive | Unavailable

@@ -1,4 +1,4 @@
-"""Candidates for packages, and the edges between them, each with the constraint that it is from."""
+"""Candidates for packages, and edges: their requirements on other packages."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ from resolver.model.requirement import ComponentRequirement, Value
 
 
 class Candidate(msgspec.Struct, frozen=True, eq=False):
-    """A candidate for a package. There is one object for each, so that identity is equality.
+    """A candidate for a package.
 
-    `chosen` is a project's release, a component's value, or the name of the distribution that has a
-    module. For `PackageKind.VERSION` it is the version of the project's release, or NOT_INSTALLED.
+    There is one object for each candidate, so that two are equal only if they are identical.
     """
 
     package: Package
+    # The release of a project, the value of a component, or the name of the distribution that has a
+    # module. For `PackageKind.VERSION` the version of the project, or NOT_INSTALLED.
     chosen: Release | Value
 
     @property
     def release(self) -> Release:
-        """The release of a project's candidate; other candidates have none."""
+        """Return the release of a project's candidate; other candidates have none."""
         assert isinstance(self.chosen, Release)  # noqa: S101  only asked of projects
         return self.chosen
 
     @property
     def version(self) -> Version:
-        """The version of a project's candidate."""
+        """Return the version of a project's candidate."""
         return self.release.version
 
     def satisfies(self, allows: Allows) -> bool:
-        """Whether a requirement on a component, module or version admits it."""
+        """Return whether a requirement on a component, module or version admits it."""
         match allows:
             case ComponentRequirement():
                 return not isinstance(self.chosen, Release) and allows.allows(self.chosen)
@@ -45,46 +46,52 @@ class Candidate(msgspec.Struct, frozen=True, eq=False):
             case Installed():
                 return self.chosen == allows.version
             case SpecifierSet():
-                return self.chosen == NOT_INSTALLED or (
-                    isinstance(self.chosen, Version)
-                    and allows.contains(self.chosen, prereleases=True)
-                )
+                if isinstance(self.chosen, Version):
+                    return allows.contains(self.chosen, prereleases=True)
+                return self.chosen == NOT_INSTALLED
             case _:
                 return False
 
     def __str__(self) -> str:
-        return f"{self.package} {self.chosen.version if isinstance(self.chosen, Release) else self.chosen}"
+        chosen = self.chosen.version if isinstance(self.chosen, Release) else self.chosen
+        return f"{self.package} {chosen}"
 
 
 class ModuleOwner(msgspec.Struct, frozen=True):
-    """The module must be that of this distribution."""
+    """A requirement that a module is from this distribution."""
 
+    # The name of the distribution.
     name: str
 
 
 class ReleaseMask(msgspec.Struct, frozen=True):
-    """The releases at these positions, a bit mask (see `resolve/project.py`)."""
+    """A requirement that admits some releases of a project, by their positions."""
 
+    # A bit mask: bit n is set if the release at position n is admitted (see `resolve/project.py`).
     positions: int
 
 
 class Installed(msgspec.Struct, frozen=True):
-    """The project is installed at this version: what each of its releases says of its `PackageKind.VERSION`."""
+    """A requirement of a release on the `PackageKind.VERSION` of its project: its own version."""
 
     version: Version
 
 
+# The candidate for a `PackageKind.VERSION` if the project is not installed. It meets all bounds.
 NOT_INSTALLED: Final = "not installed"
 
+# What a requirement admits.
 Allows = SpecifierSet | ReleaseMask | ComponentRequirement | ModuleOwner | Installed
 
 
 class Edge(msgspec.Struct, frozen=True, eq=False):
-    """A requirement on `package`: a candidate that `allows` admits."""
+    """A requirement on a package."""
 
     package: Package
+    # The candidates that meet it.
     allows: Allows
-    # None for what always holds: a package with an extra requires its project at the same release
+    # The constraint that it is from. None for what always holds, such as that `project[extra]`
+    # requires the same release of `project`.
     constraint: Constraint | None
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
-"""What the binaries of a wheel need of others, and what they offer: a wheel's linkage, as read from its bytes.
+"""Linkage: what the binaries of a wheel need of other binaries, and what they offer.
 
-Symbols are kept as hashes, four bytes each, since PyTorch offers tens of thousands of them with
-long names.
+Symbols are kept as hashes of four bytes, since PyTorch offers tens of thousands of them with long
+names.
 """
 
 from __future__ import annotations
@@ -13,70 +13,80 @@ from packaging.utils import NormalizedName
 
 # The project of PyTorch, whose symbols other wheels take.
 TORCH = NormalizedName("torch")
+# The length of a symbol's hash.
 SYMBOL_BYTES = 4
 
 
 class SharedObject(
     msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, forbid_unknown_fields=True
 ):
-    """One ELF object of a wheel."""
+    """An ELF object of a wheel."""
 
-    # Where it is in the wheel.
+    # The path in the wheel.
     path: str
-    # False if its content was not read because it is larger than a limit; all that follows is then
+    # Whether its content was read. If not, since it is larger than a limit, the other fields are
     # unknown.
     read: bool = True
     # The name by which others need it (DT_SONAME); empty if it has none.
     soname: str = ""
-    # The names of the libraries that the dynamic loader must find for it (DT_NEEDED), in their
-    # order.
+    # The names of the libraries that the dynamic loader must find for it, in its order (DT_NEEDED).
     needs: tuple[str, ...] = ()
-    # The folders in which it has them looked for (DT_RUNPATH, else DT_RPATH).
+    # The folders in which the loader looks for them (DT_RUNPATH, else DT_RPATH).
     run_path: tuple[str, ...] = ()
-    # The highest GLIBC_x.y that it asks for; empty if it asks for none.
+    # The highest GLIBC_x.y that it requires; empty if it requires none.
     glibc: str = ""
-    # The highest GLIBCXX_x.y that it asks for.
+    # The highest GLIBCXX_x.y that it requires; empty if it requires none.
     glibcxx: str = ""
-    # The highest CXXABI_x.y that it asks for.
+    # The highest CXXABI_x.y that it requires; empty if it requires none.
     cxxabi: str = ""
-    # The symbols that it takes from PyTorch's libraries, as `symbols` packs them.
+    # The hashes of the symbols that it takes from PyTorch's libraries (see `packed`).
     takes: bytes = b""
-    # If it is one of PyTorch's libraries: the symbols that it offers, likewise.
+    # The hashes of the symbols that it offers, if it is one of PyTorch's libraries (see `packed`).
     offers: bytes = b""
 
     @property
     def names(self) -> frozenset[str]:
-        """The names by which another object can need this one."""
+        """Return the names by which another object can need this one."""
         file_name = self.path.rpartition("/")[2]
-        return frozenset(filter(None, (file_name, self.soname)))
+        names = {file_name, self.soname}
+        # An object without a soname has an empty one.
+        return frozenset(names - {""})
 
 
 class Linkage(msgspec.Struct, frozen=True, rename="kebab", forbid_unknown_fields=True):
-    """The ELF objects of one wheel, in the order of their paths."""
+    """The linkage of one wheel."""
 
+    # The ELF objects, in the order of their paths.
     objects: tuple[SharedObject, ...] = ()
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of the libraries that the wheel contains."""
-        return frozenset(name for shared_object in self.objects for name in shared_object.names)
+        """Return the names of the libraries that the wheel contains."""
+        names: set[str] = set()
+        for shared_object in self.objects:
+            names.update(shared_object.names)
+        return frozenset(names)
 
     @property
     def is_complete(self) -> bool:
-        """Whether every object was read."""
+        """Return whether every object was read."""
         return all(shared_object.read for shared_object in self.objects)
 
     @property
     def takes(self) -> frozenset[int]:
-        """The hashes of all symbols that the wheel takes from PyTorch."""
-        return frozenset().union(*(unpacked(shared_object.takes) for shared_object in self.objects))
+        """Return the hashes of all symbols that the wheel takes from PyTorch."""
+        hashes: set[int] = set()
+        for shared_object in self.objects:
+            hashes.update(unpacked(shared_object.takes))
+        return frozenset(hashes)
 
     @property
     def offers(self) -> frozenset[int]:
-        """The hashes of all symbols that the wheel offers as PyTorch."""
-        return frozenset().union(
-            *(unpacked(shared_object.offers) for shared_object in self.objects)
-        )
+        """Return the hashes of all symbols that the wheel offers as PyTorch."""
+        hashes: set[int] = set()
+        for shared_object in self.objects:
+            hashes.update(unpacked(shared_object.offers))
+        return frozenset(hashes)
 
 
 def hashed(symbol: bytes) -> bytes:
@@ -85,10 +95,13 @@ def hashed(symbol: bytes) -> bytes:
 
 
 def packed(hashes: set[bytes]) -> bytes:
-    """Return hashes of symbols in one text, sorted."""
+    """Return hashes of symbols one after the other, sorted."""
     return b"".join(sorted(hashes))
 
 
-def unpacked(text: bytes) -> frozenset[int]:
-    """Return the hashes in a text that `packed` made, as numbers that mean something only among themselves."""
-    return frozenset(memoryview(text).cast("I"))
+def unpacked(hashes: bytes) -> frozenset[int]:
+    """Return the hashes that `packed` joined, as numbers.
+
+    The numbers depend on the byte order of the machine: compare them only with each other.
+    """
+    return frozenset(memoryview(hashes).cast("I"))

@@ -19,13 +19,16 @@ from resolver.model.problem import Departure
 from resolver.model.repository import Step
 from resolver.model.target import Platform
 
+# The version of the format of lock.toml.
 FORMAT = 2
 
+# How a pin is installed: as a wheel, built in an isolated environment, or built in the environment
+# itself.
 Mode = Literal["wheels", "built-apart", "built-here"]
 
 
-# The form of texts is checked when a lock is read: scripts are made of them, and the file may have
-# been edited.
+# The forms of texts are checked when a lock is read: scripts are made of them, and the file may
+# have been edited.
 FolderName = Annotated[str, Meta(pattern=patterns.NAME.whole)]
 PythonVersion = Annotated[str, Meta(pattern=patterns.PYTHON.whole)]
 _Project = Annotated[str, Meta(pattern=patterns.PROJECT.whole)]
@@ -40,7 +43,10 @@ _Glibc = Annotated[str, Meta(pattern=patterns.GLIBC.whole)]
 
 
 def bundle_name(project: str, commit: str) -> str:
-    """The path of a git source in a wheelhouse: what `ascend-lock bundle` writes and install.sh reads."""
+    """Return the path of a git source in a wheelhouse.
+
+    `ascend-lock bundle` writes the file, and install.sh reads it.
+    """
     return f"git/{project}-{commit[:12]}.bundle"
 
 
@@ -58,7 +64,7 @@ class _Row(
 class LockedFile(_Row, kw_only=True, frozen=True):
     """A file by name and hash, never by address.
 
-    It has no size: not every mirror gives one, and a change of mirror must change no byte.
+    It has no size: not every mirror states one, and another mirror must not change the lock.
     """
 
     name: str
@@ -66,370 +72,434 @@ class LockedFile(_Row, kw_only=True, frozen=True):
 
 
 class LockedVariant(_Row, kw_only=True, frozen=True):
-    """The variant (PEP 825) of which the files of a pin are."""
+    """The wheel variant that the files of a pin are (PEP 825)."""
 
-    # The label at the end of their names.
+    # The label at the end of the files' names.
     label: _VariantLabel
-    # What it stands for, as `namespace :: feature :: value`, sorted; none for the null variant.
+    # What the label stands for, as `namespace :: feature :: value`, sorted; none for the null
+    # variant.
     properties: tuple[_Property, ...] = ()
 
 
 class LockedSubmodule(_Row, kw_only=True, frozen=True):
     """A submodule at the commit that the repository around it names."""
 
+    # The folder in the checkout.
     path: str
+    # The address of the submodule's repository.
     url: str
+    # The full hash of the commit.
     commit: str
 
 
 class LockedGit(_Row, kw_only=True, frozen=True):
-    """A commit of a git repository that a pin is built from. `ref` is its tag or description.
+    """A commit of a git repository that a pin is built from."""
 
-    `rewrites` are pins whose installed files it changes. Of `submodules`, each comes after the one
-    that it is in. `trust` says why its requirements were not verified; None if they were read at
-    the commit.
-    """
-
+    # The address of the repository.
     url: str
+    # The full hash of the commit.
     commit: str
+    # A tag or a description of the commit; empty if none is known.
     ref: str = ""
+    # The folder of the project in the repository; empty for the top.
     subdirectory: str = ""
+    # Whether the checkout is kept and installed editable.
     editable: bool = False
+    # What is done to the checkout before it is built, and the command that builds it.
     steps: tuple[Step, ...] = ()
+    # The pins whose installed files the project changes.
     rewrites: tuple[_Project, ...] = ()
+    # Each submodule comes after the one that contains it.
     submodules: tuple[LockedSubmodule, ...] = ()
+    # Why the requirements were not verified; None if they were read at the commit.
     trust: Message | None = None
 
     @property
     def reference(self) -> str:
-        """The direct reference (PEP 508) without the project's name."""
+        """Return the direct reference without the project's name (PEP 508)."""
         fragment = f"#subdirectory={self.subdirectory}" if self.subdirectory else ""
         return f"git+{self.url}@{self.commit}{fragment}"
 
     @property
     def commits(self) -> tuple[tuple[str, str], ...]:
-        """Address and commit of the repository and its submodules."""
-        return (
-            (self.url, self.commit),
-            *((module.url, module.commit) for module in self.submodules),
-        )
+        """Return address and commit of the repository and of each submodule."""
+        commits = [(self.url, self.commit)]
+        commits.extend((submodule.url, submodule.commit) for submodule in self.submodules)
+        return tuple(commits)
 
 
 class LockedPin(_Row, kw_only=True, frozen=True):
-    """A project at one version. `file` begins with the one that pip chooses on the target.
-
-    `index` is the name of its index; empty, as is `file`, if it is built from `git`. `mode` says
-    how it is installed. `label` is the local version that a source build appends to its version.
-    `external` is what its build needs of the machine that the lock does not have (see
-    `fact.MachineNeed`). `requires` are the requirements of its metadata that apply to the target,
-    `build_requires` those of its build, and `fact_requires` those of facts, by id. If build tools
-    are in several environments, `builds` are the archives that are built in that of this one.
-    `variant` is that of its files, None for plain ones: pip refuses the name of a variant, so that
-    it is installed under a plain one.
-    """
+    """A project at one version."""
 
     name: _Project
     version: _Version
+    # The name of the index that has the files; empty if the pin is built from git.
     index: str
+    # How it is installed.
     mode: Mode
+    # The extras that something in the lock requires.
     extras: tuple[_Project, ...] = ()
+    # The environment variables of its build.
     env: dict[_Variable, str] = {}
+    # The local version (PEP 440) that a source build appends to its version.
     label: _Label = ""
+    # What its build needs of the machine, except for what the lock has itself.
     external: tuple[MachineNeed, ...] = ()
+    # Why the release was yanked, which may be empty; None if it was not (PEP 592).
     yanked: str | None = None
+    # Of a build tool: the pins that are built in its environment, if there are several such
+    # environments.
     builds: tuple[_Project, ...] = ()
+    # The requirements of its metadata that apply to the target.
     requires: tuple[str, ...] = ()
+    # The requirements of its build.
     build_requires: tuple[str, ...] = ()
+    # The requirements that facts add, by the id of the fact.
     fact_requires: dict[str, tuple[str, ...]] = {}
+    # The files that may be installed; pip chooses the first on the target. Empty if the pin is
+    # built from git.
     file: tuple[LockedFile, ...] = ()
+    # The commit that it is built from; None if an index has the files.
     git: LockedGit | None = None
+    # The variant that the files are; None for plain files. pip refuses the name of a variant, so
+    # the file is installed under a plain name.
     variant: LockedVariant | None = None
 
-    def _requirements(self, *, build: bool) -> Iterator[tuple[str, str]]:
-        """The lines that it requires, or that its `build` does, each with the fact that states it ("": metadata)."""
-        yield from ((line, "") for line in (self.build_requires if build else self.requires))
-        if not build:
-            yield from (
-                (line, fact) for fact, lines in self.fact_requires.items() for line in lines
-            )
+    def _runtime_requirements(self) -> Iterator[tuple[str, str]]:
+        """Yield the lines that it requires, with the id of the fact; empty for metadata."""
+        for line in self.requires:
+            yield line, ""
+        for fact, lines in self.fact_requires.items():
+            for line in lines:
+                yield line, fact
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All lines that it and its build require."""
-        return tuple(line for build in (False, True) for line, _ in self._requirements(build=build))
+        """Return all lines that it and its build require."""
+        runtime = [line for line, _ in self._runtime_requirements()]
+        return (*runtime, *self.build_requires)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The projects that must be installed in its environment, sorted."""
-        kinds = (False, True) if self.mode == "built-here" else (False,)
-        names = {
-            text.requirement(line).name
-            for build in kinds
-            for line, _ in self._requirements(build=build)
-        }
+        """Return the projects that must be installed in its environment, sorted."""
+        lines = [line for line, _ in self._runtime_requirements()]
+        if self.mode == "built-here":
+            lines.extend(self.build_requires)
+        names = {text.requirement(line).name for line in lines}
         return tuple(sorted(names - {self.name}))
 
     def reasons(self, *, build: bool) -> Iterator[tuple[str, Message]]:
-        """The same lines as reasons to install the projects that they name, which come first."""
-        for line, fact in self._requirements(build=build):
-            values = {
-                "line": line,
-                "package": f"{self.name} {self.version}",
-                **({"fact": fact} if fact else {}),
-            }
-            code = "why.build" if build else "why.needs-fact" if fact else "why.needs"
-            yield text.requirement(line).name, message(code, **values)
+        """Yield projects that it requires, or that its `build` requires, each with the reason."""
+        package = f"{self.name} {self.version}"
+        if build:
+            for line in self.build_requires:
+                project = text.requirement(line).name
+                yield project, message("why.build", line=line, package=package)
+            return
+        for line, fact in self._runtime_requirements():
+            project = text.requirement(line).name
+            if fact:
+                yield project, message("why.needs-fact", line=line, package=package, fact=fact)
+            else:
+                yield project, message("why.needs", line=line, package=package)
 
 
 class LockedStage(_Row, kw_only=True, frozen=True):
-    """Pins that are installed together, after those of earlier stages.
+    """Pins that are installed together, after the pins of earlier stages."""
 
-    `because` cites the facts of the order.
-    """
-
+    # How they are installed.
     mode: Mode
+    # Their names.
     pins: tuple[str, ...]
+    # The facts that the order follows.
     because: tuple[Message, ...] = ()
 
 
 class LockedIndex(_Row, kw_only=True, frozen=True):
-    """An index that files came from. `pypi` has no address."""
+    """An index that files are from."""
 
     name: str
+    # Empty for `pypi`, the index that pip is configured with.
     url: str = ""
 
 
 class LockedTarget(_Row, kw_only=True, frozen=True):
     """The machine that the lock is for."""
 
+    # The name of the lock's folder.
     name: FolderName
+    # `3.11`, or `3.11.14` for this patch release alone.
     python: PythonVersion
     platform: Platform
     glibc: _Glibc
+    # The values of the other components, such as CANN's version.
     system: dict[str, str] = {}
 
     @property
     def python_line(self) -> str:
-        """`3.11`, of whatever patch release."""
+        """Return the version of Python without its patch number: `3.11`."""
         return ".".join(self.python.split(".")[:2])
 
 
 class LockedFact(_Row, kw_only=True, frozen=True):
-    """A fact in use. The Chinese may be empty."""
+    """A fact that the lock rests on."""
 
     id: str
+    # file:line of the fact.
     where: str
     strength: Strength
+    # Why it holds, in one sentence.
     reason: str
+    # The reason in Chinese; may be empty.
     reason_zh: str = ""
+    # Where it can be looked up.
     source: str
+    # The day on which somebody last looked, in ISO 8601.
     checked: str
 
 
 class LockedDriver(_Row, kw_only=True, frozen=True):
-    """A requirement on the driver (HDK) that the target may not meet: one of `needs`, which are alternatives.
+    """A requirement on the driver (HDK) that a machine of the target may not meet."""
 
-    `by` is what requires it, `text` describes it (the Chinese may be empty), `fact` is the id of
-    the fact, or file:line of the stack's own line. It is `binding` if a line of the stack requires
-    it, or a fact that is more than an observation; otherwise a machine that does not meet it is
-    only warned.
-    """
-
+    # The release, or the stack, that requires it.
     by: str
+    # The requirements on `hdk`; one of them must be met.
     needs: tuple[str, ...]
+    # The requirement in words.
     text: str
+    # The words in Chinese; may be empty.
     text_zh: str = ""
+    # The id of the fact, or file:line of the stack's own line.
     fact: str
+    # Whether a machine that does not meet it fails. That is so if a line of the stack requires it,
+    # or a fact that is more than an observation. Otherwise the machine is only warned.
     binding: bool = False
 
 
 class Override(_Row, kw_only=True, frozen=True):
-    """A requirement in the metadata of `package` that is ignored, so that pip check complains.
+    """A requirement in metadata that the lock ignores, so that `pip check` complains."""
 
-    `name` is the required project, `dropped` the requirement, `fact` the id of the fact, or
-    file:line of the stack's own row.
-    """
-
+    # The pin whose metadata has the requirement, and its version.
     package: _Project
     version: str
+    # The project that is required.
     name: str
+    # The requirement.
     dropped: str
+    # The id of the fact, or file:line of the stack's own row, that has it ignored.
     fact: str
 
 
 class SkippedRelease(_Row, kw_only=True, frozen=True):
-    """A release newer than the pin of its project, admitted by all requirements on it, that cannot be used.
+    """A release that all requirements admit, newer than the pin of its project, but not usable.
 
-    The reason is `archive`, a source archive without static metadata: its own, or that of a release
-    of `archive_of` that it needs.
+    It cannot be used because a source archive has no static metadata: its own archive, or the
+    archive of another release that it needs.
     """
 
+    # The project and the version of the release.
     project: _Project
     version: _Version
+    # The name of the archive.
     archive: str
+    # The project and the version that the archive is of.
     archive_of: _Project
     archive_version: _Version
+    # The name of the index that has the archive.
     index: str
 
 
 class LockedExport(_Row, kw_only=True, frozen=True):
-    """An environment variable in activate.sh, with the ids of its `facts`; an `optional` one is a comment there."""
+    """An environment variable in activate.sh."""
 
     name: _Variable
     value: str
+    # Whether activate.sh has it as a comment only.
     optional: bool = False
+    # The ids of the facts that it is from.
     facts: tuple[str, ...]
 
 
 class LockedOptional(_Row, kw_only=True, frozen=True):
-    """What of a pin may fail to start: verify.py tells it, and does not count it."""
+    """What of a pin may fail to start: verify.py reports such a failure without counting it."""
 
-    # The pin that offers it.
+    # The pin that has the modules and commands.
     package: _Project
-    # Its modules, by dotted name.
+    # Modules, by dotted name.
     modules: tuple[_Module, ...] = ()
-    # Its commands, and other entry points.
+    # Commands, and other entry points.
     scripts: tuple[str, ...] = ()
-    # Whether it may fail only where there is no NPU; otherwise it may anywhere.
+    # Whether they may fail only where there is no NPU; otherwise they may fail anywhere.
     npu: bool = False
-    # The id of the fact, whose reason is told.
+    # The id of the fact, which has the reason.
     fact: str
 
 
 class LockedAbsent(_Row, kw_only=True, frozen=True):
-    """A distribution that must not be installed.
-
-    `because` is the id of the fact, or file:line of the stack.
-
-    The Chinese may be empty.
-    """
+    """A distribution that must not be installed."""
 
     name: _Project
+    # Why, in one sentence.
     reason: str
+    # The reason in Chinese; may be empty.
     reason_zh: str = ""
+    # The id of the fact, or file:line of the stack.
     because: str
 
 
 class PinChange(_Row, kw_only=True, frozen=True):
-    """A difference from the previous lock: `old` is empty for a new pin, `new` for a removed one."""
+    """A difference from the previous lock."""
 
     name: str
+    # The previous version; empty for a new pin.
     old: str = ""
+    # The version now; empty for a removed pin.
     new: str = ""
 
 
 class Lock(_Row, kw_only=True, frozen=True):
-    """The lock of a target.
+    """The lock of a target."""
 
-    `requires` are the stack's lines, `inputs` the digest of the files that it was made from.
-
-    `pin` is what is installed, in the order of `stage`, and `build_pin` the tools of isolated
-    builds. `override` are ignored requirements, `skipped` newer releases that cannot be used,
-    `absent` distributions that must not be installed, `departs` the differences from a guide.
-    `as_of` is the day whose releases are preferred, and `newer` are the pins that appeared later.
-    `imports` are tested after the installation, with `import_env`. `optional` is what may fail when
-    verify.py starts everything. `change` lists the differences from the previous lock; `first`
-    tells that there was none.
-    """
-
+    # The version of the file's format; see `FORMAT`.
     format: int
+    # The name of the stack.
     stack: FolderName
+    # What the stack is for; may have several lines.
     summary: str = ""
     summary_zh: str = ""
+    # Where the stack is from, such as a guide.
     source: str = ""
+    # The sha256 of the files that the lock was made from.
     inputs: _Sha256
+    # The lines of the stack.
     requires: tuple[str, ...]
     target: LockedTarget
+    # The indexes that the files are from.
     index: tuple[LockedIndex, ...]
+    # The stages of the installation, in their order.
     stage: tuple[LockedStage, ...]
+    # What is installed, in the order of the stages.
     pin: tuple[LockedPin, ...]
+    # The tools of isolated builds.
     build_pin: tuple[LockedPin, ...] = ()
+    # The facts that the lock rests on.
     fact: tuple[LockedFact, ...] = ()
+    # Requirements on the driver.
     driver: tuple[LockedDriver, ...] = ()
+    # Requirements in metadata that are ignored.
     override: tuple[Override, ...] = ()
+    # Releases newer than the pins that cannot be used.
     skipped: tuple[SkippedRelease, ...] = msgspec.field(default=(), name="passed-over")
+    # The environment variables of activate.sh.
     export: tuple[LockedExport, ...] = ()
+    # Distributions that must not be installed.
     absent: tuple[LockedAbsent, ...] = ()
+    # The differences between the stack and the guide that it replaces.
     departs: tuple[Departure, ...] = ()
+    # What a user must know before the installation, the gravest first.
     warnings: tuple[Message, ...] = ()
+    # What a user may want to know.
     notes: tuple[Message, ...] = ()
+    # The moment after which uploads are ignored; empty if the stack sets none.
     exclude_newer: str = ""
+    # The day whose releases are preferred.
     as_of: AsOf = AsOf(policy=NEWEST)
+    # The pins that appeared after that day.
     newer: tuple[NewerPin, ...] = ()
+    # The modules that are imported to test the installation.
     imports: tuple[_Module, ...] = ()
+    # The environment variables of that test.
     import_env: dict[_Variable, str] = {}
+    # What may fail when verify.py starts everything.
     optional: tuple[LockedOptional, ...] = ()
+    # The differences from the previous lock.
     change: tuple[PinChange, ...] = ()
+    # Whether there was no previous lock.
     first: bool = False
 
     @property
     def title(self) -> str:
-        """What the lock is for, for the first lines of other files; a summary may have several lines."""
-        return ": ".join(filter(None, (f"{self.stack} for {self.target.name}", self.summary)))
+        """Return what the lock is for, for the heads of other files; may have several lines."""
+        title = f"{self.stack} for {self.target.name}"
+        return f"{title}: {self.summary}" if self.summary else title
 
     def build_environments(self) -> tuple[tuple[LockedPin, ...], ...]:
-        """The build tools of each isolated environment, in the order of `build_pin`."""
-        groups = dict.fromkeys(pin.builds for pin in self.build_pin)
-        return tuple(
-            tuple(pin for pin in self.build_pin if pin.builds == builds) for builds in groups
-        )
+        """Return the tools of each isolated build environment, in the order of `build_pin`."""
+        environments: dict[tuple[str, ...], list[LockedPin]] = {}
+        for tool in self.build_pin:
+            environments.setdefault(tool.builds, []).append(tool)
+        return tuple(tuple(tools) for tools in environments.values())
 
     def external(self) -> dict[MachineNeed, list[str]]:
-        """What source builds need of the machine, each with the pins that need it."""
+        """Return what source builds need of the machine, each with the pins that need it."""
         users: dict[MachineNeed, list[str]] = {}
         for pin in self.pin:
-            for need in pin.external if pin.git is None else (*pin.external, "git"):
+            for need in pin.external:
                 users.setdefault(need, []).append(pin.name)
+            if pin.git is not None:
+                users.setdefault("git", []).append(pin.name)
         return users
 
     @property
     def requested_projects(self) -> frozenset[str]:
-        """The projects that the stack's own lines name."""
+        """Return the projects that the stack's own lines name."""
         return frozenset(text.requirement(line).name for line in self.requires)
 
     def reasons(self, tools: Sequence[LockedPin] = ()) -> dict[str, list[Message]]:
-        """What requires each project: the stack's lines first, then facts, then metadata.
+        """Return what requires each project: the stack's lines, then facts, then metadata.
 
-        With the `tools` of an isolated build environment, what requires those.
+        With the `tools` of an isolated build environment, return what requires each tool: the
+        builds in that environment, and other tools.
         """
-        builds = [pin for pin in self.pin if pin.mode == ("built-apart" if tools else "built-here")]
-        if tools and tools[0].builds:
-            builds = [pin for pin in builds if pin.name in tools[0].builds]
-        rows = [row for pin in tools or self.pin for row in pin.reasons(build=False)]
-        rows += [row for pin in builds for row in pin.reasons(build=True)]
-        stack = [
-            (text.requirement(line).name, message("why.stack", line=line))
-            for line in self.requires
-            if not tools
-        ]
+        found: list[tuple[str, Message]] = []
+        for pin in tools or self.pin:
+            found.extend(pin.reasons(build=False))
+        for pin in self._built_with(tools):
+            found.extend(pin.reasons(build=True))
+        found.sort(key=lambda named: "fact" not in named[1].values)
         reasons: dict[str, list[Message]] = {}
-        for name, reason in (*stack, *sorted(rows, key=lambda row: "fact" not in row[1].values)):
-            reasons.setdefault(name, []).append(reason)
+        if not tools:
+            for line in self.requires:
+                requirement = text.requirement(line)
+                reasons.setdefault(requirement.name, []).append(message("why.stack", line=line))
+        for project, reason in found:
+            reasons.setdefault(project, []).append(reason)
         return reasons
 
+    def _built_with(self, tools: Sequence[LockedPin]) -> list[LockedPin]:
+        """Return the pins that are built with these tools; without any, in the environment itself.
+
+        All tools of an environment have the same `builds`, empty if it is the only environment.
+        """
+        if not tools:
+            return [pin for pin in self.pin if pin.mode == "built-here"]
+        pins = [pin for pin in self.pin if pin.mode == "built-apart"]
+        builds = tools[0].builds
+        return [pin for pin in pins if pin.name in builds] if builds else pins
+
     def needed_by(self) -> dict[str, list[str]]:
-        """The pins that need each pin, sorted; without those that nothing needs."""
+        """Return the pins that need each pin, sorted; a pin that nothing needs is left out."""
         dependents: dict[str, list[str]] = {}
         for pin in sorted(self.pin, key=lambda pin: pin.name):
             for name in pin.needs:
                 dependents.setdefault(name, []).append(pin.name)
         return dependents
 
-    def facts_of(self, row: LockedExport) -> tuple[LockedFact, ...]:
-        """The facts behind an environment variable, in the order of the files."""
-        return tuple(fact for fact in self.fact if fact.id in row.facts)
+    def facts_of(self, export: LockedExport) -> tuple[LockedFact, ...]:
+        """Return the facts that an environment variable is from, in the order of `fact`."""
+        return tuple(fact for fact in self.fact if fact.id in export.facts)
 
     @property
     def all_warnings(self) -> tuple[Message, ...]:
-        """The warnings, and one for each pin whose requirements were not verified."""
-        trusted = (
-            message("lock.git-trust", package=f"{pin.name} {pin.version}", why=pin.git.trust)
-            for pin in self.pin
-            if pin.git and pin.git.trust
-        )
-        return (*self.warnings, *trusted)
+        """Return the warnings, and one for each pin whose requirements were not verified."""
+        warnings = list(self.warnings)
+        for pin in self.pin:
+            if pin.git is not None and pin.git.trust is not None:
+                package = f"{pin.name} {pin.version}"
+                warnings.append(message("lock.git-trust", package=package, why=pin.git.trust))
+        return tuple(warnings)
 
     def pins_of(self, stage: LockedStage) -> tuple[LockedPin, ...]:
-        """The pins of a stage, sorted by name."""
+        """Return the pins of a stage, sorted by name."""
         names = set(stage.pins)
         return tuple(pin for pin in self.pin if pin.name in names)

@@ -20,34 +20,38 @@ Practices = Literal["all"] | tuple[str, ...]
 
 
 class Use(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A use of a machine.
+    """What a machine is used for, such as serving.
 
-    Its cells are releases of a project on each machine, or the targets of one shipped stack.
+    The cells of a use are the releases of a project on each machine, or the targets of a shipped
+    stack.
     """
 
+    # A short name, which is part of the names of cells.
     name: Annotated[str, matching(patterns.USE)]
+    # What it is, in a few words.
     summary: Text
+    # The summary in Chinese; may be empty.
     summary_zh: Text = ""
-    # the project whose releases are its rows, if not the grid's; of a stack, the project that it is
-    # for
+    # The project whose releases are tried; empty for the project of the grid. With a `stack`, the
+    # project that the stack is for.
     package: Text = ""
-    # further lines of the stack of each cell
+    # The lines that the stack of each cell has besides the release.
     requires: tuple[Text, ...] = ()
-    # how many of the newest releases are tried, if not as many as of the grid
+    # How many of the newest releases are tried; None for the number of the grid.
     newest: int | None = None
-    # the releases that are tried; all if it is empty
+    # The releases that are tried; empty for all.
     versions: Annotated[str, specifier] = ""
-    # whether, of a release and its post- and pre-releases, only the newest is tried, a final one if
-    # there is any
+    # Whether only one release is tried of a version and its pre- and post-releases: the newest
+    # final one, or else the newest.
     one_of_series: bool = False
-    # the Pythons of machines that are tried; all if it is empty
+    # The versions of Python that are tried; empty for all of the machines.
     python: tuple[Annotated[str, matching(patterns.PYTHON_LINE)], ...] = ()
-    # the name of a stack whose targets are the cells, with all its lines
+    # The name of a shipped stack, whose targets are the cells; empty if the cells are releases.
     stack: Text = ""
 
 
 class Machines(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """Machines of the grid: all combinations of these values."""
+    """The machines of the grid: all combinations of these values."""
 
     soc: Annotated[tuple[Text, ...], NOT_EMPTY]
     platform: Annotated[tuple[Platform, ...], NOT_EMPTY]
@@ -69,31 +73,25 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name of its stack: serve-0.18.0-cann8.5.1-a2-aarch64-py311."""
+        """Return the name of the cell's stack: serve-0.18.0-cann8.5.1-a2-aarch64-py311."""
         processor = self.platform.rpartition("-")[2]
-        parts = (
-            self.use,
-            self.release,
-            f"cann{self.cann}",
-            self.soc,
-            processor,
-            f"py{self.python.replace('.', '')}",
-        )
-        return "-".join(parts).lower()
+        python = self.python.replace(".", "")
+        name = f"{self.use}-{self.release}-cann{self.cann}-{self.soc}-{processor}-py{python}"
+        return name.lower()
 
     @property
     def is_candidate(self) -> bool:
-        """Whether the release is a pre-release or development release."""
+        """Return whether the release is a pre-release or development release."""
         return Version(self.release).is_prerelease
 
     @property
     def machine(self) -> tuple[str, ...]:
-        """The machine and its use: all but the release."""
+        """Return the machine and its use, without the release."""
         return self.use, self.cann, self.soc, self.platform, self.python, self.glibc
 
 
 def stack_text(cell: Cell, use: Use, practices: Practices, name: str = "") -> str:
-    """Return the TOML of a cell's stack, under the cell's name or another one."""
+    """Return the TOML of a cell's stack, by default under the cell's name."""
     stack = {
         "name": name or cell.name,
         "summary": use.summary,
@@ -114,108 +112,137 @@ class CellOutcome(Enum):
     """The outcome of a cell."""
 
     LOCKS = "locks"
-    PRACTICES = "locks-with-practices"  # and not without
-    # it locks where an index answers that did not: of a wheel, only the sha256 is missing
+    # It locks with practices, and not without.
+    PRACTICES = "locks-with-practices"
+    # It will lock once an index answers that did not: only the sha256 of a wheel is missing.
     EXPECTED = "expected"
     CONFLICT = "conflict"
-    UNDECIDED = "undecided"  # it depends on an index that did not answer, or something failed
+    # It depends on an index that did not answer, or something failed.
+    UNDECIDED = "undecided"
 
 
 LOCKED = (CellOutcome.LOCKS, CellOutcome.PRACTICES)
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """A solved cell. `stack` is the TOML of the stack that was solved.
-
-    If it can be locked, it has `pins` and the `practices` in force; if that is expected where an
-    index answers, `unhashed` are the files to be fetched there. Otherwise `reason` is the
-    contradiction in one line, or the failure; `cause` are the projects that no candidate is left
-    for, and `pairing` is what the vendor's tables have the release with.
-    """
+    """A solved cell."""
 
     cell: Cell
     outcome: CellOutcome
+    # The TOML of the stack that was solved.
     stack: str
+    # The ids of the practices in force, if it locks.
     practices: tuple[str, ...] = ()
+    # The version of each project, if it locks or is expected to.
     pins: dict[str, str] = {}
+    # The wheels whose sha256 is missing, if it is expected to lock.
     unhashed: tuple[str, ...] = ()
+    # What the vendor's tables have together with the release, if it does not lock.
     pairing: tuple[str, ...] = ()
-    # of what locks, the releases that the vendor's tables do not have together although they have
-    # others of the two
+    # Of what locks: releases of two projects that the vendor's tables do not have together, though
+    # they have other releases of the two.
     unpaired: tuple[str, ...] = ()
+    # The warnings of the lock.
     warnings: tuple[Message, ...] = ()
+    # The contradiction in one line, or the failure, if it does not lock.
     reason: Message | None = None
+    # The projects that no candidate is left for, if it does not lock.
     cause: str = ""
 
 
 class Matrix(msgspec.Struct, frozen=True, kw_only=True):
-    """A grid that was solved on a `date`.
+    """A solved grid.
 
-    `inputs` is the digest of the grid, the facts and the list of indexes.
-
-    `package` is the grid's project. `releases` are the rows of each project, newest first; `canns`
-    are oldest first. Pairs of them without an answer are not in the vendor's tables.
+    A release and a CANN without an answer are not together in the vendor's tables.
     """
 
+    # The project of the grid.
     package: str
+    # The day on which it was solved, in ISO 8601.
     date: str
+    # The digest of the grid, the facts and the list of indexes.
     inputs: str
+    # The releases of each project, newest first.
     releases: dict[str, tuple[str, ...]]
+    # The versions of CANN, oldest first.
     canns: tuple[str, ...]
     uses: tuple[Use, ...]
     answers: tuple[Answer, ...]
 
     def frontier(self) -> Iterator[Answer]:
-        """Yield, for each machine and use, the newest release that locks: a final one if there is any."""
+        """Yield, for each machine and use, the newest final release that locks.
+
+        If only pre-releases lock, yield the newest of them.
+        """
         newest: dict[tuple[str, ...], Answer] = {}
         answers = self._matching({}, LOCKED)
-        for answer in sorted(answers, key=lambda answer: answer.cell.is_candidate):
+        final_first = sorted(answers, key=lambda answer: answer.cell.is_candidate)
+        for answer in final_first:
             newest.setdefault(answer.cell.machine, answer)
-        return iter(newest.values())
+        yield from newest.values()
 
     def newest(
         self, fields: Mapping[str, str], outcomes: Collection[CellOutcome], *, pre: bool = False
     ) -> Answer | None:
-        """The newest release with one of these outcomes in cells with these fields.
+        """Return the newest release with one of these outcomes; None if there is none.
 
-        Like pip, a pre-release only if there is no other, or with `pre`.
+        Only cells whose fields have these values count. As with pip, a pre-release is returned only
+        if there is no final release, or with `pre`.
         """
         answers = self._matching(fields, outcomes)
-        final = [answer for answer in answers if pre or not answer.cell.is_candidate]
-        return next(iter(final or answers), None)
+        if not answers:
+            return None
+        for answer in answers:
+            if pre or not answer.cell.is_candidate:
+                return answer
+        return answers[0]
 
     def ways_out(self, answer: Answer) -> Sequence[Answer]:
-        """The locked answers nearest to one that is not locked: the next newer and the next older release of its use.
+        """Return the locked answers nearest to one that is not locked, at most two.
 
-        They are for the same SoC, processor and Python, and preferably the same CANN.
+        One has the next newer release of the use, the other the next older one; either may have the
+        same release on another CANN. They are for the same SoC, processor and Python, and for the
+        same CANN if there is one.
         """
         cell = answer.cell
-        locked = self._matching(
-            {key: getattr(cell, key) for key in ("use", "soc", "platform", "python")}, LOCKED
-        )
+        fields = {key: getattr(cell, key) for key in ("use", "soc", "platform", "python")}
+        position = self._position(answer)
+        newer: list[Answer] = []
+        older: list[Answer] = []
+        for locked in self._matching(fields, LOCKED):
+            if self._position(locked) <= position:
+                newer.append(locked)
+            if self._position(locked) >= position:
+                older.append(locked)
+
+        def distance(other: Answer) -> tuple[bool, int]:
+            return other.cell.cann != cell.cann, abs(self._position(other) - position)
+
         nearest: list[Answer] = []
-
-        def distance(other: Answer) -> int:
-            return self._row(other) - self._row(answer)
-
-        for side in (-1, 1):
-            answers = [other for other in locked if distance(other) * side >= 0]
-            answers.sort(key=lambda other: (other.cell.cann != cell.cann, abs(distance(other))))
-            nearest += [other for other in answers[:1] if other not in nearest]
+        for answers in (newer, older):
+            if not answers:
+                continue
+            closest = min(answers, key=distance)
+            if closest not in nearest:
+                nearest.append(closest)
         return nearest
 
-    def _row(self, answer: Answer) -> int:
-        """Return the position of an answer's release among those of its project."""
+    def _position(self, answer: Answer) -> int:
+        """Return the position of an answer's release in the list of its project, newest first."""
         return self.releases[answer.cell.package].index(answer.cell.release)
 
     def _matching(
         self, fields: Mapping[str, str], outcomes: Collection[CellOutcome]
     ) -> list[Answer]:
-        """The answers with one of these outcomes in cells with these fields, newest release first."""
-        answers = [
-            answer
-            for answer in self.answers
-            if answer.outcome in outcomes
-            and all(getattr(answer.cell, key) == value for key, value in fields.items())
-        ]
-        return sorted(answers, key=lambda answer: (self._row(answer), answer.cell.name))
+        """Return the answers with one of these outcomes, newest release first.
+
+        Only cells whose fields have these values count.
+        """
+
+        def matches(answer: Answer) -> bool:
+            cell = answer.cell
+            return all(getattr(cell, key) == value for key, value in fields.items())
+
+        with_outcome = [answer for answer in self.answers if answer.outcome in outcomes]
+        answers = [answer for answer in with_outcome if matches(answer)]
+        return sorted(answers, key=lambda answer: (self._position(answer), answer.cell.name))

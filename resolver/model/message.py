@@ -1,4 +1,4 @@
-"""Messages as data: a code and its values. The texts are in `locale/` (see `i18n`)."""
+"""Messages as data: a code, and values for the text of that code in `locale/` (see `i18n`)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import msgspec
 
 Value = Union[str, int, "Message", tuple[Union[str, "Message"], ...]]
 
-# The code of a text that is not the program's: its values are the text in each of its languages,
-# `en` at least.
+# The code of a text that is not the program's. Its values are the text by language, at least `en`.
 TEXT: Final = "text"
-# The code of several `items` that are joined by other words than those of a list: the text of the
-# code `by` and, before the last item, of the code `last`.
+# The code of several `items` that are joined: by the text of the code `by`, and before the last
+# item by the text of the code `last`.
 JOINED: Final = "joined"
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A text by its code; `values` are those of its placeholders: texts, numbers, messages, or several to be listed."""
+    """A text by its code."""
 
+    # The text's `msgid` in `locale/`.
     code: str
+    # The values of the text's placeholders. A tuple is shown as a list.
     values: dict[str, Value] = {}
 
     def __hash__(self) -> int:
@@ -28,24 +29,31 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 
 
 def message(code: str, /, **values: object) -> Message:
-    """A message; values that are of no type of `Value` are converted to texts."""
+    """Return a message; values of other types than `Value` become texts."""
     return Message(code, {key: _value(value) for key, value in values.items()})
 
 
 def verbatim(en: str, zh: str = "") -> Message:
-    """A text that is not the program's, such as a fact's, in the languages that it has."""
-    return Message(TEXT, {"en": en, "zh": zh} if zh else {"en": en})
+    """Return a message with a text that is not the program's, such as the reason of a fact."""
+    values: dict[str, Value] = {"en": en}
+    if zh:
+        values["zh"] = zh
+    return Message(TEXT, values)
 
 
 def joined(by: str, items: Iterable[str | Message], last: str = "") -> Message:
-    """Several texts or messages, joined by the text of the code `by`, and of `last` before the last one."""
+    """Return a message that joins texts or messages by the text of the code `by`.
+
+    Before the last item it has the text of the code `last`, if one is passed.
+    """
     return Message(JOINED, {"by": by, "items": tuple(items), "last": last or by})
 
 
 def first_of(items: Sequence[str | Message], most: int) -> Message:
-    """At most so many of several, with commas, and how many more there are."""
-    shown = joined("comma", items[:most])
-    return message("and-more", items=shown, count=len(items) - most) if len(items) > most else shown
+    """Return a message that lists the first `most` items, and says how many more there are."""
+    listed = joined("comma", items[:most])
+    more = len(items) - most
+    return message("and-more", items=listed, count=more) if more > 0 else listed
 
 
 def _value(value: object) -> Value:

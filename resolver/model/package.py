@@ -1,4 +1,4 @@
-"""What the solver chooses candidates for."""
+"""Packages: what the solver chooses a candidate for."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from typing import NamedTuple
 class PackageKind(IntEnum):
     """The kinds of packages, in the order in which they are decided."""
 
-    COMPONENT = 0  # a component of the target: cann, hdk, soc, glibc, python
-    MODULE = 1  # an importable module that several distributions have
-    PROJECT = 2  # a project, with or without one of its extras
-    VERSION = 3  # the version of a project, if that is installed: what bounds on it are about
-    UNAVAILABLE = 4  # has no candidates: required by what cannot be used
+    # A component of the target, such as `cann` or `python`.
+    COMPONENT = 0
+    # An importable module that several distributions have.
+    MODULE = 1
+    # A project, with or without one of its extras.
+    PROJECT = 2
+    # The version of a project if it is installed, for bounds that do not require the project.
+    VERSION = 3
+    # A package without candidates, which unusable releases require.
+    UNAVAILABLE = 4
 
 
 class Package(NamedTuple):
@@ -23,15 +28,18 @@ class Package(NamedTuple):
     with two extras is two packages.
     """
 
+    # The name of a project, a component or a module.
     name: str
+    # Empty for the project itself.
     extra: str = ""
     kind: PackageKind = PackageKind.PROJECT
 
     def __str__(self) -> str:
-        name = f"{self.name}[{self.extra}]" if self.extra else self.name
-        return f"module {self.name}" if self.kind is PackageKind.MODULE else name
+        if self.kind is PackageKind.MODULE:
+            return f"module {self.name}"
+        return f"{self.name}[{self.extra}]" if self.extra else self.name
 
     @property
     def base(self) -> Package:
-        """The package without its extra."""
+        """Return the package without its extra."""
         return Package(self.name, "", self.kind) if self.extra else self

@@ -1,7 +1,7 @@
-"""The forms of texts that files of TOML, locks, options and file names have in common, each once.
+"""Patterns of texts that TOML files, locks, options and file names have in common.
 
-Whoever reads such a text uses the pattern from here: a stack is refused for what its lock could not
-say, and nothing that a stack may say makes its lock unreadable.
+Every reader of such a text uses the pattern from here. A stack is therefore refused if its lock
+could not be read, and every other stack has a readable lock.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# Classes that also match characters beyond ASCII, such as a full-width digit, which `int` reads and
-# a shell does not.
+# Classes and characters that match more than ASCII, such as a full-width digit. `int` reads that,
+# and a shell does not.
 _NOT_ASCII: Final = re.compile(r"\\[bdswBDSW]|[^\x20-\x7e]")
 
 
 class Pattern:
-    """A regular expression of ASCII for a whole text, and how a message calls such a text, with examples.
+    """A regular expression for a whole text, with a description and examples for messages.
 
-    Raises ValueError for an expression that could match other characters.
+    Raises ValueError for an expression that could match characters beyond ASCII.
     """
 
     def __init__(self, expression: str, description: str, *examples: str) -> None:
@@ -25,7 +25,7 @@ class Pattern:
             raise ValueError(
                 f"`{expression}` matches characters that are not ASCII: write [0-9] for a digit"
             )
-        # The form in which msgspec, which searches, compares a whole text with it.
+        # For msgspec, which searches for a pattern anywhere in a text.
         self.whole = rf"\A(?:{expression})\Z"
         self.description = description
         self.examples = examples

@@ -1,4 +1,4 @@
-"""What is to be solved: a stack's requirements, one target, the facts, the policies and the indexes."""
+"""Problems: the requirements of a stack, one target, the facts, the policies and the indexes."""
 
 from __future__ import annotations
 
@@ -33,18 +33,24 @@ from resolver.model.text import (
     matching,
 )
 
+# The name of the index that pip is configured with.
 PYPI: Final = "pypi"
+# Whether pre-releases are candidates: only if no final release meets the requirements, always, or
+# never.
 Prereleases = Literal["if-necessary", "allow", "never"]
 
 
 def _wheel(text: str) -> str:
-    """The name of a wheel; raises ValueError."""
+    """Return a text unchanged; raise ValueError if it is not the file name of a wheel."""
     parse_wheel_filename(text)
     return text
 
 
 def _url(text: str) -> str:
-    """An address without spaces and control characters; the error shows no password."""
+    """Return an address unchanged; raise InputError if it has spaces or control characters.
+
+    The error shows nothing of the address, which may have a password.
+    """
     if " " in text or not text.isprintable():
         raise InputError(
             "an address has a space or a character that does not print",
@@ -54,8 +60,10 @@ def _url(text: str) -> str:
 
 
 def _project_or_all(text: str) -> str:
-    """The name of a project, or `*`; raises ValueError."""
-    return text if text == "*" else canonicalize_name(text, validate=True)
+    """Return the normalised name of a project, or `*`; raise ValueError for other texts."""
+    if text == "*":
+        return text
+    return canonicalize_name(text, validate=True)
 
 
 _Url = Annotated[str, _url]
@@ -63,9 +71,11 @@ Bound = Annotated[str, _project_or_all]
 
 
 class RootRequirement(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a stack's `requires`, or a build requirement of a lock."""
+    """A line of a stack's `requires`, or of the requirements of a build."""
 
+    # What the line requires.
     need: Need
+    # The line as a constraint.
     origin: Line
 
 
@@ -77,40 +87,48 @@ class Departure(
     omit_defaults=True,
     forbid_unknown_fields=True,
 ):
-    """A difference between a stack and the guide it replaces, and the reason; the Chinese texts may be empty."""
+    """A difference between a stack and the guide that it replaces."""
 
+    # What the guide says.
     guide: Text
+    # The Chinese texts may be empty; the English ones are shown then.
     guide_zh: Text = ""
+    # What the stack has instead.
     here: Text
     here_zh: Text = ""
+    # Why they differ.
     reason: Text
     reason_zh: Text = ""
 
 
 class Checks(msgspec.Struct, frozen=True, kw_only=True):
-    """Tests of an installed environment: modules to import, and environment variables for that."""
+    """Tests of an installed environment."""
 
+    # The modules to import.
     imports: tuple[Annotated[str, matching(patterns.MODULE)], ...] = ()
+    # The environment variables with which they are imported.
     env: Variables = ()
 
 
 class Relaxed(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact that the stack sets aside: entirely, or only these `needs` of it.
-
-    `where` is file:line.
-    """
+    """A fact that the stack sets aside."""
 
     fact: Fact
+    # The requirements of the fact that are set aside; empty for the whole fact.
     needs: tuple[str, ...]
+    # Why, as the stack says.
     reason: str
+    # file:line of the stack.
     where: str
 
 
 class Absence(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A distribution that must not be installed. `where` is file:line; the Chinese may be empty."""
+    """A distribution that must not be installed, as the stack says."""
 
     package: NormalizedName
+    # Why, in one sentence.
     reason: Sentence
+    # The reason in Chinese; may be empty.
     reason_zh: Sentence = ""
     where: Where
 
@@ -118,152 +136,159 @@ class Absence(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 class Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """A wheel as public files describe it, for use if its index cannot be reached.
 
-    It is of matrices/recorded/ or of the stack itself.
+    It is a row of the stack or of a file in matrices/recorded/.
     """
 
-    # the name of the index that has the wheel; in matrices/recorded/ the name of the file
+    # The name of the index that has the wheel. In matrices/recorded/ it is the name of the file.
     index: Text
+    # The file name of the wheel.
     filename: Annotated[str, _wheel] = msgspec.field(name="file")
-    # empty if no public file quotes it: a verdict may rest on such a row, but no lock can
+    # Empty if no public file quotes it. A verdict may rest on such a row, but no lock can.
     sha256: Annotated[str, matching(patterns.SHA256)] = ""
-    # all lines of Requires-Dist
+    # All lines of Requires-Dist.
     requires: tuple[RequirementLine, ...]
     requires_python: Annotated[str, specifier] = ""
-    # where the hash and the requirements are from
+    # The public files that have the hash and the requirements.
     source: References
+    # The day on which somebody last looked.
     checked: date
     where: Where
 
     @property
     def project(self) -> NormalizedName:
-        """The project of the wheel."""
-        return parse_wheel_filename(self.filename)[0]
+        """Return the project of the wheel."""
+        name, _, _, _ = parse_wheel_filename(self.filename)
+        return name
 
     @property
     def version(self) -> str:
-        """The version of the wheel."""
-        return str(parse_wheel_filename(self.filename)[1])
+        """Return the version of the wheel."""
+        _, version, _, _ = parse_wheel_filename(self.filename)
+        return str(version)
 
     @property
     def metadata(self) -> CoreMetadata:
-        """Its core metadata."""
+        """Return the core metadata of the wheel."""
         return CoreMetadata(str(self.project), self.version, self.requires, self.requires_python)
 
 
 class Index(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A simple repository (PEP 503).
-
-    `pypi` has no address: it is the index that pip is configured with.
-
-    `mirrors` have the same content and are tried in order if `url` does not answer. An index that
-    is not `complete` may lack releases that exist, so that facts about them are no mistakes.
-    """
+    """A simple repository (PEP 503)."""
 
     name: Text
+    # Empty for `pypi`, the index that pip is configured with.
     url: _Url = ""
+    # Addresses with the same content, tried in this order if `url` does not answer.
     mirrors: tuple[_Url, ...] = ()
+    # False if the index may lack releases that exist. A fact about such a release is no mistake.
     complete: bool = True
 
 
 class Binding(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """The only indexes of some projects.
+    """The only indexes of some projects."""
 
-    `packages` are normalised names, or `*` for every project that no other binding names. With
-    `take` = "first" only the first of `indexes` that has the project counts; with "all" their files
-    are combined, and the first index counts for a version that several have. `unreachable` says
-    whether to fail or to go on with the next one if an index cannot be reached. Without `platforms`
-    it is for all of them.
-    """
-
+    # Normalised names, or `*` for every project that no other binding names.
     packages: Annotated[tuple[Bound, ...], NOT_EMPTY]
+    # The names of the indexes, in the order in which they are asked.
     indexes: Annotated[tuple[Text, ...], NOT_EMPTY]
+    # "first": only the first index that has the project counts. "all": the files of all indexes are
+    # combined; if several have a version, the first of these counts for it.
     take: Literal["first", "all"] = "first"
+    # Whether to fail if an index cannot be reached, or to go on with the next one.
     unreachable: Literal["fail", "next"] = "fail"
+    # The platforms of targets that it is for; empty for all.
     platforms: tuple[Platform, ...] = ()
+    # Why the projects are bound to these indexes.
     reason: str = ""
 
 
 class Indexes(msgspec.Struct, frozen=True, kw_only=True):
-    """The indexes of a problem by name, and their bindings; the first one about a project counts.
+    """The indexes of a problem, and their bindings."""
 
-    Those of the stack are before those of matrices/indexes.toml, or stand alone.
-    """
-
+    # The indexes by name.
     indexes: Mapping[str, Index]
+    # The first binding about a project counts. The stack's own come before the ones of
+    # matrices/indexes.toml, or stand alone.
     bindings: tuple[Binding, ...]
-    # the names of the indexes that the stack defines, which replace those of the same name
+    # The names of the indexes that the stack defines. They replace others of the same name.
     own_indexes: frozenset[str] = frozenset()
-    # the bindings that the stack has, which are the first of `bindings`
+    # The bindings that the stack has, which are the first of `bindings`.
     own_bindings: tuple[Binding, ...] = ()
-    # whether nothing of matrices/indexes.toml is among them (`own-indexes-only`)
+    # Whether nothing of matrices/indexes.toml counts, except for `pypi` (`own-indexes-only`).
     own_only: bool = False
-    # all bindings of matrices/indexes.toml, if the stack has any index or binding of its own
+    # All bindings of matrices/indexes.toml, if the stack has an index or binding of its own.
     shipped: tuple[Binding, ...] = ()
 
     @property
     def has_own(self) -> bool:
-        """Whether the stack says of any project where it is looked up."""
+        """Return whether the stack says of any project where to look it up."""
         return self.own_only or bool(self.own_indexes) or bool(self.own_bindings)
 
     def binding(self, project: NormalizedName, platform: str) -> Binding:
-        """The binding of a project on a platform; to `pypi` if no other is about it."""
-        for name in (project, "*"):
-            for binding in self.bindings:
-                if name in binding.packages and (
-                    not binding.platforms or platform in binding.platforms
-                ):
-                    return binding
-        return Binding(packages=("*",), indexes=(PYPI,))
+        """Return the binding of a project on a platform; to `pypi` if none is about it."""
+        return _binding(self.bindings, project, platform)
 
     def is_own(self, project: NormalizedName, platform: str) -> bool:
-        """Return whether the stack says where a project is looked up: by a binding, or by an index of its binding."""
+        """Return whether the stack says where to look up a project.
+
+        The stack has the binding of the project, or an index of that binding.
+        """
         binding = self.binding(project, platform)
-        return (
-            self.own_only
-            or binding in self.own_bindings
-            or not self.own_indexes.isdisjoint(binding.indexes)
-        )
+        if self.own_only or binding in self.own_bindings:
+            return True
+        return not self.own_indexes.isdisjoint(binding.indexes)
 
     def shipped_for(self, project: NormalizedName, platform: str) -> tuple[str, ...]:
-        """Return the indexes that matrices/indexes.toml names for a project, if the stack has any of its own."""
+        """Return the indexes that matrices/indexes.toml names for a project.
+
+        Empty if it does not name the project, or the stack has no index or binding of its own.
+        """
         if not any(project in binding.packages for binding in self.shipped):
             return ()
-        return (
-            Indexes(indexes=self.indexes, bindings=self.shipped).binding(project, platform).indexes
-        )
+        return _binding(self.shipped, project, platform).indexes
 
     def left_out(self, project: NormalizedName, platform: str) -> tuple[str, ...]:
-        """Return the indexes that matrices/indexes.toml names for a project, and that are not asked for it."""
+        """Return the indexes of `shipped_for` that are not asked for the project."""
         asked = self.binding(project, platform).indexes
         return tuple(name for name in self.shipped_for(project, platform) if name not in asked)
 
 
+def _binding(bindings: tuple[Binding, ...], project: NormalizedName, platform: str) -> Binding:
+    on_platform = [
+        binding for binding in bindings if not binding.platforms or platform in binding.platforms
+    ]
+    for name in (project, "*"):
+        for binding in on_platform:
+            if name in binding.packages:
+                return binding
+    return Binding(packages=("*",), indexes=(PYPI,))
+
+
 class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """Which releases are candidates, and which of them are preferred.
+    """Which releases are candidates, and which of them are preferred."""
 
-    `exclude_newer` is a moment with a time zone, or None. `as_of` is the day whose releases are
-    preferred: a date, `auto` or `newest` (see `resolve/as_of.py`). With `own_indexes_only` a stack
-    has only `pypi` and the indexes and bindings that it defines; otherwise it adds them to those of
-    matrices/indexes.toml.
-    """
-
+    # For projects that `prereleases_of` does not name.
     prereleases: Prereleases = "if-necessary"
     prereleases_of: Mapping[NormalizedName, Prereleases] = msgspec.field(default_factory=dict)
+    # The moment, with a time zone, from which on uploads are ignored; None for no limit.
     exclude_newer: Cutoff | None = None
+    # The day whose releases are preferred: a date, `auto` or `newest` (see `resolve/as_of.py`).
     as_of: AsOfText = AUTO
+    # Whether the stack has only `pypi` and its own indexes and bindings. Otherwise it adds its own
+    # to matrices/indexes.toml.
     own_indexes_only: bool = False
 
     def prereleases_for(self, project: NormalizedName) -> Prereleases:
-        """The pre-release policy of one project."""
+        """Return the pre-release policy of a project."""
         return self.prereleases_of.get(project, self.prereleases)
 
 
 class PolicyOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of the command line that replace parts of a stack's policy."""
 
-    # the moment from which on uploads do not exist; None leaves the stack's own
+    # The moment from which on uploads are ignored; None for the policy's own.
     exclude_newer: dt.datetime | None = None
-    # a day, `auto` or `newest`; empty leaves the stack's own
+    # A day, `auto` or `newest`; empty for the policy's own.
     as_of: str = ""
 
     def applied_to(self, policy: Policy) -> Policy:
@@ -279,72 +304,84 @@ NO_OPTIONS: Final = PolicyOptions()
 
 
 class Stack(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of a stack file, except for its targets. `where` is the file's path as given.
-
-    `enabled_practices` are those that it turns on by name, if it has a single target, for which
-    each should make a difference.
-    """
+    """The content of a stack file, except for its targets."""
 
     name: str
+    # What the stack is for; may have several lines.
     summary: str = ""
+    # The summary in Chinese; may be empty.
     summary_zh: str = ""
+    # Where the stack is from, such as a guide.
     source: str
+    # The path of the file, as given.
     where: str
+    # The lines of `requires`, and the ones that options add.
     requirements: tuple[RootRequirement, ...]
+    # The differences from the guide that it replaces.
     departures: tuple[Departure, ...] = ()
+    # The facts that it sets aside.
     relaxed: tuple[Relaxed, ...] = ()
+    # The distributions that must not be installed.
     absent: tuple[Absence, ...] = ()
+    # The ids of the practices that it turns on, if it has a single target: each of them should make
+    # a difference there.
     enabled_practices: tuple[str, ...] = ()
+    # The tests of an installed environment.
     checks: Checks = msgspec.field(default_factory=Checks)
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a resolution depends on, except for the content of the indexes and a previous lock.
-
-    `digest` is the sha256 of the input files; `readings` that of the recorded readings of archives,
-    which repeat the content of the archives. With `wheels_only` source archives are no candidates,
-    as for build tools. `libraries` are those that come with the system and its components, for the
-    binaries of wheels to need. `values` are the known values of each component, nearest to the
-    target's first. `near_canns` are the known releases next to a CANN of the target that is not
-    known. `sources` are the resolved direct references of the stack, by their text. The
-    `available_practices` are not in force; those that are, are among the `facts`.
-    """
+    """Everything that a resolution depends on, except for the indexes and a previous lock."""
 
     stack: Stack
     target: Target
+    # The facts for the target, with the practices in force.
     facts: tuple[Fact, ...]
     policy: Policy
     indexes: Indexes
+    # The sha256 of the input files.
     digest: str
+    # The sha256 of the recorded readings of archives, which repeat what the archives contain.
     readings: str = ""
+    # Whether source archives are no candidates, as for build tools.
     wheels_only: bool = False
+    # The libraries of the system and its components, which the binaries of wheels may need.
     libraries: frozenset[str] = frozenset()
+    # The known values of each component, the nearest to the target's first.
     values: Mapping[str, tuple[Value, ...]] = msgspec.field(default_factory=dict)
+    # The known releases of CANN next to the target's, if that is not known itself.
     near_canns: tuple[str, ...] = ()
+    # The releases that direct references of the stack mean, by the text of the reference.
     sources: Mapping[str, Source] = msgspec.field(default_factory=dict)
+    # The practices that are not in force.
     available_practices: tuple[Practice, ...] = ()
-    # wheels of indexes that may be out of reach, one row a file
+    # Wheels of indexes that may be out of reach, one row a file.
     recorded: tuple[Recorded, ...] = ()
 
     def requirements_on(self, name: NormalizedName) -> tuple[RootRequirement, ...]:
-        """The stack's lines about a project whose markers hold for the target."""
-        return tuple(
-            root
-            for root in self.stack.requirements
-            if isinstance(root.need, Requirement)
-            and root.need.name == name
-            and (root.need.marker is None or root.need.marker.evaluate(self.target.markers))
-        )
+        """Return the stack's lines about a project whose markers hold for the target."""
+        lines = []
+        for line in self.stack.requirements:
+            need = line.need
+            if not isinstance(need, Requirement) or need.name != name:
+                continue
+            if need.marker is None or need.marker.evaluate(self.target.markers):
+                lines.append(line)
+        return tuple(lines)
 
     def component_value(self, name: str) -> ComponentValue:
-        """Return what the target has of a component, as a constraint."""
+        """Return the target's value of a component as a constraint."""
         where = self.target.places.get(name, self.stack.where)
         return ComponentValue(name, str(self.target.system[name]), where)
 
     def source(self, name: NormalizedName) -> tuple[RootRequirement, Source] | None:
-        """The stack's direct reference to a project and its source; None if the project is from an index."""
+        """Return the stack's direct reference to a project, and its source.
+
+        None if the project is from an index.
+        """
         for root in self.requirements_on(name):
-            assert isinstance(root.need, Requirement)  # noqa: S101  only these have a name
+            # `requirements_on` returns requirements on projects only.
+            assert isinstance(root.need, Requirement)  # noqa: S101
             if root.need.url:
                 return root, self.sources[root.need.url]
         return None

@@ -1,6 +1,6 @@
-"""Reasons: constraints of one core, with the releases that they concern there, and the evidence.
+"""Reasons: the constraints of one core, with the releases that they concern, and evidence.
 
-Reasons are data, of which reports make sentences in English and in Chinese.
+Reports make sentences of reasons, in every language.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ from resolver.model.release import Rejection, RejectionReason, Release
 
 
 class ReleaseRange(msgspec.Struct, frozen=True):
-    """`count` consecutive releases of a project on the indexes."""
+    """Consecutive releases of a project on the indexes."""
 
+    # The oldest and the newest version.
     oldest: str
     newest: str
+    # How many releases the range has.
     count: int
 
 
@@ -38,55 +40,61 @@ class ConcernedRelease(NamedTuple):
 
     project: NormalizedName
     version: Version
-    # the extra that has the requirement; empty for none
+    # The extra that has the requirement; empty for none.
     extra: str = ""
-    # the release as the target would take it; None if it cannot
+    # The release with the files that the target would take; None if the target can use no file.
     release: Release | None = None
-    # why its file cannot be used, if the constraint says so
+    # Why its file cannot be used; None if the constraint is about something else.
     rejection: RejectionReason | None = None
 
 
 class RejectedRelease(msgspec.Struct, frozen=True, kw_only=True):
-    """A release that cannot be used, and why each of its files was rejected, the nearest to the target first.
-
-    A file that proved unusable when it was opened is the first; wheels that the target cannot use
-    follow.
-    """
+    """A release that cannot be used, with its files."""
 
     version: str
+    # A file that proved unusable when it was opened, if there is one, and then the wheels that the
+    # target cannot use, the nearest to the target first.
     files: tuple[Rejection, ...]
 
 
 class UnparsedFiles(msgspec.Struct, frozen=True):
-    """`count` files of a page that belong to no release for the same reason, and the name of the first."""
+    """Files of a page that belong to no release, all for the same reason."""
 
     reason: RejectionReason
+    # How many there are.
     count: int
+    # The name of the first one.
     filename: str
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What the indexes have of a project instead of what is unavailable."""
+    """What the indexes have of a project that is unavailable.
 
-    # how many releases are in question
+    Fields that do not apply to the constraint keep their default.
+    """
+
+    # How many releases cannot be used.
     count: int = 0
-    # the newest release on the indexes, or the version of the commit; empty for none
+    # The newest release on the indexes, or the version of the commit; empty if there is none.
     newest: str = ""
-    # the releases just before and after those that are wanted, if there is one after them
+    # The releases just before and after the versions that the requirement admits. Empty if no
+    # release is after them.
     nearest: tuple[str, ...] = ()
-    # the newest of the releases in question
+    # Some of the releases that cannot be used, newest first.
     refusals: tuple[RejectedRelease, ...] = ()
-    # indexes that could not be reached and may have one
+    # The indexes that may have the project and could not be reached.
     unreachable: tuple[str, ...] = ()
-    # a known project of a similar name, or a component, if no index has this one
+    # A project of a similar name, or a component, if no index has the project.
     meant: str = ""
-    # what the target has of what wheels are built for (`tag_values`), if wheels were rejected
+    # What the target has of what wheels are built for (see `target.tag_values`), if wheels were
+    # rejected.
     machine: tuple[tuple[str, str], ...] = ()
-    # the policy's cut-off: a day that counts to its end, or a moment
+    # The policy's cut-off: a day that counts to its end, or a moment.
     cutoff: str = ""
-    # the files of a project without any release, by reason, the most frequent first
+    # The files of a project without any release, by reason, the most frequent first.
     unread: tuple[UnparsedFiles, ...] = ()
-    # indexes that matrices/indexes.toml names for the project, and that the stack's own leave out
+    # The indexes that matrices/indexes.toml names for the project, and that the stack's own binding
+    # leaves out.
     left_out: tuple[str, ...] = ()
 
 
@@ -96,25 +104,26 @@ NO_EVIDENCE = Evidence()
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
     """A constraint of a core.
 
-    The solver gives the releases that it concerns, which are checked. What people are told is added
-    where it is needed (`resolve/reasons`): of these releases only those that the other constraints
-    of the core leave possible matter to them.
+    The solver fills in `releases` and `permitting`, which `check_refutation` checks. The other
+    fields are for people, and are filled in only for a report (see `resolve/reasons`). They are
+    about the releases that matter: the ones that the other constraints of the core leave possible.
     """
 
     constraint: Constraint
-    # the releases for which the core has clauses: with the requirement, or ruled out
+    # The releases for which the core has clauses: they have the requirement, or are ruled out.
     releases: tuple[ConcernedRelease, ...] = ()
-    # the releases that permit those which are ruled out
+    # The releases with a requirement that admits what is ruled out.
     permitting: tuple[ConcernedRelease, ...] = ()
-    # the releases that matter, as ranges, newest first
+    # The releases that matter, newest first.
     versions: tuple[ReleaseRange, ...] = ()
-    # file:line, the file with the metadata of the newest of these releases, or the indexes asked
+    # file:line, the file with the metadata of the newest release that matters, or the indexes that
+    # were asked.
     where: str = ""
     evidence: Evidence = NO_EVIDENCE
 
     @property
     def subject(self) -> str:
-        """Return the project, or one of its extras, whose releases it is about; empty for none."""
+        """Return the project, or `project[extra]`, that it is about; empty if it is about none."""
         match self.constraint:
             case Requires(package=package):
                 return str(package)
@@ -129,7 +138,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fact(self) -> Fact | None:
-        """Return the fact that states it; None if none does."""
+        """Return the fact that the constraint is from; None if it is from elsewhere."""
         match self.constraint:
             case Requires(fact=fact) | BuildLine(fact=fact):
                 return fact
@@ -143,5 +152,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 
 def requirement_of(reason: Reason) -> str | None:
     """Return what the releases of a reason require; None if it is about something else."""
-    constraint = reason.constraint
-    return constraint.text if isinstance(constraint, (Requires, BuildLine)) else None
+    match reason.constraint:
+        case Requires(text=text) | BuildLine(text=text):
+            return text
+        case _:
+            return None

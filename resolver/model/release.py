@@ -1,4 +1,4 @@
-"""The files and releases of a project on an index, their metadata, and a release built from a commit."""
+"""The files and releases of a project on an index, and releases that are built from a commit."""
 
 from __future__ import annotations
 
@@ -20,33 +20,34 @@ from resolver.model.variant import NO_VARIANTS, Variant, VariantTable
 
 
 class File(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One file of an index page (PEP 503, 592, 629, 658, 691, 700, 714).
-
-    Texts are the index's own. `sha256` is empty if the page has none. `yanked` is None, or the
-    reason (which may be empty). `metadata` is None if no `.metadata` file is offered, else its
-    sha256, or empty without one. `uploaded` is the page's text, ISO 8601, or empty. `url` is
-    absolute; empty for files of a snapshot.
-    """
+    """A file of an index page (PEP 503, PEP 691). Texts are the index's own."""
 
     filename: str
+    # The absolute address; empty for files of a snapshot.
     url: str = ""
+    # Empty if the page has none.
     sha256: str = ""
+    # In bytes; None if the page does not state it (PEP 700).
     size: int | None = None
     requires_python: str = ""
+    # Why the file was yanked, which may be empty; None if it was not (PEP 592).
     yanked: str | None = None
+    # When the file was uploaded, in ISO 8601; empty if the page does not state it (PEP 700).
     uploaded: str = ""
+    # The sha256 of the `.metadata` file (PEP 658, PEP 714); empty if the page has none, and None if
+    # the index does not offer the file.
     metadata: str | None = None
 
     @property
     def is_wheel(self) -> bool:
-        """Whether this is a wheel; other files of a release are source archives."""
+        """Return whether this is a wheel; other files of a release are source archives."""
         return self.filename.endswith(".whl")
 
 
 class RejectionReason(Enum):
     """Why a file or a release was rejected.
 
-    The value is the sentence's predicate; `code` names it in `locale/`.
+    The value is the predicate of an English sentence about the file.
     """
 
     FORMAT = "is not a wheel, .tar.gz or .zip"
@@ -74,28 +75,29 @@ class RejectionReason(Enum):
 
     @property
     def code(self) -> str:
-        """The code of the message about one or several files."""
+        """Return the code of its message in `locale/`."""
         return f"rejection.{self.name.lower().replace('_', '-')}"
 
 
 class Rejection(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A file that cannot be used, and why; `detail` gives the specifics."""
+    """A file that cannot be used, and why."""
 
     filename: str
     reason: RejectionReason
+    # What the reason is about, such as the Python that the file needs; may be empty.
     detail: str = ""
 
     def __str__(self) -> str:
-        return f"{self.filename} {self.reason.value}" + (f" ({self.detail})" if self.detail else "")
+        text = f"{self.filename} {self.reason.value}"
+        return f"{text} ({self.detail})" if self.detail else text
 
 
 class ProjectStatus(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What an index says about a project as a whole (PEP 792); `status` is `active` if it says nothing.
+    """What an index says about a project as a whole (PEP 792). Both texts are the index's own."""
 
-    Both texts are the index's own. PEP 792 also defines `archived`, `quarantined` and `deprecated`.
-    """
-
+    # `active`, also if the index says nothing, or `archived`, `quarantined` or `deprecated`.
     status: str = "active"
+    # Why; may be empty.
     reason: str = ""
 
 
@@ -104,20 +106,21 @@ QUARANTINED: Final = "quarantined"
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """A project on an index: its files by version, files that were rejected while reading, and its status.
-
-    `releases` is keyed by the version as spelled in the file names, with one key per distinct PEP
-    440 version. `variant_files` are the lists of variants (PEP 825) of releases that have variant
-    wheels, and `variants` what was read from them; both by the same keys. A release without such a
-    list has None.
-    """
+    """A project on an index."""
 
     project: NormalizedName
+    # The name of the index.
     index: str
+    # The files of each release, by the version as the first file name spells it. Spellings of one
+    # version (PEP 440) are one release.
     releases: Mapping[str, tuple[File, ...]]
+    # The files that were rejected while the page was read.
     rejections: tuple[Rejection, ...] = ()
     project_status: ProjectStatus = ACTIVE
+    # The file that lists the variants of a release (PEP 825), by version. A release with variant
+    # wheels and without such a file has None; releases without variant wheels have no key.
     variant_files: Mapping[str, File | None] = MappingProxyType({})
+    # What was read from these files, by version.
     variants: Mapping[str, VariantTable] = MappingProxyType({})
 
     def variants_of(self, version: str) -> VariantTable:
@@ -126,52 +129,47 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CoreMetadata(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The core metadata of one file; the texts are unchanged.
-
-    `own_variant` are the properties that a variant wheel itself has (PEP 825); None for a plain
-    wheel.
-    """
+    """The core metadata of one file. Texts are unchanged."""
 
     name: str
     version: str
     requires_dist: tuple[str, ...] = ()
     requires_python: str = ""
     provides_extra: tuple[str, ...] = ()
+    # The properties that a variant wheel itself states (PEP 825); None for a plain wheel.
     own_variant: dict[str, tuple[str, ...]] | None = None
 
 
 class Archive(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The static content of a source archive.
+    """The static content of a source archive."""
 
-    `metadata` is None if the archive has no static requirements (PEP 643 or PEP 621); `why_dynamic`
-    then says why. `build_requires` is build-system.requires of its pyproject.toml (PEP 518), or
-    None if it has no such file or table.
-    """
-
+    # None if the archive has no static requirements (PEP 643 or PEP 621).
     metadata: CoreMetadata | None
+    # `build-system.requires` of pyproject.toml (PEP 518); None without such a file or table.
     build_requires: tuple[str, ...] | None = None
+    # Why the requirements are not static; empty if they are.
     why_dynamic: str = ""
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """A release that is built from a commit.
-
-    `commit` is the full hash; `ref` a tag or description, or empty.
-
-    `committed` is the day of the commit in UTC; None if it is not known.
-
-    The recipe is from `fact`, or without one from the files of the commit. `trust` says why the
-    requirements of the fact were not verified; it is None if they were read at the commit.
-    """
+    """A release that is built from a commit."""
 
     name: NormalizedName
+    # The address of the repository.
     url: str
+    # The full hash of the commit.
     commit: str
+    # A tag or a description of the commit; empty if none is known.
     ref: str = ""
+    # The folder of the project in the repository; empty for the top.
     subdirectory: str = ""
+    # The requirements, and how it is built.
     recipe: Recipe
+    # The day of the commit in UTC; None if it is not known.
     committed: date | None = None
+    # The fact that has the recipe; None if the recipe was read at the commit.
     fact: Sources | None
+    # Why the requirements of the fact were not verified; None if they were read at the commit.
     trust: Message | None = None
 
     @classmethod
@@ -191,42 +189,42 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def version(self) -> Version:
-        """The version that its build has."""
+        """Return the version that its build has."""
         return self.recipe.version
 
     @property
     def address(self) -> str:
-        """The repository and the commit, for people."""
+        """Return the repository and the short commit, for people."""
         return f"{self.url}@{self.commit[:12]}"
 
     @property
     def where(self) -> str:
-        """file:line of the fact, or else the repository and commit."""
+        """Return file:line of the fact, or without one the repository and the commit."""
         return self.fact.where if self.fact is not None else self.address
 
     @property
     def extras(self) -> tuple[str, ...]:
-        """The extras in the markers of its requirements."""
+        """Return the extras in the markers of its requirements."""
         return text.all_extras(self.recipe.requires)
 
 
 class Release(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """A release of a project that the target can use.
-
-    `file` is the one that pip chooses on the target: the best wheel by tag, then by build tag; or a
-    source archive if there is no wheel, or a fact has it built (`builds`). `others` are the other
-    wheels that the target accepts, best first, and of the same variant. `position` is the rank
-    among the project's releases, 0 for the newest. With a `source` the release is built from a
-    commit, and `file` has only a name. `variant` is what the label in the file's name stands for;
-    None without one.
-    """
+    """A release of a project that the target can use."""
 
     version: Version
+    # The file that pip chooses on the target: the best wheel by tag, then by build tag. It is a
+    # source archive if there is no wheel, or if a fact says so. With a `source` it is a name only.
     file: File
+    # The other wheels of the same variant that the target accepts, the best first.
     others: tuple[File, ...] = ()
+    # The name of the index that has the files.
     index: str
+    # The fact that has it built from the archive; None if none does.
     builds: Builds | None = None
     yanked: bool = False
+    # The rank among the project's releases; 0 is the newest.
     position: int
+    # The commit that it is built from; None if an index has the files.
     source: Source | None = None
+    # The variant that the label in the file's name stands for; None without a label (PEP 825).
     variant: Variant | None = None

@@ -1,4 +1,4 @@
-"""The answer to a problem that has a solution: the pins, and how far they fall short of the stack."""
+"""Resolutions: the pins that solve a problem, and where they fall short of the stack."""
 
 from __future__ import annotations
 
@@ -18,101 +18,115 @@ from resolver.model.requirement import ComponentRequirement, Requirement
 
 
 class Pin(msgspec.Struct, frozen=True, kw_only=True):
-    """One project of a resolution, at a release with the requested extras.
-
-    `unknown_extras` are those of them that the release does not provide, and that add no
-    requirement. `because` are the requirements on the project, `needs` the projects that it
-    requires.
-    """
+    """A project of a resolution, at one release."""
 
     name: NormalizedName
     release: Release
+    # The extras that something in the resolution requires.
     extras: tuple[str, ...]
+    # The extras among them that the release does not provide; they add no requirement.
     unknown_extras: tuple[str, ...]
+    # The requirements on the project.
     because: tuple[StackLine | BuildLine | Requires, ...]
+    # The projects that it requires.
     needs: tuple[NormalizedName, ...]
 
     @property
     def version(self) -> Version:
-        """The pinned version."""
+        """Return the pinned version."""
         return self.release.version
 
 
 class MissingExtra(msgspec.Struct, frozen=True, kw_only=True):
-    """An extra that a line of the stack names and the pin lacks, and the version of a release that has it, if known."""
+    """An extra that a line of the stack names, and that the pin does not provide."""
 
     project: NormalizedName
     extra: str
+    # A release that provides it; None if none is known.
     version: Version | None
 
 
 class OutdatedPin(msgspec.Struct, frozen=True, kw_only=True):
-    """A project required without an upper bound whose pin is far behind the newest release, and what excludes that.
-
-    `because` is empty if that was not determined, or if newer ones are possible. `why` is the same
-    as a message.
-    """
+    """A pin far behind the newest release, though no requirement has an upper bound."""
 
     project: NormalizedName
+    # The pinned version.
     version: Version
+    # The newest release on the indexes.
     newest: str
+    # What excludes newer releases; empty if that is not known, or if newer releases are possible.
     because: tuple[Reason, ...]
+    # `because` as a message.
     why: Message | None = None
 
 
 class UnmetBound(msgspec.Struct, frozen=True, kw_only=True):
-    """A bound in an extra of a pin, on the project of the extra's name, that the pin of that project does not meet."""
+    """A bound that an extra of one pin puts on another pin, which does not meet it.
 
-    # the pin with the extra
+    The extra has the name of the other project. Usually nothing asks for it, so that its bound is
+    only preferred.
+    """
+
+    # The pin with the extra, and its version.
     project: NormalizedName
     version: str
-    # the requirement of the extra, without its marker
+    # The requirement of the extra, without its marker.
     bound: str
-    # the pin that does not meet it
+    # The pin that does not meet it, and its version.
     other: NormalizedName
     other_version: str
 
 
 class UnloadablePin(msgspec.Struct, frozen=True, kw_only=True):
-    """A pin with binaries that cannot be loaded with the other pins, as far as its wheel tells."""
+    """A pin with binaries that cannot be loaded with the other pins, judging by its wheel."""
 
     project: NormalizedName
     version: str
-    # such as `its binaries are linked with torch>=2.5,<2.6`
+    # Why, such as `its binaries are linked with torch>=2.5,<2.6`.
     why: str
 
 
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
-    """Pins sorted by name, which `engine` found after `rounds` steps.
+    """The solution of a problem.
 
-    - `overrides` are the requirements that are not followed, as their project must be absent.
-    - Without the `used_practices` the resolution would not be valid (see `resolve/gather.py`).
-    - `as_of` is the day whose releases were preferred.
-    - `unmet_bounds` and `unloadable_pins` are the soft requirements that are not met; of the
-      binaries of `unread_pins` nobody knows whether they can be loaded (see
-      `resolve/soft_requirements.py`).
-    - `skipped_releases`, `missing_extras`, `outdated_pins` and `newer_pins` are filled in only for
-      what is going to be locked (see `resolve/shortfalls.py`).
+    `skipped_releases`, `missing_extras`, `outdated_pins` and `newer_pins` are filled in only for
+    what will be locked (see `resolve/shortfalls.py`).
     """
 
     problem: Problem
+    # Sorted by name.
     pins: tuple[Pin, ...]
+    # The engine that found the pins.
     engine: str
+    # How many steps the engine took.
     rounds: int
+    # Requirements that are not followed, since their project must be absent.
     overrides: tuple[Override, ...] = ()
+    # Releases newer than the pins that cannot be used.
     skipped_releases: tuple[SkippedRelease, ...] = ()
+    # Extras that lines of the stack name and pins do not provide.
     missing_extras: tuple[MissingExtra, ...] = ()
+    # The practices without which the pins would not be valid (see `resolve/gather.py`).
     used_practices: tuple[Practice, ...] = ()
+    # Pins far behind the newest release.
     outdated_pins: tuple[OutdatedPin, ...] = ()
+    # The day whose releases were preferred.
     as_of: AsOf = AsOf(policy=NEWEST)
+    # The pins that appeared after that day.
     newer_pins: tuple[NewerPin, ...] = ()
+    # Soft requirements that are not met: bounds of extras, and of binaries on each other (see
+    # `resolve/soft_requirements.py`).
     unmet_bounds: tuple[UnmetBound, ...] = ()
     unloadable_pins: tuple[UnloadablePin, ...] = ()
+    # The pins with binaries of which it is not known whether they can be loaded.
     unread_pins: tuple[NormalizedName, ...] = ()
 
     def pin(self, name: str) -> Pin | None:
-        """The pin of a project; None if it is not in the resolution."""
-        return next((pin for pin in self.pins if pin.name == name), None)
+        """Return the pin of a project; None if the project is not pinned."""
+        for pin in self.pins:
+            if pin.name == name:
+                return pin
+        return None
 
     def meets(self, need: Need) -> bool:
         """Return whether the target or the pins meet a need."""

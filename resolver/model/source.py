@@ -1,6 +1,6 @@
-"""Sources: where what a fact says can be looked up, one type for each form of reference.
+"""References: where people can look up what a fact says, with a type for each form of reference.
 
-`str` gives a reference as it is written in a TOML file; `resolver/config/source_text` reads it.
+`str` writes a reference as a TOML file has it; `resolver/config/source_text` reads it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from urllib.parse import quote
 import msgspec
 
 GITHUB: Final = "github.com"
-# The digits of a commit where people read it beside a link that has all of them.
-_BRIEF: Final = 12
-# Files that a forge shows as a document, without lines, unless it is asked for the text.
+# How many digits of a commit people are shown beside a link that has all of them.
+_SHORT_COMMIT: Final = 12
+# Files that a forge shows as a document, without lines, unless it is asked for the plain text.
 _DOCUMENTS: Final = (".md", ".rst", ".markdown", ".ipynb")
 
 
@@ -36,15 +36,15 @@ class Lines(msgspec.Struct, frozen=True):
 
 
 class Quote(msgspec.Struct, frozen=True):
-    """A text that the cited place has or, if it `is_absent`, has not."""
+    """A text that the cited place has, or does not have."""
 
     # The text, on one line.
     text: str
-    # Whether the source is cited because the text is not there.
+    # Whether the place is cited because the text is not there.
     is_absent: bool = False
 
     def __str__(self) -> str:
-        return f"{'without ' if self.is_absent else ''}`{self.text}`"
+        return f"without `{self.text}`" if self.is_absent else f"`{self.text}`"
 
 
 class Passage(_Row, frozen=True):
@@ -56,8 +56,9 @@ class Passage(_Row, frozen=True):
     quotes: tuple[Quote, ...] = ()
 
     def __str__(self) -> str:
-        parts = (*([] if self.lines is None else [self.lines]), *self.quotes)
-        return "".join(f" {part}" for part in parts)
+        lines = "" if self.lines is None else f" {self.lines}"
+        quotes = "".join(f" {quote}" for quote in self.quotes)
+        return lines + quotes
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -70,12 +71,12 @@ class Repository(msgspec.Struct, frozen=True):
 
     @property
     def page(self) -> str:
-        """The address of its page."""
+        """Return the address of its page."""
         return f"https://{self.host}/{self.name}"
 
     @property
     def address(self) -> str:
-        """The address from which git fetches it."""
+        """Return the address from which git fetches it."""
         return f"{self.page}.git"
 
     def __str__(self) -> str:
@@ -96,21 +97,19 @@ class RepositoryFile(_Row, frozen=True):
 
     @property
     def link(self) -> str:
-        """The address of the lines on the forge."""
+        """Return the address of the lines on the forge."""
         address = f"{self.repository.page}/blob/{self.commit}/{quote(self.path)}"
         if self.passage.lines is None:
             return address
-        plain = (
-            "?plain=1"
-            if self.path.lower().endswith(_DOCUMENTS) and self.repository.host == GITHUB
-            else ""
-        )
-        return f"{address}{plain}{self.passage.lines}"
+        is_document = self.path.lower().endswith(_DOCUMENTS)
+        if is_document and self.repository.host == GITHUB:
+            address += "?plain=1"
+        return f"{address}{self.passage.lines}"
 
     @property
     def brief(self) -> str:
-        """The text with a short commit."""
-        return self._text(self.commit[:_BRIEF])
+        """Return its text with a short commit."""
+        return self._text(self.commit[:_SHORT_COMMIT])
 
     def _text(self, commit: str) -> str:
         tag = f" ({self.tag})" if self.tag else ""
@@ -121,7 +120,7 @@ class RepositoryFile(_Row, frozen=True):
 
 
 class RepositoryCommit(_Row, frozen=True):
-    """A commit as a whole: `OWNER/REPO @COMMIT (TAG)`."""
+    """A whole commit: `OWNER/REPO @COMMIT (TAG)`."""
 
     repository: Repository
     # The full hash of the commit.
@@ -131,30 +130,31 @@ class RepositoryCommit(_Row, frozen=True):
 
     @property
     def link(self) -> str:
-        """The address of the tree on the forge."""
+        """Return the address of the tree on the forge."""
         return f"{self.repository.page}/tree/{self.commit}"
 
     @property
     def brief(self) -> str:
-        """The text with a short commit."""
-        return self._text(self.commit[:_BRIEF])
+        """Return its text with a short commit."""
+        return self._text(self.commit[:_SHORT_COMMIT])
 
     def _text(self, commit: str) -> str:
-        return f"{self.repository} @{commit}" + (f" ({self.tag})" if self.tag else "")
+        tag = f" ({self.tag})" if self.tag else ""
+        return f"{self.repository} @{commit}{tag}"
 
     def __str__(self) -> str:
         return self._text(self.commit)
 
 
 class RepositoryTag(_Row, frozen=True):
-    """A tag, which exists: `OWNER/REPO tag v1.2.3`."""
+    """The fact that a tag exists: `OWNER/REPO tag v1.2.3`."""
 
     repository: Repository
     tag: str
 
     @property
     def link(self) -> str:
-        """The address of the tree on the forge."""
+        """Return the address of the tree on the forge."""
         return f"{self.repository.page}/tree/{quote(self.tag)}"
 
     def __str__(self) -> str:
@@ -169,7 +169,7 @@ class Issue(_Row, frozen=True):
 
     @property
     def link(self) -> str:
-        """The address on the forge, which leads from issues to pull requests."""
+        """Return the address on the forge, which redirects to a pull request or discussion."""
         return f"{self.repository.page}/issues/{self.number}"
 
     def __str__(self) -> str:
@@ -184,7 +184,7 @@ class ArchiveMember(_Row, frozen=True):
 
     # The name of the wheel or source archive.
     file: str
-    # The path within it, below the top folder of a source archive.
+    # The path of the file in it, below the top folder of a source archive.
     member: str
     # The sha256 of the wheel or archive in hex; empty if the index says which file it is.
     sha256: str = ""
@@ -196,17 +196,17 @@ class ArchiveMember(_Row, frozen=True):
 
     @property
     def is_wheel(self) -> bool:
-        """Whether the file is a wheel."""
+        """Return whether the file is a wheel."""
         return self.file.endswith(".whl")
 
     @property
     def is_record(self) -> bool:
-        """Whether the member is a wheel's list of its files."""
+        """Return whether the member is the list of a wheel's files."""
         return PurePosixPath(self.member).name == "RECORD"
 
 
 class Listing(_Row, frozen=True):
-    """The releases of a project on an index, on a day: `index pypi NAME (2026-11-28)`."""
+    """The releases that a project had on an index: `index pypi NAME (2026-11-28)`."""
 
     # The name of the index in indexes.toml.
     index: str
@@ -219,7 +219,7 @@ class Listing(_Row, frozen=True):
 
 
 class Page(_Row, frozen=True):
-    """A page on the web, on the day it was read: `HOST/PATH (2026-11-28)`."""
+    """A page on the web: `HOST/PATH (2026-11-28)`."""
 
     # Host and path, without a scheme.
     address: str
@@ -228,7 +228,7 @@ class Page(_Row, frozen=True):
 
     @property
     def link(self) -> str:
-        """The address with its scheme."""
+        """Return the address with its scheme."""
         return f"https://{self.address}"
 
     def __str__(self) -> str:
@@ -249,10 +249,10 @@ class Trial(_Row, frozen=True):
 
 
 class Document(_Row, frozen=True):
-    """A document that is on no page, such as a guide of one's own: `"TITLE" (2026-02-28)`."""
+    """A document that is not on the web, such as an internal guide: `"TITLE" (2026-02-28)`."""
 
     title: str
-    # The day that it bears, or on which it was read.
+    # The date of the document, or the day on which somebody read it.
     day: date
 
     def __str__(self) -> str:
@@ -273,13 +273,14 @@ Reference = (
 
 
 class References(msgspec.Struct, frozen=True):
-    """The references of a fact, in their order; at least one."""
+    """The references of a fact."""
 
+    # At least one, in the order of the file.
     references: tuple[Reference, ...]
 
     @property
     def brief(self) -> str:
-        """The text with short commits, for a line that people read."""
+        """Return the text with short commits, for a line that people read."""
         return "; ".join(brief_text(reference) for reference in self.references)
 
     def __str__(self) -> str:

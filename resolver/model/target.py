@@ -1,16 +1,16 @@
 """The machine that a lock is for: its marker environment and tags, and why a wheel is not for it.
 
-Everything is derived from the stack; nothing from the interpreter or machine that runs the
+Everything is derived from the stack, and nothing from the machine and interpreter that run the
 resolver.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Final, Literal, NamedTuple, get_args
 
 import msgspec
 from packaging import tags as packaging_tags
@@ -22,11 +22,13 @@ from resolver.model.source import References
 from resolver.model.text import matching
 from resolver.model.variant import TargetFeature
 
-# PEP 599, PEP 571, PEP 513: the glibc that the older names stand for.
+# The glibc that older platform tags stand for (PEP 599, PEP 571, PEP 513).
 _LEGACY: Final = {"manylinux2014": (2, 17), "manylinux2010": (2, 12), "manylinux1": (2, 5)}
-_OLDEST_GLIBC: Final = {"aarch64": 17, "x86_64": 5}  # that a tag of PEP 600 may name
+# The minor number of the oldest glibc that a tag may name for a processor (PEP 600).
+_OLDEST_GLIBC: Final = {"aarch64": 17, "x86_64": 5}
 _TITLES: Final = {"cann": "CANN", "hdk": "HDK", "soc": "SoC", "python": "Python"}
-_LAST_PATCH = 99  # of a line of Python: beyond any that there is
+# A patch number of Python that no release reaches.
+_LAST_PATCH: Final = 99
 
 Platform = Literal["linux-aarch64", "linux-x86_64"]
 Glibc = Annotated[str, matching(patterns.GLIBC)]
@@ -34,70 +36,71 @@ PLATFORMS: tuple[Platform, ...] = get_args(Platform)
 
 
 def component_name(component: str) -> str:
-    """`CANN` for `cann`."""
+    """Return the name of a component as people write it: `CANN` for `cann`."""
     return _TITLES.get(component, component)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A machine to lock for.
+    """A machine to lock for."""
 
-    `python` is `3.11` or `3.11.14`; without a patch number it is .0 in markers, as pip and uv have
-    it, and Requires-Python must admit every patch release. `system` are the components, `python`
-    and `glibc` included, and `places` the file:line of each. `name` is that of the lock's folder.
-    `features` are what it has of the properties of wheel variants (PEP 825).
-    """
-
+    # The name of the lock's folder.
     name: str
+    # `3.11` or `3.11.14`. Without a patch number it is .0 in markers, as with pip and uv, and
+    # Requires-Python must admit every patch release.
     python: str
     platform: Platform
+    # The major and the minor number.
     glibc: tuple[int, int]
+    # The values of the components, `python` and `glibc` included.
     system: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    # The file:line of each component.
     places: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
+    # The properties of wheel variants that the machine has (PEP 825).
     features: tuple[TargetFeature, ...] = ()
 
     @cached_property
     def machine(self) -> str:
-        """`aarch64` for linux-aarch64."""
+        """Return the processor: `aarch64` for linux-aarch64."""
         return self.platform.partition("-")[2]
 
     @cached_property
     def python_line(self) -> tuple[int, int]:
-        """(3, 11) for Python 3.11.14."""
+        """Return the major and the minor number: (3, 11) for Python 3.11.14."""
         release = Version(self.python).release
         return release[0], release[1]
 
     @cached_property
     def python_full(self) -> Version:
-        """The version in markers."""
+        """Return the Python in markers: 3.11.0 for 3.11."""
         release = Version(self.python).release
-        return Version(".".join(map(str, (*release, 0)[: max(3, len(release))])))
+        return Version(f"{self.python}.0" if len(release) == 2 else self.python)
 
     def pythons(self, requires_python: str) -> tuple[Version, ...]:
-        """The versions that this Requires-Python must all admit.
+        """Return the versions of Python that a Requires-Python must all admit.
 
-        A target without a patch number is for machines with any: `<=3.11` admits 3.11.0, but pip on
-        3.11.7 refuses it. The first and the last one stand for those between them, unless one of
-        these is named.
+        A target without a patch number is for machines with any patch release: `<=3.11` admits
+        3.11.0, but pip on 3.11.7 refuses it. The first and the last patch release stand for all
+        between them, unless the Requires-Python names a patch number of this line.
         """
         if len(Version(self.python).release) > 2:
             return (self.python_full,)
-        return (
-            self._patches
-            if f"{self.python}." in requires_python
-            else (self.python_full, self._patches[-1])
-        )
+        if f"{self.python}." in requires_python:
+            return self._patches
+        return self._patches[0], self._patches[-1]
 
     @cached_property
     def _patches(self) -> tuple[Version, ...]:
-        return (
-            self.python_full,
-            *(Version(f"{self.python}.{patch}") for patch in range(1, _LAST_PATCH + 1)),
-        )
+        patches = range(_LAST_PATCH + 1)
+        return tuple(Version(f"{self.python}.{patch}") for patch in patches)
 
     @cached_property
     def markers(self) -> dict[str, str]:
-        """The PEP 508 marker environment; empty are `extra` and what is not known while locking: about the kernel."""
+        """Return the marker environment (PEP 508).
+
+        `extra` is empty, and so are the two variables about the kernel, which is not known while
+        locking.
+        """
         full = str(self.python_full)
         return {
             "implementation_name": "cpython",
@@ -116,172 +119,228 @@ class Target:
 
     @cached_property
     def tags(self) -> Mapping[str, int]:
-        """Each PEP 425 tag that the target accepts, with its rank (0 is best)."""
-        return _ranks(self.python_line, tuple(self._platforms()))
-
-    def _platforms(self) -> Iterator[str]:
-        major, minor = self.glibc
-        for number in range(minor, _OLDEST_GLIBC[self.machine] - 1, -1):
-            yield f"manylinux_{major}_{number}_{self.machine}"
-            yield from (
-                f"{name}_{self.machine}"
-                for name, glibc in _LEGACY.items()
-                if glibc == (major, number)
-            )
-        yield f"linux_{self.machine}"
+        """Return each tag that the target accepts (PEP 425) with its rank; 0 is the best."""
+        return _tag_ranks(self.python_line, self.machine, self.glibc)
 
     @property
     def parts(self) -> list[str]:
-        """A description of the machine, without glibc."""
-        others = {
-            component_name(key): value
-            for key, value in self.system.items()
-            if key not in ("python", "glibc")
-        }
-        return [
-            self.platform,
-            f"Python {self.python}",
-            *(f"{name} {value}" for name, value in others.items()),
-        ]
+        """Return what describes the machine: platform, Python and components, without glibc."""
+        parts = [self.platform, f"Python {self.python}"]
+        for component, value in self.system.items():
+            if component not in ("python", "glibc"):
+                parts.append(f"{component_name(component)} {value}")
+        return parts
 
     def __str__(self) -> str:
         return ", ".join(self.parts)
 
 
 def component_text(component: str, text: str) -> str:
-    """The text of a value of a component; raises ValueError."""
+    """Return a text unchanged; raise ValueError if it is not a value of the component."""
     parse_value(component, text)
     return text
 
 
 class Image(msgspec.Struct, frozen=True, kw_only=True):
-    """A container image with CANN and Python, for locks of these components.
+    """A container image, and the components that locks must have to be installed in it."""
 
-    `name` includes registry and tag.
-    """
-
+    # The name with registry and tag.
     name: Annotated[str, matching(patterns.IMAGE)]
     cann: Annotated[str, partial(component_text, "cann")]
     soc: Annotated[str, partial(component_text, "soc")]
     python: Annotated[str, matching(patterns.PYTHON_LINE)]
     glibc: Glibc
+    # Where the components of the image can be looked up.
     source: References
 
 
 @lru_cache
-def _ranks(python_line: tuple[int, int], platforms: tuple[str, ...]) -> Mapping[str, int]:
-    """The tags of a machine, computed once for all targets with the same."""
+def _tag_ranks(
+    python_line: tuple[int, int], machine: str, glibc: tuple[int, int]
+) -> Mapping[str, int]:
+    """Return each tag that a machine accepts with its rank, in the order of packaging."""
     interpreter = f"cp{python_line[0]}{python_line[1]}"
+    platforms = _platform_tags(machine, glibc)
+    tags = [
+        *packaging_tags.cpython_tags(python_line, [interpreter], platforms),
+        *packaging_tags.compatible_tags(python_line, interpreter, platforms),
+    ]
     ranks: dict[str, int] = {}
-    for group in (
-        packaging_tags.cpython_tags(python_line, [interpreter], platforms),
-        packaging_tags.compatible_tags(python_line, interpreter, platforms),
-    ):
-        for tag in group:
-            ranks.setdefault(str(tag), len(ranks))
+    for tag in tags:
+        ranks.setdefault(str(tag), len(ranks))
     return ranks
 
 
+def _platform_tags(machine: str, glibc: tuple[int, int]) -> list[str]:
+    """Return the platform tags that a machine accepts, the newest glibc first (PEP 600)."""
+    tags = []
+    major, minor = glibc
+    for number in range(minor, _OLDEST_GLIBC[machine] - 1, -1):
+        tags.append(f"manylinux_{major}_{number}_{machine}")
+        legacy_names = [name for name, legacy in _LEGACY.items() if legacy == (major, number)]
+        tags.extend(f"{name}_{machine}" for name in legacy_names)
+    tags.append(f"linux_{machine}")
+    return tags
+
+
 def default_name(python: str, platform: str, system: Mapping[str, Value]) -> str:
-    """The name of a target that has none in the stack: linux-aarch64-py311-cann8.5.0-a2."""
+    """Return the name of a target to which the stack gives none.
+
+    An example is linux-aarch64-py311-cann8.5.0-a2.
+    """
     release = Version(python).release
     parts = [platform, f"py{release[0]}{release[1]}"]
-    parts += [f"{key}{system[key]}" for key in ("cann", "hdk") if key in system]
-    parts += [str(system["soc"])] if "soc" in system else []
+    versioned = [component for component in ("cann", "hdk") if component in system]
+    parts.extend(f"{component}{system[component]}" for component in versioned)
+    if "soc" in system:
+        parts.append(str(system["soc"]))
     return re.sub(r"[^a-z0-9._-]", "-", "-".join(parts).lower())
 
 
 # --- what a wheel's tags require that a target does not have (PEP 425, 600, 656)
 
-_GLIBC = re.compile(r"manylinux_([0-9]+)_([0-9]+)_(.+)")
-_PYTHON = re.compile(r"(cp|py|pp)([0-9])([0-9]*)")
-_SYSTEMS: Final = (("musllinux", "musl"), ("macosx", "macOS"), ("win", "Windows"))
+_MANYLINUX: Final = re.compile(r"manylinux_([0-9]+)_([0-9]+)_(.+)")
+_PLATFORM_TAG: Final = re.compile(r"[a-z]+[a-z0-9_]*")
+_PYTHON_TAG: Final = re.compile(r"(cp|py|pp)([0-9])([0-9]*)")
+# The systems other than Linux with glibc, by the first letters of their platform tags.
+_OTHER_SYSTEMS: Final = {"musllinux": "musl", "macosx": "macOS", "win": "Windows"}
 
 
 def tag_values(target: Target) -> Mapping[str, str]:
-    """What wheels are built for, of a target: `processor`, `glibc` and `python`."""
-    python = ".".join(map(str, target.python_line))
+    """Return what a target has of what wheels are built for: `processor`, `glibc` and `python`."""
     return {
         "processor": target.machine,
         "glibc": ".".join(map(str, target.glibc)),
-        "python": python,
+        "python": ".".join(map(str, target.python_line)),
     }
 
 
 def missing_on_machine(filename: str, machine: Mapping[str, str]) -> Mapping[str, str]:
-    """What a wheel needs and the machine (of `tag_values`) does not have; empty if the name does not say.
+    """Return what a wheel needs and a machine does not have; empty if its name does not say.
 
-    Besides the keys of the machine there may be `system`: one other than Linux with glibc.
+    `machine` has what `tag_values` returns. The result has some of these keys, with what the wheel
+    needs, and may have `system`: a system other than Linux with glibc.
     """
-    parts = filename.removesuffix(".whl").split("-")
-    if len(parts) == 7 or (len(parts) == 6 and not parts[2][:1].isdigit()):
-        parts = parts[:-1]  # the label of a variant (PEP 825)
-    if not filename.endswith(".whl") or len(parts) not in (5, 6):
+    tags = _wheel_tags(filename)
+    if tags is None:
         return {}
-    pythons, abis, platforms = (part.lower().split(".") for part in parts[-3:])
-    if not all(re.fullmatch(r"[a-z]+[a-z0-9_]*", platform) for platform in platforms):
-        return {}  # something unknown
-    return {**_platform(platforms, machine), **_python(pythons, abis, machine["python"])}
+    pythons, abis, platforms = tags
+    if not all(_PLATFORM_TAG.fullmatch(platform) for platform in platforms):
+        return {}
+    missing = _missing_platform(platforms, machine)
+    python = _missing_python(pythons, abis, machine["python"])
+    if python:
+        missing["python"] = python
+    return missing
 
 
 def newer_glibc(filenames: Iterable[str], machine: Mapping[str, str]) -> str:
-    """The lowest glibc with which the machine could use one of these wheels; empty if none."""
-    missing = (missing_on_machine(filename, machine) for filename in filenames)
-    return min(
-        (parts["glibc"] for parts in missing if parts.keys() == {"glibc"}), key=_numbers, default=""
-    )
+    """Return the lowest glibc with which a machine could use one of these wheels; empty if none."""
+    glibcs = []
+    for filename in filenames:
+        missing = missing_on_machine(filename, machine)
+        if missing.keys() == {"glibc"}:
+            glibcs.append(missing["glibc"])
+    return min(glibcs, key=_numbers, default="")
 
 
 def wheel_glibc(filenames: Iterable[str], platform: Platform) -> str:
-    """The lowest glibc needed by one of these wheels on this platform, for whatever Python; empty if none is for it."""
-    oldest = {"processor": platform.partition("-")[2], "glibc": "0", "python": "0"}
-    missing = (missing_on_machine(filename, oldest) for filename in filenames)
-    return min((parts["glibc"] for parts in missing if "glibc" in parts), key=_numbers, default="")
+    """Return the lowest glibc that one of these wheels needs on a platform, for any Python.
+
+    Empty if none of them is for the platform.
+    """
+    oldest_machine = {"processor": platform.partition("-")[2], "glibc": "0", "python": "0"}
+    glibcs = []
+    for filename in filenames:
+        missing = missing_on_machine(filename, oldest_machine)
+        if "glibc" in missing:
+            glibcs.append(missing["glibc"])
+    return min(glibcs, key=_numbers, default="")
 
 
-def _platform(platforms: list[str], machine: Mapping[str, str]) -> dict[str, str]:
+def _wheel_tags(filename: str) -> tuple[list[str], list[str], list[str]] | None:
+    """Return the tags of Pythons, ABIs and platforms in a wheel's name; None if it has none."""
+    if not filename.endswith(".whl"):
+        return None
+    parts = filename.removesuffix(".whl").split("-")
+    has_build_tag = len(parts) > 5 and parts[2][:1].isdigit()
+    if len(parts) == 7 or (len(parts) == 6 and not has_build_tag):
+        # The last part is the label of a variant (PEP 825).
+        parts.pop()
+    if len(parts) not in (5, 6):
+        return None
+    pythons, abis, platforms = (part.lower().split(".") for part in parts[-3:])
+    return pythons, abis, platforms
+
+
+class _PlatformNeeds(NamedTuple):
+    """What a platform tag says; each field is empty if it does not say it."""
+
+    # A system other than Linux with glibc.
+    system: str = ""
+    processor: str = ""
+    glibc: str = ""
+
+
+def _missing_platform(platforms: list[str], machine: Mapping[str, str]) -> dict[str, str]:
+    """Return the system, the processor or the glibc that none of the platform tags finds."""
     if "any" in platforms:
         return {}
-    builds = [_build(platform) for platform in platforms]
-    linux = [(arch, glibc) for system, arch, glibc in builds if not system]
-    if not linux:
-        return {"system": builds[0][0]} if builds[0][0] else {}
-    glibcs = [glibc for arch, glibc in linux if arch == machine["processor"]]
+    all_needs = [_platform_needs(platform) for platform in platforms]
+    linux_needs = [needs for needs in all_needs if not needs.system]
+    if not linux_needs:
+        return {"system": all_needs[0].system}
+    glibcs = [needs.glibc for needs in linux_needs if needs.processor == machine["processor"]]
     if not glibcs:
-        return {"processor": linux[0][0]} if linux[0][0] else {}
+        processor = linux_needs[0].processor
+        return {"processor": processor} if processor else {}
     oldest = min(glibcs, key=_numbers)
     return {"glibc": oldest} if _numbers(oldest) > _numbers(machine["glibc"]) else {}
 
 
-def _build(platform: str) -> tuple[str, str, str]:
-    """System (empty for Linux with glibc), processor and glibc of a platform tag."""
-    for begin, system in _SYSTEMS:
-        if platform.startswith(begin):
-            return system, "", ""
-    if match := _GLIBC.fullmatch(platform):
-        return "", match[3], f"{match[1]}.{match[2]}"
-    name, _, arch = platform.partition("_")
-    return "", arch, ".".join(map(str, _LEGACY.get(name, ())))
+def _platform_needs(platform: str) -> _PlatformNeeds:
+    """Return what a platform tag says of system, processor and glibc."""
+    for prefix, system in _OTHER_SYSTEMS.items():
+        if platform.startswith(prefix):
+            return _PlatformNeeds(system=system)
+    if match := _MANYLINUX.fullmatch(platform):
+        major, minor, processor = match.groups()
+        return _PlatformNeeds(processor=processor, glibc=f"{major}.{minor}")
+    name, _, processor = platform.partition("_")
+    glibc = ".".join(map(str, _LEGACY.get(name, ())))
+    return _PlatformNeeds(processor=processor, glibc=glibc)
 
 
-def _python(pythons: list[str], abis: list[str], line: str) -> dict[str, str]:
-    """The first Python of the tags, if none of them is for this line of CPython."""
-    names, python = [], _numbers(line)
+def _missing_python(pythons: list[str], abis: list[str], line: str) -> str:
+    """Return the Python that a wheel is for, if it is not for this line of CPython.
+
+    Of several the first is returned. Empty if the wheel is for this line, or a tag is unknown.
+    """
+    python = _numbers(line)
+    names = []
     for tag in pythons:
-        match = _PYTHON.fullmatch(tag)
+        match = _PYTHON_TAG.fullmatch(tag)
         if match is None:
-            return {}
-        numbers = [int(part) for part in (match[2], match[3]) if part]
-        version = ".".join(map(str, numbers))
-        same = numbers == python or (match[1] == "py" and numbers == python[:1])
-        stable = "abi3" in abis or (match[1] == "py" and "none" in abis)
-        if match[1] != "pp" and (
-            same or (stable and numbers[0] == python[0] and numbers <= python)
-        ):
-            free_threaded = f"{tag}t" in abis and tag not in abis and "abi3" not in abis
-            return {"python": f"{version} (free-threaded)"} if free_threaded else {}
-        names.append(f"PyPy {version}" if match[1] == "pp" else version)
-    return {"python": names[0]}
+            return ""
+        interpreter, major, minor = match.groups()
+        version = f"{major}.{minor}" if minor else major
+        if interpreter == "pp":
+            names.append(f"PyPy {version}")
+        elif _admits(interpreter, _numbers(version), abis, python):
+            is_free_threaded = f"{tag}t" in abis and tag not in abis and "abi3" not in abis
+            return f"{version} (free-threaded)" if is_free_threaded else ""
+        else:
+            names.append(version)
+    return names[0]
+
+
+def _admits(interpreter: str, version: list[int], abis: list[str], python: list[int]) -> bool:
+    """Return whether a tag `cp` or `py` of a version is for a Python, given the tags of ABIs."""
+    is_generic = interpreter == "py"
+    if version == python or (is_generic and version == python[:1]):
+        return True
+    is_stable = "abi3" in abis or (is_generic and "none" in abis)
+    return is_stable and version[0] == python[0] and version <= python
 
 
 def _numbers(version: str) -> list[int]:

@@ -1,8 +1,10 @@
-"""Parsers of texts: versions, specifiers and requirements, and checks of texts in TOML files.
+"""Parsers of versions, specifiers and requirements, and checks of texts in TOML files.
 
-Texts that indexes repeat thousands of times are parsed once. A function in the annotation of a
-field reads a text of a TOML file: it returns the value of the field, and raises ValueError, or
-InputError with a hint, without credentials.
+Indexes repeat the same texts thousands of times, so results are cached.
+
+A function in the annotation of a field (`Annotated[str, function]`) reads a text of a TOML file. It
+returns the value of the field. It raises ValueError, or InputError with a hint. Neither shows
+credentials.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
-from itertools import accumulate
 from typing import Annotated, Final
 
 from packaging.requirements import InvalidRequirement
@@ -24,25 +25,26 @@ from resolver.errors import InputError
 from resolver.model.patterns import Pattern
 from resolver.model.requirement import Requirement
 
-_MEMO = 1 << 16
+# How many texts each cache keeps.
+_CACHE_SIZE: Final = 1 << 16
 
-# Beyond these limits, which no honest text reaches, Python and packaging fail: `int` at 4,300
-# digits, and a parser that recurses for each parenthesis.
-_NUMBER: Final = re.compile(r"[0-9]{101}")
-_LONGEST: Final = 16 << 10
-_DEEPEST: Final = 50
-# Characters of a requirement; longer ones are not cached, as what is parsed takes forty times the
-# memory. Messages repeat a requirement without its marker, which must not be longer, either: no
-# honest one has a fifth of that.
+# Limits that no honest text reaches. Beyond them Python and packaging fail: `int` at 4,300 digits,
+# and the parser of markers recurses for each parenthesis.
+_LONG_NUMBER: Final = re.compile(r"[0-9]{101}")
+_MAX_LENGTH: Final = 16 << 10
+_MAX_DEPTH: Final = 50
+# The most characters of a specifier set, and of a requirement without its marker: messages repeat
+# them. Honest ones have less than a fifth. Longer requirements are not cached, since a parsed one
+# takes forty times the memory of its text.
 LONG: Final = 1_000
 
 # A wildcard after an ordered comparison, `>=3.6.*`, which packaging accepted before version 22.
-_ORDERED_LINE: Final = re.compile(r"([<>]=?\s*[0-9]+(?:\.[0-9]+)*)\.\*")
+_ORDERED_WILDCARD: Final = re.compile(r"([<>]=?\s*[0-9]+(?:\.[0-9]+)*)\.\*")
 
 # A comment in a requirements file.
 _COMMENT: Final = re.compile(r"(^|\s)#.*$")
 
-# An option of a requirements file that names another file, or a project to be installed editable.
+# An option of a requirements file that names another file, or a project to install editable.
 _FILE_OPTION: Final = re.compile(r"(-[rce]|--requirement|--constraint|--editable)[ =]*(.*)")
 
 # `extra` in a marker, and its comparison with a name.
@@ -52,9 +54,9 @@ _EXTRA_NAMED: Final = re.compile(
 )
 
 
-@lru_cache(_MEMO)
+@lru_cache(_CACHE_SIZE)
 def version(text: str) -> Version | None:
-    """The PEP 440 version that `text` spells, or None if it is none."""
+    """Return the PEP 440 version that a text spells; None if it is not a version."""
     if _why_too_long(text):
         return None
     try:
@@ -64,44 +66,57 @@ def version(text: str) -> Version | None:
 
 
 def is_exact(specifier: Specifier) -> bool:
-    """Return whether a specifier names one release and no other: `===`, or `==` without a wildcard (PEP 440)."""
-    return specifier.operator == "===" or (
-        specifier.operator == "==" and not specifier.version.endswith(".*")
-    )
+    """Return whether a specifier names a single release (PEP 440).
+
+    Such a specifier has the operator `===`, or `==` without a wildcard.
+    """
+    if specifier.operator == "==":
+        return not specifier.version.endswith(".*")
+    return specifier.operator == "==="
 
 
 def specifier_set(text: str) -> SpecifierSet:
-    """The PEP 440 specifier set that `text` spells; raises packaging's InvalidSpecifier."""
+    """Return the PEP 440 specifier set that a text spells.
+
+    Raises packaging's InvalidSpecifier.
+    """
     if why := _why_too_long(text, LONG):
         raise InvalidSpecifier(why)
     return SpecifierSet(text)
 
 
-@lru_cache(_MEMO)
+@lru_cache(_CACHE_SIZE)
 def python_specifiers(text: str) -> SpecifierSet | None:
-    """The versions that a Requires-Python admits, or None if it is not a specifier set.
+    """Return the versions that a Requires-Python admits; None if it is not a specifier set.
 
-    `>=3.6.*` is read as `>=3.6`, which it meant when it was valid, like by uv; pip ignores it.
+    `>=3.6.*` is read as `>=3.6`, its meaning when it was valid. uv reads it so, too; pip ignores
+    it.
     """
     try:
-        return specifier_set(_ORDERED_LINE.sub(r"\1", text))
+        return specifier_set(_ORDERED_WILDCARD.sub(r"\1", text))
     except InvalidSpecifier:
         return None
 
 
-@lru_cache(_MEMO)
+@lru_cache(_CACHE_SIZE)
 def name(text: str) -> NormalizedName:
-    """The PEP 503 normalised form of a project name."""
+    """Return the normalised form of a project name (PEP 503)."""
     return canonicalize_name(text)
 
 
 def requirement(text: str) -> Requirement:
-    """The PEP 508 requirement that `text` spells; raises packaging's InvalidRequirement."""
-    return _cached_requirement(text) if len(text) <= LONG else _parsed(text)
+    """Return the PEP 508 requirement that a text spells.
+
+    Raises packaging's InvalidRequirement.
+    """
+    if len(text) > LONG:
+        return _parse_requirement(text)
+    return _parse_short_requirement(text)
 
 
-def _parsed(text: str) -> Requirement:
-    if why := _why_too_long(text) or _why_too_long(text.partition(";")[0], LONG) or _nested(text):
+def _parse_requirement(text: str) -> Requirement:
+    without_marker = text.partition(";")[0]
+    if why := _why_too_long(text) or _why_too_long(without_marker, LONG) or _why_too_deep(text):
         raise InvalidRequirement(why)
     parsed = _PackagingRequirement(text)
     return Requirement(
@@ -113,104 +128,134 @@ def _parsed(text: str) -> Requirement:
     )
 
 
-_cached_requirement = lru_cache(_MEMO)(_parsed)
+_parse_short_requirement = lru_cache(_CACHE_SIZE)(_parse_requirement)
 
 
 def file_lines(content: str) -> Iterator[tuple[int, str]]:
-    """The lines of a requirements file as pip reads them: continuations joined, without comments and empty lines.
+    """Yield the lines of a requirements file as pip reads them, each with its line number.
 
-    Each has the number of the first line that it is made of.
+    Lines that end with a backslash are joined with the next one, and have the number of the first.
+    Comments and empty lines are left out.
     """
+    lines = content.splitlines()
+    # The last line may end with a backslash, too: the empty line after it ends the joined one.
+    lines.append("")
     continued: list[str] = []
-    for number, line in enumerate((*content.splitlines(), ""), 1):
-        if line.endswith("\\") and not line.lstrip().startswith("#"):
+    for number, line in enumerate(lines, 1):
+        is_comment = line.lstrip().startswith("#")
+        if line.endswith("\\") and not is_comment:
             continued.append(line[:-1])
             continue
-        if joined := _COMMENT.sub("", " ".join((*continued, line))).strip():
-            yield number - len(continued), joined
+        joined = " ".join([*continued, line])
+        without_comment = _COMMENT.sub("", joined).strip()
+        if without_comment:
+            yield number - len(continued), without_comment
         continued = []
 
 
 def file_option(line: str) -> tuple[str, str]:
-    """`r`, `c` or `e` for that option in a requirements file, and the file or project that it names; else two empty."""
+    """Return the option `r`, `c` or `e` in a line of a requirements file, and its argument.
+
+    The argument is the file or project that the option names. Other lines give two empty texts.
+    """
     match = _FILE_OPTION.fullmatch(line)
-    return (match[1].lstrip("-")[0], match[2]) if match is not None else ("", "")
+    if match is None:
+        return "", ""
+    option, argument = match.groups()
+    return option.lstrip("-")[0], argument
 
 
 def extras_in_marker(line: str) -> frozenset[str] | None:
-    """The extras that a requirement's marker names: for all others it evaluates as without any.
+    """Return the extras that a requirement's marker names.
 
-    None if it may not.
-
-    That is if `extra` is compared other than by `==` and `!=` with a name, as PEP 508 has it.
+    For any other extra the marker has the same value as without one. None if that is not certain:
+    if `extra` is compared with anything but a name, or by other operators than `==` and `!=` (PEP
+    508).
     """
     if "extra" not in line:
         return frozenset()
     marker = line.partition(";")[2]
-    names = [
-        canonicalize_name(match[1] or match[2] or "") for match in _EXTRA_NAMED.finditer(marker)
-    ]
-    return frozenset(names) if len(names) == len(_EXTRA.findall(marker)) else None
+    matches = _EXTRA_NAMED.finditer(marker)
+    names = [canonicalize_name(match[1] or match[2] or "") for match in matches]
+    if len(names) != len(_EXTRA.findall(marker)):
+        return None
+    return frozenset(names)
 
 
 def all_extras(lines: Iterable[str]) -> tuple[str, ...]:
-    """The extras that the markers of these requirements name."""
-    return tuple(sorted({extra for line in lines for extra in extras_in_marker(line) or ()}))
+    """Return the extras that the markers of these requirements name, sorted."""
+    extras: set[str] = set()
+    for line in lines:
+        extras.update(extras_in_marker(line) or ())
+    return tuple(sorted(extras))
 
 
 def depends_on_kernel(marker: str) -> bool:
-    """Whether a marker depends on the kernel of a machine, which is not known while locking."""
+    """Return whether a marker depends on the machine's kernel, which locking does not know."""
     return "platform_release" in marker or "platform_version" in marker
 
 
-def _why_too_long(text: str, longest: int = _LONGEST) -> str:
-    """Why a text is too long to be parsed; "" if it is not."""
-    if len(text) > longest:
+def _why_too_long(text: str, max_length: int = _MAX_LENGTH) -> str:
+    """Return why a text is too long to be parsed; empty if it is not."""
+    if len(text) > max_length:
         return f"it has {len(text)} characters"
-    if len(text) > 100 and _NUMBER.search(text) is not None:
+    if len(text) > 100 and _LONG_NUMBER.search(text) is not None:
         return "it has a number of more than 100 digits"
     return ""
 
 
-def _nested(text: str) -> str:
-    """Why a requirement is nested too deeply to be parsed; "" if it is not."""
-    if text.count("(") <= _DEEPEST:
+def _why_too_deep(text: str) -> str:
+    """Return why a requirement is nested too deeply to be parsed; empty if it is not."""
+    if text.count("(") <= _MAX_DEPTH:
         return ""
-    deepest = max(accumulate((char == "(") - (char == ")") for char in text))
-    return f"it has parentheses {deepest} deep" if deepest > _DEEPEST else ""
+    depth = deepest = 0
+    for character in text:
+        if character == "(":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character == ")":
+            depth -= 1
+    return f"it has parentheses {deepest} deep" if deepest > _MAX_DEPTH else ""
 
 
-Language = str  # whose texts are in `locale/<language>.po`
+# The name of a language, such as `en`: its texts are in `locale/en.po`.
+Language = str
 
 
 # --- annotations of values in TOML files
 
-NOT_EMPTY: Final = "not empty"  # of a list or table
-ALONE: Final = "one or a list"  # one element need not be in a list
+# A list or table must have at least one element.
+NOT_EMPTY: Final = "not empty"
+# A single element may stand without the brackets of a list.
+ALONE: Final = "one or a list"
+# The field is not a key of the table.
 UNWRITTEN: Final = "no key of the table"
+# The keys of the field's type are keys of the table itself.
 SAME_TABLE: Final = "its keys are those of the table around it"
 
 Where = Annotated[str, "file:line of the table"]
-Variables = tuple[tuple[str, str], ...]  # environment variables, sorted by name
+# Environment variables with their values, sorted by name.
+Variables = tuple[tuple[str, str], ...]
 RequirementLine = Annotated[str, "a requirement on a project (PEP 508), in its normal form"]
 Cutoff = Annotated[datetime, "a moment, or a day that counts to its end"]
 AsOfText = Annotated[str, "a day in ISO 8601, `auto` or `newest`"]
 
 
 def matching(pattern: Pattern) -> Callable[[str], str]:
-    """Return a reader of texts of this form, which raises InputError for any other."""
+    """Return a function that returns a text of this form, and raises InputError for any other."""
 
     def read(text: str) -> str:
-        if not pattern.matches(text):
-            hint = f"write for example {' or '.join(pattern.examples)}" if pattern.examples else ""
-            raise InputError(f"`{text}` is not {pattern.description}", hint=hint)
-        return text
+        if pattern.matches(text):
+            return text
+        examples = " or ".join(pattern.examples)
+        hint = f"write for example {examples}" if examples else ""
+        raise InputError(f"`{text}` is not {pattern.description}", hint=hint)
 
     return read
 
 
 def printable(text: str) -> str:
-    """A text without control characters, for scripts."""
+    """Return a text unchanged; raise InputError if it has control characters."""
     if not text.isprintable():
         raise InputError(
             "a text has characters that do not print",
@@ -220,14 +265,14 @@ def printable(text: str) -> str:
 
 
 def nonempty(text: str) -> str:
-    """Any text but an empty one."""
+    """Return a text unchanged; raise ValueError if it is empty."""
     if not text:
         raise ValueError("it is empty")
     return text
 
 
 def sentence(text: str) -> str:
-    """A text with single spaces between its words."""
+    """Return a text with single spaces between its words; raise InputError if it has none."""
     if not text.strip():
         raise InputError("the text is empty", hint="say it in a sentence")
     return " ".join(text.split())

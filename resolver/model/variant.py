@@ -1,9 +1,9 @@
-"""Wheel variants (PEP 825, a draft): what their labels stand for, and in which order a target takes them.
+"""Wheel variants (PEP 825, a draft): their properties, and the order in which a target takes them.
 
-A variant wheel has a label in its name. The label stands for properties, `namespace :: feature ::
-value`. A wheel is compatible with a machine that has at least one of the values of each feature.
-Which values a target has is data (`matrices/variants.toml`), since no program runs on the target
-while locking.
+A variant wheel has a label in its name. The label stands for properties: `namespace :: feature ::
+value`. For each feature of a wheel, a machine must have at least one of the wheel's values. Which
+values a target has is data (`matrices/variants.toml`), since no program runs on the target while
+locking.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import msgspec
 from resolver.model.source import References
 from resolver.model.text import NOT_EMPTY, Sentence, Text
 
+# The label that always stands for no properties.
 NULL: Final = "null"
-"""The label that always stands for no properties."""
 
 LABEL: Final = re.compile(r"[0-9a-z_.]+")
 _FEATURE: Final = re.compile(r"[a-z0-9_]+ :: [a-z0-9_]+")
 _VALUE: Final = re.compile(r"[a-z0-9_.]+")
 
+# The values of each feature, by `namespace :: feature`.
 Properties = Mapping[str, tuple[str, ...]]
-"""The values of each feature, by `namespace :: feature`."""
 
 
 class VariantTable(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -44,57 +44,61 @@ NO_VARIANTS: Final = VariantTable()
 
 
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
-    """The variant that a wheel is, as a resolution or a lock has it."""
+    """A variant of a wheel."""
 
     # The label in the wheel's name.
     label: str
     # The properties, as `namespace :: feature :: value`, sorted.
     properties: tuple[str, ...] = ()
-    # The namespaces of the release's properties, the most important first.
+    # The namespaces of all variants of the release, the most important first.
     namespaces: tuple[str, ...] = ()
-    # The components of targets, such as `soc`, for whose values the wheel itself says that it was
-    # built.
+    # The components of targets, such as `soc`, that the properties are about.
     components: frozenset[str] = frozenset()
 
 
 class TargetFeature(msgspec.Struct, frozen=True, kw_only=True):
-    """The values of a feature that a target has."""
+    """The values that a target has of a feature."""
 
     # `namespace :: feature`.
     name: str
-    # The component of the target whose value decides, such as `soc`.
+    # The component of the target that the values follow from, such as `soc`.
     component: str
-    # What the target has, the best first; empty if no value is known for its component.
+    # The values, the best first; empty if none is known for the target's component.
     values: tuple[str, ...]
 
 
 class PropertyRow(
     msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True
 ):
-    """A row of `matrices/variants.toml`: what the values of a component are called in properties."""
+    """A row of `matrices/variants.toml`: what properties call the values of a component."""
 
     # `namespace :: feature`.
     name: Text
     # The component of a target, such as `soc`.
     component: Text
-    # The values of the feature that wheels for a value of the component have, the best first.
+    # The values of the feature for each value of the component, the best first.
     values: dict[str, Annotated[tuple[Text, ...], NOT_EMPTY]]
+    # Why, in one sentence.
     reason: Sentence
+    # The reason in Chinese; may be empty.
     reason_zh: Sentence = ""
+    # Where the names can be looked up.
     source: References
+    # The day on which somebody last looked.
     checked: date
 
     def fault(self) -> str:
         """Return what is wrong with the row; empty if nothing is."""
         if not is_feature(self.name):
             return f"`{self.name}` is no feature such as `ascend :: npu_type`"
-        for value in (value for values in self.values.values() for value in values):
-            if not is_value(value):
-                return f"`{value}` cannot be the value of a feature"
+        for values in self.values.values():
+            for value in values:
+                if not is_value(value):
+                    return f"`{value}` cannot be the value of a feature"
         return ""
 
     def for_value(self, component_value: str) -> TargetFeature:
-        """Return what a target with this value of the component has."""
+        """Return the values that a target with this value of the component has."""
         values = self.values.get(component_value, ())
         return TargetFeature(name=self.name, component=self.component, values=values)
 
@@ -120,50 +124,59 @@ def variant_of(label: str, table: VariantTable, features: Iterable[TargetFeature
     components = frozenset(feature.component for feature in features if feature.name in properties)
     lines = property_lines(properties)
     return Variant(
-        label=label, properties=lines, namespaces=table.namespaces, components=components
+        label=label,
+        properties=lines,
+        namespaces=table.namespaces,
+        components=components,
     )
 
 
 def property_lines(properties: Properties) -> tuple[str, ...]:
     """Return properties as `namespace :: feature :: value`, sorted."""
-    return tuple(
-        sorted(
-            f"{feature} :: {value}" for feature, values in properties.items() for value in values
-        )
-    )
+    lines: list[str] = []
+    for feature, values in properties.items():
+        lines.extend(f"{feature} :: {value}" for value in values)
+    return tuple(sorted(lines))
 
 
-# The sort key of a variant among those that a target can use; see `order_of`.
-Order = tuple[tuple[tuple[int, int, int], ...], str]
+# The rank of a property: of its namespace, of its feature, and of its value.
+_Rank = tuple[int, int, int]
+# A sort key of variants for a target: the ranks of the properties, and the label.
+Order = tuple[tuple[_Rank, ...], str]
 
-_AFTER_ALL: Final = (1 << 30, 0, 0)
+# Ends a list of ranks, so that a longer list comes before a shorter one.
+_END: Final[_Rank] = (1 << 30, 0, 0)
 
-PLAIN: Final[Order] = ((_AFTER_ALL, _AFTER_ALL), "")
-"""The sort key of wheels that are no variants."""
+# The sort key of wheels that are no variants: after all variants.
+PLAIN: Final[Order] = ((_END, _END), "")
 
 
 def order_of(label: str, table: VariantTable, features: Iterable[TargetFeature]) -> Order | None:
-    """Return the sort key of a variant for a target, None if the target lacks a property of it.
+    """Return the sort key of a variant for a target; None if the target cannot use it.
 
-    The order is that of the draft ("Variant ordering"): by namespace, feature and value. A variant
-    that has more properties comes before one whose properties are the first of them. Of equals the
-    label decides. The null variant comes last.
+    The order is the one of the draft ("Variant ordering"): by namespace, feature and value. If two
+    variants begin with the same properties, the one with more properties comes first. Then the
+    label decides. The null variant is the last.
     """
     if label not in table.variants and label != NULL:
         return None
-    offered = {feature.name: feature for feature in features}
-    order = list(offered)
-    keys = []
+    values_of_target = {feature.name: feature.values for feature in features}
+    feature_order = list(values_of_target)
+    ranks = []
     for name, values in table.variants.get(label, {}).items():
-        has = offered[name].values if name in offered else ()
-        best = next((rank for rank, value in enumerate(has) if value in values), None)
-        if best is None:
+        usable = [value for value in values_of_target.get(name, ()) if value in values]
+        if not usable:
             return None
-        namespace = name.partition(" :: ")[0]
-        known = (
-            table.namespaces.index(namespace)
-            if namespace in table.namespaces
-            else len(table.namespaces)
-        )
-        keys.append((known, order.index(name), best))
-    return (*sorted(keys), _AFTER_ALL), label
+        value_rank = values_of_target[name].index(usable[0])
+        namespace_rank = _namespace_rank(name, table.namespaces)
+        ranks.append((namespace_rank, feature_order.index(name), value_rank))
+    ranks.sort()
+    return (*ranks, _END), label
+
+
+def _namespace_rank(feature: str, namespaces: tuple[str, ...]) -> int:
+    """Return the position of a feature's namespace; unknown namespaces come last."""
+    namespace = feature.partition(" :: ")[0]
+    if namespace in namespaces:
+        return namespaces.index(namespace)
+    return len(namespaces)

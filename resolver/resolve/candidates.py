@@ -28,7 +28,7 @@ from resolver.model.problem import Problem, RootRequirement
 from resolver.model.release import Release, Source
 from resolver.model.requirement import Requirement, Value
 from resolver.resolve.as_of import day_of, decisive_lines
-from resolver.resolve.project import OrderedReleases, Project, lookup_of, puts_last
+from resolver.resolve.project import OrderedReleases, Project, lookup_of
 
 
 class Demand(NamedTuple):
@@ -170,7 +170,7 @@ class Candidates:
     ) -> Project:
         """Return a project, which may be that of another variant: most are the same in all."""
         about = self._facts.get(name, [])
-        system = self.problem.target.system if any(map(puts_last, about)) else {}
+        system = self.problem.target.system if any(map(facts.is_put_last, about)) else {}
         arguments = (ordered, self._compatibility, about, self.problem.wheels_only, source, system)
         known = self._shared.setdefault(name, [])
         for made_from, project in known:

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from types import MappingProxyType
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import NormalizedName
@@ -22,7 +22,7 @@ from resolver.index.parse.distribution import Compatibility, label_of, upload_ti
 from resolver.index.protocol import Lookup
 from resolver.model import text
 from resolver.model.dependency import Allows, ReleaseMask
-from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Sources, Warns
+from resolver.model.fact import Builds, Excludes, Fact, FactKind, Names, Sources, Warns, is_put_last
 from resolver.model.message import message
 from resolver.model.release import File, Page, Rejection, RejectionReason, Release, Source
 from resolver.model.requirement import Value
@@ -175,7 +175,7 @@ class Project:
         # releases that are made for another release of the line of the target's CANN
         made_for_line = 0
         for fact, mask in self._facts:
-            if not puts_last(fact):
+            if not is_put_last(fact):
                 continue
             if fact.is_averted_on(system):
                 made_for_target |= mask
@@ -439,11 +439,6 @@ def _day(uploaded: str) -> str:
         return match[0]
     moment = upload_time(uploaded)
     return moment.astimezone(timezone.utc).date().isoformat() if moment is not None else ""
-
-
-def puts_last(fact: Fact) -> TypeGuard[Warns]:
-    """Return whether a fact puts releases last, which may depend on the target's components."""
-    return isinstance(fact, Warns) and bool(fact.last)
 
 
 def _is_same_variant(other: File, file: File) -> bool:

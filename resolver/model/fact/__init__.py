@@ -1,9 +1,11 @@
-"""Facts: statements that no project's metadata makes, with their source.
+"""Facts: statements that no project's metadata makes, with their sources.
 
-Each kind is a module with a type. The type is the shape of its rows in a TOML file, and says what
-it adds to a release, what it names, what its sources must have, and when a lock rests on it. A new
-kind is a module like its neighbours, a row of `KINDS` below, a section of matrices/README.md and
-its tests.
+Each kind of fact is a module with a type. The fields of the type are the keys of a row in a TOML
+file. Its methods say what a fact adds to a release, what it names, what its sources must have, and
+when a lock rests on it.
+
+To add a kind, write a module like its neighbours, a row of `KINDS` below, a section of
+matrices/README.md, and tests.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from resolver.model.fact.series import Series
 from resolver.model.fact.sources import Sources
 from resolver.model.fact.warns import Warns, as_warning, is_put_last
 
-# By the names of their tables in a file. A lock has facts in this order.
+# The types of facts by the names of their tables in a TOML file. A lock has facts in this order.
 KINDS: Final[Mapping[str, type[Fact]]] = {
     "requires": Requires,
     "constrains": Constrains,
@@ -61,7 +63,7 @@ KINDS: Final[Mapping[str, type[Fact]]] = {
 }
 
 FactKind = TypeVar("FactKind", bound=Fact)
-# The kinds of which a fact can be a practice.
+# The kinds that a practice can have.
 Practice = Requires | Replaces
 
 __all__ = [

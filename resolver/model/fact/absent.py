@@ -1,4 +1,4 @@
-"""`absent`: a distribution that must not be installed with another."""
+"""`absent`: a distribution that must not be installed together with another one."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from resolver.model.fact.base import Fact
 
 
 class Absent(Fact, frozen=True, kw_only=True):
-    """If `package` is installed, `other` must not be, whatever requires it.
+    """A distribution that must not be installed if `package` is, whatever requires it.
 
     If the stack itself names `package`, requirements on `other` are ignored. Otherwise the two
     exclude each other, like distributions that collide.
     """
 
+    # The distribution that must not be installed.
     other: NormalizedName = msgspec.field(name="without")
 
     @property
     def module(self) -> str:
-        """Return what stands for the module that both would own."""
+        """Return a name for the two: the solver lets one of them have a module of this name."""
         return f"{self.other} or {self.package}"
 
     @property

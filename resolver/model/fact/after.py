@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 class After(Fact, frozen=True, kw_only=True):
-    """`package` is installed after `others`, as far as they are in the lock."""
+    """Projects that are installed before `package` if they are in the lock, too."""
 
+    # The projects that are installed before.
     others: Annotated[tuple[NormalizedName, ...], NOT_EMPTY]
 
     @property

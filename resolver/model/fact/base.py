@@ -1,6 +1,6 @@
 """What all facts have in common, and what each kind says of itself.
 
-A kind overrides what it has: the defaults are those of a fact that only informs.
+The methods of `Fact` describe a fact that only informs. A kind overrides what is different for it.
 """
 
 from __future__ import annotations
@@ -24,31 +24,32 @@ if TYPE_CHECKING:
     from resolver.model.resolution import Pin, Resolution
     from resolver.model.variant import Variant
 
+# A requirement on a project or on a component of the target.
 Need = Requirement | ComponentRequirement
 
 
 def component_requirements(needs: Iterable[Need]) -> list[ComponentRequirement]:
-    """Return the needs that are about components of the target."""
+    """Return the requirements on components of the target."""
     return [need for need in needs if isinstance(need, ComponentRequirement)]
 
 
 def projects_of(needs: Iterable[Need]) -> tuple[NormalizedName, ...]:
-    """Return the projects that needs are about."""
+    """Return the projects that are required, one for each requirement on a project."""
     return tuple(need.name for need in needs if isinstance(need, Requirement))
 
 
 class Strength(Enum):
-    """How strong a fact is, on which depends whether a fix may relax it."""
+    """How certain a fact is. It decides whether a fix may set the fact aside."""
 
-    # by an installer or the package itself: never relaxed
+    # An installer or the package itself enforces it: no fix sets it aside.
     ENFORCED = "enforced"
-    # from a table of the vendor: relaxed as a last resort
+    # A table of the vendor states it: a fix sets it aside as a last resort.
     VENDOR = "vendor"
-    # in a guide or requirements file: likewise
+    # A guide or a requirements file states it: a fix sets it aside as a last resort.
     DOCUMENTED = "documented"
-    # by somebody
+    # Somebody saw it: a fix may set it aside.
     OBSERVED = "observed"
-    # against metadata, as in an image of the vendor: only in force if a stack says so
+    # An image of the vendor does it, against metadata: it is in force only if a stack says so.
     PRACTICE = "practice"
 
     def __str__(self) -> str:
@@ -56,41 +57,43 @@ class Strength(Enum):
 
 
 class Mistake(NamedTuple):
-    """A value, or a combination of keys, that a row must not have."""
+    """A value, or a combination of keys, that a row of a TOML file must not have."""
 
-    # what is wrong
+    # What is wrong.
     what: str
-    # the keys and positions that lead to it in the row
+    # The keys and positions that lead to it in the row.
     path: tuple[str | int, ...]
+    # Why it is wrong; may be empty.
     why: str = ""
+    # What to write instead; may be empty.
     hint: str = ""
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """A statement that no project's metadata makes, with its source.
 
-    The fields are the keys of every kind. The file's name and its `defaults` give those that a row
-    leaves out.
+    The fields are the keys of a row in a TOML file, for every kind. If a row leaves out `package`,
+    the name of the file gives it; the `defaults` of the file may give other keys.
     """
 
-    # Unique across all files; by default project, kind and number of the row.
+    # Unique across all files. By default it has the project, the kind and the number of the row.
     id: Text = ""
     # The project that it is about.
     package: NormalizedName
-    # The releases that it is about: those that any of these sets contains, pre-releases included.
+    # The releases that it is about: one of these sets contains their version. Pre-releases count.
     versions: Annotated[tuple[SpecifierSet, ...], NOT_EMPTY, ALONE] = (SpecifierSet(">=0"),)
     # Why, in one true sentence.
     reason: Sentence
-    # The same in Chinese; the English one is shown if it is empty.
+    # The reason in Chinese; reports show the English one if it is empty.
     reason_zh: Sentence = ""
     strength: Strength
-    # Where to look it up.
+    # Where it can be looked up.
     source: References
-    # The day somebody last looked.
+    # The day on which somebody last looked.
     checked: date
-    # The generated facts, by their ids, that this one takes the place of; `reason` says why.
+    # The ids of generated facts that this one replaces; `reason` says why.
     over: Annotated[tuple[Text, ...], ALONE] = ()
-    # file:line
+    # file:line of the row.
     where: Where
 
     def applies_to(self, version: Version) -> bool:
@@ -101,28 +104,28 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
         """Return whether the fact is about this release of this project."""
         return self.package == project and self.applies_to(version)
 
-    # --- what a kind says of its rows
+    # --- when a row is valid, and for which targets it holds
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Yield what keys and types do not express, and a row must not have."""
+        """Yield the mistakes of the row that the types of its keys do not exclude."""
         return iter(())
 
     def applies_on(self, system: Mapping[str, Value], needs: Iterable[Need]) -> bool:
-        """Return whether the fact is there for a target with these components.
+        """Return whether the fact holds for a target with these components.
 
-        `needs` are what the stack's own lines ask for.
+        `needs` are the requirements of the stack's own lines.
         """
         return True
 
-    # --- what it adds to a release
+    # --- what it adds to the requirements of a release
 
     @property
     def added_needs(self) -> tuple[Need, ...]:
-        """Return the requirements that it adds to metadata, or puts in its place."""
+        """Return the requirements that it adds to metadata, or replaces some of it with."""
         return ()
 
     def needs_for(self, release: Release) -> tuple[Need, ...]:
-        """Return what it adds to the requirements of a release that it is about."""
+        """Return the requirements that it adds to a release that it is about."""
         return self.added_needs
 
     @property
@@ -136,14 +139,14 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     @property
     def relaxable_needs(self) -> tuple[Need, ...]:
-        """Return what a stack may set aside one by one, leaving the rest in force."""
+        """Return the requirements that a stack may set aside one by one."""
         return ()
 
     # --- what else it names
 
     @property
     def conditions(self) -> tuple[Need, ...]:
-        """Return what decides whether it concerns a lock that has its project."""
+        """Return the requirements that decide whether it concerns a lock with its project."""
         return ()
 
     @property
@@ -154,71 +157,89 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:
-        """Return the needs whose versions its sources must have."""
+        """Return the requirements whose names and versions its sources must have."""
         return ()
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return the names that its sources must have, without a version."""
+        """Return other names that its sources must have."""
         return ()
 
     @property
     def build_tools(self) -> tuple[Requirement, ...]:
-        """Return the tools that it says a build needs."""
+        """Return the tools that it adds to a build."""
         return ()
 
     # --- whether a lock rests on it
 
     def is_used(self, resolution: Resolution) -> bool:
-        """Return whether a lock is to cite it: it is about a pinned release, and its conditions are met."""
+        """Return whether a lock cites it.
+
+        By default a lock does if the fact is about the pinned release of its project, and concerns
+        the pin.
+        """
         pin = resolution.pin(self.package)
         if pin is None or not self.applies_to(pin.version):
             return False
         return self.concerns_pin(pin, resolution)
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether it concerns a pin of a version that it is about."""
+        """Return whether it concerns the pin of its project, given that it is about the version."""
         return True
 
 
-class OfTarget(Fact, frozen=True, kw_only=True):
-    """A fact that may be a practice, and that may be there for some targets only."""
+class RequirementFact(Fact, frozen=True, kw_only=True):
+    """A fact about requirements, which may be a practice, and may hold for some targets only."""
 
-    # What may fail if the practice is followed; only a practice has it.
+    # What may fail if the practice is followed. A practice must have it, and other facts must not.
     risk: Sentence = ""
-    # The same in Chinese.
+    # The risk in Chinese; may be empty.
     risk_zh: Sentence = ""
-    # The fact is there only for targets that state components which meet all of these.
+    # The fact holds only for targets whose components meet all of these. A component that the
+    # target does not state meets none.
     when: tuple[ComponentRequirement, ...] = ()
-    # It is not there for targets that state a component which meets one of these.
+    # The fact does not hold for targets with a component that meets one of these.
     unless: tuple[ComponentRequirement, ...] = ()
 
     def applies_on(self, system: Mapping[str, Value], needs: Iterable[Need]) -> bool:
-        """Return whether the fact is there for a target with these components."""
+        """Return whether the target meets all of `when` and none of `unless`."""
         if any(need.is_promised_by(system) for need in self.unless):
             return False
         return all(need.is_promised_by(system) for need in self.when)
 
 
-def counts_for(release: Release, wheels: bool, stated: Iterable[Need]) -> bool:
-    """Return whether a fact, which with `wheels` is about wheels alone, is about a release.
+class BuildFact(Fact, frozen=True, kw_only=True):
+    """A fact that says how releases are built, maybe for some targets only."""
 
-    A fact about wheels is about plain ones: not about a variant (PEP 825) that itself says for
-    which values of a component it was built, if that is among what the fact `stated`.
+    # The fact holds only for targets whose components meet all of these.
+    when: tuple[ComponentRequirement, ...] = ()
+
+    def applies_on(self, system: Mapping[str, Value], needs: Iterable[Need]) -> bool:
+        """Return whether the target meets all of `when`."""
+        return all(need.is_promised_by(system) for need in self.when)
+
+    def is_spared_by(self, variant: Variant | None) -> bool:
+        """Return whether a release need not be built, since it has a variant (PEP 825).
+
+        A build for some targets is there because the plain wheels are for others. A variant with
+        properties of the same components replaces it.
+        """
+        if not self.when or variant is None:
+            return False
+        return variant.components.issuperset(need.component for need in self.when)
+
+
+def counts_for(release: Release, wheels: bool, needs: Iterable[Need]) -> bool:
+    """Return whether a fact counts for a release, given the file that it is installed from.
+
+    With `wheels` the fact is about plain wheels alone: not about a source build, and not about a
+    variant (PEP 825) with properties of a component that the fact's own `needs` are about.
     """
     if not wheels:
         return True
     if not release.file.is_wheel:
         return False
-    of_variant = release.variant.components if release.variant is not None else frozenset()
-    of_fact = {need.component for need in component_requirements(stated)}
-    return of_variant.isdisjoint(of_fact)
-
-
-def is_for_machines_of(when: tuple[ComponentRequirement, ...], variant: Variant | None) -> bool:
-    """Return whether a variant (PEP 825) states the components that limit a build to some targets.
-
-    Such a build is there since the plain wheels are for other targets.
-    """
-    stated = variant.components if variant is not None else frozenset()
-    return bool(when) and stated.issuperset(need.component for need in when)
+    if release.variant is None:
+        return True
+    components = {need.component for need in component_requirements(needs)}
+    return release.variant.components.isdisjoint(components)

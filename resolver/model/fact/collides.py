@@ -1,4 +1,4 @@
-"""`collides`: two distributions with the same module."""
+"""`collides`: two distributions that have the same module."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 
 class Collides(Fact, frozen=True, kw_only=True):
-    """`package` and `other` have the same importable `module`, so at most one can be installed."""
+    """Another distribution with the same module as `package`: at most one can be installed."""
 
+    # The other distribution.
     other: NormalizedName = msgspec.field(name="with")
+    # The name by which the module is imported.
     module: Text
 
     @property

@@ -1,4 +1,4 @@
-"""`constrains`: bounds on other projects, if those are installed as well."""
+"""`constrains`: bounds on other projects, if these are installed, too."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 
 class Constrains(Fact, frozen=True, kw_only=True):
-    """Bounds on other projects that hold only if those are installed, like a constraints file of pip.
+    """Bounds on other projects, which need not be installed, like a constraints file of pip.
 
-    The metadata leaves them out because `package` works without these projects, or checks for them
-    only when it runs.
+    The metadata leaves the bounds out because `package` works without these projects, or checks
+    their versions only when it runs.
     """
 
+    # Requirements with versions, and without extras.
     bounds: Annotated[tuple[Requirement, ...], NOT_EMPTY]
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Yield bounds that bound nothing, or more than another project."""
+        """Yield the bounds that are not bounds on another project."""
         for position, bound in enumerate(self.bounds):
             path = ("bounds", position)
             if bound.name == self.package:
@@ -66,5 +67,5 @@ class Constrains(Fact, frozen=True, kw_only=True):
         return self.bounds
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether one of the projects that it bounds is pinned as well."""
+        """Return whether one of the other projects is pinned, too."""
         return any(resolution.pin(bound.name) is not None for bound in self.bounds)

@@ -14,5 +14,5 @@ class Excludes(Fact, frozen=True, kw_only=True):
     """Releases that must not be used."""
 
     def is_used(self, resolution: Resolution) -> bool:
-        """Return whether its project is pinned, at a release that it leaves."""
+        """Return whether its project is pinned, so that it may have decided the release."""
         return resolution.pin(self.package) is not None

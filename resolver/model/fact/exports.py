@@ -10,18 +10,18 @@ from resolver.model.text import NOT_EMPTY, Variables
 
 # Variables that bash keeps read-only.
 _READ_ONLY: Final = frozenset(("BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"))
-# Variables that set_env.sh and activation extend; a fact would replace what they added.
+# Variables that CANN's set_env.sh and activate.sh extend. A fact would replace what they add.
 _EXTENDED: Final = frozenset(("LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "VIRTUAL_ENV"))
 
 
 class Exports(Fact, frozen=True, kw_only=True):
-    """Environment variables to set at run time if `package` is in the lock.
+    """Environment variables that activate.sh sets if `package` is in the lock.
 
-    Those of a build are in `Builds`.
+    The variables of a build are in `Builds`.
     """
 
     env: Annotated[Variables, NOT_EMPTY]
-    # Whether they are suggested, but not set.
+    # Whether activate.sh only suggests them, in a comment.
     optional: bool = False
 
     def mistakes(self) -> Iterator[Mistake]:

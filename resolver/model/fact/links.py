@@ -1,4 +1,4 @@
-"""`links`: what the binaries of wheels are linked with."""
+"""`links`: the libraries that the binaries of wheels need or provide."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 class Links(Fact, frozen=True, kw_only=True):
-    """How the binaries in wheels of `package` are linked with those of others."""
+    """Which libraries of other projects the binaries of `package` need, or provide for others."""
 
-    # The projects whose libraries they need. Releases with such a fact are judged before they are
-    # chosen.
+    # The projects whose libraries the binaries need. The solver reads the binaries of a release
+    # before it chooses the release.
     to: tuple[NormalizedName, ...] = ()
-    # The libraries of `package` that others need; known by name even if nobody has read the wheel.
+    # The names of libraries of `package` that others need, for wheels that nobody has read.
     provides: tuple[Text, ...] = ()
-    # Libraries, as patterns with `*`, that only parts need which are loaded if the machine has
-    # them.
+    # Patterns, with `*`, of libraries that may be missing: the parts that need them are loaded only
+    # if the machine has them.
     optional: tuple[Text, ...] = ()
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Yield that a row says nothing, or a pattern with more than `*`."""
+        """Yield that the row says nothing, and the patterns with more than `*`."""
         if not self.to and not self.provides and not self.optional:
             hint = "write `to`, `provides` or `optional`"
             yield Mistake("a fact about links says nothing", ("to",), hint=hint)
@@ -41,7 +41,7 @@ class Links(Fact, frozen=True, kw_only=True):
                 )
 
     def is_optional(self, library: str) -> bool:
-        """Return whether nothing fails to load if a library is missing."""
+        """Return whether a library may be missing."""
         return any(fnmatchcase(library, pattern) for pattern in self.optional)
 
     @property
@@ -51,9 +51,9 @@ class Links(Fact, frozen=True, kw_only=True):
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return the libraries that others need."""
+        """Return the libraries that it provides."""
         return self.provides
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether a pin is a wheel with needs."""
+        """Return whether the pin is a wheel that needs libraries."""
         return bool(self.to) and pin.release.file.is_wheel

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 
 class Metadata(Fact, frozen=True, kw_only=True):
-    """The requirements of an archive that has no static metadata."""
+    """The metadata of a source archive that has no static metadata (PEP 643, PEP 621)."""
 
+    # The requirements, as in Requires-Dist.
     requires: tuple[Requirement, ...]
-    # What its build requires; None if pyproject.toml says it.
+    # What its build requires (PEP 518); None if pyproject.toml of the archive says it.
     build_requires: tuple[Requirement, ...] | None = None
+    # Requires-Python; None for any Python.
     requires_python: SpecifierSet | None = None
 
     @property
@@ -32,5 +34,5 @@ class Metadata(Fact, frozen=True, kw_only=True):
         return self.build_requires or ()
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether a pin is built from an archive."""
+        """Return whether the pin is built from an archive."""
         return pin.release.source is None and not pin.release.file.is_wheel

@@ -1,9 +1,9 @@
-"""`names`: a project of another meaning under the same name."""
+"""`names`: another project that has the same name on an index."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from resolver.model.fact.base import Fact, Need
 from resolver.model.requirement import Component, Requirement, Value
@@ -12,14 +12,18 @@ from resolver.model.text import Text
 if TYPE_CHECKING:
     from resolver.model.resolution import Resolution
 
+# The operators of PEP 440 that name a version or a lower bound.
+_LOWER_BOUNDS: Final = ("==", "===", ">=", ">", "~=")
+
 
 class Names(Fact, frozen=True, kw_only=True):
-    """Releases on `index` that are not what the project's name suggests, and must not be used."""
+    """Releases on an index that are not the project that people mean, and must not be used."""
 
+    # The name of the index that has these releases.
     index: Text = "pypi"
-    # Only for targets that state it; None for all.
+    # The fact holds only for targets with this component; None for all targets.
     component: Component | None = None
-    # Not if a line of the stack asks for one of these.
+    # The fact does not hold if a line of the stack asks for one of these.
     unless_asked: tuple[Requirement, ...] = ()
 
     def applies_on(self, system: Mapping[str, Value], needs: Iterable[Need]) -> bool:
@@ -27,24 +31,30 @@ class Names(Fact, frozen=True, kw_only=True):
         if self.component and self.component not in system:
             return False
         lines = [need for need in needs if isinstance(need, Requirement)]
-        return not any(
-            _asks_for(line, exception) for line in lines for exception in self.unless_asked
-        )
+        return not any(self._is_asked_for(line) for line in lines)
+
+    def _is_asked_for(self, line: Requirement) -> bool:
+        return any(_asks_for(line, exception) for exception in self.unless_asked)
 
     def is_used(self, resolution: Resolution) -> bool:
-        """Return whether its project is pinned, from another index."""
+        """Return whether its project is pinned, which is then from another index."""
         return resolution.pin(self.package) is not None
 
 
 def _asks_for(line: Requirement, exception: Requirement) -> bool:
-    """Return whether a line names the project, and a version or lower bound that the exception has."""
+    """Return whether a line asks for versions of an exception.
+
+    The line must require the same project, with a version or a lower bound that the exception
+    admits. An exception without versions admits all.
+    """
     if line.name != exception.name:
         return False
     if not str(exception.specifier):
         return True
-    lower = ("==", "===", ">=", ">", "~=")
-    for clause in line.specifier:
-        version = clause.version.removesuffix(".*")
-        if clause.operator in lower and exception.specifier.contains(version, prereleases=True):
+    for specifier in line.specifier:
+        if specifier.operator not in _LOWER_BOUNDS:
+            continue
+        version = specifier.version.removesuffix(".*")
+        if exception.specifier.contains(version, prereleases=True):
             return True
     return False

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from resolver.model import patterns
-from resolver.model.fact.base import Fact, Mistake, Need
+from resolver.model.fact.base import Fact, Mistake, Need, projects_of
 from resolver.model.requirement import Requirement
 from resolver.model.text import Text, matching
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 
 class Optional(Fact, frozen=True, kw_only=True):
-    """Modules and commands of `package` that may fail to start: verify.py tells the reason.
+    """Modules and commands of `package` that may fail to start: verify.py shows the reason.
 
-    The excuse holds wherever one of `needs` is not in the lock; with `npu`, where there is no NPU
-    that works; with neither, always.
+    With `needs` they may fail if the lock lacks one of these. With `npu` they may fail where no NPU
+    works. Otherwise they may always fail.
     """
 
-    # Modules by their dotted names, as they are imported.
+    # Modules, by dotted name.
     modules: tuple[Annotated[str, matching(patterns.MODULE)], ...] = ()
-    # Entry points by their names: commands, and plugins of vllm.
+    # Entry points, by name: commands, and plugins of vllm.
     scripts: tuple[Text, ...] = ()
-    # What they need of other projects: those of an extra that was not asked for.
+    # The projects that they need and the lock may lack, such as the requirements of an extra.
     needs: tuple[Requirement, ...] = ()
     # Whether they need an NPU with its driver and CANN.
     npu: bool = False
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Yield that a row names nothing that is optional, or two things that it needs."""
+        """Yield that the row names nothing that is optional, or has both `npu` and `needs`."""
         if not self.modules and not self.scripts:
             yield Mistake(
                 "a fact about what is optional says what that is",
@@ -52,10 +52,13 @@ class Optional(Fact, frozen=True, kw_only=True):
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return the projects that are needed, or else what may fail to start."""
-        needed = tuple(need.name for need in self.needs)
-        return needed or (*self.modules, *self.scripts)
+        """Return the projects that are needed; without any, the modules and commands."""
+        if self.needs:
+            return projects_of(self.needs)
+        return (*self.modules, *self.scripts)
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether the lock lacks something that is needed, if anything is."""
-        return not self.needs or not all(map(resolution.meets, self.needs))
+        """Return whether the lock lacks one of `needs`, or there are none."""
+        if not self.needs:
+            return True
+        return not all(resolution.meets(need) for need in self.needs)

@@ -1,4 +1,4 @@
-"""`pairs`: what a table has together with releases."""
+"""`pairs`: releases that a table or guide has together."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ if TYPE_CHECKING:
 
 
 class Pairs(Fact, frozen=True, kw_only=True):
-    """What a table or a guide has together with releases.
+    """What a table or a guide has together with releases of `package`.
 
-    `ascend-lock pairs` shows it; it decides no lock.
+    `ascend-lock pairs` shows it. No lock depends on it.
     """
 
-    # A branch, a tag, or a version that is not PEP 440, as upstream writes it; empty for the
-    # releases in `versions`.
+    # A branch, a tag, or a version that does not follow PEP 440, as upstream writes it. Empty for
+    # the releases in `versions`.
     release: Text = ""
-    # The releases of other projects, and the components of the machine, that it goes with.
+    # The releases of other projects, and the components of the machine, in the same row.
     others: Annotated[tuple[Need, ...], NOT_EMPTY] = msgspec.field(name="with")
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Yield that a row names no release."""
-        if not self.release and not all(map(_is_one_release, self.versions)):
+        """Yield that the row does not name its releases one by one."""
+        names_releases = all(_is_one_release(versions) for versions in self.versions)
+        if not self.release and not names_releases:
             yield Mistake(
                 "a pairing is about releases by name",
                 ("versions",),
@@ -38,18 +39,18 @@ class Pairs(Fact, frozen=True, kw_only=True):
             )
 
     def applies_to(self, version: Version) -> bool:
-        """Return whether the fact is about this release of its project."""
+        """Return whether the fact is about this release of its project, not about a branch."""
         return not self.release and super().applies_to(version)
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:
-        """Return what the releases go with."""
+        """Return what is in the same row."""
         return self.others
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return that no lock rests on it."""
+        """Return False: no lock rests on it."""
         return False
 
 
 def _is_one_release(versions: SpecifierSet) -> bool:
-    return len(versions) == 1 and all(map(is_exact, versions))
+    return len(versions) == 1 and all(is_exact(specifier) for specifier in versions)

@@ -1,4 +1,4 @@
-"""`replaces`: wrong requirements of metadata, and what stands in for them."""
+"""`replaces`: requirements of metadata that are wrong, and what replaces them."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from typing import Annotated
 
 from packaging.utils import NormalizedName
 
-from resolver.model.fact.base import Fact, Need, OfTarget, Strength
+from resolver.model.fact.base import Fact, Need, RequirementFact, Strength
 from resolver.model.requirement import Requirement
 from resolver.model.text import NOT_EMPTY
 
 
-class Replaces(OfTarget, frozen=True, kw_only=True):
-    """Wrong metadata: the requirements on the projects in `drop` are replaced by `add`.
+class Replaces(RequirementFact, frozen=True, kw_only=True):
+    """Requirements that replace wrong ones of the metadata.
 
-    A practice also replaces the requirements on them in other facts, unless those are enforced.
+    A practice also replaces the requirements of other facts, unless these are enforced or practices
+    themselves.
     """
 
+    # The projects whose requirements are dropped.
     drop: Annotated[tuple[NormalizedName, ...], NOT_EMPTY]
+    # The requirements that are added.
     add: tuple[Need, ...] = ()
 
     @property
     def added_needs(self) -> tuple[Need, ...]:
-        """Return what it adds."""
+        """Return the requirements that it adds."""
         return self.add
 
     @property
@@ -35,13 +38,20 @@ class Replaces(OfTarget, frozen=True, kw_only=True):
 def needs_kept(
     fact: Fact, needs: Iterable[Need], replacing: Iterable[Replaces]
 ) -> tuple[Need, ...]:
-    """Return the needs of a fact without those that practices about the same release drop."""
+    """Return the needs of a fact, except for the ones that practices drop.
+
+    `replacing` are facts about the same release. What a `replaces` fact, an enforced fact or a
+    practice requires is never dropped.
+    """
     if isinstance(fact, Replaces) or fact.strength in (Strength.ENFORCED, Strength.PRACTICE):
         return tuple(needs)
     dropped: set[NormalizedName] = set()
     for replaces in replacing:
         if replaces.strength is Strength.PRACTICE:
             dropped.update(replaces.drop)
-    return tuple(
-        need for need in needs if not (isinstance(need, Requirement) and need.name in dropped)
-    )
+    kept = []
+    for need in needs:
+        is_dropped = isinstance(need, Requirement) and need.name in dropped
+        if not is_dropped:
+            kept.append(need)
+    return tuple(kept)

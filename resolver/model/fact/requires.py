@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from resolver.model.fact.base import Need, OfTarget, counts_for
+from resolver.model.fact.base import Need, RequirementFact, counts_for
 from resolver.model.text import NOT_EMPTY
 
 if TYPE_CHECKING:
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from resolver.model.resolution import Pin, Resolution
 
 
-class Requires(OfTarget, frozen=True, kw_only=True):
+class Requires(RequirementFact, frozen=True, kw_only=True):
     """Requirements that the metadata leaves out."""
 
     needs: Annotated[tuple[Need, ...], NOT_EMPTY]
-    # Whether they are those of wheels alone, not of what is built from source.
+    # Whether only wheels have the requirements, and not what is built from source.
     wheels: bool = False
 
     @property
@@ -25,11 +25,11 @@ class Requires(OfTarget, frozen=True, kw_only=True):
         return self.needs
 
     def counts_for(self, release: Release) -> bool:
-        """Return whether the fact is about a release, given the file that it is installed from."""
+        """Return whether the fact counts for the file that a release is installed from."""
         return counts_for(release, self.wheels, self.needs)
 
     def needs_for(self, release: Release) -> tuple[Need, ...]:
-        """Return its needs if it is about the file of the release."""
+        """Return its needs if it counts for the file of the release."""
         return self.needs if self.counts_for(release) else ()
 
     @property
@@ -43,5 +43,5 @@ class Requires(OfTarget, frozen=True, kw_only=True):
         return self.needs
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether it is about the file of a pin."""
+        """Return whether it counts for the file of the pin."""
         return self.counts_for(pin.release)

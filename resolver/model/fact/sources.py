@@ -1,9 +1,9 @@
-"""`sources`: how a release is built at one commit."""
+"""`sources`: how a project is built at one commit."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -12,40 +12,40 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from resolver.model import text
-from resolver.model.fact.base import Fact, Mistake, Need, is_for_machines_of
+from resolver.model.fact.base import BuildFact, Mistake, Need
 from resolver.model.repository import Address, Commit, Inside, Recipe
-from resolver.model.requirement import ComponentRequirement, Value
 from resolver.model.text import SAME_TABLE, UNWRITTEN, printable
 
 if TYPE_CHECKING:
     from resolver.model.resolution import Resolution
-    from resolver.model.variant import Variant
 
-# The keys of each kind of step of a recipe.
+# The keys that a step of a recipe can have: to move, to comment out, to run, to build.
 _STEPS: Final = ({"move", "to"}, {"comment", "in_"}, {"run"}, {"run", "wheels"})
 
 
-class Sources(Fact, frozen=True, kw_only=True):
+class Sources(BuildFact, frozen=True, kw_only=True):
     """How `package` is built at one commit of a git repository, if a stack asks for that commit."""
 
-    # The commit has one version, which the recipe says.
+    # All versions: the commit has a single one, which is in the recipe.
     versions: Annotated[tuple[SpecifierSet, ...], UNWRITTEN] = (SpecifierSet(),)
+    # The address of the repository.
     git: Address
+    # The full hash of the commit.
     commit: Commit
-    # A tag or a description of the commit.
+    # A tag or a description of the commit; may be empty.
     ref: Annotated[str, printable] = ""
-    # The day of the commit, from which the day of a lock may follow.
+    # The day of the commit, which the day of a lock may follow from; None if it is not known.
     committed: date | None = None
+    # The folder of the project in the repository; empty for the top.
     subdirectory: Inside = ""
+    # The requirements, and the steps of the build.
     recipe: Annotated[Recipe, SAME_TABLE]
-    # The files of the repository from which the requirements were taken; they are compared if the
-    # repository can be read.
+    # The files of the repository that the requirements were taken from. The requirements are
+    # compared with these files if the repository can be read.
     requires_from: tuple[Inside, ...] = ()
-    # Whether the commit is also that of the release of this version: where no line names a commit,
-    # the release is then taken from there, whatever files an index has of it.
+    # Whether the release of this version is also built from the commit if no line names the commit,
+    # whatever files an index has.
     release: bool = False
-    # The fact is there only for targets that meet all of these.
-    when: tuple[ComponentRequirement, ...] = ()
 
     def mistakes(self) -> Iterator[Mistake]:
         """Yield steps of the build that are unknown, unreadable or out of place."""
@@ -72,22 +72,14 @@ class Sources(Fact, frozen=True, kw_only=True):
         """Return whether the release of this version is built from the commit."""
         return self.release and self.recipe.version == version
 
-    def is_spared_by(self, variant: Variant | None) -> bool:
-        """Return whether a release need not be built, as a variant of it is for the same machines."""
-        return is_for_machines_of(self.when, variant)
-
-    def applies_on(self, system: Mapping[str, Value], needs: Iterable[Need]) -> bool:
-        """Return whether the target meets all of `when`."""
-        return all(need.is_promised_by(system) for need in self.when)
-
     @property
     def cited_needs(self) -> tuple[Need, ...]:
         """Return the requirements at the commit."""
-        return tuple(map(text.requirement, self.recipe.requires))
+        return tuple(text.requirement(line) for line in self.recipe.requires)
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return the submodules."""
+        """Return the folders of the submodules."""
         return tuple(submodule.path for submodule in self.recipe.submodules)
 
     def is_used(self, resolution: Resolution) -> bool:

@@ -12,7 +12,7 @@ from resolver.model.fact.base import (
     Fact,
     Mistake,
     Need,
-    OfTarget,
+    RequirementFact,
     component_requirements,
     counts_for,
 )
@@ -26,20 +26,24 @@ if TYPE_CHECKING:
 
 
 class Warns(Fact, frozen=True, kw_only=True):
-    """A warning if `package` and all of `together_with` are locked, and none of `unless` holds."""
+    """A warning for locks with `package`."""
 
+    # The warning.
     text: Text
-    # The same in Chinese; the English one is shown if it is empty.
+    # The warning in Chinese; reports show the English one if it is empty.
     text_zh: Text = ""
     # Whether the project fails at its main purpose.
     grave: bool = False
-    # Whether it is about wheels alone, not about what is built from source.
+    # Whether the warning is about wheels alone, and not about what is built from source.
     wheels: bool = False
-    # The extra that must be in use; empty if it does not matter.
+    # The extra that the lock must have; empty for none.
     extra: NormalizedName = NormalizedName("")
+    # What the lock must have as well.
     together_with: tuple[Requirement, ...] = msgspec.field(name="with", default=())
+    # A lock, or a target, that meets one of these is not warned.
     unless: tuple[Need, ...] = ()
-    # Puts releases after others that differ in their post number alone and have a lower `last`.
+    # If it is not 0, the releases come after releases with a lower `last` and the same version
+    # except for the number of the post-release.
     last: Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9] = 0
 
     def mistakes(self) -> Iterator[Mistake]:
@@ -55,44 +59,44 @@ class Warns(Fact, frozen=True, kw_only=True):
 
     @property
     def conditions(self) -> tuple[Need, ...]:
-        """Return what must and what must not be there."""
+        """Return what a lock must have, and what it must not have."""
         return (*self.together_with, *self.unless)
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:
-        """Return what must not and what must be there."""
+        """Return what a lock must not have, and what it must have."""
         return (*self.unless, *self.together_with)
 
     @property
     def mentions(self) -> tuple[str, ...]:
-        """Return its extra."""
+        """Return its extra, if it has one."""
         return (self.extra,) if self.extra else ()
 
     def counts_for(self, release: Release) -> bool:
-        """Return whether the fact is about a release, given the file that it is installed from."""
+        """Return whether the fact counts for the file that a release is installed from."""
         return counts_for(release, self.wheels, self.unless)
 
     def concerns_pin(self, pin: Pin, resolution: Resolution) -> bool:
-        """Return whether its conditions are met."""
+        """Return whether the lock is to be warned."""
         if not self.counts_for(pin.release):
             return False
         if self.extra and self.extra not in pin.extras:
             return False
-        if not all(map(resolution.meets, self.together_with)):
+        if not all(resolution.meets(need) for need in self.together_with):
             return False
-        return not any(map(resolution.meets, self.unless))
+        return not any(resolution.meets(need) for need in self.unless)
 
     @property
     def components(self) -> frozenset[str]:
-        """Return the target's components that it depends on."""
+        """Return the components of a target that it depends on."""
         return frozenset(need.component for need in component_requirements(self.unless))
 
     def is_averted_on(self, system: Mapping[str, Value]) -> bool:
-        """Return whether the components of a target meet one of `unless`."""
+        """Return whether a target with these components meets one of `unless`."""
         return any(need.is_promised_by(system) for need in component_requirements(self.unless))
 
     def is_averted_on_release_line(self, system: Mapping[str, Value]) -> bool:
-        """Return whether `unless` names a CANN of the target's release line: 8.5.0 for 8.5.2."""
+        """Return whether `unless` names a CANN of the target's release line, as 8.5.0 for 8.5.2."""
         cann = system.get("cann")
         if not isinstance(cann, SystemVersion):
             return False
@@ -104,14 +108,15 @@ class Warns(Fact, frozen=True, kw_only=True):
 
 
 def is_put_last(fact: Fact) -> TypeGuard[Warns]:
-    """Return whether a fact puts releases after others, which may depend on the target."""
+    """Return whether a fact puts releases after others."""
     return isinstance(fact, Warns) and bool(fact.last)
 
 
-def as_warning(practice: OfTarget) -> Warns:
+def as_warning(practice: RequirementFact) -> Warns:
     """Return the warning about a practice in force."""
+    common_fields = {key: getattr(practice, key) for key in Fact.__struct_fields__}
     return Warns(
-        **{key: getattr(practice, key) for key in Fact.__struct_fields__},
+        **common_fields,
         text=f"the practice `{practice.id}` goes against metadata, as the vendor's image does. "
         f"{practice.reason} Risk: {practice.risk}",
         text_zh=f"惯例 `{practice.id}` 与元数据相违，厂商的镜像也是如此。"

@@ -1,4 +1,4 @@
-"""Patterns: a stack and its lock have one for each kind of text, and none matches more than ASCII."""
+"""Patterns: stacks and locks share one for each kind of text, and all match only ASCII."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ PATTERNS = [value for value in vars(patterns).values() if isinstance(value, Patt
         ),
     ],
 )
-def test_stack_refuses_what_no_lock_can_say(old: str, new: str, told: str, tmp_path: Any) -> None:
+def test_stack_refuses_texts_that_a_lock_cannot_have(
+    old: str, new: str, told: str, tmp_path: Any
+) -> None:
     assert message(tmp_path, STACK.replace(old, new)).startswith(told)
 
 

@@ -1,4 +1,4 @@
-"""CANN and HDK versions in every form that was seen in the wild; what facts and stacks may ask of components."""
+"""Versions of CANN and HDK in every form that is known, and requirements on components."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ASCENDING = [
 
 
 @pytest.mark.parametrize("row", ASCENDING, ids=lambda row: row[0])
-def test_order(row: list[str]) -> None:
+def test_system_version_order(row: list[str]) -> None:
     for (at, low), (there, high) in itertools.combinations(enumerate(row), 2):
         assert parse(low) < parse(high), (low, high)
         assert not parse(high) <= parse(low)
@@ -78,13 +78,13 @@ PAIRS += [("25.3.rc1.0", "25.3.rc1"), ("08.05.0", "8.5.0"), (" 8.5.0\n", "8.5.0"
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_two_spellings_of_one_version(one: str, other: str) -> None:
+def test_system_version_spellings_are_equal(one: str, other: str) -> None:
     assert parse(one) == parse(other)
     assert hash(parse(one)) == hash(parse(other))
     assert str(parse(one)) == one.strip()
 
 
-def test_lines() -> None:
+def test_system_version_release_line() -> None:
     assert [parse(one).line for one in ("8.5.0.B160", "25.3.rc1.2", "8.2.T2")] == [
         (8, 5),
         (25, 3),
@@ -109,7 +109,7 @@ NONE += ["8.5.0rc1", "8.5.0\n8.5.1", "٨.5.0", "8.5." + "9" * 10]
 
 
 @pytest.mark.parametrize("wrong", NONE)
-def test_what_is_no_version_is_named(wrong: str) -> None:
+def test_system_version_error_quotes_the_text(wrong: str) -> None:
     with pytest.raises(ValueError, match="is not a CANN or HDK version") as caught:
         parse(wrong)
     assert (
@@ -130,13 +130,14 @@ def versions(draw: st.DrawFn) -> SystemVersion:
     stage = draw(st.sampled_from(_STAGES)).format(draw(_small))
     patch = draw(st.sampled_from(("", "", ".0", ".1", ".1.2")))
     build = draw(st.sampled_from(("", "", ".B0", ".b083", ".B160")))
-    return parse(
-        f"{draw(st.sampled_from((8, 25)))}.{draw(_small)}.{stage}{patch}{draw(st.sampled_from(_PRES))}{build}"
-    )
+    major = draw(st.sampled_from((8, 25)))
+    minor = draw(_small)
+    pre = draw(st.sampled_from(_PRES))
+    return parse(f"{major}.{minor}.{stage}{patch}{pre}{build}")
 
 
 @given(versions(), versions())
-def test_exactly_one_of_less_equal_greater(a: SystemVersion, b: SystemVersion) -> None:
+def test_system_version_order_is_total(a: SystemVersion, b: SystemVersion) -> None:
     assert [a < b, a == b, a > b].count(True) == 1
     assert (a <= b) == (a < b or a == b)
     assert (a == b) == (b == a)
@@ -144,9 +145,7 @@ def test_exactly_one_of_less_equal_greater(a: SystemVersion, b: SystemVersion) -
 
 
 @given(versions(), versions())
-def test_releases_are_ordered_as_versions_are_builds_apart(
-    a: SystemVersion, b: SystemVersion
-) -> None:
+def test_system_version_before_ignores_builds(a: SystemVersion, b: SystemVersion) -> None:
     assert [a.before(b), a.same_release(b), b.before(a)].count(True) == 1
     assert not a.before(b) or a < b
     assert not a < b or not b.before(a)
@@ -154,7 +153,7 @@ def test_releases_are_ordered_as_versions_are_builds_apart(
 
 
 @given(versions())
-def test_a_text_is_read_back_as_itself(version: SystemVersion) -> None:
+def test_system_version_is_written_as_read(version: SystemVersion) -> None:
     assert parse(str(version)) == version
     assert parse(str(version).swapcase()) == version
 
@@ -163,7 +162,7 @@ def test_a_text_is_read_back_as_itself(version: SystemVersion) -> None:
     st.sampled_from(("8.5.0", "8.3.RC1", "8.1.T2", "25.3.rc1.2", "8.5.0.1")),
     st.sampled_from(_PRES[1:]),
 )
-def test_a_suffix_stands_below_what_it_is_attached_to(base: str, suffix: str) -> None:
+def test_system_version_suffix_comes_before_its_version(base: str, suffix: str) -> None:
     assert parse(base + suffix) < parse(base)
 
 
@@ -202,14 +201,14 @@ def allows(text: str, value: str) -> bool:
         ("2.9", [], ["glibc >= 2.28"]),
     ],
 )
-def test_allows(value: str, allowing: list[str], refusing: list[str]) -> None:
+def test_component_requirement_allows(value: str, allowing: list[str], refusing: list[str]) -> None:
     assert [text for text in [*allowing, *refusing] if allows(text, value)] == allowing
 
 
 @pytest.mark.parametrize(
     "text", ["cann", "cann-tools >= 1", "cann[x] >= 1", "CANN >= 8.5.0", "incann in 8.5.0"]
 )
-def test_what_does_not_begin_with_a_component_and_an_operator_is_another_kind_of_need(
+def test_component_requirement_is_none_for_other_texts(
     text: str,
 ) -> None:
     assert ComponentRequirement.parse(text) is None
@@ -233,13 +232,13 @@ def test_what_does_not_begin_with_a_component_and_an_operator_is_another_kind_of
         ("glibc in 2.28 | new", "`new` is not a version of glibc such as 2.28"),
     ],
 )
-def test_what_is_wrong_is_named(text: str, message: str) -> None:
+def test_component_requirement_error_quotes_the_text(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=r".") as caught:
         ComponentRequirement.parse(text)
     assert str(caught.value) == message
 
 
-def test_a_requirement_is_told_as_it_was_written_and_an_unknown_component_is_an_error() -> None:
+def test_component_requirement_text_and_unknown_component() -> None:
     assert str(ComponentRequirement.parse("cann  in 8.5.0 |\n8.5.1")) == "cann in 8.5.0 | 8.5.1"
     with pytest.raises(
         ValueError, match="`cuda` is not a component: known are cann, hdk, soc, glibc, python"
@@ -251,7 +250,7 @@ def test_a_requirement_is_told_as_it_was_written_and_an_unknown_component_is_an_
 
 
 @given(versions(), versions())
-def test_every_comparison_has_its_opposite(value: object, wanted: object) -> None:
+def test_component_requirement_opposites(value: object, wanted: object) -> None:
     for sign, opposite in (("==", "!="), ("<", ">="), (">", "<=")):
         assert allows(f"cann {sign} {wanted}", str(value)) is not allows(
             f"cann {opposite} {wanted}", str(value)
@@ -259,21 +258,23 @@ def test_every_comparison_has_its_opposite(value: object, wanted: object) -> Non
 
 
 @given(versions(), versions())
-def test_at_least_is_later_or_the_same(value: object, wanted: object) -> None:
+def test_component_requirement_at_least(value: object, wanted: object) -> None:
     later, same = allows(f"cann > {wanted}", str(value)), allows(f"cann == {wanted}", str(value))
     assert allows(f"cann >= {wanted}", str(value)) is (later or same)
     assert not (later and same)
 
 
 @given(versions())
-def test_every_version_meets_itself_and_its_line(value: object) -> None:
+def test_component_requirement_of_a_version_and_its_line(value: object) -> None:
     assert allows(f"cann == {value}", str(value))
     assert allows(f"hdk >= {value}, <= {value}", str(value))
     assert allows(f"cann in 99.0.0 | {'.'.join(str(value).split('.')[:2])}.*", str(value))
 
 
 @given(st.lists(versions(), min_size=1, max_size=4), versions())
-def test_in_is_any_of_its_values(values: list[object], value: object) -> None:
+def test_component_requirement_in_admits_any_of_its_values(
+    values: list[object], value: object
+) -> None:
     listed = " | ".join(map(str, values))
     assert allows(f"cann in {listed}", str(value)) is any(
         allows(f"cann == {one}", str(value)) for one in values
@@ -296,7 +297,7 @@ def test_in_is_any_of_its_values(values: list[object], value: object) -> None:
         ("cann >= 9.0.0", "8.5.0", False),
     ],
 )
-def test_the_driver_of_a_target_is_the_oldest_of_its_machines(
+def test_driver_of_a_target_is_the_oldest_of_its_machines(
     text: str, stated: str, promised: bool
 ) -> None:
     need = ComponentRequirement.parse(text)
@@ -306,7 +307,7 @@ def test_the_driver_of_a_target_is_the_oldest_of_its_machines(
 
 
 @given(st.sampled_from(["==", "!=", "<", ">", "<=", ">="]), *[versions()] * 3)
-def test_what_is_promised_holds_for_every_newer_driver(
+def test_promised_requirement_holds_for_newer_drivers(
     sign: str, named: object, one: SystemVersion, other: SystemVersion
 ) -> None:
     need = ComponentRequirement.parse(f"hdk {sign} {named}")

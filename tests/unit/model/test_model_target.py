@@ -1,4 +1,4 @@
-"""A target's markers and tags: what pip on that machine would say of itself, and what a wheel needs that it has not."""
+"""Targets: markers and tags as pip has them on the machine, and what wheels need beyond them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from resolver.model.target import Target, missing_on_machine, tag_values
 from tests.problems import target
 
 
-def test_markers_are_those_of_the_target_and_complete() -> None:
+def test_target_markers_are_complete() -> None:
     markers = target("3.11", "linux-aarch64").markers
     assert markers.keys() == {*default_environment(), "extra"}
     stated = (
@@ -49,7 +49,7 @@ print(*(getattr(python, "get_sorted_tags", None) or python.get_tags)())
 @pytest.mark.parametrize(
     ("python", "glibc"), [("3.11", "2.28"), ("3.13.1", "2.17"), ("3.9", "2.34")]
 )
-def test_tags_are_those_of_pip_in_the_same_order(
+def test_target_tags_are_in_the_order_of_pip(
     python: str, glibc: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = target(python, "linux-aarch64", glibc)
@@ -60,7 +60,7 @@ def test_tags_are_those_of_pip_in_the_same_order(
     assert list(here.tags) == list(dict.fromkeys(run.stdout.split()))
 
 
-# --- what a wheel needs that a target has not, by its name alone; held against the tags that the target accepts
+# --- what a wheel's name says it needs and a target lacks, compared with the target's tags
 
 TARGET = target()
 MACHINE = tag_values(TARGET)
@@ -84,11 +84,11 @@ MACHINE = tag_values(TARGET)
         ("cp311-cp311-manylinux_2_28_aarch64-910b", {}),
     ],
 )
-def test_what_is_needed(tags: str, needs: dict[str, str]) -> None:
+def test_missing_on_machine_names_what_a_wheel_needs(tags: str, needs: dict[str, str]) -> None:
     assert missing_on_machine(f"a-1-{tags}.whl", MACHINE) == needs
 
 
-def test_other_files_tell_nothing() -> None:
+def test_missing_on_machine_is_empty_for_other_files() -> None:
     names = ("a-1.tar.gz", "a.whl", "a-1-cp312-cp312-\u2603.whl")
     assert [missing_on_machine(name, MACHINE) for name in names] == [{}, {}, {}]
 
@@ -111,7 +111,7 @@ def test_other_files_tell_nothing() -> None:
         ]
     ),
 )
-def test_nothing_is_said_to_lack_of_a_wheel_that_can_be_used(
+def test_missing_on_machine_is_empty_for_usable_wheels(
     python: str, abi: str, platform: str
 ) -> None:
     """Law: only of a wheel that the target does not take something is told."""

@@ -1,4 +1,4 @@
-"""Texts that are no versions, specifiers or requirements, however they are not."""
+"""Texts that are not versions, specifiers or requirements, and limits of their length."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ LONG = "9" * 5000  # `int` raises ValueError from 4,301 digits on
 
 
 @pytest.mark.parametrize("spelled", ["", "x", "1..2", f"1.{LONG}", f"{LONG}!1", "1" + ".0" * 9000])
-def test_no_version(spelled: str) -> None:
+def test_version_is_none_for_other_texts(spelled: str) -> None:
     assert text.version(spelled) is None
 
 
 @pytest.mark.parametrize("spelled", ["=>1", f">=1.{LONG}", ",".join(f">{n}" for n in range(300))])
-def test_no_specifiers(spelled: str) -> None:
+def test_python_specifiers_is_none_for_other_texts(spelled: str) -> None:
     assert text.python_specifiers(spelled) is None
 
 
@@ -27,16 +27,14 @@ def test_no_specifiers(spelled: str) -> None:
         *("a!=" + ",!=".join(map(str, range(300))), "a; " + "(" * 51 + "os_name == ''" + ")" * 51),
     ],
 )
-def test_no_requirement(line: str) -> None:
+def test_requirement_rejects_other_texts(line: str) -> None:
     with pytest.raises(InvalidRequirement):
         text.requirement(line)
 
 
-def test_what_honest_texts_have_is_read() -> None:
-    assert (
-        str(text.version("20260101.123456789012345678901234567890"))
-        == "20260101.123456789012345678901234567890"
-    )
+def test_long_texts_within_the_limits_are_read() -> None:
+    version = "20260101.123456789012345678901234567890"
+    assert str(text.version(version)) == version
     marker = " or ".join(f"(python_version == '3.{n}' and (os_name == 'nt'))" for n in range(60))
     assert text.requirement(f"a; {marker}").name == "a"
     nested = "(" * 50 + "os_name == 'nt'" + ")" * 50
