@@ -227,13 +227,11 @@ def test_install_starts_pip_with_allowed_settings(stages: Workspace, python: Pat
     run = install(stages, python, WITNESS=str(log), **given)
     assert run.status == 0, run
     starts = [json.loads(line) for line in log.read_text().splitlines()]
-    (asked, _), *others = starts
-    assert asked == ["config", "list"]
-    assert {"install", "download", "wheel"} == {arguments[0] for arguments, _ in others} - {"check"}
+    assert {"install", "download", "wheel"} == {arguments[0] for arguments, _ in starts} - {"check"}
     assert ["download", "--no-deps", "--dest", "fetched", "base"] in [
-        arguments for arguments, _ in others
+        arguments for arguments, _ in starts
     ], "a build's"
-    for arguments, variables in others:
+    for arguments, variables in starts:
         assert set(variables) - _OF_BUILDS <= _ALLOWED, arguments
         assert variables["PIP_CONFIG_FILE"] == os.devnull, arguments
         assert variables.get("PIP_TIMEOUT", "40") == "40", arguments
@@ -241,6 +239,35 @@ def test_install_starts_pip_with_allowed_settings(stages: Workspace, python: Pat
         files = [Path(word).read_text() for word in arguments if word.endswith(".txt")]
         is_elsewhere = any("From the index `vendor` only." in text for text in files)
         assert arguments.count("--index-url") == is_elsewhere, arguments
+
+
+@pytest.mark.parametrize("way", ["variable", "file"])
+def test_install_asks_the_index_if_pip_is_isolated(
+    workspace: Workspace, python: Path, way: str
+) -> None:
+    workspace.serve("base 1.0")
+    workspace.locked_before("base", target=HERE)
+    settings = f"[global]\nindex-url = {workspace.index.url}\n"
+    if way == "variable":
+        changes = {"PIP_ISOLATED": "1"}
+    else:
+        config = workspace.root / "pip.conf"
+        config.write_text(f"{settings}isolated = true\nversion = true\n")
+        changes = {"PIP_CONFIG_FILE": str(config)}
+    run = install(workspace, python, **changes)
+    assert (run.status, installed(python)) == (0, {"base": "1.0"}), run
+    assert simple_requests(workspace.index) == [("/simple/pypi/base/", "base")]
+
+
+def test_install_shows_no_line_of_a_broken_file(workspace: Workspace, python: Path) -> None:
+    """Pip quotes the line that it cannot read."""
+    workspace.serve("base 1.0")
+    workspace.locked_before("base", target=HERE)
+    config = workspace.root / "pip.conf"
+    config.write_text("index-url = https://reader:hunter2@index.example/simple\n")
+    run = install(workspace, python, PIP_CONFIG_FILE=str(config))
+    assert (run.status, run.error) == (1, "pip of <root>/env/bin/python does not run")
+    assert "hunter2" not in run.stdout + run.stderr
 
 
 def test_install_uses_the_password_of_an_address(workspace: Workspace, python: Path) -> None:
