@@ -17,14 +17,11 @@ from resolver.config.load import Document, is_generated
 from resolver.config.schema import FactFile, StackFile
 from resolver.errors import InputError, did_you_mean
 from resolver.model import fact as model
+from resolver.model import patterns
 from resolver.model.repository import Recipe
 from resolver.model.requirement import Requirement
-from resolver.model.text import is_exact
+from resolver.model.text import Variables, is_exact
 
-# Variables that bash keeps read-only.
-_READ_ONLY: Final = frozenset(("BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"))
-# Variables that set_env.sh and activation extend; a fact would replace what they added.
-_EXTENDED: Final = frozenset(("LD_LIBRARY_PATH", "PATH", "PYTHONPATH", "VIRTUAL_ENV"))
 _KINDS: Final = tuple(name for name in FactFile.__struct_fields__ if name != "defaults")
 # The keys of each kind of step of a recipe.
 _STEPS: Final = ({"move", "to"}, {"comment", "in_"}, {"run"}, {"run", "wheels"})
@@ -136,13 +133,14 @@ def _check(fact: model.Fact, place: Place, known: ComponentValues) -> None:
             _check_bounds(fact, place)
         case model.Warns():
             _check_warning(fact, place)
-        case model.Exports():
-            _check_variables(fact, place)
+        case model.Builds():
+            _check_variables(fact.env, place)
         case model.Optional():
             _check_optional(fact, place)
         case model.Links():
             _check_links(fact, place)
         case model.Sources():
+            _check_variables(fact.recipe.env, place)
             _check_recipe(fact.recipe, place)
         case model.Pairs():
             _check_pairing(fact, known, place)
@@ -198,12 +196,14 @@ def _check_warning(fact: model.Warns, place: Place) -> None:
         )
 
 
-def _check_variables(fact: model.Exports, place: Place) -> None:
-    """Raise InputError for a variable that a fact cannot or must not set."""
-    for name, _ in fact.env:
-        if name in _READ_ONLY or name in _EXTENDED:
-            why = "bash keeps it read-only, or CANN and the environment extend it"
-            raise InputError(f"a fact cannot set `{name}`", where=place("env", name), why=why)
+def _check_variables(variables: Variables, place: Place) -> None:
+    """Raise InputError for a variable that install.sh keeps from every build."""
+    for name, _ in variables:
+        if not patterns.BUILD_VARIABLE.matches(name):
+            why = (
+                "install.sh keeps it from builds: it decides which modules or libraries are loaded"
+            )
+            raise InputError(f"`{name}` cannot be set here", where=place("env", name), why=why)
 
 
 def _check_optional(fact: model.Optional, place: Place) -> None:

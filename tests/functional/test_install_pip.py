@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from resolver.report.template import environment as templates
 from tests.functional.machine import (
     execute,
     install,
@@ -103,6 +104,11 @@ def stages(workspace: Workspace) -> Workspace:
     return workspace
 
 
+def environment_filter(variables: dict[str, str]) -> str:
+    """Return variables as install.sh gives them to a build."""
+    return str(templates().filters["env"](variables))
+
+
 def evil_project(workspace: Workspace) -> Path:
     """A project whose setup.py leaves a file named `ran`."""
     folder = workspace.root / "evil"
@@ -178,6 +184,41 @@ def test_install_from_a_wheelhouse_asks_no_index(stages: Workspace, python: Path
     run = install(stages, python, "--wheelhouse", "files")
     assert run.status == 0, run
     assert (installed(python), stages.index.requests) == (PINS, [])
+
+
+_VARIABLES = [
+    ("PIP_EXTRA_INDEX_URL", "{rogue}"),
+    ("PIP_CONFIG_FILE", "{evil}/pip.conf"),
+    ("PIP_REQUIREMENT", "{evil}/requirements.txt"),
+    ("PIP_NO_INDEX", ""),
+    ("PYTHONPATH", "{evil}"),
+    ("LD_PRELOAD", "{evil}/evil.so"),
+    ("HOME", "{evil}"),
+    ("https_proxy", "{rogue}"),
+]
+
+
+@pytest.mark.parametrize("isolation", [True, False], ids=["apart", "here"])
+@pytest.mark.parametrize(("name", "value"), _VARIABLES, ids=[name for name, _ in _VARIABLES])
+def test_facts_set_no_variable_of_install(
+    workspace: Workspace, rogue: LoopbackIndex, *, isolation: bool, name: str, value: str
+) -> None:
+    """Neither a fact nor a lock that somebody edited gives a build what install.sh has cleared."""
+    text = value.format(rogue=rogue.url, evil=workspace.root / "evil")
+    add_backend(workspace.index)
+    add_source(workspace.index, "here", "1.0")
+    workspace.facts("here", built_here(isolation=isolation, **{name: text}))
+    workspace.stack("here", target=HERE)
+    workspace.refused(f"`{name}` cannot be set here", "lock", "demo")
+    workspace.facts("here", built_here(isolation=isolation, ALLOWED=text))
+    workspace.locked()
+    lock = workspace.folder() / "lock.toml"
+    lock.write_text(lock.read_text().replace("ALLOWED", name))
+    run = workspace.run("check", "demo")
+    assert run.status == 4
+    assert f"the lock cannot be read: `{name}` is not an environment variable" in run.stdout
+    with pytest.raises(ValueError, match=f"`{name}` is not an environment variable"):
+        environment_filter({name: text})
 
 
 def test_install_asks_no_index_that_files_add(
