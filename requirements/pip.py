@@ -15,5 +15,6 @@ if __name__ == "__main__":
     try:
         environment = pip_environment(sys.executable, os.environ)
     except (OSError, subprocess.CalledProcessError):
-        sys.exit(1)
+        program = f"{sys.executable} -m pip"
+        sys.exit(f"error: `{program}` does not run; `{program} config debug` says why")
     os.execve(sys.executable, [sys.executable, "-I", "-m", "pip", *sys.argv[1:]], environment)  # noqa: S606

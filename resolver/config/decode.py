@@ -341,11 +341,18 @@ def _variables(located: _Located) -> tuple[tuple[str, str], ...]:
     table = located.checked(dict)
     for name, value in table.items():
         variable = located.child(name, value)
+        where = variable.text.place(*variable.path)
+        if not patterns.VARIABLE_NAME.matches(name):
+            raise InputError(
+                f"`{name}` is not {patterns.VARIABLE_NAME.description}",
+                where=where,
+                hint="use only letters, digits and `_`, and no digit first",
+            )
         if not patterns.VARIABLE.matches(name):
             raise InputError(
-                f"`{name}` is not the name of an environment variable",
-                where=variable.text.place(*variable.path),
-                hint="use only letters, digits and `_`, and no digit first",
+                f"`{name}` cannot be set here",
+                where=where,
+                why="it decides which programs, modules or settings count, or which hosts are asked",
             )
         variable.parse(printable, variable.checked(str))
     return tuple(sorted(table.items()))

@@ -20,7 +20,7 @@ from resolver.config.decode import cutoff_moment
 from resolver.errors import InputError
 from resolver.i18n import translate
 from resolver.index.parse.distribution import archive_version, is_readable, label_of, wheel_parts
-from resolver.model import repository, text
+from resolver.model import patterns, repository, text
 from resolver.model.as_of import read_as_of
 from resolver.model.lock import FORMAT, Lock, LockedGit, LockedPin
 from resolver.model.message import TEXT
@@ -151,6 +151,7 @@ def _require_sound(lock: Lock) -> None:
     _require_indexes(lock)
     _require_messages(lock)
     _require_facts(lock)
+    _require_variables(lock)
     _require_printable(lock)
 
 
@@ -198,6 +199,18 @@ def _require_facts(lock: Lock) -> None:
         if row.fact not in ids:
             what = f"what is optional of {row.package}"
             raise ValueError(f"{what} rests on `{row.fact}`, which is no fact here")
+
+
+def _require_variables(lock: Lock) -> None:
+    """Raise ValueError for a variable that no fact and no stack may set."""
+    names = [*lock.import_env, *(export.name for export in lock.export)]
+    for name in names:
+        if not patterns.VARIABLE.matches(name):
+            raise ValueError(f"`{name}` is not {patterns.VARIABLE.description}")
+    for pin in (*lock.pin, *lock.build_pin):
+        for name in pin.env:
+            if not patterns.BUILD_VARIABLE.matches(name):
+                raise ValueError(f"`{name}` is not {patterns.BUILD_VARIABLE.description}")
 
 
 def _require_printable(lock: Lock) -> None:

@@ -7,6 +7,7 @@ could not be read, and every other stack has a readable lock.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 # Classes and characters that match more than ASCII, such as a full-width digit. `int` reads that,
@@ -74,8 +75,76 @@ MODULE: Final = Pattern(
     '"torch"',
     '"ray.llm"',
 )
+_ANY_VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]*"
+# What a program may be told about Python itself.
+_OF_PYTHON: Final = (
+    "DONTWRITEBYTECODE|FAULTHANDLER|HASHSEED|IOENCODING|MALLOC|OPTIMIZE|UNBUFFERED|UTF8"
+)
+# Variables that no fact and no stack may set. They decide which programs, modules and libraries
+# run, which settings apply, which hosts are asked and trusted, or where a user's files are. One list
+# for whoever reads or writes such a name.
+_REFUSED_VARIABLES: Final = (
+    # bash: startup files, functions, options and how it finds and splits words
+    "BASH[A-Za-z0-9_]*",
+    "CDPATH",
+    "ENV",
+    "EUID",
+    "GLOBIGNORE",
+    "IFS",
+    "POSIXLY_CORRECT",
+    "PPID",
+    "PROMPT_COMMAND",
+    "PS[0-4]",
+    "SHELLOPTS",
+    "UID",
+    # where programs and a user's settings are; CANN and the environment extend PATH
+    "CONDA_PREFIX",
+    "HOME",
+    "PATH",
+    "VIRTUAL_ENV",
+    "XDG_CONFIG_[A-Z]+",
+    # pip, uv, git and distutils
+    "_?PIP_[A-Za-z0-9_]*",
+    "UV_[A-Za-z0-9_]*",
+    "GIT_[A-Za-z0-9_]*",
+    "SSH_[A-Za-z0-9_]*",
+    "DIST_EXTRA_CONFIG",
+    # Python: which modules it finds and starts with
+    "_+PY[A-Za-z0-9_]*",
+    rf"PYTHON(?!(?:{_OF_PYTHON})\Z)[A-Za-z0-9_]*",
+    # the dynamic loader and the C library
+    r"LD_(?!PRELOAD\Z)[A-Za-z0-9_]*",
+    "GCONV_PATH",
+    # which hosts are asked, with which certificates and passwords
+    "[A-Za-z0-9_]*_(?:PROXY|proxy)",
+    "CURL_[A-Za-z0-9_]*",
+    "HOSTALIASES",
+    "NETRC",
+    "OPENSSL_[A-Za-z0-9_]*",
+    "REQUESTS_CA_BUNDLE",
+    "SSL[A-Za-z0-9_]*",
+)
+# Those that a build may not be given either. Its Python gets none but install.sh's own.
+_REFUSED_IN_BUILDS: Final = (
+    *_REFUSED_VARIABLES,
+    "PYTHON[A-Za-z0-9_]*",
+    "LD_[A-Za-z0-9_]*",
+)
+
+
+def _variable_but(refused: Sequence[str]) -> str:
+    """Return the expression for the name of a variable that none of these expressions matches."""
+    return rf"(?!(?:{'|'.join(refused)})\Z){_ANY_VARIABLE}"
+
+
+VARIABLE_NAME: Final = Pattern(_ANY_VARIABLE, "the name of an environment variable")
+# A variable for what is installed, of a fact or of a stack.
 VARIABLE: Final = Pattern(
-    r"[A-Za-z_][A-Za-z0-9_]*", "the name of an environment variable", '"LD_LIBRARY_PATH"'
+    _variable_but(_REFUSED_VARIABLES), "an environment variable that a fact may set"
+)
+# A variable for a build, of a fact.
+BUILD_VARIABLE: Final = Pattern(
+    _variable_but(_REFUSED_IN_BUILDS), "an environment variable that a fact may set for a build"
 )
 SHA256: Final = Pattern(r"[0-9a-f]{64}", "a sha256: 64 hexadecimal digits, in lower case")
 COMMIT: Final = Pattern(r"[0-9a-f]{40}", "a full commit hash: 40 hexadecimal digits, in lower case")

@@ -18,6 +18,7 @@ from functools import lru_cache
 from jinja2 import Environment, PackageLoader, StrictUndefined, Undefined
 
 from resolver.i18n import LANGUAGES, templates
+from resolver.model import patterns
 from resolver.model.text import Language
 from resolver.report.document import one_line
 
@@ -142,7 +143,13 @@ def _words(texts: Iterable[str], separator: str = " ") -> Raw:
 
 
 def _env(variables: Mapping[str, str]) -> Raw:
-    """Return assignments before a command, each with a space after it."""
+    """Return assignments before a command of a build, each with a space after it.
+
+    Raises ValueError for a variable that no build may be given.
+    """
+    for name in variables:
+        if not patterns.BUILD_VARIABLE.matches(name):
+            raise ValueError(f"`{name}` is not {patterns.BUILD_VARIABLE.description}")
     return Raw("".join(f"{key}={_sh(variables[key])} " for key in sorted(variables)))
 
 

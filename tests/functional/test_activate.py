@@ -208,9 +208,9 @@ def test_what_facts_cannot_set(workspace: Workspace) -> None:
     workspace.refused(
         "the facts `base-exports-1` and `top-exports-1` give NZ different values", "lock", "demo"
     )
-    why = "bash keeps it read-only, or CANN and the environment extend it"
-    for variable in ("UID", "PATH"):
+    why = "it decides which programs, modules or settings count, or which hosts are asked"
+    for variable in ("UID", "PATH", "PIP_INDEX_URL", "LD_AUDIT", "PYTHONPATH"):
         workspace.facts("base", exports.format(variable, 1))
-        run = workspace.refused(f"a fact cannot set `{variable}`", "lock", "demo")
+        run = workspace.refused(f"`{variable}` cannot be set here", "lock", "demo")
         assert f"\n  {why}\n" in run.stderr
     assert not workspace.locks.exists()

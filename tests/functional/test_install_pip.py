@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from resolver.report.template import environment as templates
 from tests.functional.machine import (
     execute,
     install,
@@ -103,6 +104,11 @@ def stages(workspace: Workspace) -> Workspace:
     return workspace
 
 
+def environment_filter(variables: dict[str, str]) -> str:
+    """Return variables as install.sh gives them to a build."""
+    return str(templates().filters["env"](variables))
+
+
 def evil_project(workspace: Workspace) -> Path:
     """A project whose setup.py leaves a file named `ran`."""
     folder = workspace.root / "evil"
@@ -180,6 +186,41 @@ def test_install_from_a_wheelhouse_asks_no_index(stages: Workspace, python: Path
     assert (installed(python), stages.index.requests) == (PINS, [])
 
 
+_VARIABLES = [
+    ("PIP_EXTRA_INDEX_URL", "{rogue}"),
+    ("PIP_CONFIG_FILE", "{evil}/pip.conf"),
+    ("PIP_REQUIREMENT", "{evil}/requirements.txt"),
+    ("PIP_NO_INDEX", ""),
+    ("PYTHONPATH", "{evil}"),
+    ("LD_PRELOAD", "{evil}/evil.so"),
+    ("HOME", "{evil}"),
+    ("https_proxy", "{rogue}"),
+]
+
+
+@pytest.mark.parametrize("isolation", [True, False], ids=["apart", "here"])
+@pytest.mark.parametrize(("name", "value"), _VARIABLES, ids=[name for name, _ in _VARIABLES])
+def test_facts_set_no_variable_of_install(
+    workspace: Workspace, rogue: LoopbackIndex, *, isolation: bool, name: str, value: str
+) -> None:
+    """Neither a fact nor a lock that somebody edited gives a build what install.sh has cleared."""
+    text = value.format(rogue=rogue.url, evil=workspace.root / "evil")
+    add_backend(workspace.index)
+    add_source(workspace.index, "here", "1.0")
+    workspace.facts("here", built_here(isolation=isolation, **{name: text}))
+    workspace.stack("here", target=HERE)
+    workspace.refused(f"`{name}` cannot be set here", "lock", "demo")
+    workspace.facts("here", built_here(isolation=isolation, ALLOWED=text))
+    workspace.locked()
+    lock = workspace.folder() / "lock.toml"
+    lock.write_text(lock.read_text().replace("ALLOWED", name))
+    run = workspace.run("check", "demo")
+    assert run.status == 4
+    assert f"the lock cannot be read: `{name}` is not an environment variable" in run.stdout
+    with pytest.raises(ValueError, match=f"`{name}` is not an environment variable"):
+        environment_filter({name: text})
+
+
 def test_install_asks_no_index_that_files_add(
     stages: Workspace, python: Path, rogue: LoopbackIndex
 ) -> None:
@@ -227,13 +268,11 @@ def test_install_starts_pip_with_allowed_settings(stages: Workspace, python: Pat
     run = install(stages, python, WITNESS=str(log), **given)
     assert run.status == 0, run
     starts = [json.loads(line) for line in log.read_text().splitlines()]
-    (asked, _), *others = starts
-    assert asked == ["config", "list"]
-    assert {"install", "download", "wheel"} == {arguments[0] for arguments, _ in others} - {"check"}
+    assert {"install", "download", "wheel"} == {arguments[0] for arguments, _ in starts} - {"check"}
     assert ["download", "--no-deps", "--dest", "fetched", "base"] in [
-        arguments for arguments, _ in others
+        arguments for arguments, _ in starts
     ], "a build's"
-    for arguments, variables in others:
+    for arguments, variables in starts:
         assert set(variables) - _OF_BUILDS <= _ALLOWED, arguments
         assert variables["PIP_CONFIG_FILE"] == os.devnull, arguments
         assert variables.get("PIP_TIMEOUT", "40") == "40", arguments
@@ -241,6 +280,35 @@ def test_install_starts_pip_with_allowed_settings(stages: Workspace, python: Pat
         files = [Path(word).read_text() for word in arguments if word.endswith(".txt")]
         is_elsewhere = any("From the index `vendor` only." in text for text in files)
         assert arguments.count("--index-url") == is_elsewhere, arguments
+
+
+@pytest.mark.parametrize("way", ["variable", "file"])
+def test_install_asks_the_index_if_pip_is_isolated(
+    workspace: Workspace, python: Path, way: str
+) -> None:
+    workspace.serve("base 1.0")
+    workspace.locked_before("base", target=HERE)
+    settings = f"[global]\nindex-url = {workspace.index.url}\n"
+    if way == "variable":
+        changes = {"PIP_ISOLATED": "1"}
+    else:
+        config = workspace.root / "pip.conf"
+        config.write_text(f"{settings}isolated = true\nversion = true\n")
+        changes = {"PIP_CONFIG_FILE": str(config)}
+    run = install(workspace, python, **changes)
+    assert (run.status, installed(python)) == (0, {"base": "1.0"}), run
+    assert simple_requests(workspace.index) == [("/simple/pypi/base/", "base")]
+
+
+def test_install_shows_no_line_of_a_broken_file(workspace: Workspace, python: Path) -> None:
+    """Pip quotes the line that it cannot read."""
+    workspace.serve("base 1.0")
+    workspace.locked_before("base", target=HERE)
+    config = workspace.root / "pip.conf"
+    config.write_text("index-url = https://reader:hunter2@index.example/simple\n")
+    run = install(workspace, python, PIP_CONFIG_FILE=str(config))
+    assert (run.status, run.error) == (1, "pip of <root>/env/bin/python does not run")
+    assert "hunter2" not in run.stdout + run.stderr
 
 
 def test_install_uses_the_password_of_an_address(workspace: Workspace, python: Path) -> None:

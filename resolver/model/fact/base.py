@@ -15,9 +15,10 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 from packaging.version import Version
 
+from resolver.model import patterns
 from resolver.model.requirement import ComponentRequirement, Requirement, Value
 from resolver.model.source import References
-from resolver.model.text import ALONE, NOT_EMPTY, Sentence, Text, Where
+from resolver.model.text import ALONE, NOT_EMPTY, Sentence, Text, Variables, Where
 
 if TYPE_CHECKING:
     from resolver.model.release import Release
@@ -206,6 +207,16 @@ class RequirementFact(Fact, frozen=True, kw_only=True):
         if any(need.is_promised_by(system) for need in self.unless):
             return False
         return all(need.is_promised_by(system) for need in self.when)
+
+
+def refused_build_variables(variables: Variables) -> Iterator[Mistake]:
+    """Yield the variables that install.sh keeps from every build."""
+    for name, _ in variables:
+        if not patterns.BUILD_VARIABLE.matches(name):
+            why = (
+                "install.sh keeps it from builds: it decides which modules or libraries are loaded"
+            )
+            yield Mistake(f"`{name}` cannot be set here", ("env", name), why=why)
 
 
 class BuildFact(Fact, frozen=True, kw_only=True):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 from packaging.utils import NormalizedName
 
 from resolver.model import patterns
-from resolver.model.fact.base import BuildFact, Need
+from resolver.model.fact.base import BuildFact, Mistake, Need, refused_build_variables
 from resolver.model.repository import Inside
 from resolver.model.requirement import Requirement
 from resolver.model.text import Variables, matching
@@ -40,6 +41,10 @@ class Builds(BuildFact, frozen=True, kw_only=True):
     build_drop: tuple[NormalizedName, ...] = ()
     # What the build requires besides pyproject.toml.
     build_add: tuple[Requirement, ...] = ()
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """Yield the variables that no build may be given."""
+        return refused_build_variables(self.env)
 
     @property
     def cited_needs(self) -> tuple[Need, ...]:

@@ -12,7 +12,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from resolver.model import text
-from resolver.model.fact.base import BuildFact, Mistake, Need
+from resolver.model.fact.base import BuildFact, Mistake, Need, refused_build_variables
 from resolver.model.repository import Address, Commit, Inside, Recipe
 from resolver.model.text import SAME_TABLE, UNWRITTEN, printable
 
@@ -49,6 +49,7 @@ class Sources(BuildFact, frozen=True, kw_only=True):
 
     def mistakes(self) -> Iterator[Mistake]:
         """Yield steps of the build that are unknown, unreadable or out of place."""
+        yield from refused_build_variables(self.recipe.env)
         last = len(self.recipe.steps) - 1
         for position, step in enumerate(self.recipe.steps):
             path = ("steps", position)

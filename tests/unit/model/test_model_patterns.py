@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import resources
 from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
@@ -55,6 +56,48 @@ def test_no_pattern_ignores_case_beyond_ascii() -> None:
     assert not [
         pattern for pattern in PATTERNS if pattern.matches("\u212a") or pattern.matches("\u017f")
     ]
+
+
+def test_build_variable_is_none_that_install_clears() -> None:
+    """Of pip, Python and bash, install.sh removes or sets these itself."""
+    alone = template_text("alone.sh.j2")
+    install = template_text("install.sh.j2")
+    (removed,) = re.findall(r"^ +(\S.*[|].*)\)\n +unwanted\+=", alone, re.MULTILINE)
+    build_in = install.partition("build_in() {")[2].partition("\n}\n")[0]
+    nested = re.findall(r"PIP_[A-Z_]+=", install)
+    words = [*removed.split(" | "), *re.findall(r"-u ([A-Z_]+)", build_in)]
+    words += re.findall(r"\b([A-Z_]+)=", build_in)
+    names = {re.sub(r"\[.*?\]", "-", word).replace("*", "X") for word in [*words, *nested]}
+    names = {name.replace("-", "").rstrip("=") for name in names}
+    assert {"BASH_ENV", "PIP_NO_INDEX", "HOME", "PATH", "PYTHONPATH", "PYTHONNOUSERSITE"} <= names
+    assert [name for name in sorted(names) if patterns.BUILD_VARIABLE.matches(name)] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["PIP_REQUIREMENT", "PIP_X", "_PIP_X", "GIT_SSH_COMMAND", "HTTPS_PROXY", "https_proxy", "ENV"],
+)
+def test_variable_is_none_of_an_installer(name: str) -> None:
+    assert not patterns.VARIABLE.matches(name)
+    assert not patterns.BUILD_VARIABLE.matches(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["PYTHONHASHSEED", "LD_PRELOAD", "PIPELINE", "ENVIRONMENT", "PATHS", "TORCH_HOME"]
+)
+def test_variable_is_what_a_program_reads(name: str) -> None:
+    assert patterns.VARIABLE.matches(name)
+
+
+@pytest.mark.parametrize("name", ["SOC_VERSION", "CC", "CMAKE_PREFIX_PATH", "MAX_JOBS", "PIPELINE"])
+def test_build_variable_is_what_a_build_reads(name: str) -> None:
+    assert patterns.BUILD_VARIABLE.matches(name)
+
+
+def template_text(name: str) -> str:
+    """Return the text of a template of the scripts."""
+    folder = resources.files("resolver.report").joinpath("templates")
+    return folder.joinpath(name).read_text(encoding="utf-8")
 
 
 def test_component_wildcard_has_ascii_digits() -> None:
