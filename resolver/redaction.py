@@ -58,22 +58,23 @@ def shown_address(address: str) -> str:
     lacks_host = at != "" and host_and_port == ""
     if host is None or lacks_host or "@" in query:
         return f"{scheme}…"
-    if not _is_path(path, is_git=scheme.startswith("git+"), has_port=host["port"] is not None):
+    # `me:12/…@host` has a user and a password
+    may_be_user = host["port"] is not None and not at
+    if not _is_path(path, is_git=scheme.startswith("git+"), may_follow_user=may_be_user):
         return f"{scheme}…"
     # what is left of user and password
     hidden = "…@" if user == "…" or (at and not scheme) else ""
     return f"{scheme}{hidden}{host_and_port}{slash}{path}"
 
 
-def _is_path(path: str, *, is_git: bool, has_port: bool) -> bool:
+def _is_path(path: str, *, is_git: bool, may_follow_user: bool) -> bool:
     """Return whether a path, which may end in a revision of git, is certainly no password."""
     before_revision, at, revision = path.partition("@")
     if _PATH.fullmatch(before_revision) is None:
         return False
     if not at:
         return True
-    # `me:12/…@host` has a user and a password
-    form = _TAG if has_port else _REVISION
+    form = _TAG if may_follow_user else _REVISION
     is_revision = is_git and form.fullmatch(revision) is not None
     return is_revision or _COMMIT.fullmatch(revision) is not None
 

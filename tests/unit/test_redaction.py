@@ -142,6 +142,7 @@ def test_digest_text_keeps_all_but_users() -> None:
 
 def test_certain_address_is_shown_with_host_and_path() -> None:
     assert is_certain(f"git+https://host.example:8443/a@{COMMIT}#subdirectory=b")
+    assert is_certain("git+ssh://git@host.example:2222/a@main")
     assert not is_certain("git+https://hunter2/a@host.example/b")
 
 
