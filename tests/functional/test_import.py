@@ -437,6 +437,7 @@ SECRETS = {
     "pypirc": "[index]\nusername = __token__\npassword = hunter2\n",
     "env": "export TOKEN=hunter2\n/hunter2\n~hunter2\n.hunter2\n-hunter2\n--hunter2=hunter2\n",
     "version": "password===hunter2/\n",
+    "users": "hunter2@host.example/path\nx @ hunter2@host.example/path\n",
     "options": "--index-url hunter2 hunter2\n--config-settings hunter2\nsix --hash hunter2\n",
 }
 

@@ -143,6 +143,9 @@ def shown_requirement(text: str) -> str:
         return ""
     if not requirement.url:
         return text if is_readable(requirement) else f"{requirement.name} …"
+    if not _WHOLE_ADDRESS.fullmatch(requirement.url):
+        # Without a scheme, what looks like the name of the project may be the user.
+        return ""
     # The first `@` is before the address: no name of a project or an extra has one.
     project = text.partition("@")[0].rstrip()
     shown = f"{project} @ {shown_address(requirement.url)}"
