@@ -12,6 +12,8 @@ CHANGED_UPSTREAM: Final = 5
 
 # How similar a name has to be to be suggested, from 0 to 1 as difflib measures it.
 _SIMILAR: Final = 0.6
+# The longest name in characters that is compared with others.
+_LONGEST_NAME: Final = 200
 # The longest part of a message in characters. Only a malicious index makes longer ones.
 _LONGEST: Final = 1000
 
@@ -114,6 +116,8 @@ class UndecidedError(ResolverError):
 
 def closest(name: str, known: Iterable[str], cutoff: float = _SIMILAR) -> str:
     """Return the most similar of the known names, empty if none is as similar as `cutoff`."""
+    if len(name) > _LONGEST_NAME:
+        return ""
     # most runs have no mistake
     from difflib import get_close_matches
 

@@ -12,8 +12,6 @@ from typing import Any, Final, NamedTuple
 
 import tomli
 
-DecodeError = tomli.TOMLDecodeError
-
 
 class Limits(NamedTuple):
     """The most that a text may have."""
@@ -49,11 +47,25 @@ _TEXTS: Final = re.compile(
     r"|\#[^\n]*",
     re.DOTALL,
 )
+# What a message of tomli quotes of a text, other than a character.
+_QUOTED: Final = re.compile(r"""[('"].{3,}[)'"]""", re.DOTALL)
 _WORD: Final = re.compile(rf"[0-9A-Za-z_+:-]{{{_LONGEST + 1}}}")
 
 
 class LimitError(ValueError):
     """A text exceeds a limit. The message is a clause that says which."""
+
+
+class DecodeError(ValueError):
+    """A text is no TOML. The message is tomli's without keys of the text, which may be secrets."""
+
+    def __init__(self, error: tomli.TOMLDecodeError) -> None:
+        # The message without the place.
+        self.msg = _QUOTED.sub("…", error.msg)
+        # The place, from 1 on.
+        self.lineno = error.lineno
+        self.colno = error.colno
+        super().__init__(str(error).replace(error.msg, self.msg, 1))
 
 
 def loads(text: str, limits: Limits) -> dict[str, Any]:
@@ -72,4 +84,7 @@ def loads(text: str, limits: Limits) -> dict[str, Any]:
         raise LimitError(f"it has more than {limits.tables} tables")
     if sum(structure.count(char) for char in "=,") > limits.values:
         raise LimitError(f"it has more than {limits.values} values")
-    return tomli.loads(text)
+    try:
+        return tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
+        raise DecodeError(error) from None

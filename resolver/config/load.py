@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -98,18 +97,15 @@ def file_text(path: Path, name: str) -> str:
 
     Raises InputError, which calls the file by `name`.
     """
-    return read_as_text(lambda: files.read(path, LARGEST), name)
-
-
-def read_as_text(read: Callable[[], bytes], name: str) -> str:
-    """Return the text of the bytes that `read` returns, like `file_text`.
-
-    `read` may raise OSError.
-    """
     try:
-        content = read()
+        content = files.read(path, LARGEST)
     except OSError as error:
         raise files.input_error(error, f"`{name}` cannot be read", name) from None
+    return as_text(content, name)
+
+
+def as_text(content: bytes, name: str) -> str:
+    """Return the content of a file as text, like `file_text`. Raises InputError."""
     try:
         # Editors on Windows write a byte order mark.
         text = content.decode("utf-8-sig")

@@ -11,6 +11,7 @@ import msgspec
 import tomli_w
 from msgspec.structs import replace
 from packaging.markers import UndefinedEnvironmentName
+from packaging.requirements import InvalidRequirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import NormalizedName
 
@@ -19,9 +20,11 @@ from resolver.config.load import load_facts
 from resolver.config.requirement_files.file_requirements import (
     FileLine,
     FileRequirements,
+    is_readable,
     shown_requirement,
 )
 from resolver.errors import InputError, escaped
+from resolver.model import text as texts
 from resolver.model.fact import Absent, Excludes, Names, Need
 from resolver.model.message import Message, message, verbatim
 from resolver.model.requirement import Requirement
@@ -152,18 +155,27 @@ def _need(line: str, plain_line: str, excluded: Mapping[NormalizedName, Message]
         # The error quotes the line, of which nothing may be shown.
         return message("import.unread")
     except (ValueError, UndefinedEnvironmentName) as error:
-        is_requirement = shown_requirement(line) != ""
-        why = verbatim(without_secrets(str(error)))
-        return why if is_requirement else message("import.unread")
+        return _error_text(error, line)
     if not isinstance(need, Requirement):
         return need
     return _why_not(need, excluded) or need
 
 
+def _error_text(error: Exception, line: str) -> Message:
+    """Return why a line cannot be used, by an error that may quote the line."""
+    try:
+        requirement = texts.requirement(line)
+    except InvalidRequirement:
+        return message("import.unread")
+    if not is_readable(requirement):
+        return message("import.secret")
+    return verbatim(without_secrets(str(error)))
+
+
 def _why_not(need: Requirement, excluded: Mapping[NormalizedName, Message]) -> Message | None:
     """Return why a stack cannot have a requirement; None if it can."""
-    if _has_secret(need):
-        return message("import.unread")
+    if not is_readable(need):
+        return message("import.secret")
     if need.url:
         return None
     if need.name in excluded:
@@ -171,21 +183,6 @@ def _why_not(need: Requirement, excluded: Mapping[NormalizedName, Message]) -> M
     if _CUDA.search(need.name):
         return message("import.cuda")
     return None
-
-
-def _has_secret(need: Requirement) -> bool:
-    """Return whether a requirement may hold a password, although it can be read.
-
-    An address in a marker or a version may have one. So may the address of a git repository whose
-    host seems to have a port and whose revision has a `/`: in `https://user:12/rest@host/path`, the
-    password is `12/rest`.
-    """
-    text = str(replace(need, url=""))
-    if without_secrets(text) != text:
-        return True
-    repository, _, revision = need.url.partition("#")[0].rpartition("@")
-    authority = repository.partition("://")[2].partition("/")[0]
-    return ":" in authority and "/" in revision
 
 
 def _bounded(line: _UsableLine, bounds: Mapping[NormalizedName, SpecifierSet]) -> str:

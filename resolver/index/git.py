@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from resolver.errors import InputError
-from resolver.redaction import without_secrets
+from resolver.redaction import LONGEST, without_secrets
 
 _SETTINGS: Final = {
     "core.hooksPath": os.devnull,
@@ -76,6 +76,9 @@ def _last_message(output: str) -> str:
     if last == _NO_REASON and position > 0:
         # The message of ssh, or of git on the server, is before it.
         last = lines[position - 1]
+    if len(last) > LONGEST:
+        # what is quoted could be cut before its end
+        return "git printed a message that is too long to be shown"
     return re.sub(r"^(fatal|error): (unable to access '.*': )?", "", last)
 
 

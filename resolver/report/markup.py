@@ -40,6 +40,8 @@ from resolver.report.template import render_page
 # What has a meaning inside a line of CommonMark and GitHub's tables; `_` only at the edge of a
 # word, `#`, `>`, `+` and `-` only at the start.
 _MARKDOWN = re.compile(r"([\\`*~\[\]<|&]|(?<!\w)_|_(?!\w)|^[#>+-])")
+# What a forge takes for a person or an issue. The hash of a commit after `@` is neither.
+_MENTION = re.compile(r"(?<![0-9A-Za-z])(?:@(?=[0-9A-Za-z_])(?![0-9a-f]{40}\b)|#(?=[0-9]))")
 _LANGUAGES = {"zh": "zh-Hans"}
 # A text that is split by it has the names at its odd places.
 _NAMED = re.compile(r"`([^`]+)`")
@@ -48,7 +50,21 @@ _SCRIPT = (Path(__file__).with_name("templates") / "copy.js").read_text(encoding
 
 def markdown(text: str) -> str:
     """Return the text on one line, escaped so that Markdown shows it unchanged."""
+    return _without_mentions(_link_text(text))
+
+
+def _link_text(text: str) -> str:
+    """Do what `markdown` does for the text of a link, in which no forge looks for mentions."""
     return _MARKDOWN.sub(r"\\\1", one_line(text))
+
+
+def _without_mentions(text: str) -> str:
+    """Return an escaped text that notifies nobody, and refers to no issue, where it is posted.
+
+    Forges look for mentions in what Markdown shows, so that no escape helps: a space without width
+    does.
+    """
+    return _MENTION.sub(r"\g<0>&#8203;", text)
 
 
 def markdown_text(document: Document, language: Language) -> str:
@@ -78,7 +94,8 @@ def _block(block: Block) -> Iterator[str]:
             rule = "|" + "---|" * len(block.head)
             yield "\n".join([_row(block.head), rule, *map(_row, block.rows)])
         case Details():
-            yield f"<details><summary>{html.escape(one_line(str(block.summary)))}</summary>"
+            summary = _without_mentions(html.escape(one_line(str(block.summary))))
+            yield f"<details><summary>{summary}</summary>"
             for inner in block.blocks:
                 yield from _block(inner)
             yield "</details>"
@@ -117,7 +134,7 @@ def _line(spans: Line) -> str:
 def _span(span: Span) -> str:
     text = str(span.text)
     if span.href:
-        return f"[{markdown(text)}]({span.href})"
+        return f"[{_link_text(text)}]({span.href})"
     return _piece(text).replace(one_line(text), markdown(text))
 
 

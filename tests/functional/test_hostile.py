@@ -212,3 +212,17 @@ def test_a_report_shows_markup_instead_of_being_it(workspace: Workspace) -> None
     workspace.locked()
     shown = r"- demo: \<b>x\</b> \| \[y\](http://z) \`c\` (matrices/facts/demo.toml:6)"
     assert shown in workspace.read("report.md").splitlines()
+
+
+def test_report_mentions_nobody(workspace: Workspace) -> None:
+    """On a forge, a reason for yanking would notify people and refer to issues."""
+    reason = "@maintainer and (@org/team), 请@user; see #12, me@host.example, a#3 and <@x> # 4"
+    workspace.index.add_wheel("demo", "1.0", yanked=reason)
+    workspace.stack("demo==1.0")
+    workspace.locked()
+    line = next(line for line in workspace.read("report.md").splitlines() if "maintainer" in line)
+    shown = (
+        "@&#8203;maintainer and (@&#8203;org/team), 请@&#8203;user; see #&#8203;12, "
+        r"me@host.example, a#3 and \<@&#8203;x> # 4"
+    )
+    assert shown in line

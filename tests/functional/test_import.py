@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -350,7 +351,7 @@ def test_a_pylock(workspace: Workspace) -> None:
     [
         ("gone.txt", None, "`gone.txt` cannot be read", "gone.txt"),
         ("binary.txt", b"\x7fELF\x02\x01\xff\xfe", "`binary.txt` is not UTF-8", "binary.txt:1"),
-        ("part.txt", b"-r gone.txt\n", "`gone.txt` cannot be read", "gone.txt"),
+        ("part.txt", b"-r gone.txt\n", "a file cannot be read", "part.txt:1"),
         (
             "long.txt",
             b"x" * 100_000,
@@ -435,6 +436,8 @@ SECRETS = {
     "-----END-----\n",
     "pypirc": "[index]\nusername = __token__\npassword = hunter2\n",
     "env": "export TOKEN=hunter2\n/hunter2\n~hunter2\n.hunter2\n-hunter2\n--hunter2=hunter2\n",
+    "version": "password===hunter2/\n",
+    "users": "hunter2@host.example/path\nx @ hunter2@host.example/path\n",
     "options": "--index-url hunter2 hunter2\n--config-settings hunter2\nsix --hash hunter2\n",
 }
 
@@ -470,6 +473,15 @@ def test_import_quotes_no_line_it_cannot_read(workspace: Workspace, text: str) -
         ("git+https://hunter2@host.example/x", "git+https://host.example/x"),
         ("x @ git+https://u:hunter2@host.example/x@v1", "x @ git+https://host.example/x@v1"),
         ("-r https://host.example/more.txt?token=hunter2", "-r"),
+        ("x @ git+https://hunter2/x@host.example/o/r", "x @ git+https://…"),
+        ("x @ git+https://u:p@hunter2#x@host.example/o/r@v1#egg=x", "x @ git+https://…"),
+        ("-e git+https://hunter2#x@host.example/o/r@v1#egg=x", "git+https://…"),
+        ("x ; os_name == 'u:hunter2 @host.example/'", "x …"),
+        ("x===host.example/a?t=hunter2", "x …"),
+        (
+            "x @ https://host.example/x ; os_name == 'u:hunter2 @h.example/'",
+            "x @ https://host.example/x ; …",
+        ),
     ],
 )
 def test_import_shows_addresses_without_secrets(
@@ -483,6 +495,155 @@ def test_import_shows_addresses_without_secrets(
         assert run.status == 0, run
         assert f": `{shown}` is left out: " in run.stderr
         assert "hunter2" not in run.stdout + run.stderr
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        f"x @ git+ssh://git@host.example:2222/o/r@{COMMIT}",
+        "x @ git+ssh://git@host.example:2222/o/r@main",
+        "x @ git+https://host.example:8443/o/r@v1.0",
+        f"x @ git+https://host.example:8443/o/r@{COMMIT}#subdirectory=a/b",
+        "x @ git+file:///srv/r@v1.0",
+        "x===1.0 ; platform_machine != 'x86_64'",
+        "x==1!2.0.post1",
+    ],
+)
+def test_import_takes_over_what_holds_no_password(workspace: Workspace, requirement: str) -> None:
+    write(workspace, requirements_txt=f"{requirement}\n")
+    stack, left_out = imported(workspace, "requirements.txt")
+    assert (stack["stack"]["requires"], left_out) == ([requirement], [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[tool.hunter2]\n[tool.hunter2]\n",
+        "hunter2 = {a = 1}\nhunter2.b = 1\n",
+        "x = {hunter2 = 1, hunter2 = 2}\n",
+        '"hunter2 \' it" = 1\n"hunter2 \' it" = 1\n',
+        "[a]\nb.hunter2 = 1\n[a.b.hunter2]\n",
+        "x = hunter2\n",
+    ],
+)
+def test_import_shows_no_key_of_toml(workspace: Workspace, text: str) -> None:
+    write(workspace, pyproject_toml=text)
+    run = workspace.run("import", "pyproject.toml")
+    assert (run.status, run.error) == (2, "the file is not valid TOML"), run
+    assert f"  at pyproject.toml:{text.count(chr(10))}\n" in run.stderr
+    assert "hunter2" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("table", "kind"),
+    [
+        ('[dependency-groups]\na = [{ include-group = "hunter2" }]', "dependency group"),
+        ('[project.optional-dependencies]\na = ["mine[hunter2]"]', "extra"),
+    ],
+)
+def test_import_shows_no_name_of_a_list(workspace: Workspace, table: str, kind: str) -> None:
+    option = "--group" if kind == "dependency group" else "--extra"
+    write(workspace, pyproject_toml=f'[project]\nname = "mine"\n{table}\n')
+    run = workspace.run("import", "pyproject.toml", option, "a")
+    assert (run.status, run.error) == (2, f"there is no such {kind}"), run
+    assert "  at pyproject.toml:4\nhint: known are a\n" in run.stderr
+    assert "hunter2" not in run.stderr
+
+
+@pytest.mark.parametrize("name", ["hunter2@host.example/r.txt", "host.example/r.txt?t=hunter2"])
+def test_import_shows_no_path_of_a_line(workspace: Workspace, name: str) -> None:
+    write(
+        workspace, requirements_txt=f"six\n-r {name}\n", environment_yml=CONDA.format(f"-r {name}")
+    )
+    for folder in ("", f"{workspace.root}/"):
+        for file, line in (("requirements.txt", 2), ("environment.yml", 4)):
+            run = workspace.run("import", f"{folder}{file}")
+            assert (run.status, run.error) == (2, "a file cannot be read"), run
+            assert f"{file}:{line}\n  No such file or directory\n" in run.stderr
+            assert "hunter2" not in run.stderr
+
+
+CONDA = "name: x\ndependencies:\n  - pip:\n    - {}\n"
+
+
+@pytest.mark.parametrize(
+    ("item", "requires"),
+    [
+        ("'six >= 1'  # of old", ["six >= 1"]),
+        ('"six"', ["six"]),
+        ("'six ; os_name == ''posix'''", ["six ; os_name == 'posix'"]),
+        ("'--index-url https://hunter2''x@host.example/'", []),
+        ('"--index-url https://hunter2"x@host.example/', []),
+        ('"--index-url https://hunter2\\"x@host.example/"', []),
+        ("'x @ git+https://hunter2'/o/r@v1", []),
+    ],
+)
+def test_import_reads_quoted_items_whole(
+    workspace: Workspace, item: str, requires: list[str]
+) -> None:
+    write(workspace, environment_yml=CONDA.format(item) + "    - tqdm\n")
+    run = workspace.run("import", "environment.yml")
+    assert run.status == 0, run
+    assert tomli.loads(run.stdout)["stack"]["requires"] == [*requires, "tqdm"]
+    assert ("environment.yml:4: " in run.stderr) == (not requires)
+    assert "hunter2" not in run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("mark", ["\x0b", "\x0c", "\x1e", "\x85", "\u2028"])
+def test_import_breaks_no_line_within_a_password(workspace: Workspace, mark: str) -> None:
+    lines = (f"--index-url https://hunter2{mark}x@host.example/", f"x @ https:{mark}hunter2@h/o")
+    for line in lines:
+        items = CONDA.format(line) + "    - six\n"
+        write(workspace, requirements_txt=f"six\n{line}\n", environment_yml=items)
+        for name in ("requirements.txt", "environment.yml"):
+            run = workspace.run("import", name)
+            assert (run.status, tomli.loads(run.stdout)["stack"]["requires"]) == (0, ["six"]), run
+            assert "hunter2" not in run.stderr
+
+
+LONG_LINES = {
+    "path of slashes": "-r " + "/" * 3_000_000,
+    "path of folders": "-r x/" + "a/" * 1_500_000,
+    "path": "-r " + "a" * 30_000,
+    "option": "--index-url " + "a" * 3_000_000,
+    "address": "x @ https://" + "a" * 3_000_000,
+    "markers": "\n".join(["six; os_name == '" + "a" * 15_000 + "'"] * 200),
+    "slashes in markers": "\n".join(["six; os_name == '" + "/" * 15_000 + "'"] * 200),
+    "continuations": "\\\n" * 30_000,
+    "hashes": "six " + "--hash=sha256:a " * 200_000,
+}
+
+
+@pytest.mark.parametrize("line", LONG_LINES.values(), ids=LONG_LINES)
+def test_import_of_long_lines_takes_little_time(workspace: Workspace, line: str) -> None:
+    items = json.dumps(line.splitlines())
+    write(
+        workspace,
+        requirements_txt=f"tqdm\n{line}\n",
+        environment_yml=CONDA.format("tqdm") + f"    - {line}\n",
+        pyproject_toml=f'[project]\nname = "mine"\ndependencies = {items}\n',
+    )
+    for name in ("requirements.txt", "environment.yml", "pyproject.toml"):
+        begin = time.process_time()
+        run = workspace.run("import", name)
+        assert time.process_time() - begin < 4, name
+        assert run.status in (0, 2), run
+        assert not re.search(".{1000}", run.stderr)
+
+
+def test_import_opens_its_folder_once(workspace: Workspace) -> None:
+    """Whoever puts another folder in its place between two files changes nothing."""
+    write(workspace, project__requirements_txt="six\n-r keep\n-r more\n", project__keep="tqdm\n")
+    write(workspace, project__more="datasets\n")
+    opened: list[str] = []
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open":
+            opened.append(str(arguments[0]))
+
+    sys.addaudithook(hook)  # which cannot be removed
+    assert len(imported(workspace, "project/requirements.txt")[0]["stack"]["requires"]) == 3
+    assert opened.count(str(workspace.root / "project")) == 1
 
 
 # What ends an address or a quotation, or makes a line another one.

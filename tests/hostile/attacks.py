@@ -492,6 +492,24 @@ FILES = [
         named(core_metadata(EVIL[:-1], "2.0")),
         f"It says {SHOWN[:-2]} 2.0; expected was demo 2.0.",
     ),
+    Attack(
+        "a .metadata file whose name has 15 million characters",
+        named(core_metadata("//a" * 5_000_000, "2.0")),
+        "It says … 2.0; expected was demo 2.0.",
+    ),
+    Attack(
+        "an archive whose pyproject.toml has a name of 200,000 characters",
+        archive(
+            tar(
+                **{
+                    "demo-2.1/PKG-INFO": b"Metadata-Version: 2.1\nName: demo\nVersion: 2.1\n",
+                    "demo-2.1/pyproject.toml": b'[project]\nname = "' + b"/" * 200_000 + b'"\n',
+                }
+            )
+        ),
+        WITHOUT,
+        1,
+    ),
     Attack("a missing .metadata file", answer(BESIDE, Response(404))),
     Attack(
         "an invalid requirement",

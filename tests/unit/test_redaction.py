@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resolver.errors import ResolverError
-from resolver.redaction import shown_address, without_secrets, without_users
+from resolver import redaction
+from resolver.errors import ResolverError, closest
+from resolver.redaction import LONGEST, is_certain, shown_address, without_secrets, without_users
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -39,6 +44,10 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
         ("//me:hunter2@host.example/a", "…"),
         ("me:hunter2@host.example/a", "…@host.example/a"),
         ("git+git:hunter2@host.example:o/n", "…"),
+        ("git+https://me:@/hunter2@host.example", "git+https://…"),
+        ("https://host.example/cut-hunter2…", "https://…"),
+        ("git+ssh://git@host.example:2222/a@v1.0", "git+ssh://host.example:2222/a@v1.0"),
+        ("git+https://me:12/hunter2@host.example", "git+https://…"),
     ],
 )
 def test_address_is_shown_without_secrets(address: str, shown: str) -> None:
@@ -129,3 +138,94 @@ def test_digest_text_keeps_all_but_users() -> None:
         without_users('url = "https://me:hunter2@h.example/a?b#c"')
         == 'url = "https://h.example/a?b#c"'
     )
+
+
+def test_certain_address_is_shown_with_host_and_path() -> None:
+    assert is_certain(f"git+https://host.example:8443/a@{COMMIT}#subdirectory=b")
+    assert is_certain("git+ssh://git@host.example:2222/a@main")
+    assert not is_certain("git+https://hunter2/a@host.example/b")
+
+
+# What a regular expression could try again and again.
+PIECES = [
+    *("/", "//", "//a", ":/", "a:/", "://", "a://", "https://", "a", "a+", "@", "a@", "@a", "…@"),
+    *(
+        "(",
+        "([{<",
+        ")",
+        ")a",
+        "'",
+        "`",
+        "=(",
+        ".",
+        "-.",
+        "?",
+        "#",
+        ";",
+        ":",
+        ":1",
+        "[",
+        "[::",
+        " a",
+    ),
+    *(" @", "\t", "\n", "\\", "é", "git+https://u:p@", "0123456789abcdef"),
+]
+PATTERNS = {name: value for name, value in vars(redaction).items() if isinstance(value, re.Pattern)}
+
+
+def seconds(action: Callable[[str], object], text: str) -> float:
+    """Return the time that an action takes, the least of three."""
+    durations = []
+    for _ in range(3):
+        begin = time.process_time()
+        action(text)
+        durations.append(time.process_time() - begin)
+    return min(durations)
+
+
+def superlinear(action: Callable[[str], object]) -> list[str]:
+    """Return the pieces of which a text of twice the length takes more than three times as long."""
+    slow = []
+    for piece in PIECES:
+        text = piece * (20_000 // len(piece))
+        for end in ("", "!", "\n", "a"):
+            limit = 3 * seconds(action, text + end) + 0.02
+            if seconds(action, text + text + end) > limit:
+                slow.append(piece + end)
+    return slow
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_redaction_pattern_takes_linear_time(name: str) -> None:
+    pattern = PATTERNS[name]
+    assert superlinear(lambda text: (pattern.search(text), pattern.fullmatch(text))) == []
+
+
+def test_redaction_of_whole_text_takes_linear_time() -> None:
+    """Also of a text that nothing has cut."""
+    for show in (shown_address, without_users, redaction._redacted):
+        assert superlinear(show) == []
+
+
+def test_error_of_a_huge_text_is_made_at_once() -> None:
+    for piece in PIECES:
+        text = piece * (4_000_000 // len(piece))
+        assert seconds(lambda text: str(ResolverError(text, where=text, why=text)), text) < 0.1
+        assert closest(text, [text[1:]]) == ""
+
+
+@given(
+    length=st.integers(LONGEST - 60, LONGEST + 10),
+    before=HOSTILE,
+    after=HOSTILE,
+    scheme=st.sampled_from(["https://", "git+https://u:", "//u:", "u:"]),
+)
+def test_cut_text_holds_no_password(length: int, before: str, after: str, scheme: str) -> None:
+    """Wherever the cut is, it hides no `@` by which a password would be known."""
+    if "://" not in scheme:
+        before, after = ("".join(text.split()) for text in (before, after))
+    text = "x " * (length // 2) + f"{scheme}{before}{SECRET}{after}@h.example/a " + "y " * 100
+    shown = without_secrets(text)
+    assert SECRET not in shown
+    assert len(shown) <= LONGEST
+    assert without_secrets(shown) == shown

@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from resolver.config.requirement_files.file_requirements import FileLine, FileRequirements
+from resolver.config.requirement_files.file_requirements import (
+    FileLine,
+    FileRequirements,
+    with_whole_lines,
+)
 from resolver.config.requirement_files.folder_bounds import FolderBounds
 from resolver.config.requirement_files.requirements_txt import RequirementsFiles
 
 _KEY = re.compile(r"([\w-]+)\s*:\s*([^#]*)")
-_ITEM = re.compile(r"""(\s*)-\s+(["']?)(.*)""")
+_ITEM = re.compile(r"(\s*)-\s+(.*)")
 _COMMENT = re.compile(r"(^|\s)#.*")
+# A quoted item as a whole. In single quotes, two stand for one; what else escapes is not read.
+_SINGLE_QUOTED = re.compile(r"'((?:[^']|'')*)'\s*(?:\s#.*)?")
+_DOUBLE_QUOTED = re.compile(r'"([^"\\]*)"\s*(?:\s#.*)?')
 _CONDA_PYTHON = re.compile(r"python(?:\s*=+\s*|\s+)(3\.[0-9]{1,2})")
 
 
@@ -21,8 +28,8 @@ def read_environment(path: Path, result: FileRequirements, bounds: FolderBounds)
     Its items are below `- pip:`, one a line, as conda writes them. Raises InputError.
     """
     reader = _EnvironmentReader(path, result, bounds)
-    text = bounds.text(bounds.inside(path, str(path)), str(path))
-    for number, row in enumerate(text.splitlines(), 1):
+    text = bounds.text(bounds.inside(path, str(path)), str(path), str(path))
+    for number, row in enumerate(with_whole_lines(text).splitlines(), 1):
         reader.read(row, f"{path}:{number}")
 
 
@@ -51,9 +58,8 @@ class _EnvironmentReader:
             has_value = key[2].strip() != ""
             return not has_value
         if item := _ITEM.match(row):
-            indentation, quote, value = item.groups()
-            value = value.partition(quote)[0] if quote else _COMMENT.sub("", value).strip()
-            return self._take_item(len(indentation), value, line)
+            value = _item_value(item[2])
+            return value is not None and self._take_item(len(item[1]), value, line)
         return not line.text or line.text.startswith("#")
 
     def _take_item(self, indentation: int, value: str, line: FileLine) -> bool:
@@ -65,3 +71,14 @@ class _EnvironmentReader:
         if python is not None:
             self._result.python = self._result.python or python[1]
         return python is not None or value in ("pip", "python", "pip:")
+
+
+def _item_value(text: str) -> str | None:
+    """Return the text that an item stands for, None if its quotes cannot be read."""
+    if single_quoted := _SINGLE_QUOTED.fullmatch(text):
+        return single_quoted[1].replace("''", "'")
+    if double_quoted := _DOUBLE_QUOTED.fullmatch(text):
+        return double_quoted[1]
+    if text.startswith(("'", '"')):
+        return None
+    return _COMMENT.sub("", text).strip()

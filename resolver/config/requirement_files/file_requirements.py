@@ -7,17 +7,21 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement
 
 from resolver.errors import InputError, did_you_mean
 from resolver.model import text as texts
 from resolver.model.message import Message, message
-from resolver.redaction import shown_address, without_secrets
+from resolver.model.requirement import Requirement
+from resolver.redaction import is_certain, shown_address, without_secrets
 
 # The Pythons of targets; the first one that a file admits is assumed.
 PYTHONS: Final = ("3.11", "3.12", "3.10", "3.13", "3.14", "3.9")
 # A patch release after any that exists.
 _LAST_PATCH: Final = 99
+# Characters of a line of a requirements file; a requirement with 800 hashes has fewer.
+LONGEST_LINE: Final = 64 << 10
 
 # The options of pip that name indexes.
 INDEX_OPTIONS: Final = frozenset(
@@ -55,6 +59,11 @@ _OTHER_OPTIONS: Final = frozenset(
     )
 )
 _OPTION = re.compile(r"(--?[A-Za-z-]+)[ =]?(.*)")
+# Line breaks for Python, and so for pip, which are white space for others: a password may have it.
+_ODD_BREAK = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+# Part of an address, in a text that has none: a version or a marker, or a fragment with a path.
+_ADDRESS_PART = re.compile(r"[/:@?#\\]")
+_FRAGMENT_PART = re.compile(r"//|[:@?#\\]")
 _WHOLE_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S+")
 
 
@@ -101,6 +110,14 @@ class FileRequirements(msgspec.Struct):
                 return
 
 
+def with_whole_lines(content: str) -> str:
+    """Return the content of a file with no other line breaks than those of an editor.
+
+    In the place of others it has a character that no requirement has.
+    """
+    return _ODD_BREAK.sub("\ufffd", content)
+
+
 def shown_option(text: str) -> str:
     """Return what may be shown of an option of pip; "" for anything else.
 
@@ -125,19 +142,50 @@ def shown_requirement(text: str) -> str:
     except InvalidRequirement:
         return ""
     if not requirement.url:
-        return without_secrets(text)
+        return text if is_readable(requirement) else f"{requirement.name} …"
+    if not _WHOLE_ADDRESS.fullmatch(requirement.url):
+        # Without a scheme, what looks like the name of the project may be the user.
+        return ""
     # The first `@` is before the address: no name of a project or an extra has one.
     project = text.partition("@")[0].rstrip()
     shown = f"{project} @ {shown_address(requirement.url)}"
     if requirement.marker is None:
         return shown
-    return f"{shown} ; {without_secrets(str(requirement.marker))}"
+    marker = str(requirement.marker)
+    return f"{shown} ; {'…' if _ADDRESS_PART.search(marker) else marker}"
+
+
+def is_readable(requirement: Requirement) -> bool:
+    """Return whether it is certain which part of a requirement could be a password.
+
+    It is not if a marker, a version or the fragment of its address may be part of another address,
+    or if it is not certain what of its address is host and path.
+    """
+    for clause in requirement.specifier:
+        # `===` compares with any text
+        if clause.operator == "===" and texts.version(clause.version) is None:
+            return False
+    if _ADDRESS_PART.search(str(replace(requirement, url=""))):
+        return False
+    fragment = requirement.url.partition("#")[2]
+    return is_certain(requirement.url) and not _FRAGMENT_PART.search(fragment)
 
 
 def require_known(kind: str, names: Iterable[str], known: Collection[str], where: str) -> None:
-    """Raise InputError, with the place and the known names, if one of the names is not known."""
+    """Raise InputError, with the place and the known names, if the user gave an unknown name."""
     for name in names:
         if texts.name(name) not in known:
-            hint = did_you_mean(name, known, f"known are {', '.join(known) or 'none'}")
+            hint = did_you_mean(name, known, _known_names(known))
             what = f"there is no {kind} `{name}`"
             raise InputError(what, where=where, hint=without_secrets(hint))
+
+
+def require_included(kind: str, names: Iterable[str], known: Collection[str], where: str) -> None:
+    """Do what `require_known` does for names in a file, which are not shown."""
+    if not all(texts.name(name) in known for name in names):
+        what = f"there is no such {kind}"
+        raise InputError(what, where=where, hint=without_secrets(_known_names(known)))
+
+
+def _known_names(known: Collection[str]) -> str:
+    return f"known are {', '.join(known) or 'none'}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-from functools import partial
 from pathlib import Path, PurePath
 
-from resolver.config.load import LARGEST, read_as_text
+from resolver import files
+from resolver.config.load import LARGEST, as_text
 from resolver.errors import InputError
 from resolver.owned_folder import OwnedFolder
 
@@ -18,7 +18,9 @@ class FolderBounds:
     A requirements file of somebody else may include any file of this machine, by its path or
     through a link. What is read is judged by where it really is, and is then opened from the
     folder's descriptor without following any link, so that nobody can put another file in its place
-    meanwhile.
+    meanwhile. The folder is opened once, so that nobody can put another folder in its place either.
+
+    It is a context manager, which closes the folder.
     """
 
     def __init__(self, file: Path, root: Path | None) -> None:
@@ -26,19 +28,34 @@ class FolderBounds:
         self._is_given = root is not None
         self._root = Path(os.path.realpath(file.parent if root is None else root))
         self._file = self._root / file.name
+        # None until the first file is read.
+        self._folder: OwnedFolder | None = None
 
-    def text(self, inside: PurePath, name: str) -> str:
-        """Return the text of a file in the folder.
+    def __enter__(self) -> FolderBounds:
+        return self
 
-        Raises InputError, which calls the file by `name`.
+    def __exit__(self, *_: object) -> None:
+        if self._folder is not None:
+            self._folder.close()
+
+    def text(self, inside: PurePath, name: str, where: str) -> str:
+        """Return the text of a file in the folder, which is named at `where`.
+
+        Raises InputError. It calls the file by `name` only if the user gave it or it exists.
         """
-        return read_as_text(partial(self._read, inside), name)
+        try:
+            content = self._read(inside)
+        except OSError as error:
+            what = f"`{name}` cannot be read" if name == where else "a file cannot be read"
+            raise files.input_error(error, what, where) from None
+        return as_text(content, name)
 
     def _read(self, inside: PurePath) -> bytes:
         if not inside.parts:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        with OwnedFolder.open(self._root) as folder:
-            return folder.read(inside.as_posix(), LARGEST)
+        if self._folder is None:
+            self._folder = OwnedFolder.open(self._root)
+        return self._folder.read(inside.as_posix(), LARGEST)
 
     def inside(self, path: Path, where: str) -> PurePath:
         """Return the path of a file relative to the folder, links resolved.

@@ -13,6 +13,7 @@ from resolver.config.load import toml_tables
 from resolver.config.requirement_files.file_requirements import (
     FileLine,
     FileRequirements,
+    require_included,
     require_known,
 )
 from resolver.errors import InputError
@@ -96,8 +97,9 @@ class _ProjectReader:
         Raises InputError.
         """
         self._take_all(self._rows(("project", "dependencies"), self._project.dependencies))
-        self._take_all(self._included(_EXTRA, extras, self._document.name))
-        self._take_all(self._included(_GROUP, groups, self._document.name))
+        for kind, names in ((_EXTRA, extras), (_GROUP, groups)):
+            require_known(kind, names, self._lists[kind].keys, self._document.name)
+            self._take_all(self._included(kind, names, self._document.name))
 
     def _take_all(self, rows: Iterator[_PlacedRow]) -> None:
         """Take rows, with an included list in the place of the row that includes it.
@@ -130,7 +132,7 @@ class _ProjectReader:
         Raises InputError for an unknown one.
         """
         lists = self._lists[kind]
-        require_known(kind, names, lists.keys, where)
+        require_included(kind, names, lists.keys, where)
         rows: list[_PlacedRow] = []
         for name in map(texts.name, names):
             if (kind, name) not in self._seen:

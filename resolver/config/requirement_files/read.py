@@ -41,10 +41,24 @@ def read_requirements(
     folder `root` is read, by default the folder of the file. Raises InputError.
     """
     result = FileRequirements(python)
+    with FolderBounds(path, root) as bounds:
+        _read_into(result, path, bounds, platform, extras, groups)
+    result.python = result.python or PYTHONS[0]
+    return result
+
+
+def _read_into(
+    result: FileRequirements,
+    path: Path,
+    bounds: FolderBounds,
+    platform: Platform,
+    extras: Sequence[str],
+    groups: Sequence[str],
+) -> None:
+    """Add what a file requires, in the format that its name tells. Raises InputError."""
     name = str(path)
-    bounds = FolderBounds(path, root)
     if path.suffix == ".toml":
-        document = TomlText(name, bounds.text(bounds.inside(path, name), name))
+        document = TomlText(name, bounds.text(bounds.inside(path, name), name, name))
         if is_valid_pylock_path(path):
             read_pylock(document, result, platform, extras, groups)
         else:
@@ -63,5 +77,3 @@ def read_requirements(
             read_environment(path, result, bounds)
         else:
             RequirementsFiles(result, bounds).read(path, result.lines)
-    result.python = result.python or PYTHONS[0]
-    return result

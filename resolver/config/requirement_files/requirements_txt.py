@@ -5,22 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePath
+from typing import Final
 from urllib.parse import parse_qs
 
 import msgspec
 
 from resolver.config.requirement_files.file_requirements import (
     INDEX_OPTIONS,
+    LONGEST_LINE,
     FileLine,
     FileRequirements,
     shown_option,
+    with_whole_lines,
 )
 from resolver.config.requirement_files.folder_bounds import FolderBounds
 from resolver.errors import InputError
 from resolver.model import text as texts
+from resolver.redaction import is_certain
 
 # The options of pip after a requirement.
 _OPTIONS_AFTER = re.compile(r"\s(--?[A-Za-z].*)")
+# Characters of a path, as Linux has it.
+_LONGEST_PATH: Final = 4_096
 _HASH = re.compile(r"--hash[= ]\S+")
 _GIT = re.compile(
     r"(?:(?P<name>[^@;]+?)\s*@\s*)?(?P<address>git\+[^#\s]+)#(?P<fragment>\S+)(?P<rest>.*)"
@@ -79,15 +85,19 @@ class RequirementsFiles:
         if key in self._seen:
             return iter(())
         self._seen.add(key)
-        lines = texts.file_lines(self._bounds.text(inside, str(path)))
+        content = self._bounds.text(inside, str(path), where)
+        lines = texts.file_lines(with_whole_lines(content))
         return (_Row(text, f"{path}:{number}", path.parent, into) for number, text in lines)
 
     def _take(self, row: _Row) -> Iterator[_Row] | None:
         """Add what a row says; return the rows of the file that it includes, if it includes one."""
+        if len(row.text) > LONGEST_LINE:
+            self._result.leave_out(FileLine("", row.where), "import.unread")
+            return None
         text = " ".join(row.text.split())
         option, name = texts.file_option(text)
         if option in ("r", "c") and "://" not in name:
-            if not name.isprintable():
+            if not name.isprintable() or len(name) > _LONGEST_PATH:
                 raise InputError("a file with such a name is not read", where=row.where)
             into = self._result.constraints if option == "c" else row.into
             return self._rows(row.folder / name, row.where, into)
@@ -132,10 +142,10 @@ class RequirementsFiles:
 def _in_pep_508(text: str) -> str:
     """Return `git+URL#egg=NAME` as `NAME @ git+URL`, the form of PEP 508.
 
-    Any other text is returned as it is.
+    Any other text is returned as it is, also if the `#` may be part of a password.
     """
     match = _GIT.fullmatch(text)
-    if match is None:
+    if match is None or not is_certain(f"{match['address']}#{match['fragment']}"):
         return text
     options = parse_qs(match["fragment"])
     name = match["name"] or options.get("egg", [""])[0]

@@ -67,7 +67,7 @@ def read(content: bytes, release: FileRelease, where: str) -> Header:
     written_format = raw.get("metadata_version", "1.0")
     match = _FORMAT.fullmatch(written_format.strip())
     if match is None:
-        raise UnusableFile(f"{what} has the version {written_format!r}")
+        raise UnusableFile(f"{what} has the version {_brief(written_format)!r}")
     metadata = CoreMetadata(
         name,
         version,
@@ -117,7 +117,7 @@ def check_release(name: str, version: str, release: FileRelease, where: str) -> 
     raise WrongRelease(
         f"The metadata of {release.filename} is for a different release.",
         where=where,
-        why=f"It says {name} {version}; expected was {release.project} {release.version}.",
+        why=f"It says {_brief(name)} {_brief(version)}; expected was {release.project} {release.version}.",
         hint="the file was renamed or its index mixes up files; "
         "exclude the release with an `excludes` fact",
     )
@@ -213,7 +213,8 @@ def read_pyproject(content: bytes, release: FileRelease) -> Archive:
         why_dynamic = f"its pyproject.toml calls {' and '.join(dynamic)} dynamic"
         return Archive(None, build_requires, why_dynamic)
     if text.name(project.name) != release.project:
-        return Archive(None, build_requires, f"its pyproject.toml is that of {project.name}")
+        why_dynamic = f"its pyproject.toml is that of {_brief(project.name)}"
+        return Archive(None, build_requires, why_dynamic)
     lines = list(project.dependencies)
     for extra, requirements in project.optional_dependencies.items():
         lines += [_of_extra(line, extra, release) for line in requirements]
@@ -253,6 +254,6 @@ def _of_extra(line: str, extra: str, release: FileRelease) -> str:
         requirement.marker = Marker(marker)
     except (InvalidRequirement, ValueError) as error:
         raise UnusableFile(
-            f"{release.filename} has the invalid requirement `{line}`: {error}"
+            f"{release.filename} has the invalid requirement `{_brief(line)}`: {error}"
         ) from None
     return str(requirement)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
-from resolver.index.git import RepositoryUnreadable
+from resolver.index.git import GitError, RepositoryUnreadable
 from resolver.index.repositories import Repositories
 from resolver.model.message import Message
 from tests.repositories import Repository
@@ -126,3 +127,12 @@ def test_git_message_shows_no_password(
         repositories.resolve_ref("https://git.example/o/n", "v1")
     assert str(caught.value)
     assert "Hunter2" not in f"{caught.value} {warned}"
+
+
+def test_message_of_git_may_have_any_length() -> None:
+    """A server sends the messages that git prints."""
+    begin = time.process_time()
+    for piece in ("'//", "/", " ", "'@", "@", "'"):
+        error = GitError("fatal: 'https://u:Hunter2 " + piece * 1_000_000)
+        assert "Hunter2" not in str(error)
+    assert time.process_time() - begin < 1

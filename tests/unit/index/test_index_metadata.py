@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from packaging.utils import NormalizedName
 
 from resolver.errors import IndexFailure
 from resolver.index.parse.distribution import FileRelease
-from resolver.index.parse.metadata import check_texts, read
+from resolver.index.parse.metadata import check_texts, read, read_pyproject
 from resolver.index.protocol import UnusableFile
 from resolver.model.release import CoreMetadata
 
@@ -73,12 +74,31 @@ def test_metadata_that_cannot_be_used(content: bytes, why: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "version"),
-    [("demo", "1.0"), ("demo-x", "1.1"), ("demo-x", "1.0+cpu"), ("demo-x", "1." + "9" * 500)],
+    [("demo", "1.0"), ("demo-x", "1.1"), ("demo-x", "1.0+cpu"), ("demo-x", "1." + "9" * 250)],
 )
 def test_metadata_of_another_release(name: str, version: str) -> None:
     with pytest.raises(IndexFailure) as caught:
         read(text(name=name, version=version), DEMO, URL)
     assert caught.value.why == f"It says {name} {version}; expected was demo-x 1.0."
+
+
+HUGE = "/" * 4_000_000
+
+
+def test_metadata_of_a_huge_name_is_refused_at_once() -> None:
+    begin = time.process_time()
+    for content in (text(name=HUGE), text(version=HUGE)):
+        with pytest.raises(IndexFailure) as caught:
+            read(content, DEMO, URL)
+        assert len(str(caught.value)) < 2_000
+    with pytest.raises(UnusableFile, match="has the version '///"):
+        read(text(form=HUGE), DEMO, URL)
+    assert time.process_time() - begin < 1
+
+
+def test_pyproject_of_a_huge_name_is_told_in_short() -> None:
+    content = f'[project]\nname = "{HUGE[:200_000]}"\nversion = "1"\n'
+    assert len(read_pyproject(content.encode(), DEMO).why_dynamic) < 400
 
 
 @pytest.mark.parametrize(
