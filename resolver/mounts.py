@@ -1,5 +1,7 @@
 """Remove folders, but nothing that is mounted in them, as it belongs to somebody else.
 
+They are gone through as deep as `DEEPEST`, beyond which TooDeep is raised.
+
 Each function takes a single name, the descriptor of the folder that it is in, and its full path for
 messages.
 """
@@ -15,41 +17,41 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from resolver.openat import FOLDER_FLAGS
+from resolver.openat import DEEPEST, FOLDER_FLAGS, TooDeep
 
 _MOUNT_ID: Final = re.compile(r"^mnt_id:\s*(\d+)$", re.MULTILINE)
 
 
 class MountInTheWay(OSError):
-    """Something is mounted in a folder that would be removed."""
+    """Something is mounted in a folder that would be removed or written to."""
 
     def __init__(self, path: Path) -> None:
-        why = f"`{path.name}` is a mount point, from which nothing is removed"
+        why = f"`{path.name}` is a mount point, below which nothing is changed"
         super().__init__(errno.EBUSY, why, str(path))
 
 
-def remove_folder(name: str, parent: int, path: Path) -> None:
+def remove_folder(name: str, parent: int, path: Path, depth: int = 1) -> None:
     """Remove a folder and what is in it. Of a link in it, only the link is removed.
 
     Raises MountInTheWay at a folder on which something is mounted.
     """
-    with _opened_below(name, parent, path) as descriptor:
+    with _opened_below(name, parent, path, depth) as descriptor:
         for inner in os.listdir(descriptor):  # noqa: PTH208 -- of a descriptor, not of a path
             if stat.S_ISDIR(os.lstat(inner, dir_fd=descriptor).st_mode):
-                remove_folder(inner, descriptor, path / inner)
+                remove_folder(inner, descriptor, path / inner, depth + 1)
             else:
                 os.unlink(inner, dir_fd=descriptor)
     os.rmdir(name, dir_fd=parent)
 
 
-def require_unmounted(name: str, parent: int, path: Path) -> None:
+def require_unmounted(name: str, parent: int, path: Path, depth: int = 1) -> None:
     """Raise MountInTheWay if a name, or anything below it, is a mount point."""
     if not stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode):
         _require_unmounted_file(name, parent, path)
         return
-    with _opened_below(name, parent, path) as descriptor:
+    with _opened_below(name, parent, path, depth) as descriptor:
         for inner in os.listdir(descriptor):  # noqa: PTH208 -- of a descriptor, not of a path
-            require_unmounted(inner, descriptor, path / inner)
+            require_unmounted(inner, descriptor, path / inner, depth + 1)
 
 
 def _require_unmounted_file(name: str, parent: int, path: Path) -> None:
@@ -67,8 +69,10 @@ def _require_unmounted_file(name: str, parent: int, path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _opened_below(name: str, parent: int, path: Path) -> Iterator[int]:
+def _opened_below(name: str, parent: int, path: Path, depth: int) -> Iterator[int]:
     """Yield the descriptor of a folder. Raises MountInTheWay if something is mounted on it."""
+    if depth > DEEPEST:
+        raise TooDeep(path)
     descriptor = os.open(name, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=parent)
     try:
         if is_mounted(descriptor, parent):

@@ -25,6 +25,9 @@ _NO_SYNC: Final = frozenset({errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EB
 _FILE_FLAGS: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PERMISSIONS: Final = 0o777
 
+# How deep folders may be nested. Each takes a call and a descriptor while it is gone through.
+DEEPEST: Final = 64
+
 
 class Kind(Enum):
     """What a name stands for. Links are not followed."""
@@ -41,6 +44,14 @@ class LinkInTheWay(OSError):
 
     def __init__(self, path: Path) -> None:
         super().__init__(errno.ELOOP, f"`{path.name}` is a link, which is not followed", str(path))
+
+
+class TooDeep(OSError):
+    """A folder is in more folders than this program goes through."""
+
+    def __init__(self, path: Path) -> None:
+        why = f"folders are nested more than {DEEPEST} deep in it"
+        super().__init__(errno.ENAMETOOLONG, why, str(path))
 
 
 def sync_descriptor(descriptor: int) -> None:
@@ -209,8 +220,15 @@ def set_mode(descriptor: int, mode: int | None, name: str, parent: int) -> None:
 
 
 def copy_status(status: os.stat_result, name: str, parent: int) -> None:
-    """Give a copied file or folder the permissions and times of the original."""
-    os.chmod(name, stat.S_IMODE(status.st_mode), dir_fd=parent)
+    """Give a copied file or folder the permissions and times of the original.
+
+    The copy is of this user. So it does not run as its owner or group, as the original may: what
+    somebody else wrote would get the rights of this user.
+    """
+    copied = stat.S_IMODE(status.st_mode) & ~(stat.S_ISUID | stat.S_ISGID)
+    # a new folder may have got the group of the one around it
+    inherited = os.lstat(name, dir_fd=parent).st_mode & stat.S_ISGID
+    os.chmod(name, copied | inherited, dir_fd=parent)
     os.utime(name, ns=(status.st_atime_ns, status.st_mtime_ns), dir_fd=parent)
 
 

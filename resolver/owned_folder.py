@@ -3,7 +3,8 @@
 Everything that this program writes or removes goes through here. A user names the folder itself, so
 links in its path are followed. Below it no link is followed, whoever put it there and whenever:
 each part of a name is opened from the one before, by openat(2) with O_NOFOLLOW. Checking a path as
-text would not help, as somebody could put a link there afterwards.
+text would not help, as somebody could put a link there afterwards. Nor is anything written or
+removed below a mount point, and folders are gone through only as deep as `DEEPEST`.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ import fcntl
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
 from resolver.mounts import MountInTheWay, is_mounted, remove_folder, require_unmounted
 from resolver.openat import (
+    DEEPEST,
     FOLDER_FLAGS,
     Kind,
     LinkInTheWay,
+    TooDeep,
     copy_status,
     is_alone,
     is_at,
@@ -49,9 +52,10 @@ class OwnedFolder:
     ValueError for a name that leads out of the folder.
     """
 
-    def __init__(self, descriptor: int, path: Path) -> None:
-        """Take over a descriptor."""
+    def __init__(self, descriptor: int, path: Path, depth: int = 0) -> None:
+        """Take over a descriptor of a folder that is so deep in the one that the user named."""
         self._descriptor = descriptor
+        self._depth = depth
         # For messages, and for programs that cannot be given a descriptor.
         self.path = path
 
@@ -124,32 +128,18 @@ class OwnedFolder:
         """Return the names in the folder, sorted."""
         return sorted(os.listdir(self._descriptor))  # noqa: PTH208 -- of a descriptor, not of a path
 
-    def walk(self, name: str) -> Iterator[tuple[str, Kind]]:
-        """Yield every path below a folder with its kind, sorted; nothing if it is no folder.
-
-        What is below a mount point is left out.
-        """
-        if self.kind(name) is not Kind.FOLDER:
-            return
-        with self.folder(name) as folder:
-            if is_mounted(folder._descriptor, self._descriptor):
-                return
-            names = folder.names()
-        for inner in names:
-            path = f"{name}/{inner}"
-            kind = self.kind(path)
-            if kind is not None:
-                yield path, kind
-                yield from self.walk(path)
-
     # --- reading
 
-    def folder(self, name: str, *, make: bool = False) -> OwnedFolder:
+    def folder(self, name: str, *, make: bool = False, write: bool = False) -> OwnedFolder:
         """Open a folder in this one.
 
-        With `make`, it and its missing parents are made, and their names are synced.
+        With `make`, it and its missing parents are made, and their names are synced. It is opened
+        to be changed then, or with `write`: MountInTheWay is raised if it is below a mount point.
         """
         parts = _parts(name)
+        depth = self._depth + len(parts)
+        if depth > DEEPEST:
+            raise TooDeep(self.path / name)
         descriptor = os.dup(self._descriptor)
         path = self.path
         for part in parts:
@@ -157,9 +147,12 @@ class OwnedFolder:
             outer = descriptor
             try:
                 descriptor = opened_folder(part, outer, path, make=make)
+                if (make or write) and is_mounted(descriptor, outer):
+                    os.close(descriptor)
+                    raise MountInTheWay(path)
             finally:
                 os.close(outer)
-        return OwnedFolder(descriptor, path)
+        return OwnedFolder(descriptor, path, depth)
 
     def open_file(self, name: str) -> IO[bytes]:
         """Open a regular file for reading."""
@@ -208,6 +201,17 @@ class OwnedFolder:
                 sync_descriptor(parent)
             except OSError as error:
                 raise OSError(error.errno, error.strerror or str(error), str(place)) from error
+
+    def write_dated(self, name: str, content_of: Callable[[int], bytes]) -> None:
+        """Write a file atomically whose content says when it was written, and which has that time.
+
+        `content_of` is given the time, in nanoseconds since 1970, as the file system stores it.
+        """
+        with self.writing(name) as file:
+            written = os.fstat(file.fileno()).st_mtime_ns
+            file.write(content_of(written))
+            file.flush()
+            os.utime(file.fileno(), ns=(written, written))
 
     def create(self, name: str, content: bytes, mode: int) -> None:
         """Write a new file, not synced. Raises FileExistsError if the name exists."""
@@ -318,10 +322,13 @@ class OwnedFolder:
     # --- removing
 
     def require_unmounted(self, name: str) -> None:
-        """Raise MountInTheWay if a name, or anything below it, is a mount point."""
+        """Raise MountInTheWay if a name, or anything below it, is a mount point.
+
+        What is behind a link is not looked at, as it is not reached.
+        """
         with (
-            contextlib.suppress(FileNotFoundError, NotADirectoryError),
-            self._parent_here(name) as (parent, last),
+            contextlib.suppress(FileNotFoundError, NotADirectoryError, LinkInTheWay),
+            self._parent(name, write=True) as (parent, last),
         ):
             require_unmounted(last, parent, self.path / name)
 
@@ -332,7 +339,7 @@ class OwnedFolder:
         """
         with (
             contextlib.suppress(FileNotFoundError, NotADirectoryError),
-            self._parent_here(name) as (parent, last),
+            self._parent(name, write=True) as (parent, last),
         ):
             os.unlink(last, dir_fd=parent)
 
@@ -345,7 +352,7 @@ class OwnedFolder:
         self.require_unmounted(name)
         with contextlib.suppress(OSError):
             if self.kind(name) is Kind.FOLDER:
-                with self._parent_here(name) as (parent, last):
+                with self._parent(name, write=True) as (parent, last):
                     remove_folder(last, parent, self.path / name)
             else:
                 self.remove(name)
@@ -354,7 +361,10 @@ class OwnedFolder:
         """Remove the folders that a name is in, from the innermost, as far as they are empty."""
         for folder in PurePosixPath(name).parents:
             if folder.name:
-                with contextlib.suppress(OSError), self._parent_here(str(folder)) as (parent, last):
+                with (
+                    contextlib.suppress(OSError),
+                    self._parent(str(folder), write=True) as (parent, last),
+                ):
                     os.rmdir(last, dir_fd=parent)
 
     # --- the disk
@@ -379,22 +389,19 @@ class OwnedFolder:
         self.sync()
 
     @contextlib.contextmanager
-    def _parent(self, name: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """Yield the descriptor of the folder that a name is in, and the last part of the name."""
+    def _parent(
+        self, name: str, *, make: bool = False, write: bool = False
+    ) -> Iterator[tuple[int, str]]:
+        """Yield the descriptor of the folder that a name is in, and the last part of the name.
+
+        `make` and `write` are as for `folder`.
+        """
         *outer, last = _parts(name)
         if not outer:
             yield self._descriptor, last
             return
-        with self.folder("/".join(outer), make=make) as folder:
+        with self.folder("/".join(outer), make=make, write=write) as folder:
             yield folder._descriptor, last
-
-    @contextlib.contextmanager
-    def _parent_here(self, name: str) -> Iterator[tuple[int, str]]:
-        """Yield what `_parent` yields. Raises MountInTheWay if the name is below a mount point."""
-        with self._parent(name) as (parent, last):
-            if parent != self._descriptor and is_mounted(parent, self._descriptor):
-                raise MountInTheWay((self.path / name).parent)
-            yield parent, last
 
 
 def make_folder(path: Path) -> None:

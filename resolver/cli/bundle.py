@@ -24,7 +24,7 @@ from resolver.config.compile import compile_problems
 from resolver.config.load import load, stack_names
 from resolver.errors import IndexFailure, InputError, ResolverError, StaleLock, escaped
 from resolver.i18n import translate
-from resolver.index.locked_files import offered, save_sources
+from resolver.index.locked_files import offered, save_sources, source_names
 from resolver.index.repositories import NoSuchCommit, Repositories
 from resolver.index.store.cache import default_folder
 from resolver.lock import bundle
@@ -81,6 +81,7 @@ def command(run: Settings, names: tuple[str, ...], only_check: bool, prune: bool
             old = bundle.read(owned)
             if prune:
                 bundle.require_prunable(owned, old)
+            old = bundle.announce(owned, old, [path for part in parts for path in part.paths])
             content = _gather(parts, old, owned, run, prune=prune)
             needed = {*(row.path for row in content.entries), *content.texts}
             leftover = bundle.left_over(owned, old, needed)
@@ -131,6 +132,14 @@ class _Part(msgspec.Struct, frozen=True):
     row: BundledLock
     # The pins from indexes. pip uses the first file of each.
     pins: Sequence[LockedPin]
+    # The files of the lock's folder, by their paths in the bundle.
+    texts: Mapping[str, str]
+
+    @property
+    def paths(self) -> list[str]:
+        """Return the paths of what is written to the bundle for this lock."""
+        fetched = [pin.file[0].name for pin in self.pins]
+        return [*fetched, *source_names(self.lock), *self.texts, *bundle_script(())]
 
     def entry(self, pin: LockedPin, path: str, sha256: str) -> BundledFile:
         """Return the row of a file of a pin, whose size is not known yet."""
@@ -206,7 +215,9 @@ def _part(name: str, problem: Problem, run: Settings) -> _Part:
             hint=f"{run.command('lock', name)}; or name the targets to bundle with --target",
         )
     pins = [pin for pin in (*lock.pin, *lock.build_pin) if pin.git is None]
-    return _Part(problem, lock, BundledLock.of(lock), pins)
+    row = BundledLock.of(lock)
+    texts = {f"{row.folder}/{name}": text for name, text in render(lock).items()}
+    return _Part(problem, lock, row, pins, texts)
 
 
 def _gather(
@@ -259,8 +270,7 @@ def _gather(
         _warn_of_binaries(complete, folder.path, catalogs, run)
     texts = {row.path: folder.read(row.path, files.LARGEST).decode() for row in kept_texts}
     for part in complete:
-        for name, text in render(part.lock).items():
-            texts[f"{part.row.folder}/{name}"] = text
+        texts |= part.texts
     texts |= bundle_script(tuple(locks))
     rows = [msgspec.structs.replace(row, size=folder.size(row.path)) for row in rows]
     return _Content(locks, rows, texts, fetched, failed)
@@ -350,7 +360,8 @@ def _check(folder: Path, run: Settings) -> int:
             manifest = bundle.read(owned)
         except InputError as error:
             raise StaleLock(**error.parts()) from None
-        if manifest is None:
+        # A first run that was killed has announced files for no lock yet.
+        if manifest is None or not manifest.locks:
             raise missing
         faults = bundle.mismatches(owned, manifest)
         leftover = bundle.left_over(owned, manifest, {row.path for row in bundle.rows_of(manifest)})

@@ -87,6 +87,15 @@ def save_sources(
     return pins
 
 
+def source_names(lock: Lock) -> list[str]:
+    """Return the names of the files that `save_sources` writes."""
+    names = []
+    for pin in lock.pin:
+        if pin.git is not None:
+            names += [bundle_name(pin.name, commit) for _, commit in pin.git.commits]
+    return names
+
+
 def _save_source(
     pin: LockedPin, url: str, commit: str, folder: OwnedFolder, repositories: Repositories
 ) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import PurePosixPath
 
 import msgspec
@@ -34,8 +34,8 @@ FORMAT = 1
 _LONGEST_NAME = 255
 # In characters.
 _LONGEST_PATH = 1000
-# Downloads that did not end.
-_PART = re.compile(r"\.[0-9a-f]{16}\.part$|\.partial$")
+# The name of a file whose download has not ended.
+_PART = re.compile(r"(?P<file>.+)\.[0-9a-f]{16}\.part")
 
 
 class BundledLock(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +92,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[BundledFile, ...]
     # Files that the bundle's writer made.
     texts: tuple[ManifestFile, ...]
-    # The paths of files that none of its locks needs any more.
+    # The paths of files that none of its locks needs any more, or that a run is about to make.
     leftover: tuple[str, ...] = msgspec.field(default=(), name="left")
 
     @property
@@ -202,7 +202,6 @@ def write(
         texts=tuple(_manifest_file(path, texts[path]) for path in sorted(texts)),
         leftover=tuple(leftover),
     )
-    content = json_text(msgspec.to_builtins(manifest), sort_keys=False) + "\n"
     try:
         for path, text in texts.items():
             _write(folder, path, text)
@@ -211,12 +210,43 @@ def write(
         for parent in sorted(parents - {"."}):
             with folder.folder(parent) as inner:
                 inner.sync()
-        _write(folder, MANIFEST, content)
-        _write(folder, SUMS, _sums(manifest, hashlib.sha256(content.encode()).hexdigest()))
-        folder.sync()
+        _write_manifest(folder, manifest)
     except OSError as error:
         raise write_error(error, folder) from None
     return manifest
+
+
+def announce(folder: OwnedFolder, old: Manifest | None, paths: Collection[str]) -> Manifest | None:
+    """Let the manifest name the files that are about to be made, and return it.
+
+    So a run that is killed leaves nothing that no manifest has. What is there already and that the
+    old manifest does not have is somebody else's. Without a new file, the old manifest is returned.
+    Raises InputError if the disk refuses, or if something is mounted where a file would be.
+    """
+    try:
+        for path in sorted(paths):
+            folder.require_unmounted(path)
+    except OSError as error:
+        raise write_error(error, folder) from None
+    known = old.paths if old is not None else set()
+    new = {path for path in set(paths) - known if folder.kind(path) is None}
+    if not new:
+        return old
+    manifest = old or Manifest(format=FORMAT, locks=(), files=(), texts=())
+    manifest = replace(manifest, leftover=tuple(sorted({*manifest.leftover, *new})))
+    try:
+        _write_manifest(folder, manifest)
+    except OSError as error:
+        raise write_error(error, folder) from None
+    return manifest
+
+
+def _write_manifest(folder: OwnedFolder, manifest: Manifest) -> None:
+    """Write the manifest and the sums."""
+    content = json_text(msgspec.to_builtins(manifest), sort_keys=False) + "\n"
+    _write(folder, MANIFEST, content)
+    _write(folder, SUMS, _sums(manifest, hashlib.sha256(content.encode()).hexdigest()))
+    folder.sync()
 
 
 def _manifest_file(path: str, text: str) -> ManifestFile:
@@ -242,30 +272,29 @@ def _sums(manifest: Manifest, of_manifest: str) -> str:
 def left_over(folder: OwnedFolder, old: Manifest | None, needed: Iterable[str]) -> list[str]:
     """Return the paths of leftovers of earlier locks.
 
-    They are from the old manifest, partial downloads, and everything below `locks`. Links are among
-    them, but nothing that is behind one or below a mount point. Anything else in the folder belongs
-    to somebody else. The next run removes the temporary files of `write`.
+    They are files and links that the old manifest names and that are not needed, and what a killed
+    run left of them under a temporary name. Anything else in the folder belongs to somebody else.
+    The next run removes the temporary files of what is needed.
     """
-    paths = old.paths if old is not None else set()
-    paths.update(name for name in folder.names() if _PART.search(name))
-    paths.update(path for path, _ in folder.walk("locks"))
-    for needed_path in map(PurePosixPath, (*needed, MANIFEST, SUMS)):
-        temporary = needed_path.with_name(f".{needed_path.name}.partial")
-        paths -= {str(needed_path), str(temporary)}
+    listed = old.paths if old is not None else set()
+    unneeded = listed - {*needed, MANIFEST, SUMS}
+    paths = set(unneeded)
+    for path in map(PurePosixPath, unneeded):
+        paths.add(str(path.with_name(f".{path.name}.partial")))
+    for match in map(_PART.fullmatch, folder.names()):
+        if match and match["file"] in listed:
+            paths.add(match[0])
     return sorted(path for path in paths if folder.kind(path) in (Kind.FILE, Kind.LINK))
 
 
 def require_prunable(folder: OwnedFolder, old: Manifest | None) -> None:
-    """Raise InputError if something is mounted where leftovers could be.
+    """Raise InputError if something is mounted where a leftover could be.
 
     What is in it belongs to somebody else.
     """
-    names = {"locks"}
-    if old is not None:
-        names.update(path.split("/")[0] for path in old.paths)
     try:
-        for name in sorted(names):
-            folder.require_unmounted(name)
+        for path in sorted(old.paths if old is not None else ()):
+            folder.require_unmounted(path)
     except OSError as error:
         where = error.filename or folder.path
         raise files.input_error(

@@ -5,7 +5,8 @@ system call (renameat2 with RENAME_EXCHANGE). If the file system does not suppor
 are used instead, and a run that finds only one of them done finishes the job. The old folder is
 removed once the disk has the exchange.
 
-The folders of a stack and of its targets are ours: none of them may be a link to elsewhere.
+The folders of a stack and of its targets are ours: none of them may be a link to elsewhere, or a
+mount point.
 """
 
 from __future__ import annotations
@@ -27,11 +28,14 @@ from resolver.errors import InputError
 from resolver.lock.file import NAME, parse_cutoff
 from resolver.model.as_of import AUTO, NEWEST, read_as_of
 from resolver.model.lock import FolderName, Lock
+from resolver.mounts import MountInTheWay
 from resolver.openat import Kind, LinkInTheWay
 from resolver.owned_folder import OwnedFolder
 
 # In the folder of a stack, while its file is edited together with its locks.
 _EDIT = ".edit.json"
+# What is beside the folder of a target while it is replaced.
+_TEMPORARY = re.compile(r"\.(?P<target>.+)\.ascend-lock-(new|old)")
 _HINT = "choose another folder with --locks DIR"
 _EXECUTABLE = (".sh", ".py")
 # Files that not every lock has, so that an earlier lock may have left them.
@@ -59,6 +63,9 @@ class _EditRecord(msgspec.Struct, frozen=True):
     new: str
     # The sha256 of each target's new lock.toml.
     locks: dict[FolderName, str]
+    # When it was written, in nanoseconds since 1970, as the file system has it. What somebody else
+    # wrote and git or a download put there has another time.
+    written: int
 
 
 def replace(
@@ -239,7 +246,12 @@ def finish_edit(folder: Path, file: Path) -> bool:
             with parent.exclusive():
                 record = _roll_forward(parent)
                 if record is None:
-                    return False
+                    raise InputError(
+                        "the record of an interrupted edit was not written here",
+                        where=str(folder / _EDIT),
+                        why="No run of this program has left it as it is, so nothing is finished.",
+                        hint="remove the file, and run again what was to be edited",
+                    )
                 content = file.read_bytes()
                 new = record.new.encode()
                 is_old = _sha256(content) == record.old
@@ -247,7 +259,7 @@ def finish_edit(folder: Path, file: Path) -> bool:
                     files.write(file, new)
                 parent.remove(_EDIT)
                 return is_old or content == new
-    except (FileNotFoundError, NotADirectoryError, LinkInTheWay):
+    except (FileNotFoundError, NotADirectoryError, LinkInTheWay, MountInTheWay):
         return False
     except OSError as error:
         what = "an edit that was interrupted cannot be finished"
@@ -264,7 +276,6 @@ def _edited(
     targets; without any, no lock changes, and no record is needed.
     """
     locks = {folder.name: _sha256(contents[NAME].encode()) for folder, contents in folders.items()}
-    record = _EditRecord(_sha256(edit.old), edit.new.decode(), locks)
     with OwnedFolder.open(edit.file.parent) as folder, folder.writing(edit.file.name) as file:
         if edit.file.read_bytes() != edit.old:
             raise InputError(
@@ -276,20 +287,40 @@ def _edited(
         file.flush()
         os.fsync(file.fileno())
         for parent in parents.values():
-            parent.write(_EDIT, files.json_text(msgspec.to_builtins(record)).encode())
+            _write_record(parent, edit, locks)
         yield
     for parent in parents.values():
         parent.remove(_EDIT)
 
 
+def _write_record(parent: OwnedFolder, edit: StackEdit, locks: dict[str, str]) -> None:
+    """Write the record of an edit, with the time that its file has."""
+
+    def content_of(written: int) -> bytes:
+        record = _EditRecord(_sha256(edit.old), edit.new.decode(), locks, written)
+        return files.json_text(msgspec.to_builtins(record)).encode()
+
+    parent.write_dated(_EDIT, content_of)
+
+
+def _read_record(parent: OwnedFolder) -> _EditRecord | None:
+    """Return the record of an edit, None if there is none that was written here and is whole."""
+    try:
+        with parent.open_file(_EDIT) as file:
+            record = msgspec.json.decode(file.read(files.LARGEST), type=_EditRecord)
+            is_ours = os.fstat(file.fileno()).st_mtime_ns == record.written
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return record if is_ours else None
+
+
 def _roll_forward(parent: OwnedFolder) -> _EditRecord | None:
     """Put the locks of an unfinished edit in place, and return its record.
 
-    Returns None if there is no record, or an unreadable one.
+    Returns None if there is no record that was written here.
     """
-    try:
-        record = msgspec.json.decode(parent.read(_EDIT, files.LARGEST), type=_EditRecord)
-    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+    record = _read_record(parent)
+    if record is None:
         return None
     for name, sha256 in record.locks.items():
         is_there = _sha256_of(parent, f"{name}/{NAME}") == sha256
@@ -315,20 +346,19 @@ def _swap_all(folders: Iterable[Path], parents: Mapping[Path, OwnedFolder]) -> N
 
 
 def _folder_of_stack(path: Path, *, make: bool = False) -> OwnedFolder:
-    """Open the folder of a stack's locks.
+    """Open the folder of a stack's locks to change what is in it.
 
-    The folder of all locks around it may be behind a link; the folder itself may not.
+    The folder of all locks around it may be behind a link or mounted; the folder itself may not.
     """
     with OwnedFolder.open(path.parent, make=make) as locks:
-        return locks.folder(path.name, make=make)
+        return locks.folder(path.name, make=make, write=True)
 
 
 def _recover_all(parent: OwnedFolder) -> None:
     """Recover the folder of every target, also of targets that no longer exist."""
     _roll_forward(parent)
     parent.remove(f".{_EDIT}.partial")
-    hidden = [name for name in parent.names() if name.startswith(".")]
-    interrupted = {name[1:-4] for name in hidden if name.endswith((".new", ".old"))}
+    interrupted = {match["target"] for match in map(_TEMPORARY.fullmatch, parent.names()) if match}
     for name in sorted(interrupted):
         _recover(parent, name)
 
@@ -346,11 +376,11 @@ def _recover(parent: OwnedFolder, name: str) -> None:
 
 
 def _new(name: str) -> str:
-    return f".{name}.new"
+    return f".{name}.ascend-lock-new"
 
 
 def _old(name: str) -> str:
-    return f".{name}.old"
+    return f".{name}.ascend-lock-old"
 
 
 def _fill(new: OwnedFolder, contents: Mapping[str, str]) -> None:
@@ -392,9 +422,9 @@ def _settle(parent: OwnedFolder) -> None:
     # The new folders are in place already: an error of the disk no longer matters.
     with contextlib.suppress(OSError):
         parent.sync()
-    for name in parent.names():
-        if name.startswith(".") and name.endswith(".old"):
-            _tidy(parent, name)
+    for match in map(_TEMPORARY.fullmatch, parent.names()):
+        if match:
+            _tidy(parent, _old(match["target"]))
 
 
 def _tidy(parent: OwnedFolder, name: str) -> None:

@@ -12,7 +12,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from email.parser import HeaderParser
 from typing import Any, Dict, NamedTuple
@@ -53,13 +53,16 @@ def _canonical_version(text: str) -> str:
     public, _, local = without_zeros.partition("+")
     without_epoch = re.sub("^v?(0!)?", "", public)
     release, _, suffixes = _SUFFIX.sub(_canonical_suffix, without_epoch).partition(" ")
-    short_release = re.sub(r"(\.0+)+$", "", release)
-    return f"{short_release} {suffixes}+{re.sub('[-_]', '.', local)}"
+    numbers = release.split(".")
+    while len(numbers) > 1 and numbers[-1] == "0":
+        numbers.pop()
+    return f"{'.'.join(numbers)} {suffixes}+{re.sub('[-_]', '.', local)}"
 
 
 def _canonical_suffix(suffix: re.Match[str]) -> str:
     kind = suffix[1] or "post"
-    number = int(suffix[2] or suffix[3] or 0)
+    # as text, as Python refuses to read a number of thousands of digits
+    number = (suffix[2] or suffix[3] or "").lstrip("0") or "0"
     return f" {_SPELLINGS.get(kind, kind)}{number}"
 
 
@@ -204,6 +207,20 @@ def installed_distributions(
                 installed[name] = distribution
                 findings += broken
     return installed, findings
+
+
+def hidden_distributions(
+    context: CheckContext, installed: Installed
+) -> Iterator[InstalledDistribution]:
+    """Yield the distributions beside these that Python does not find, as others have their names.
+
+    Their files are there nevertheless.
+    """
+    found = {distribution.info for distribution in installed.values()}
+    for root in sorted({distribution.root for distribution in installed.values()}):
+        for path in _metadata_paths(root):
+            if path not in found and not os.path.basename(path).startswith("~"):
+                yield _read_distribution(context, root, path)[0]
 
 
 def _metadata_paths(root: str) -> list[str]:

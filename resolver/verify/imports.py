@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import glob
 import json
-import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
 from typing import Any
 
-from resolver.verify.distributions import Installed
 from resolver.verify.findings import CheckContext, Finding, Group, run_program
+from resolver.verify.ownership import Ownership
 
 _IMPORT_SECONDS = 1800
 # What the loader says of a library of CANN (ascendcl, hccl, ge, graph, op compiler) or of its
@@ -72,18 +70,17 @@ def run_python(
     for line in result.output.splitlines():
         try:
             rows.append(dict(json.loads(line)))
-        except (ValueError, TypeError):
-            # the process died while it wrote
+        except (ValueError, TypeError, RecursionError):
+            # the process died while it wrote, or a module wrote into its pipe
             continue
     return rows, result.ending
 
 
-def check_imports(context: CheckContext, homes: Sequence[str], *, on_npu: bool) -> Group:
-    """Check that the modules that the lock lists can be imported, and are this environment's.
+def check_imports(context: CheckContext, ownership: Ownership, *, on_npu: bool) -> Group:
+    """Check that the modules that the lock lists can be imported, and are the lock's.
 
-    `homes` are the folders of this environment's modules, `on_npu` is whether the machine has an
-    NPU. Without one, as where an image is built, libraries of CANN or of its driver can be missing:
-    a module that needs them cannot be tried there.
+    `on_npu` is whether the machine has an NPU. Without one, as where an image is built, libraries
+    of CANN or of its driver can be missing: a module that needs them cannot be tried there.
     """
     untried = list(context.lock.imports)
     findings = []
@@ -92,9 +89,10 @@ def check_imports(context: CheckContext, homes: Sequence[str], *, on_npu: bool) 
         errors = [str(row["error"]) for row in rows if "error" in row]
         imported = rows[: len(rows) - len(errors)]
         for row in imported:
-            if row["path"] and not is_within(row["path"], homes):
+            fault = ownership.fault_of_import(row["name"], row["path"] or "")
+            if fault:
                 values = _import_values(context, row["name"])
-                findings.append(Finding("import-elsewhere", {**values, "found": row["path"]}))
+                findings.append(Finding(fault, {**values, "found": row["path"]}))
         untried = untried[len(imported) :]
         if untried:
             values = _import_values(context, untried.pop(0))
@@ -129,13 +127,6 @@ def missing_library(error: str) -> str:
     return match[1] if match else ""
 
 
-def homes_of(installed: Installed, paths: Iterable[str]) -> list[str]:
-    """Return the folders that hold this environment's modules: the search path and checkouts."""
-    folders = list(paths)
-    folders += [distribution.editable_folder for distribution in installed.values()]
-    return [os.path.realpath(folder) for folder in folders if folder]
-
-
 def is_on_disk(context: CheckContext, library: str) -> bool:
     """Return whether CANN or the driver has a library in a folder that programs load it from.
 
@@ -147,12 +138,6 @@ def is_on_disk(context: CheckContext, library: str) -> bool:
     if cann:
         folders += [f"{cann}/lib64", f"{cann}/*/lib64"]
     return any(glob.glob(f"{folder}/{library}") for folder in folders)
-
-
-def is_within(path: str, folders: Iterable[str]) -> bool:
-    """Return whether a module's file is in one of these folders."""
-    real = os.path.realpath(path)
-    return any(real.startswith(folder.rstrip("/") + "/") for folder in folders)
 
 
 def shown_command(context: CheckContext, code: str) -> str:

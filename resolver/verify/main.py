@@ -27,7 +27,8 @@ from resolver.verify.findings import (
     run_program,
     show_nothing,
 )
-from resolver.verify.imports import check_imports, homes_of
+from resolver.verify.imports import check_imports
+from resolver.verify.ownership import Ownership
 from resolver.verify.record import check_collisions, check_files
 from resolver.verify.report import Report, UnwritableError, printable
 from resolver.verify.starter import START_OPTION, serve_starts
@@ -147,13 +148,13 @@ def checks(context: CheckContext) -> Iterator[Group]:
     if any(pin.editable for pin in context.lock.pins.values()):
         yield check_checkouts(context, installed)
     yield collisions
-    yield check_strays(context, installed)
+    ownership = Ownership(context, installed, paths)
+    yield check_strays(context, installed, ownership)
     yield check_requirements(context)
-    homes = homes_of(installed, paths)
     if context.lock.imports:
-        yield check_imports(context, homes, on_npu=tool.has_npu)
+        yield check_imports(context, ownership, on_npu=tool.has_npu)
     if not context.quick:
-        yield check_starts(context, installed, homes, on_npu=tool.has_npu)
+        yield check_starts(context, installed, ownership, on_npu=tool.has_npu)
     if "torch-npu" in context.lock.pins:
         yield check_npu(context, tool)
 

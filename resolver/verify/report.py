@@ -42,7 +42,7 @@ WARNINGS = (
     "soc-unknown",
     "soc-unnamed",
     "start-untried",
-    "startup-extra",
+    "startup-unknown",
 )
 
 

@@ -20,11 +20,11 @@ from resolver.verify.findings import CheckContext, Excuse, Finding, Group, list_
 from resolver.verify.imports import (
     import_environ,
     is_on_disk,
-    is_within,
     missing_library,
     shown_command,
 )
 from resolver.verify.modules import Startable, startables
+from resolver.verify.ownership import Ownership
 from resolver.verify.starter import START_OPTION
 
 _MOST_WORKERS = 4
@@ -172,20 +172,19 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 class Verdict(NamedTuple):
     """The verdict on a start."""
 
-    # "ok"; "elsewhere" if the module is not this environment's; "excused"; "untried" if a library
-    # of CANN is missing; or "failed".
+    # "ok"; "elsewhere" if the module is not the lock's; "excused"; "untried" if a library of CANN is
+    # missing; or "failed".
     outcome: str
-    # Why it is excused, or the missing library.
+    # Why it is excused, the missing library, or the code of the finding about where it is from.
     reason: str = ""
 
 
 def check_starts(
-    context: CheckContext, installed: Installed, homes: Sequence[str], *, on_npu: bool
+    context: CheckContext, installed: Installed, ownership: Ownership, *, on_npu: bool
 ) -> Group:
     """Start what the lock's distributions have, except for the imports that the lock lists.
 
-    `homes` are the folders of this environment's modules, `on_npu` is whether the machine has an
-    NPU.
+    `on_npu` is whether the machine has an NPU.
     """
     locked = {name: installed[name] for name in context.lock.pins if name in installed}
     targets = [
@@ -199,7 +198,7 @@ def check_starts(
     npu_works = on_npu or any(
         start.target.reference == _NPU_MODULE and not start.failed for start in started
     )
-    judged = [(start, _judge(context, start, homes, npu_works=npu_works)) for start in started]
+    judged = [(start, _judge(context, start, ownership, npu_works=npu_works)) for start in started]
     started_kinds = [start.target.kind for start, verdict in judged if verdict.outcome == "ok"]
     remarks = [
         {"what": start.title, "why": verdict.reason}
@@ -233,15 +232,15 @@ def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest
 
 
 def _judge(
-    context: CheckContext, start: Started, homes: Sequence[str], *, npu_works: bool
+    context: CheckContext, start: Started, ownership: Ownership, *, npu_works: bool
 ) -> Verdict:
     """Return the verdict on a start. Lack of an NPU is no excuse if the NPU works."""
     row = start.row
     if not start.failed:
-        is_module = start.target.kind == "module"
-        if is_module and row["path"] and not is_within(row["path"], homes):
-            return Verdict("elsewhere")
-        return Verdict("ok")
+        fault = ""
+        if start.target.kind == "module":
+            fault = ownership.fault_of_import(start.target.name, row["path"])
+        return Verdict("elsewhere", fault) if fault else Verdict("ok")
     excuse = excuse_of(start.target, context.lock.excuses, npu_works=npu_works)
     if excuse is not None:
         return Verdict("excused", excuse.reason[context.language])
@@ -269,7 +268,7 @@ def _start_findings(
     for start, verdict in judged:
         if verdict.outcome == "elsewhere":
             values = {"name": start.target.name, "found": start.row["path"]}
-            yield Finding("import-elsewhere", values)
+            yield Finding(verdict.reason, values)
         elif verdict.outcome == "untried":
             groups.setdefault(("start-untried", verdict.reason), []).append(start)
         elif verdict.outcome == "failed":
@@ -313,7 +312,7 @@ def _result(start: Started, verdict: Verdict) -> dict[str, Any]:
         "target": start.target.reference,
         "outcome": verdict.outcome,
     }
-    if verdict.reason:
+    if verdict.reason and verdict.outcome != "elsewhere":
         result["reason"] = verdict.reason
     how = {key: value for key, value in start.row.items() if key not in ("number", "path")}
     return {**result, **how}

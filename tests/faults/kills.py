@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cached import require_sound_cache
-from tests.functional.machine import environment, install, make_environment, site_packages
+from tests.functional.machine import environment, install, make_environment, put, site_packages
 from tests.functional.workspace import COMMAND, HERE, TWO_PYTHONS, Content, Tree, Workspace, tree
 from tests.loopback import LoopbackIndex
 
@@ -261,6 +261,7 @@ def kill_installs(root: Path, number: int, seed: int) -> Score:
         # install.sh keeps PYTHONPATH from pip, and the environment has a sitecustomize of its own
         hook = f"import sys; exec(open({str(_HOOK / 'sitecustomize.py')!r}).read(), {{}})\n"
         (site_packages(python) / "faults.pth").write_text(hook)
+        put(python, {"setuptools": "0"}, "faults.pth")
 
         def begin(version: str, _: int) -> list[str]:
             _replace(workspace.locks, locks[version])

@@ -15,8 +15,8 @@ import pytest
 from tests.builders import Built
 from tests.functional.machine import execute, installed, make_environment
 from tests.functional.sources import add_backend, add_source
-from tests.functional.workspace import HERE, PLATFORM, Run, Workspace, tree
-from tests.loopback import LoopbackIndex, status
+from tests.functional.workspace import HERE, PLATFORM, Run, Workspace, tree, wait_until
+from tests.loopback import LoopbackIndex, delayed, status
 
 BIG = {"base.py": "", "base_data.txt": random.Random(0).randbytes(300_000).hex()}
 
@@ -389,17 +389,69 @@ def test_bundle_writes_through_no_hard_link(workspace: Workspace, base: Built) -
 
 
 def test_prune_removes_links_and_not_what_they_lead_to(workspace: Workspace, base: Built) -> None:
-    assert bundle(workspace).status == 0
-    before = tree(workspace.root / "out")
+    workspace.locked_stack("base", name="other", target=HERE)
+    assert workspace.run("bundle", "demo", "other", "out").status == 0
     elsewhere = workspace.root / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "theirs.txt").write_text("of somebody else")
-    (workspace.root / "out" / "locks" / "old").symlink_to(elsewhere)
-    (workspace.root / "out" / "locks" / "demo" / "file").symlink_to(elsewhere / "theirs.txt")
+    of_other = workspace.root / "out" / "locks" / "other" / "here"
+    (of_other / "lock.toml").unlink()
+    (of_other / "lock.toml").symlink_to(elsewhere / "theirs.txt")
+    shutil.rmtree(of_other / "stages")
+    (of_other / "stages").symlink_to(elsewhere)
     run = bundle(workspace, "--prune")
     assert (run.status, run.stderr) == (0, "")
-    assert tree(workspace.root / "out") == before
+    assert [path.name for path in of_other.iterdir()] == ["stages"], "no manifest names the link"
     assert tree(elsewhere).keys() == {"theirs.txt"}
+
+
+@pytest.mark.parametrize("is_bundle", [False, True])
+def test_prune_removes_only_what_a_manifest_named(
+    workspace: Workspace, base: Built, is_bundle: bool
+) -> None:
+    """Whether the folder was a bundle before or somebody's own."""
+    if is_bundle:
+        bundle(workspace)
+    theirs = {
+        "locks/theirs/there/lock.toml",
+        "locks/demo/here/notes.txt",
+        "locks/notes.txt",
+        "mine.partial",
+        ".mine.whl.partial",
+        f"mine.whl.{'0' * 16}.part",
+    }
+    for name in theirs:
+        path = workspace.root / "out" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("of somebody else")
+    run = bundle(workspace, "--prune")
+    assert (run.status, "Removed" in run.stdout) == (0, False)
+    assert [name for name in theirs if not (workspace.root / "out" / name).exists()] == []
+
+
+def test_prune_removes_what_a_killed_run_announced(workspace: Workspace, base: Built) -> None:
+    """Killed before anything was whole; then another lock is bundled there."""
+    out = workspace.root / "out"
+    theirs = out / "locks" / "demo" / "here" / "report.md"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("of somebody else")
+    workspace.index.fault("/files/*/apart*", delayed(60))
+    process = workspace.start("bundle", "demo", "out")
+    wait_until(lambda: any("/apart-" in one.path for one in workspace.index.requests), process)
+    process.kill()
+    process.communicate()
+    assert workspace.run("bundle", "--check", "out").error == "there is no bundle"
+    left = json.loads((out / "bundle.json").read_text())["left"]
+    assert {*FILES, "install.sh", "locks/demo/here/lock.toml"} < {*left}
+    assert "locks/demo/here/report.md" not in left
+    for name in ("apart-1.0.tar.gz", f"apart-1.0.tar.gz.{'0' * 16}.part", ".install.sh.partial"):
+        (out / name).write_bytes(b"as the killed run left it")
+    workspace.serve("other 1.0")
+    workspace.locked_stack("other", name="another", target=HERE)
+    assert workspace.run("bundle", "another", "out", "--prune").status == 0
+    names = {*BUNDLED, "locks", "other-1.0-py3-none-any.whl"}
+    assert {path.name for path in out.iterdir()} == names
+    assert [*theirs.parent.iterdir()] == [theirs]
 
 
 def test_check_tells_of_files_behind_a_link(workspace: Workspace, base: Built) -> None:

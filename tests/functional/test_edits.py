@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from unittest import mock
 
@@ -259,6 +261,30 @@ def test_edit_does_not_overwrite_a_stack_changed_meanwhile(
     assert (stack.read_bytes(), tree(workspace.locks)) == (before, locks)
 
 
+def write_record(workspace: Workspace, old: bytes, new: bytes, sums: Mapping[str, str]) -> Path:
+    """Write the record of an edit, as it is while it is written at the time 0."""
+    record = {"old": hashlib.sha256(old).hexdigest(), "new": new.decode(), "locks": sums}
+    path = workspace.locks / "demo" / ".edit.json"
+    path.write_text(json.dumps({**record, "written": 0}))
+    return path
+
+
+@pytest.mark.parametrize("command", ["lock", "add"])
+def test_a_record_of_an_edit_from_elsewhere_is_refused(
+    workspace: Workspace, stack: Path, command: str
+) -> None:
+    """A proposed change may have one, hidden among the locks, which git checks out."""
+    old = stack.read_bytes()
+    new = old.replace(b"a==1.0", b"a==2.0")
+    write_record(workspace, old, new, {})
+    before = everything(workspace)
+    run = workspace.run(command, "demo", *(["new"] if command == "add" else []))
+    assert everything(workspace) == before
+    assert run.status == 2
+    assert run.error == "the record of an interrupted edit was not written here"
+    assert "\n  at locks/demo/.edit.json\n" in run.stderr
+
+
 def test_an_edit_that_was_killed_is_finished_by_the_next_lock(
     workspace: Workspace, stack: Path
 ) -> None:
@@ -271,11 +297,11 @@ def test_an_edit_that_was_killed_is_finished_by_the_next_lock(
         name: hashlib.sha256(new[f"demo/{name}/lock.toml"] or b"").hexdigest()
         for name in ("new", "old")
     }
-    record = {"old": hashlib.sha256(old[0]).hexdigest(), "new": edited.decode(), "locks": sums}
     stack.write_bytes(old[0])
-    (workspace.locks / "demo" / "old").rename(workspace.locks / "demo" / ".old.new")
+    (workspace.locks / "demo" / "old").rename(workspace.locks / "demo" / ".old.ascend-lock-new")
     shutil.copytree(old[1] / "demo" / "old", workspace.locks / "demo" / "old")
-    (workspace.locks / "demo" / ".edit.json").write_text(json.dumps(record))
+    record = write_record(workspace, old[0], edited, sums)
+    os.utime(record, ns=(0, 0))
     run = workspace.run("lock", "demo")
     told = (
         "Finished an edit of matrices/stacks/demo.toml that was interrupted while it was written.\n"

@@ -186,7 +186,7 @@ def test_an_interrupt_while_the_lock_is_written(demo: Workspace) -> None:
     before = tree(demo.locks)
     # a file is left open where the signal meets its opening
     process = demo.start("lock", "demo", PYTHONWARNINGS="")
-    wait_until((demo.locks / "demo" / ".there.new").exists, process)
+    wait_until((demo.locks / "demo" / ".there.ascend-lock-new").exists, process)
     process.send_signal(signal.SIGINT)
     run = demo.finish(process)
     assert (run.status, run.stdout, run.stderr) == (130, "", INTERRUPTED)
@@ -196,13 +196,18 @@ def test_an_interrupt_while_the_lock_is_written(demo: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "asks"), [(".there.new", "1.0"), (".gone.new", "2.0"), (".there.old", "1.0")]
+    ("left", "asks"),
+    [
+        (".there.ascend-lock-new", "1.0"),
+        (".gone.ascend-lock-new", "2.0"),
+        (".there.ascend-lock-old", "1.0"),
+    ],
 )
 def test_next_run_cleans_up_after_a_killed_run(demo: Workspace, left: str, asks: str) -> None:
     """After the exchange, of another target, between two renames: the lock keeps its pins."""
-    demo.stack("demo" if left == ".there.old" else f"demo=={asks}")
+    demo.stack("demo" if left == ".there.ascend-lock-old" else f"demo=={asks}")
     before = tree(demo.locks)
-    take = shutil.move if left == ".there.old" else shutil.copytree
+    take = shutil.move if left == ".there.ascend-lock-old" else shutil.copytree
     take(demo.folder(), demo.locks / "demo" / left)
     demo.locked()
     assert demo.pins() == {"demo": asks}

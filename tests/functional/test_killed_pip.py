@@ -232,15 +232,9 @@ def test_modules_of_an_unfinished_release_without_a_record_are_told(
     environment.install("1")
 
 
-def test_files_of_a_killed_pip_are_told(workspace: Workspace, python: Path) -> None:
-    """pip is killed before it writes a record, and the lock goes on to a release that lacks the files."""
-    site = site_packages(python)
-    old = ("old.pth", "usercustomize.py", "boot/old.pyc", "old.pyc", "old.abi3.so", "tool/_old.py")
-    workspace.index.add_wheel("tool", "1", files={"tool/__init__.py": ""})
-    workspace.index.add_wheel("boot", "1", files={"boot/__init__.py": "", **dict.fromkeys(old, "")})
-    workspace.index.add_wheel("boot", "2", files={"boot/__init__.py": ""})
-    workspace.locked_stack("boot==1", target=HERE)
-    killer = site / "killer.pth"
+def kill_install(workspace: Workspace, python: Path) -> None:
+    """Kill install.sh with its pip, which has installed all files of boot but the last ones."""
+    killer = site_packages(python) / "killer.pth"
     killer.write_text(
         "import os, sys; sys.addaudithook(lambda event, values: "
         "event == 'open' and '/boot-1.dist-info/METADATA' in str(values[0]) and os.killpg(0, 9))\n"
@@ -252,6 +246,17 @@ def test_files_of_a_killed_pip_are_told(workspace: Workspace, python: Path) -> N
     run.communicate()
     assert run.returncode == -signal.SIGKILL
     killer.unlink()
+
+
+def test_files_of_a_killed_pip_are_told(workspace: Workspace, python: Path) -> None:
+    """pip is killed before it writes a record, and the lock goes on to a release that lacks the files."""
+    site = site_packages(python)
+    old = ("old.pth", "usercustomize.py", "boot/old.pyc", "old.pyc", "old.abi3.so", "tool/_old.py")
+    workspace.index.add_wheel("tool", "1", files={"tool/__init__.py": ""})
+    workspace.index.add_wheel("boot", "1", files={"boot/__init__.py": "", **dict.fromkeys(old, "")})
+    workspace.index.add_wheel("boot", "2", files={"boot/__init__.py": ""})
+    workspace.locked_stack("boot==1", target=HERE)
+    kill_install(workspace, python)
     assert [name for name in old if not (site / name).exists()] == []
     pip = [str(python), "-m", "pip", "install", "-q", "--no-deps", "tool"]
     assert execute(workspace, pip).status == 0
@@ -264,11 +269,32 @@ def test_files_of_a_killed_pip_are_told(workspace: Workspace, python: Path) -> N
     codes = re.findall(r"(?m)^(error|warning): .*  \[([a-z-]+)\]$", run.stdout)
     assert codes == [
         ("error", "file-stale"),
+        ("error", "startup-extra"),
         ("warning", "distribution-extra"),
         ("warning", "file-added"),
-        ("warning", "startup-extra"),
         ("warning", "module-extra"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "codes"),
+    [
+        ("mod/__init__.py", "mod.py", ["module-replaced", "import-replaced"]),
+        ("cfg/old.py", "cfg/defaults.json", ["file-stale"]),
+        ("boot_old.pth", "boot.py", ["startup-extra"]),
+    ],
+)
+def test_killed_release_hides_nothing_of_the_next(
+    workspace: Workspace, python: Path, old: str, new: str, codes: list[str]
+) -> None:
+    workspace.index.add_wheel("boot", "1", files={old: ""})
+    workspace.index.add_wheel("boot", "2", files={new: ""})
+    workspace.locked_stack("boot==1", target=HERE)
+    kill_install(workspace, python)
+    workspace.locked_stack("boot==2", target=HERE)
+    run = install(workspace, python)
+    assert run.status == 1
+    assert re.findall(r"(?m)^error: .*  \[([a-z-]+)\]$", run.stdout) == codes
 
 
 def test_what_another_distribution_owns_stays(environment: Environment) -> None:

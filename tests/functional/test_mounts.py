@@ -59,7 +59,7 @@ def run_with_mount(workspace: Workspace, theirs: Path, at: str, *arguments: str)
 
 
 @pytest.mark.parametrize(
-    "at", [LOCK, f"{LOCK}/data", f"{LOCK}/data/inner", "locks/demo/.here.new/data"]
+    "at", [LOCK, f"{LOCK}/data", f"{LOCK}/data/inner", "locks/demo/.here.ascend-lock-new/data"]
 )
 def test_lock_leaves_mounted_folder(workspace: Workspace, theirs: Path, at: str) -> None:
     workspace.stack("base==2.0", target=HERE)
@@ -71,12 +71,12 @@ def test_lock_leaves_mounted_folder(workspace: Workspace, theirs: Path, at: str)
         2,
         "the lock could not be written; what was there before is untouched",
     )
-    assert "` is a mount point, from which nothing is removed\nhint: unmount it or " in run.stderr
+    assert "` is a mount point, below which nothing is changed\nhint: unmount it or " in run.stderr
     assert tree(workspace.locks) == before
 
 
 @pytest.mark.parametrize(
-    "at", ["out/locks", "out/locks/demo", "out/locks/demo/here/data", "out/locks/other"]
+    "at", ["out/locks", "out/locks/demo", "out/locks/demo/here", "out/locks/demo/here/stages"]
 )
 def test_prune_leaves_mounted_folder(workspace: Workspace, theirs: Path, at: str) -> None:
     assert workspace.run("bundle", "demo", "out").status == 0
@@ -88,10 +88,35 @@ def test_prune_leaves_mounted_folder(workspace: Workspace, theirs: Path, at: str
     assert (theirs / "data.txt").read_text() == "of somebody else"
     assert (run.status, run.error) == (2, "the bundle cannot be pruned")
     assert (
-        f"\n  at {at}\n  `{Path(at).name}` is a mount point, from which nothing is removed\n"
+        f"\n  at {at}\n  `{Path(at).name}` is a mount point, below which nothing is changed\n"
         in run.stderr
     )
     assert tree(workspace.root / "out") == before
+
+
+@pytest.mark.parametrize("at", ["out/locks", "out/locks/demo", "out/locks/demo/here"])
+def test_bundle_writes_to_no_mounted_folder(workspace: Workspace, theirs: Path, at: str) -> None:
+    """Neither into a new one nor into one that is there already."""
+    for _ in range(2):
+        run = run_with_mount(workspace, theirs, at, "bundle", "demo", "out")
+        assert tree(theirs) == {"data.txt": b"of somebody else"}
+        assert (run.status, run.error) == (2, "the bundle could not be written")
+        assert f"\n  at {at}\n  `{Path(at).name}` is a mount point, below" in run.stderr
+        assert workspace.run("bundle", "demo", "out").status == 0
+
+
+@pytest.mark.parametrize("command", ["lock", "explain"])
+def test_lock_writes_to_no_mounted_stack(workspace: Workspace, theirs: Path, command: str) -> None:
+    """The folder of a stack is ours, not somebody else's, who may have such names there, too."""
+    workspace.stack("base==2.0" if command == "lock" else "base==3.0", target=HERE)
+    kept = theirs / ".keep.ascend-lock-old"
+    for folder in (kept, theirs / "keep"):
+        folder.mkdir()
+        (folder / "data.txt").write_text("of somebody else")
+    before = tree(theirs)
+    run = run_with_mount(workspace, theirs, "locks/demo", command, "demo")
+    assert tree(theirs) == before
+    assert (run.status, "`demo` is a mount point, below" in run.stderr) == (2, True), run
 
 
 def test_bundle_takes_no_mounted_file_for_a_leftover(workspace: Workspace, theirs: Path) -> None:

@@ -663,13 +663,16 @@ def _canonical_version(text: str) -> str:
     public, _, local = without_zeros.partition("+")
     without_epoch = re.sub("^v?(0!)?", "", public)
     release, _, suffixes = _SUFFIX.sub(_canonical_suffix, without_epoch).partition(" ")
-    short_release = re.sub(r"(\.0+)+$", "", release)
-    return f"{short_release} {suffixes}+{re.sub('[-_]', '.', local)}"
+    numbers = release.split(".")
+    while len(numbers) > 1 and numbers[-1] == "0":
+        numbers.pop()
+    return f"{'.'.join(numbers)} {suffixes}+{re.sub('[-_]', '.', local)}"
 
 
 def _canonical_suffix(suffix: re.Match[str]) -> str:
     kind = suffix[1] or "post"
-    number = int(suffix[2] or suffix[3] or 0)
+    # as text, as Python refuses to read a number of thousands of digits
+    number = (suffix[2] or suffix[3] or "").lstrip("0") or "0"
     return f" {_SPELLINGS.get(kind, kind)}{number}"
 
 
@@ -814,6 +817,20 @@ def installed_distributions(
                 installed[name] = distribution
                 findings += broken
     return installed, findings
+
+
+def hidden_distributions(
+    context: CheckContext, installed: Installed
+) -> Iterator[InstalledDistribution]:
+    """Yield the distributions beside these that Python does not find, as others have their names.
+
+    Their files are there nevertheless.
+    """
+    found = {distribution.info for distribution in installed.values()}
+    for root in sorted({distribution.root for distribution in installed.values()}):
+        for path in _metadata_paths(root):
+            if path not in found and not os.path.basename(path).startswith("~"):
+                yield _read_distribution(context, root, path)[0]
 
 
 def _metadata_paths(root: str) -> list[str]:
@@ -1135,6 +1152,386 @@ def _is_overridden(context: CheckContext, complaint: str) -> bool:
     return False
 
 
+# --- modules
+#
+# The top-level modules and the commands of distributions, which can be started.
+
+# Names of files and folders in site-packages that are not meant to be imported.
+_NOT_IMPORTED = frozenset(
+    [
+        "__main__",
+        "benchmark",
+        "benchmarks",
+        "bin",
+        "build",
+        "conftest",
+        "dist",
+        "doc",
+        "docs",
+        "etc",
+        "example",
+        "examples",
+        "include",
+        "lib",
+        "lib64",
+        "noxfile",
+        "samples",
+        "scripts",
+        "setup",
+        "share",
+        "test",
+        "testing",
+        "tests",
+        "tools",
+    ]
+)
+# Groups of entry points that must load: commands, and plugins that vllm loads at each start.
+_ENTRY_POINT_GROUPS = (
+    "console_scripts",
+    "gui_scripts",
+    "vllm.general_plugins",
+    "vllm.platform_plugins",
+)
+# `x.py`, or a compiled `x.so`, `x.abi3.so` or `x.cpython-311-aarch64-linux-gnu.so`.
+_MODULE_FILE = re.compile(r"(\w+)(?:\.py|(?:\.abi3|\.cpython-\w+-[\w-]+)?\.so)")
+# How many folders of namespace packages a module may be in.
+_NAMESPACE_DEPTH = 2
+
+
+class Startable(NamedTuple):
+    """A module or command of a distribution."""
+
+    # The normalized name of the distribution.
+    project: str
+    # "module" or "script".
+    kind: str
+    # The dotted name of the module, or the name of the command.
+    name: str
+    # What is imported: the module, with the attribute that a command calls (`vllm.cli:main`).
+    reference: str
+
+
+def startables(installed: Installed, with_commands: Container[str]) -> list[Startable]:
+    """Return the modules of all distributions, and the commands of the named ones.
+
+    A module that several distributions have belongs to the first one by name.
+    """
+    startable = []
+    seen = set()
+    for name in sorted(installed):
+        for module in top_modules(installed[name]):
+            if module not in seen:
+                seen.add(module)
+                startable.append(Startable(name, "module", module, module))
+        if name in with_commands:
+            for command, reference in _commands(installed[name]):
+                startable.append(Startable(name, "script", command, reference))
+    return startable
+
+
+def top_modules(distribution: InstalledDistribution) -> list[str]:
+    """Return the dotted names of a distribution's top-level modules, sorted.
+
+    For a namespace package, these are the packages and modules in it (`google.protobuf`). What is
+    not meant to be imported, such as `tests`, is left out, and so are stubs.
+    """
+    start = distribution.root + "/"
+    paths = [row.path for row in distribution.rows if row.path.startswith(start)]
+    files = [path[len(start) :].split("/") for path in paths]
+    packages = {tuple(parts[:-1]) for parts in files if _stem(parts[-1]) == "__init__"}
+    names = set()
+    for path, parts in zip(paths, files):
+        name = _top_module(parts, packages)
+        if name and _is_meant(name) and _has_init(path):
+            names.add(".".join(name))
+    return sorted(names or _listed_modules(distribution))
+
+
+def _top_module(parts: Sequence[str], packages: set[tuple[str, ...]]) -> Sequence[str]:
+    """Return the name, in parts, of the top-level module that a file belongs to; empty if none."""
+    *folders, filename = parts
+    stem = _stem(filename)
+    if not stem:
+        return ()
+    for depth in range(1, len(folders) + 1):
+        if tuple(folders[:depth]) in packages:
+            return folders[:depth]
+    if len(folders) > _NAMESPACE_DEPTH:
+        return ()
+    return [*folders, stem]
+
+
+def _stem(filename: str) -> str:
+    """Return the name of the module in a file, empty if it has none."""
+    match = _MODULE_FILE.fullmatch(filename)
+    return match[1] if match and match[1].isidentifier() else ""
+
+
+def _is_meant(name: Sequence[str]) -> bool:
+    """Return whether a module, named in parts, can and should be imported."""
+    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name):
+        return False
+    return name[0] not in _NOT_IMPORTED and not name[0].startswith("__editable__")
+
+
+def _has_init(path: str) -> bool:
+    """Return whether a file can be a module: a mere library (`libx.so`) has no PyInit function."""
+    if not path.endswith(".so"):
+        return True
+    function = f"PyInit_{_stem(os.path.basename(path))}".encode()
+    try:
+        with open(path, "rb") as file:
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                return content.find(function) >= 0
+    except (OSError, ValueError):
+        # the check of files tells what is wrong with it
+        return False
+
+
+def _listed_modules(distribution: InstalledDistribution) -> list[str]:
+    """Return the modules in top_level.txt of an editable installation, whose RECORD has none."""
+    if not distribution.editable_folder:
+        return []
+    names = _metadata_text(distribution, "top_level.txt").split()
+    return [name for name in names if _is_meant([name])]
+
+
+def _commands(distribution: InstalledDistribution) -> list[tuple[str, str]]:
+    """Return the names of a distribution's commands, each with what it calls."""
+    parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=False)
+    # names of commands differ by case
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    try:
+        parser.read_string(_metadata_text(distribution, "entry_points.txt"))
+    except configparser.Error:
+        return []
+    commands = []
+    for group in _ENTRY_POINT_GROUPS:
+        if parser.has_section(group):
+            for name, value in parser.items(group):
+                without_extras = re.split(r"\s*\[", value)[0]
+                commands.append((name, without_extras.replace(" ", "")))
+    return commands
+
+
+def _metadata_text(distribution: InstalledDistribution, name: str) -> str:
+    """Return the text of a file in .dist-info, empty if it cannot be read."""
+    try:
+        return read_text(f"{distribution.info}/{name}") or ""
+    except UnreadableError:
+        return ""
+
+
+# --- ownership
+#
+# Who owns the files of site-packages: distributions, by the lists that their installers wrote.
+#
+# RECORD, conda's own lists and `installed-files.txt` tell who owns a file. Of a distribution that has
+# none of these, `top_level.txt` may name the modules. What may belong to it cannot be judged.
+
+# Python imports a `.pyc` without its source, unless it is in __pycache__.
+IMPORTABLE = (*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES, *BYTECODE_SUFFIXES)
+# Installers that write RECORD last: without one, the installation was cut off.
+_RECORDING = ("", "pip", "uv")
+
+
+class Ownership:
+    """Knows which files have an owner, and where that cannot be told."""
+
+    def __init__(
+        self, context: CheckContext, installed: Installed, search_path: Sequence[str]
+    ) -> None:
+        """Read the lists of all distributions, and of those that they hide from Python."""
+        locked_names = {name for name in context.lock.pins if name in installed}
+        self._locked = [installed[name] for name in sorted(locked_names)]
+        self._locked_names = locked_names
+        self._rewritten = frozenset(context.lock.rewritten)
+        self._search_path = search_path
+        # The paths of all files that have an owner, and of those that locked distributions have.
+        self.files: set[str] = set()
+        self._locked_files: set[str] = set()
+        # Distributions and conda packages that list no files.
+        self.unlisted: list[str] = []
+        # Paths, without suffix, of modules and packages that may belong to them.
+        self._unlisted_modules: set[str] = set()
+        # Folders with such distributions, and those in which any module may belong to them.
+        self._uncertain_folders: set[str] = set()
+        self._unlisted_folders: set[str] = set()
+        # The names of those that have files in a folder of site-packages, by its path.
+        self._owners: dict[str, set[str]] = {}
+        # The folders of distributions, in the order in which Python looks into them, each with
+        # whether it is this environment's.
+        self.roots: Mapping[str, bool] = {
+            distribution.root: distribution.is_ours
+            for distribution in installed.values()
+            if distribution.editable_folder != distribution.root
+        }
+        self._locked_modules: dict[str, set[str]] = {}
+        everyone = [installed[name] for name in sorted(installed)]
+        everyone += hidden_distributions(context, installed)
+        listed = {distribution.root for distribution in everyone if distribution.rows}
+        for distribution in everyone:
+            if distribution.rows:
+                self._add_files(distribution.name, [row.path for row in distribution.rows])
+            else:
+                self._add_without_record(distribution, listed)
+        for distribution in self._locked:
+            self._locked_files.update(row.path for row in distribution.rows)
+        self._add_all_of_conda()
+        folders = list(search_path)
+        folders += [distribution.editable_folder for distribution in installed.values()]
+        # The folders that hold this environment's modules: the search path and checkouts.
+        self._homes = [os.path.realpath(folder) for folder in folders if folder]
+
+    def _add_without_record(
+        self, distribution: InstalledDistribution, site_packages: Collection[str]
+    ) -> None:
+        """Add what installed-files.txt or top_level.txt lists."""
+        files = lines_of(f"{distribution.info}/installed-files.txt")
+        if files:
+            self._add_files(distribution.name, _joined(distribution.info, files))
+            return
+        if distribution.root not in site_packages:
+            # `setup.py develop` has a folder of its own
+            return
+        is_wheel = distribution.info.endswith(".dist-info")
+        if is_wheel and distribution.installer in _RECORDING:
+            return
+        self.unlisted.append(distribution.name)
+        self._uncertain_folders.add(distribution.root)
+        modules = lines_of(f"{distribution.info}/top_level.txt")
+        self._unlisted_modules.update(f"{distribution.root}/{name}" for name in modules)
+        if not modules:
+            self._unlisted_folders.add(distribution.root)
+
+    def _add_all_of_conda(self) -> None:
+        """Add the files that the metadata of conda packages lists."""
+        conda = f"{sys.prefix}/conda-meta"
+        if not os.path.isdir(conda):
+            return
+        for entry in sorted(os.listdir(conda)):
+            if entry.endswith(".json"):
+                self._add_of_conda(f"{conda}/{entry}")
+
+    def _add_of_conda(self, path: str) -> None:
+        package = os.path.basename(path)
+        try:
+            content = json.loads(read_text(path) or "")
+            self._add_files(package, _joined(sys.prefix, content["files"]))
+        except (UnreadableError, ValueError, TypeError, KeyError, RecursionError):
+            self.unlisted.append(package)
+            folders = [os.path.realpath(path) for path in sys.path if path.startswith(sys.prefix)]
+            self._uncertain_folders.update(folders)
+            self._unlisted_folders.update(folders)
+
+    def _add_files(self, owner: str, paths: Iterable[str]) -> None:
+        for path in paths:
+            self.files.add(path)
+            for root in self.roots:
+                start = f"{root}/"
+                if path.startswith(start):
+                    top, slash, _ = path[len(start) :].partition("/")
+                    if slash:
+                        self._owners.setdefault(start + top, set()).add(owner)
+
+    def owners_of(self, folder: str) -> Collection[str]:
+        """Return the names of those that have files in a folder of site-packages."""
+        return self._owners.get(folder, frozenset())
+
+    def is_of_lock(self, path: str) -> bool:
+        """Return whether a locked distribution has a file, or any file in a folder."""
+        return path in self._locked_files or not self._locked_names.isdisjoint(self.owners_of(path))
+
+    def is_rewritten(self, folder: str) -> bool:
+        """Return whether the stack's own steps change what is in a folder of site-packages."""
+        return not self._rewritten.isdisjoint(self.owners_of(folder))
+
+    def is_known(self, path: str) -> bool:
+        """Return whether it is certain who owns a module or package of site-packages, if anyone."""
+        if f"{path}/__init__.py" in self.files:
+            return True
+        folder, name = os.path.split(path)
+        if folder in self._unlisted_folders:
+            return False
+        return f"{folder}/{module_of(name)}" not in self._unlisted_modules
+
+    def is_certain(self, root: str) -> bool:
+        """Return whether site-packages is for this environment alone, and all in it list files."""
+        return self.roots[root] and root not in self._uncertain_folders
+
+    def locked_modules(self, root: str) -> set[str]:
+        """Return the names of the locked modules that an entry of site-packages would hide.
+
+        They are in this folder, or in one into which Python looks later.
+        """
+        if root not in self._locked_modules:
+            order = list(self.roots)
+            later = order[order.index(root) :]
+            names: set[str] = set()
+            for distribution in self._locked:
+                if distribution.root in later:
+                    names.update(_top_names(distribution))
+            self._locked_modules[root] = names
+        return self._locked_modules[root]
+
+    def fault_of_import(self, module: str, path: str) -> str:
+        """Return the code of what is wrong with where a module is from, empty if nothing is.
+
+        `path` is its file, empty if it has none.
+        """
+        if not path:
+            return ""
+        real = os.path.realpath(path)
+        if not any(real.startswith(home.rstrip("/") + "/") for home in self._homes):
+            return "import-elsewhere"
+        return "import-replaced" if self._is_replaced(module, path) else ""
+
+    def _is_replaced(self, module: str, path: str) -> bool:
+        """Return whether a file of site-packages, not the lock's, was imported as a locked module.
+
+        Modules in a folder that the stack rewrites are not judged.
+        """
+        top = module_of(module)
+        for folder in self._search_path:
+            root = os.path.realpath(folder)
+            if root in self.roots and path.startswith(f"{folder}/"):
+                file = root + path[len(folder) :]
+                is_lock_file = file in self._locked_files or self.is_rewritten(f"{root}/{top}")
+                return top in self.locked_modules(root) and not is_lock_file
+        return False
+
+
+def _top_names(distribution: InstalledDistribution) -> Iterator[str]:
+    """Yield the names of the modules and packages that a distribution has in site-packages."""
+    start = distribution.root + "/"
+    for row in distribution.rows:
+        if row.path.startswith(start):
+            top, slash, _ = row.path[len(start) :].partition("/")
+            if slash or top.endswith(IMPORTABLE):
+                yield module_of(top)
+    if distribution.editable_folder:
+        for module in top_modules(distribution):
+            yield module_of(module)
+
+
+def module_of(name: str) -> str:
+    """Return the name of the module that a file or folder with this name has."""
+    return name.partition(".")[0]
+
+
+def _joined(folder: str, names: Iterable[str]) -> list[str]:
+    return [os.path.normpath(os.path.join(folder, name)) for name in names]
+
+
+def lines_of(path: str) -> list[str]:
+    """Return the lines of a file that are not empty, none if it cannot be read."""
+    try:
+        text = read_text(path) or ""
+    except UnreadableError:
+        return []
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
 # --- imports
 #
 # The check that the modules that the lock lists can be imported, as a user's program would.
@@ -1196,18 +1593,17 @@ def run_python(
     for line in result.output.splitlines():
         try:
             rows.append(dict(json.loads(line)))
-        except (ValueError, TypeError):
-            # the process died while it wrote
+        except (ValueError, TypeError, RecursionError):
+            # the process died while it wrote, or a module wrote into its pipe
             continue
     return rows, result.ending
 
 
-def check_imports(context: CheckContext, homes: Sequence[str], *, on_npu: bool) -> Group:
-    """Check that the modules that the lock lists can be imported, and are this environment's.
+def check_imports(context: CheckContext, ownership: Ownership, *, on_npu: bool) -> Group:
+    """Check that the modules that the lock lists can be imported, and are the lock's.
 
-    `homes` are the folders of this environment's modules, `on_npu` is whether the machine has an
-    NPU. Without one, as where an image is built, libraries of CANN or of its driver can be missing:
-    a module that needs them cannot be tried there.
+    `on_npu` is whether the machine has an NPU. Without one, as where an image is built, libraries
+    of CANN or of its driver can be missing: a module that needs them cannot be tried there.
     """
     untried = list(context.lock.imports)
     findings = []
@@ -1216,9 +1612,10 @@ def check_imports(context: CheckContext, homes: Sequence[str], *, on_npu: bool) 
         errors = [str(row["error"]) for row in rows if "error" in row]
         imported = rows[: len(rows) - len(errors)]
         for row in imported:
-            if row["path"] and not is_within(row["path"], homes):
+            fault = ownership.fault_of_import(row["name"], row["path"] or "")
+            if fault:
                 values = _import_values(context, row["name"])
-                findings.append(Finding("import-elsewhere", {**values, "found": row["path"]}))
+                findings.append(Finding(fault, {**values, "found": row["path"]}))
         untried = untried[len(imported) :]
         if untried:
             values = _import_values(context, untried.pop(0))
@@ -1253,13 +1650,6 @@ def missing_library(error: str) -> str:
     return match[1] if match else ""
 
 
-def homes_of(installed: Installed, paths: Iterable[str]) -> list[str]:
-    """Return the folders that hold this environment's modules: the search path and checkouts."""
-    folders = list(paths)
-    folders += [distribution.editable_folder for distribution in installed.values()]
-    return [os.path.realpath(folder) for folder in folders if folder]
-
-
 def is_on_disk(context: CheckContext, library: str) -> bool:
     """Return whether CANN or the driver has a library in a folder that programs load it from.
 
@@ -1271,12 +1661,6 @@ def is_on_disk(context: CheckContext, library: str) -> bool:
     if cann:
         folders += [f"{cann}/lib64", f"{cann}/*/lib64"]
     return any(glob.glob(f"{folder}/{library}") for folder in folders)
-
-
-def is_within(path: str, folders: Iterable[str]) -> bool:
-    """Return whether a module's file is in one of these folders."""
-    real = os.path.realpath(path)
-    return any(real.startswith(folder.rstrip("/") + "/") for folder in folders)
 
 
 def shown_command(context: CheckContext, code: str) -> str:
@@ -1847,12 +2231,10 @@ def _top_name(owner: InstalledDistribution, path: str) -> str:
 # in no RECORD. It stays when its distribution is replaced, and can still be imported, or runs at each
 # start of Python.
 #
-# RECORD, conda's own lists and `installed-files.txt` tell who owns a file. Of a distribution that has
-# none of these, `top_level.txt` may name the modules. What may belong to it is not judged, and the
-# check says so.
+# It is wrong where it changes what the lock has: in a folder in which a locked distribution has
+# files, under the name of a locked module, or if it runs at each start. Beside the lock it is only
+# worth a warning, as a distribution is that the lock does not have.
 
-# Python imports a `.pyc` without its source, unless it is in __pycache__.
-_IMPORTABLE = (*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES, *BYTECODE_SUFFIXES)
 # Python imports these modules when it starts.
 _STARTUP_MODULES = ("sitecustomize", "usercustomize")
 # Python runs lines of these files in site-packages when it starts.
@@ -1861,119 +2243,29 @@ _STARTUP_SUFFIX = ".pth"
 _MAKER_FILES = ("_virtualenv.py", "_virtualenv.pth")
 # They leave one of these keys in pyvenv.cfg.
 _MAKER_KEYS = ("virtualenv", "uv")
+# To these files, `setup.py develop` and `conda develop` add the folders of projects.
+_FOLDER_LISTS = ("easy-install.pth", "conda.pth")
+# Python runs a line of a `.pth` file that begins so.
+_RUN = re.compile(r"import[ \t]")
+# A module that ply writes beside the one whose parser it is for: comments, then the version.
+_TABLE_OF_PLY = re.compile(r"\s*(#.*\s+)+_tabversion\s*=")
+# Entries of site-packages that are no modules.
+_NO_MODULES = re.compile(r"__pycache__|~.*|.*\.(dist|egg)-info")
 # A command removes at most so many files by name.
 _MOST_REMOVED = 20
 # How many distributions a message names.
 _LISTED_UNJUDGED = 8
 
 
-class _Package(NamedTuple):
-    """A folder of modules in site-packages."""
-
-    path: str
-    # The distributions that have files in it, sorted. If some are locked, only these.
-    owners: Sequence[str]
-    # When the last of them was installed if they are locked, else 0. In seconds since 1970.
-    installed: float
-
-
-class _Ownership:
-    """Knows which files have an owner, and where that cannot be told."""
-
-    def __init__(self, installed: Installed) -> None:
-        # The paths of all files that have an owner.
-        self.files: set[str] = set()
-        # Distributions and conda packages that list no files.
-        self.unlisted: list[str] = []
-        # Paths, without suffix, of modules and packages that may belong to them.
-        self._unlisted_modules: set[str] = set()
-        # Folders in which anything may belong to them.
-        self._unlisted_folders: set[str] = set()
-        site_packages = {
-            distribution.root for distribution in installed.values() if distribution.rows
-        }
-        for name in sorted(installed):
-            rows = installed[name].rows
-            self.files.update(row.path for row in rows)
-            if not rows:
-                self._add_without_record(installed[name], site_packages)
-        conda = f"{sys.prefix}/conda-meta"
-        if os.path.isdir(conda):
-            for entry in sorted(os.listdir(conda)):
-                if entry.endswith(".json"):
-                    self._add_of_conda(f"{conda}/{entry}")
-
-    def _add_without_record(
-        self, distribution: InstalledDistribution, site_packages: Collection[str]
-    ) -> None:
-        """Add what installed-files.txt or top_level.txt lists."""
-        files = _lines_of(f"{distribution.info}/installed-files.txt")
-        if files:
-            self._add_files(distribution.info, files)
-            return
-        if distribution.root not in site_packages:
-            # `setup.py develop` has a folder of its own
-            return
-        self.unlisted.append(distribution.name)
-        modules = _lines_of(f"{distribution.info}/top_level.txt")
-        self._unlisted_modules.update(f"{distribution.root}/{name}" for name in modules)
-        if not modules:
-            self._unlisted_folders.add(distribution.root)
-
-    def _add_of_conda(self, path: str) -> None:
-        """Add the files that the metadata of a conda package lists."""
-        try:
-            content = json.loads(read_text(path) or "")
-            self._add_files(sys.prefix, content["files"])
-        except (UnreadableError, ValueError, TypeError, KeyError, RecursionError):
-            self.unlisted.append(os.path.basename(path))
-            self._unlisted_folders.update(
-                os.path.realpath(path) for path in sys.path if path.startswith(sys.prefix)
-            )
-
-    def _add_files(self, folder: str, names: Iterable[str]) -> None:
-        self.files.update(os.path.normpath(os.path.join(folder, name)) for name in names)
-
-    def is_known(self, path: str) -> bool:
-        """Return whether it is certain who owns a module or package of site-packages, if anyone."""
-        if f"{path}/__init__.py" in self.files:
-            return True
-        folder, name = os.path.split(path)
-        if folder in self._unlisted_folders:
-            return False
-        module = name.partition(".")[0]
-        return f"{folder}/{module}" not in self._unlisted_modules
-
-
-def _lines_of(path: str) -> list[str]:
-    """Return the lines of a file that are not empty, none if it cannot be read."""
-    try:
-        text = read_text(path) or ""
-    except UnreadableError:
-        return []
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def check_strays(context: CheckContext, installed: Installed) -> Group:
-    """Check for files without an owner, and name what could not be judged.
-
-    In a package of a locked distribution, a file that is older than the installation is of another
-    release, and wrong. A newer one was written by a program or added by somebody, and is only worth
-    a warning. So are files in packages of other distributions, modules by themselves and what runs
-    when Python starts.
-    """
-    ownership = _Ownership(installed)
+def check_strays(context: CheckContext, installed: Installed, ownership: Ownership) -> Group:
+    """Check for files without an owner, and name what could not be judged."""
+    locked = {installed[name].root for name in context.lock.pins if name in installed}
     findings: list[Finding] = []
-    for package in _packages(context, installed):
-        if ownership.is_known(package.path):
-            findings += _package_findings(context, package, ownership.files)
-    locked = [installed[name] for name in context.lock.pins if name in installed]
-    for root in sorted({distribution.root for distribution in locked if distribution.is_ours}):
-        startup, modules = _unowned_entries(root, ownership)
-        if startup:
-            findings.append(Finding("startup-extra", {**list_and_count(startup), "folder": root}))
-        if modules:
-            findings.append(Finding("module-extra", {**list_and_count(modules), "folder": root}))
+    for root, is_ours in ownership.roots.items():
+        if is_ours or root in locked:
+            site = _SitePackages(context, installed, ownership, root)
+            findings += site.package_findings()
+            findings += site.entry_findings(beside_lock=is_ours and root in locked)
     rewritten = [name for name in context.lock.rewritten if name in installed]
     unjudged = sorted({*ownership.unlisted, *rewritten})
     if not unjudged:
@@ -1982,137 +2274,171 @@ def check_strays(context: CheckContext, installed: Installed) -> Group:
     return Group("strays", findings, values, note="strays-but", counted=True)
 
 
-def _packages(context: CheckContext, installed: Installed) -> Iterator[_Package]:
-    """Yield the packages of the lock and of this environment that the stack does not rewrite."""
-    owners: dict[str, list[str]] = {}
-    rewritten = set()
-    for name in sorted(installed):
-        distribution = installed[name]
-        packages = _package_folders(distribution)
-        if name in context.lock.rewritten:
-            rewritten.update(packages)
-        if name in context.lock.pins or distribution.is_ours:
-            for package in packages:
-                owners.setdefault(package, []).append(name)
-    for path in sorted(owners):
-        if path in rewritten or os.path.islink(path):
-            continue
-        locked = []
-        installed_at = 0.0
-        for name in owners[path]:
-            # conda keeps the times that files had where it built them
-            if name in context.lock.pins and installed[name].installer != "conda":
-                locked.append(name)
-                installed_at = max(installed_at, _changed_at(f"{installed[name].info}/RECORD"))
-        yield _Package(path, locked or owners[path], installed_at)
+class _SitePackages:
+    """A folder with distributions."""
 
+    def __init__(
+        self, context: CheckContext, installed: Installed, ownership: Ownership, root: str
+    ) -> None:
+        self._context = context
+        self._ownership = ownership
+        self._root = root
+        # conda changes files after it has unpacked them
+        self._judged = [
+            name
+            for name in context.lock.pins
+            if name in installed and installed[name].installer != "conda"
+        ]
+        self._names = [name for name in sorted(os.listdir(root)) if not _NO_MODULES.fullmatch(name)]
 
-def _package_folders(distribution: InstalledDistribution) -> set[str]:
-    """Return the paths of the folders in site-packages in which a distribution has modules."""
-    start = distribution.root + "/"
-    folders = set()
-    for row in distribution.rows:
-        if row.path.startswith(start) and row.path.endswith(_IMPORTABLE):
-            top, slash, _ = row.path[len(start) :].partition("/")
-            if slash:
-                folders.add(start + top)
-    return folders
+    def package_findings(self) -> Iterator[Finding]:
+        """Yield what is wrong with the folders in which distributions have files."""
+        ownership = self._ownership
+        for name in self._names:
+            path = f"{self._root}/{name}"
+            owners = ownership.owners_of(path)
+            is_judged = ownership.is_known(path) and not ownership.is_rewritten(path)
+            if owners and is_judged and not os.path.islink(path):
+                yield from self._findings_in(path, sorted(owners))
 
+    def _findings_in(self, package: str, owners: Sequence[str]) -> Iterator[Finding]:
+        """Yield what is wrong with the files in a folder that nobody owns."""
+        strays = list(_unowned_files(package, self._ownership.files))
+        locked = [name for name in owners if name in self._judged]
+        if not locked:
+            yield from self._file_finding("file-added", owners, strays)
+            return
+        tables = [path for path in strays if _is_table_of_ply(path)]
+        yield from self._file_finding("file-added", locked, tables)
+        others = [path for path in strays if path not in tables]
+        yield from self._file_finding("file-stale", locked, others)
 
-def _package_findings(
-    context: CheckContext, package: _Package, owned: Collection[str]
-) -> Iterator[Finding]:
-    """Yield what is wrong with the files of a package that nobody owns."""
-    stale = []
-    added = []
-    for path in _unowned_files(package.path, owned):
-        if _changed_at(path) < package.installed:
-            stale.append(path)
-        else:
-            added.append(path)
-    if stale:
-        yield _package_finding(context, "file-stale", package, stale)
-    if added:
-        yield _package_finding(context, "file-added", package, added)
+    def _file_finding(
+        self, code: str, owners: Sequence[str], paths: Sequence[str]
+    ) -> Iterator[Finding]:
+        """Yield a finding about files, none without any."""
+        if paths:
+            names = [os.path.relpath(path, self._root) for path in paths]
+            values = {"owners": ", ".join(owners), "name": owners[0], **list_and_count(names)}
+            yield Finding(code, values, self._removal(["rm", *paths]))
 
+    def _removal(self, command: Sequence[str]) -> str:
+        """Return the command, or one that makes a new environment if too much is to be removed."""
+        if is_shared() or len(command) > _MOST_REMOVED + 1:
+            return self._context.venv_command
+        return shlex.join(command)
 
-def _package_finding(
-    context: CheckContext, code: str, package: _Package, paths: Sequence[str]
-) -> Finding:
-    root = os.path.dirname(package.path)
-    values = {
-        "owners": ", ".join(package.owners),
-        "name": package.owners[0],
-        **list_and_count([os.path.relpath(path, root) for path in paths]),
-    }
-    remedy = context.venv_command
-    if len(paths) <= _MOST_REMOVED:
-        remedy = shlex.join(["rm", *paths])
-    return Finding(code, values, remedy)
+    def entry_findings(self, *, beside_lock: bool) -> Iterator[Finding]:
+        """Yield what is wrong with the entries of site-packages itself.
+
+        Modules that do not concern the lock are only told `beside_lock`.
+        """
+        startup: list[str] = []
+        replacing: list[str] = []
+        others: list[str] = []
+        locked_modules = self._ownership.locked_modules(self._root)
+        for name in self._names:
+            path = f"{self._root}/{name}"
+            if self._ownership.is_of_lock(path):
+                continue
+            is_owned = path in self._ownership.files or bool(self._ownership.owners_of(path))
+            if name.endswith(_STARTUP_SUFFIX):
+                if not is_owned and not self._is_of_known_maker(name):
+                    startup.append(name)
+            elif not _is_importable(path, self._ownership.files, is_owned=is_owned):
+                continue
+            elif module_of(name) in locked_modules:
+                replacing.append(name)
+            elif is_owned or self._is_of_known_maker(name):
+                continue
+            elif module_of(name) in _STARTUP_MODULES:
+                startup.append(name)
+            elif self._ownership.is_known(path):
+                others.append(name)
+        if startup:
+            is_certain = self._ownership.is_certain(self._root)
+            yield self._entry_finding("startup-extra" if is_certain else "startup-unknown", startup)
+        if replacing:
+            removal = self._removal(["rm", "-r", *(f"{self._root}/{name}" for name in replacing)])
+            yield self._entry_finding("module-replaced", replacing, removal)
+        if others and beside_lock:
+            yield self._entry_finding("module-extra", others)
+
+    def _entry_finding(self, code: str, names: Sequence[str], remedy: str = "") -> Finding:
+        return Finding(code, {**list_and_count(names), "folder": self._root}, remedy)
+
+    def _is_of_known_maker(self, name: str) -> bool:
+        """Return whether a tool that lists no files puts an entry into site-packages."""
+        if name in _MAKER_FILES:
+            return _is_made_by_virtualenv()
+        if name not in _FOLDER_LISTS:
+            return False
+        lines = lines_of(f"{self._root}/{name}")
+        return not any(_RUN.match(line) for line in lines)
 
 
 def _unowned_files(package: str, owned: Collection[str]) -> Iterator[str]:
-    """Yield the importable files of a package that nobody owns, folder by folder."""
-    for folder, subfolders, names in os.walk(package):
-        subfolders[:] = sorted(
-            name for name in subfolders if name != "__pycache__" and not name.startswith("~")
-        )
-        for name in sorted(names):
-            path = f"{folder}/{name}"
-            if name.endswith(_IMPORTABLE) and path not in owned:
-                yield path
+    """Yield the importable files of a package that nobody owns, folder by folder.
 
-
-def _unowned_entries(root: str, ownership: _Ownership) -> tuple[list[str], list[str]]:
-    """Return the entries of site-packages that nobody owns, sorted.
-
-    First those that run when Python starts, then other modules.
+    A link to a folder in which nobody owns anything is among them.
     """
-    start = root + "/"
-    owned = {"__pycache__"}
-    for path in ownership.files:
-        if path.startswith(start):
-            owned.add(path[len(start) :].partition("/")[0])
-    if _is_of_maker():
-        owned.update(_MAKER_FILES)
-    startup = []
-    modules = []
-    for name in sorted(set(os.listdir(root)) - owned):
-        path = start + name
-        if name.endswith(_STARTUP_SUFFIX):
-            startup.append(name)
-        elif not ownership.is_known(path) or not _is_importable(path, ownership.files):
-            continue
-        elif name.partition(".")[0] in _STARTUP_MODULES:
-            startup.append(name)
-        else:
-            modules.append(name)
-    return startup, modules
+    waiting = [package]
+    while waiting:
+        folder = waiting.pop()
+        subfolders = []
+        for name in _names_in(folder):
+            path = f"{folder}/{name}"
+            if name == "__pycache__" or name.startswith("~"):
+                continue
+            if not os.path.isdir(path):
+                if name.endswith(IMPORTABLE) and path not in owned:
+                    yield path
+            elif not os.path.islink(path):
+                subfolders.append(path)
+            elif name.isidentifier() and not _owns_below(path, owned):
+                yield path
+        waiting += reversed(subfolders)
 
 
-def _is_importable(path: str, owned: Collection[str]) -> bool:
-    """Return whether an entry of site-packages can be imported; a folder needs an unowned file."""
+def _names_in(folder: str) -> Sequence[str]:
+    """Return the names in a folder, sorted; none if Python cannot look into it either."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return ()
+
+
+def _owns_below(folder: str, owned: Collection[str]) -> bool:
+    return any(path.startswith(f"{folder}/") for path in owned)
+
+
+def _is_importable(path: str, owned: Collection[str], *, is_owned: bool) -> bool:
+    """Return whether an entry of site-packages can be imported.
+
+    A folder that nobody has files in must have a file for that.
+    """
     if not os.path.isdir(path):
-        return path.endswith(_IMPORTABLE)
+        return path.endswith(IMPORTABLE)
     if not os.path.basename(path).isidentifier():
         return False
-    return os.path.islink(path) or any(_unowned_files(path, owned))
+    return is_owned or os.path.islink(path) or any(_unowned_files(path, owned))
 
 
-def _is_of_maker() -> bool:
+def _is_table_of_ply(path: str) -> bool:
+    """Return whether a parser wrote a module as its table, which it does when it is first used."""
+    try:
+        text = read_text(path) or ""
+    except UnreadableError:
+        return False
+    return bool(_TABLE_OF_PLY.match(text))
+
+
+def _is_made_by_virtualenv() -> bool:
     """Return whether virtualenv or uv made this environment."""
-    for line in _lines_of(f"{sys.prefix}/pyvenv.cfg"):
+    for line in lines_of(f"{sys.prefix}/pyvenv.cfg"):
         if line.partition("=")[0].strip() in _MAKER_KEYS:
             return True
     return False
-
-
-def _changed_at(path: str) -> float:
-    """Return when a file was changed last, in seconds since 1970; 0 if there is none."""
-    try:
-        return os.lstat(path).st_mtime
-    except OSError:
-        return 0.0
 
 
 # --- checkouts
@@ -2329,176 +2655,6 @@ def _blob_digest(path: str) -> str:
         return "-"
     # git identifies content by its sha1
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()  # noqa: S324
-
-
-# --- modules
-#
-# The top-level modules and the commands of distributions, which can be started.
-
-# Names of files and folders in site-packages that are not meant to be imported.
-_NOT_IMPORTED = frozenset(
-    [
-        "__main__",
-        "benchmark",
-        "benchmarks",
-        "bin",
-        "build",
-        "conftest",
-        "dist",
-        "doc",
-        "docs",
-        "etc",
-        "example",
-        "examples",
-        "include",
-        "lib",
-        "lib64",
-        "noxfile",
-        "samples",
-        "scripts",
-        "setup",
-        "share",
-        "test",
-        "testing",
-        "tests",
-        "tools",
-    ]
-)
-# Groups of entry points that must load: commands, and plugins that vllm loads at each start.
-_ENTRY_POINT_GROUPS = (
-    "console_scripts",
-    "gui_scripts",
-    "vllm.general_plugins",
-    "vllm.platform_plugins",
-)
-# `x.py`, or a compiled `x.so`, `x.abi3.so` or `x.cpython-311-aarch64-linux-gnu.so`.
-_MODULE_FILE = re.compile(r"(\w+)(?:\.py|(?:\.abi3|\.cpython-\w+-[\w-]+)?\.so)")
-# How many folders of namespace packages a module may be in.
-_NAMESPACE_DEPTH = 2
-
-
-class Startable(NamedTuple):
-    """A module or command of a distribution."""
-
-    # The normalized name of the distribution.
-    project: str
-    # "module" or "script".
-    kind: str
-    # The dotted name of the module, or the name of the command.
-    name: str
-    # What is imported: the module, with the attribute that a command calls (`vllm.cli:main`).
-    reference: str
-
-
-def startables(installed: Installed, with_commands: Container[str]) -> list[Startable]:
-    """Return the modules of all distributions, and the commands of the named ones.
-
-    A module that several distributions have belongs to the first one by name.
-    """
-    startable = []
-    seen = set()
-    for name in sorted(installed):
-        for module in top_modules(installed[name]):
-            if module not in seen:
-                seen.add(module)
-                startable.append(Startable(name, "module", module, module))
-        if name in with_commands:
-            for command, reference in _commands(installed[name]):
-                startable.append(Startable(name, "script", command, reference))
-    return startable
-
-
-def top_modules(distribution: InstalledDistribution) -> list[str]:
-    """Return the dotted names of a distribution's top-level modules, sorted.
-
-    For a namespace package, these are the packages and modules in it (`google.protobuf`). What is
-    not meant to be imported, such as `tests`, is left out, and so are stubs.
-    """
-    start = distribution.root + "/"
-    paths = [row.path for row in distribution.rows if row.path.startswith(start)]
-    files = [path[len(start) :].split("/") for path in paths]
-    packages = {tuple(parts[:-1]) for parts in files if _stem(parts[-1]) == "__init__"}
-    names = set()
-    for path, parts in zip(paths, files):
-        name = _top_module(parts, packages)
-        if name and _is_meant(name) and _has_init(path):
-            names.add(".".join(name))
-    return sorted(names or _listed_modules(distribution))
-
-
-def _top_module(parts: Sequence[str], packages: set[tuple[str, ...]]) -> Sequence[str]:
-    """Return the name, in parts, of the top-level module that a file belongs to; empty if none."""
-    *folders, filename = parts
-    stem = _stem(filename)
-    if not stem:
-        return ()
-    for depth in range(1, len(folders) + 1):
-        if tuple(folders[:depth]) in packages:
-            return folders[:depth]
-    if len(folders) > _NAMESPACE_DEPTH:
-        return ()
-    return [*folders, stem]
-
-
-def _stem(filename: str) -> str:
-    """Return the name of the module in a file, empty if it has none."""
-    match = _MODULE_FILE.fullmatch(filename)
-    return match[1] if match and match[1].isidentifier() else ""
-
-
-def _is_meant(name: Sequence[str]) -> bool:
-    """Return whether a module, named in parts, can and should be imported."""
-    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name):
-        return False
-    return name[0] not in _NOT_IMPORTED and not name[0].startswith("__editable__")
-
-
-def _has_init(path: str) -> bool:
-    """Return whether a file can be a module: a mere library (`libx.so`) has no PyInit function."""
-    if not path.endswith(".so"):
-        return True
-    function = f"PyInit_{_stem(os.path.basename(path))}".encode()
-    try:
-        with open(path, "rb") as file:
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                return content.find(function) >= 0
-    except (OSError, ValueError):
-        # the check of files tells what is wrong with it
-        return False
-
-
-def _listed_modules(distribution: InstalledDistribution) -> list[str]:
-    """Return the modules in top_level.txt of an editable installation, whose RECORD has none."""
-    if not distribution.editable_folder:
-        return []
-    names = _metadata_text(distribution, "top_level.txt").split()
-    return [name for name in names if _is_meant([name])]
-
-
-def _commands(distribution: InstalledDistribution) -> list[tuple[str, str]]:
-    """Return the names of a distribution's commands, each with what it calls."""
-    parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=False)
-    # names of commands differ by case
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
-    try:
-        parser.read_string(_metadata_text(distribution, "entry_points.txt"))
-    except configparser.Error:
-        return []
-    commands = []
-    for group in _ENTRY_POINT_GROUPS:
-        if parser.has_section(group):
-            for name, value in parser.items(group):
-                without_extras = re.split(r"\s*\[", value)[0]
-                commands.append((name, without_extras.replace(" ", "")))
-    return commands
-
-
-def _metadata_text(distribution: InstalledDistribution, name: str) -> str:
-    """Return the text of a file in .dist-info, empty if it cannot be read."""
-    try:
-        return read_text(f"{distribution.info}/{name}") or ""
-    except UnreadableError:
-        return ""
 
 
 # --- starter
@@ -2927,20 +3083,19 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 class Verdict(NamedTuple):
     """The verdict on a start."""
 
-    # "ok"; "elsewhere" if the module is not this environment's; "excused"; "untried" if a library
-    # of CANN is missing; or "failed".
+    # "ok"; "elsewhere" if the module is not the lock's; "excused"; "untried" if a library of CANN is
+    # missing; or "failed".
     outcome: str
-    # Why it is excused, or the missing library.
+    # Why it is excused, the missing library, or the code of the finding about where it is from.
     reason: str = ""
 
 
 def check_starts(
-    context: CheckContext, installed: Installed, homes: Sequence[str], *, on_npu: bool
+    context: CheckContext, installed: Installed, ownership: Ownership, *, on_npu: bool
 ) -> Group:
     """Start what the lock's distributions have, except for the imports that the lock lists.
 
-    `homes` are the folders of this environment's modules, `on_npu` is whether the machine has an
-    NPU.
+    `on_npu` is whether the machine has an NPU.
     """
     locked = {name: installed[name] for name in context.lock.pins if name in installed}
     targets = [
@@ -2954,7 +3109,7 @@ def check_starts(
     npu_works = on_npu or any(
         start.target.reference == _NPU_MODULE and not start.failed for start in started
     )
-    judged = [(start, _judge(context, start, homes, npu_works=npu_works)) for start in started]
+    judged = [(start, _judge(context, start, ownership, npu_works=npu_works)) for start in started]
     started_kinds = [start.target.kind for start, verdict in judged if verdict.outcome == "ok"]
     remarks = [
         {"what": start.title, "why": verdict.reason}
@@ -2988,15 +3143,15 @@ def _request(context: CheckContext, count: int, *, on_npu: bool) -> StartRequest
 
 
 def _judge(
-    context: CheckContext, start: Started, homes: Sequence[str], *, npu_works: bool
+    context: CheckContext, start: Started, ownership: Ownership, *, npu_works: bool
 ) -> Verdict:
     """Return the verdict on a start. Lack of an NPU is no excuse if the NPU works."""
     row = start.row
     if not start.failed:
-        is_module = start.target.kind == "module"
-        if is_module and row["path"] and not is_within(row["path"], homes):
-            return Verdict("elsewhere")
-        return Verdict("ok")
+        fault = ""
+        if start.target.kind == "module":
+            fault = ownership.fault_of_import(start.target.name, row["path"])
+        return Verdict("elsewhere", fault) if fault else Verdict("ok")
     excuse = excuse_of(start.target, context.lock.excuses, npu_works=npu_works)
     if excuse is not None:
         return Verdict("excused", excuse.reason[context.language])
@@ -3024,7 +3179,7 @@ def _start_findings(
     for start, verdict in judged:
         if verdict.outcome == "elsewhere":
             values = {"name": start.target.name, "found": start.row["path"]}
-            yield Finding("import-elsewhere", values)
+            yield Finding(verdict.reason, values)
         elif verdict.outcome == "untried":
             groups.setdefault(("start-untried", verdict.reason), []).append(start)
         elif verdict.outcome == "failed":
@@ -3068,7 +3223,7 @@ def _result(start: Started, verdict: Verdict) -> dict[str, Any]:
         "target": start.target.reference,
         "outcome": verdict.outcome,
     }
-    if verdict.reason:
+    if verdict.reason and verdict.outcome != "elsewhere":
         result["reason"] = verdict.reason
     how = {key: value for key, value in start.row.items() if key not in ("number", "path")}
     return {**result, **how}
@@ -3109,7 +3264,7 @@ WARNINGS = (
     "soc-unknown",
     "soc-unnamed",
     "start-untried",
-    "startup-extra",
+    "startup-unknown",
 )
 
 
@@ -3406,13 +3561,13 @@ def checks(context: CheckContext) -> Iterator[Group]:
     if any(pin.editable for pin in context.lock.pins.values()):
         yield check_checkouts(context, installed)
     yield collisions
-    yield check_strays(context, installed)
+    ownership = Ownership(context, installed, paths)
+    yield check_strays(context, installed, ownership)
     yield check_requirements(context)
-    homes = homes_of(installed, paths)
     if context.lock.imports:
-        yield check_imports(context, homes, on_npu=tool.has_npu)
+        yield check_imports(context, ownership, on_npu=tool.has_npu)
     if not context.quick:
-        yield check_starts(context, installed, homes, on_npu=tool.has_npu)
+        yield check_starts(context, installed, ownership, on_npu=tool.has_npu)
     if "torch-npu" in context.lock.pins:
         yield check_npu(context, tool)
 
@@ -3897,13 +4052,18 @@ LOCK = r"""
 "file-unreadable-what": "files of {name} {version} cannot be read: {list} ({count} in all)",
 "file-unreadable-why": "they could not be compared",
 "file-unreadable-mend": "{again}",
-"file-stale-what": "files in the packages of {owners} are of another release: {list} ({count} in all)",
-"file-stale-why": "they were there before the locked release and no distribution has them, so they can be imported although the lock does not have them",
+"file-stale-what": "files in the packages of {owners} belong to no distribution: {list} ({count} in all)",
+"file-stale-why": "they can be imported although the lock does not have them; an interrupted installation left them, or somebody added them",
 "file-added-what": "files were added to the packages of {owners}: {list} ({count} in all)",
-"file-added-why": "no distribution has them; a program wrote them after the installation, or somebody did",
+"file-added-why": "no distribution has them; a program wrote them, an interrupted installation left them, or somebody added them",
 "startup-extra-what": "files in {folder} that run at each start of Python belong to no distribution: {list} ({count} in all)",
 "startup-extra-why": "the lock says nothing about them, and their code runs in every program of this environment",
-"startup-extra-mend": "remove them unless you have put them there: an interrupted installation leaves such files, too",
+"startup-extra-mend": "remove them, or install what you have put there as a distribution: an interrupted installation leaves such files, too",
+"startup-unknown-what": "files in {folder} that run at each start of Python may belong to nothing: {list} ({count} in all)",
+"startup-unknown-why": "no list of files has them, but the folder is shared with other programs or has distributions without such a list",
+"startup-unknown-mend": "remove them unless somebody needs them: an interrupted installation leaves such files, too",
+"module-replaced-what": "modules in {folder} have the names of locked modules, but belong to no locked distribution: {list} ({count} in all)",
+"module-replaced-why": "Python can import them in place of what the lock has",
 "module-extra-what": "modules in {folder} belong to no distribution: {list} ({count} in all)",
 "module-extra-why": "the lock says nothing about them, and they can be imported",
 "module-extra-mend": "remove them unless you have put them there: an interrupted installation leaves such files, too",
@@ -3946,6 +4106,9 @@ LOCK = r"""
 "import-elsewhere-what": "import {name} loads {found}, which is not in this environment",
 "import-elsewhere-why": "PYTHONPATH or the user's site-packages take precedence over the lock's files",
 "import-elsewhere-mend": "unset PYTHONPATH, source CANN's set_env.sh again, and try PYTHONNOUSERSITE=1",
+"import-replaced-what": "import {name} loads {found}, which is no file of a locked distribution",
+"import-replaced-why": "it has the name of what the lock has, and Python imports it instead",
+"import-replaced-mend": "remove {found}, and run install.sh again",
 "start-failed-what": "{list} cannot be started: {error}",
 "start-failed-why": "raised at {where}; modules and commands of the lock that fail so: {count}",
 "start-failed-mend": "see the full message: {command}",
@@ -4143,13 +4306,18 @@ LOCK = r"""
 "file-unreadable-what": "无法读取 {name} {version} 的文件：{list}（共 {count} 个）",
 "file-unreadable-why": "无法比较它们",
 "file-unreadable-mend": "{again}",
-"file-stale-what": "{owners} 的包中有其他版本的文件：{list}（共 {count} 个）",
-"file-stale-why": "它们早于锁定的版本，且不属于任何发行包，因此锁文件中没有的内容仍可被导入",
+"file-stale-what": "{owners} 的包中有不属于任何发行包的文件：{list}（共 {count} 个）",
+"file-stale-why": "锁文件中没有它们，但它们可被导入；是被中断的安装留下的，或由人添加",
 "file-added-what": "{owners} 的包中新增了文件：{list}（共 {count} 个）",
-"file-added-why": "它们不属于任何发行包，是安装之后由程序或人写入的",
+"file-added-why": "它们不属于任何发行包；由程序写入、被中断的安装留下，或由人添加",
 "startup-extra-what": "{folder} 中每次启动 Python 都会运行的文件不属于任何发行包：{list}（共 {count} 个）",
 "startup-extra-why": "锁中没有它们，而它们的代码会在此环境的每个程序中运行",
-"startup-extra-mend": "除非是您放入的，否则请删除：被中断的安装也会留下这样的文件",
+"startup-extra-mend": "请删除；如果是您放入的，请将其作为发行包安装：被中断的安装也会留下这样的文件",
+"startup-unknown-what": "{folder} 中每次启动 Python 都会运行的文件可能不属于任何发行包：{list}（共 {count} 个）",
+"startup-unknown-why": "没有文件清单列出它们，但该文件夹与其他程序共用，或其中有不带清单的发行包",
+"startup-unknown-mend": "除非有人需要，否则请删除：被中断的安装也会留下这样的文件",
+"module-replaced-what": "{folder} 中的模块与锁定的模块同名，却不属于任何锁定的发行包：{list}（共 {count} 个）",
+"module-replaced-why": "Python 可能会导入它们，而不是锁文件中的模块",
 "module-extra-what": "{folder} 中有不属于任何发行包的模块：{list}（共 {count} 个）",
 "module-extra-why": "锁文件没有涉及它们，而它们可以被导入",
 "module-extra-mend": "如果不是您放置的，请删除：中断的安装也会留下这样的文件",
@@ -4192,6 +4360,9 @@ LOCK = r"""
 "import-elsewhere-what": "import {name} 得到的是 {found}，它不在此环境中",
 "import-elsewhere-why": "PYTHONPATH 或用户的 site-packages 优先于锁文件中的文件",
 "import-elsewhere-mend": "unset PYTHONPATH 后重新 source CANN 的 set_env.sh，并尝试 PYTHONNOUSERSITE=1",
+"import-replaced-what": "import {name} 得到的是 {found}，它不是任何锁定的发行包的文件",
+"import-replaced-why": "它与锁定的模块同名，Python 导入的是它",
+"import-replaced-mend": "请删除 {found}，然后重新运行 install.sh",
 "start-failed-what": "{list} 无法启动：{error}",
 "start-failed-why": "出错处为 {where}；锁文件中因此失败的模块和命令数：{count}",
 "start-failed-mend": "查看完整信息：{command}",

@@ -19,9 +19,11 @@ from resolver.verify.distributions import installed_distributions
 from resolver.verify.environment import check_distributions, check_python
 from resolver.verify.findings import CheckContext, Group, LockedDistribution, LockedStack
 from resolver.verify.imports import run_python, shown_command
+from resolver.verify.ownership import Ownership
 from resolver.verify.record import check_collisions, check_files
 from resolver.verify.strays import check_strays
 from tests.builders import build_wheel
+from tests.nested import nested_folders
 
 
 class Site:
@@ -70,7 +72,7 @@ class Site:
             check_distributions(context, installed, broken),
             files,
             collisions,
-            check_strays(context, installed),
+            check_strays(context, installed, Ownership(context, installed, [str(self.root)])),
         )
         return {group.name: group for group in groups}
 
@@ -387,17 +389,90 @@ def stray(site: Site) -> Site:
     return site
 
 
-def test_strays_older_than_the_installation_are_wrong(stray: Site) -> None:
-    dated(stray.root / "one" / "inner" / "old.py", -60)
-    dated(stray.root / "shared" / "old.so", -60)
+@pytest.mark.parametrize("seconds", [-60, 60])
+def test_strays_in_packages_of_the_lock_are_wrong(stray: Site, seconds: int) -> None:
+    """The time of a file says nothing: whatever an interrupted pip leaves is new."""
+    dated(stray.root / "one" / "inner" / "old.py", seconds)
+    dated(stray.root / "shared" / "old.so", seconds)
     assert stray.codes() == ["file-stale one one/inner/old.py", "file-stale two shared/old.so"]
     finding, _ = stray.groups()["strays"].findings
     assert finding.remedy == f"rm {stray.root}/one/inner/old.py"
 
 
-def test_strays_added_since_are_a_warning(stray: Site) -> None:
-    dated(stray.root / "one" / "parsetab.py", 60)
-    assert stray.codes() == ["file-added one one/parsetab.py"]
+def test_strays_in_folders_of_data_are_wrong(stray: Site) -> None:
+    stray.add("three", {"cfg/defaults.json": "{}", "three.py": ""})
+    for name in ("cfg/__init__.py", "cfg/old.py"):
+        dated(stray.root / name, 0)
+    assert stray.codes() == ["file-stale three cfg/__init__.py, cfg/old.py"]
+
+
+def test_strays_that_a_parser_wrote_are_a_warning(stray: Site) -> None:
+    tables = {
+        "one/lextab.py": "# lextab.py. This file automatically created by PLY\n_tabversion   = '3'",
+        "one/yacctab.py": "\n# yacctab.py\n# Do not edit.\n_tabversion = '3'\n",
+        "one/old.py": "_tabversion = '3'\n",
+    }
+    for name, text in tables.items():
+        (stray.root / name).write_text(text)
+    assert stray.codes() == [
+        "file-added one one/lextab.py, one/yacctab.py",
+        "file-stale one one/old.py",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["mod/__init__.py", "mod/inner/a.py", "mod.pyc", "mod.abi3.so", "one.py", "shared.py"]
+)
+@pytest.mark.parametrize("is_owned", [False, True])
+def test_strays_that_hide_a_locked_module_are_wrong(stray: Site, name: str, is_owned: bool) -> None:
+    """Whether nobody owns them, or a distribution that the lock does not have."""
+    stray.add("three", {"mod.py": ""})
+    extra = ["distribution-extra other"] if is_owned else []
+    if is_owned:
+        stray.add("other", {name: ""}, locked=False)
+    else:
+        dated(stray.root / name, -60)
+    top = name.partition("/")[0]
+    assert stray.codes() == [*extra, f"module-replaced {top}"]
+    (finding,) = stray.groups()["strays"].findings
+    assert finding.remedy == f"rm -r {stray.root}/{top}"
+
+
+def test_strays_that_hide_an_editable_are_wrong(stray: Site) -> None:
+    direct_url = json.dumps({"url": f"file://{sys.prefix}/src/x", "dir_info": {"editable": True}})
+    info = stray.add("x", {"__editable__.x.pth": ""}, locked=False, direct_url_json=direct_url)
+    (info / "top_level.txt").write_text("x\n")
+    stray.pins["x"] = LockedDistribution("x", "1.0", 1, built=True, editable=True)
+    dated(stray.root / "x" / "__init__.py", 0)
+    assert stray.codes() == ["module-replaced x"]
+
+
+def test_strays_in_a_folder_that_python_asks_later(stray: Site, tmp_path: Path) -> None:
+    """A base Python may have what the environment has in another release; that hides nothing."""
+    later = Site(tmp_path / "later")
+    later.root.mkdir()
+    later.add("one", {"one/__init__.py": "other", "one/b.py": "", "start.pth": ""})
+    later.add("base", {"base.py": ""})
+    dated(later.root / "two.py", 0)
+    paths = [str(stray.root), str(later.root)]
+    pins = {**stray.pins, **later.pins}
+    lock = LockedStack("demo", "here", "linux-x", "3.11", "2.17", {}, pins)
+
+    def findings(paths: list[str]) -> list[str]:
+        context = CheckContext(lock, "/lock", {})
+        installed, _ = installed_distributions(context, paths)
+        group = check_strays(context, installed, Ownership(context, installed, paths))
+        return [f"{finding.code} {finding.values['list']}" for finding in group.findings]
+
+    assert findings(paths) == []
+    dated(later.root / "shared" / "a.py", 0)
+    assert findings(paths[::-1]) == ["module-replaced shared"]
+
+
+def test_strays_in_folders_nested_very_deep(stray: Site) -> None:
+    with nested_folders(stray.root / "one", 1200) as innermost:
+        os.close(os.open("old.py", os.O_CREAT, dir_fd=innermost))
+        assert stray.codes() == [f"file-stale one one/{'d/' * 1200}old.py"]
 
 
 def test_strays_can_be_imported(stray: Site) -> None:
@@ -427,6 +502,7 @@ def test_strays_in_site_packages_itself(stray: Site, monkeypatch: pytest.MonkeyP
         ("one/old.abi3.so", "file-stale one one/old.abi3.so"),
         ("old.pyc", "module-extra old.pyc"),
         ("old.pth", "startup-extra old.pth"),
+        ("easy-install.pth", "startup-extra easy-install.pth"),
         ("sitecustomize.py", "startup-extra sitecustomize.py"),
         ("sitecustomize.pyc", "startup-extra sitecustomize.pyc"),
         ("usercustomize/__init__.py", "startup-extra usercustomize"),
@@ -441,6 +517,7 @@ def test_strays_are_of_every_kind(
     owned = {"other/__init__.py": "", "other/own.pyc": "", "own.pth": "", "own.pyc": ""}
     stray.add("other", owned, locked=False)
     dated(stray.root / name, -60)
+    (stray.root / name).write_text("import old\n")
     assert stray.codes() == ["distribution-extra other", code]
     (stray.root / name).unlink()
     assert stray.codes() == ["distribution-extra other"]
@@ -451,6 +528,34 @@ def test_strays_behind_a_link_are_told(stray: Site, monkeypatch: pytest.MonkeyPa
     (stray.root / "linked").symlink_to(stray.root / "one")
     (stray.root / "sitecustomize").symlink_to(stray.root / "one")
     assert stray.codes() == ["startup-extra sitecustomize", "module-extra linked"]
+    (stray.root / "one" / "inner").symlink_to(stray.root / "shared")
+    assert stray.codes()[0] == "file-stale one one/inner"
+
+
+def test_strays_that_only_list_folders_are_no_finding(
+    stray: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `setup.py develop` and `conda develop` do."""
+    monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
+    for name in ("easy-install.pth", "conda.pth"):
+        (stray.root / name).write_text("/src/one\n")
+    assert stray.codes() == []
+
+
+def test_strays_at_the_start_of_a_shared_python(stray: Site) -> None:
+    """Whoever cares for it may have put them there."""
+    dated(stray.root / "certificates.pth", 0)
+    assert stray.codes() == ["startup-unknown certificates.pth"]
+
+
+def test_strays_of_an_unfinished_distribution(stray: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without RECORD it owns nothing, whether or not it has come to INSTALLER."""
+    monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
+    info = stray.add("gone", {"gone.pth": "import gone"}, locked=False)
+    (info / "RECORD").unlink()
+    for installer in ("", "pip\n"):
+        (info / "INSTALLER").write_text(installer)
+        assert stray.codes() == ["distribution-extra gone", "startup-extra gone.pth"]
 
 
 def test_strays_beside_conda_are_judged(stray: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -465,7 +570,7 @@ def test_strays_beside_conda_are_judged(stray: Site, monkeypatch: pytest.MonkeyP
     (meta / "broken-1.0-0.json").write_text("{")
     monkeypatch.setattr(sys, "path", [str(stray.root)])
     group = stray.groups()["strays"]
-    assert [finding.code for finding in group.findings] == ["startup-extra"]
+    assert [finding.code for finding in group.findings] == ["startup-unknown"]
     assert (group.note, group.counted, group.values["list"]) == (
         "strays-but",
         True,
@@ -509,7 +614,8 @@ def test_strays_beside_a_distribution_without_a_record(
     stray: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "prefix", str(stray.root.parent))
-    (stray.add("bare", {"bare/a.py": ""}, locked=False) / "RECORD").unlink()
+    info = stray.add("bare", {"bare/a.py": ""}, locked=False, INSTALLER="debian\n")
+    (info / "RECORD").unlink()
     for name in ("bare.py", "shared/bare/a.py", "one/old.py"):
         dated(stray.root / name, -60)
     group = stray.groups()["strays"]

@@ -123,4 +123,10 @@ def test_same_version_agrees_with_packaging(one: str, other: str) -> None:
 def test_same_version_of_texts_that_are_none() -> None:
     assert same_version("0.1-final!", "0.1-final!")
     assert not same_version("final", "final.0")
+
+
+def test_same_version_of_very_long_texts() -> None:
+    digits = "1" * 10_000
+    assert same_version(f"1.post{digits}", f"1.0-{digits}")
+    assert not same_version("1" + ".0" * 200_000 + ".x", "1")
     assert canonical_name("Foo.Bar_-baz") == "foo-bar-baz"

@@ -15,7 +15,9 @@ from resolver.report.verify import verify
 from resolver.verify import starts
 from resolver.verify.distributions import installed_distributions
 from resolver.verify.findings import CheckContext, Excuse, LockedDistribution, LockedStack
+from resolver.verify.imports import check_imports
 from resolver.verify.modules import Startable, startables, top_modules
+from resolver.verify.ownership import Ownership
 from resolver.verify.starts import Started, StartRequest, check_starts, start_all
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -353,7 +355,9 @@ def test_start_without_the_folder_of_the_program(site: Path, program: str) -> No
 def check(site: Path, program: str, *, on_npu: bool = False, **changes: object):  # type: ignore[no-untyped-def]
     context = context_of(site, program, **changes)
     installed, _ = installed_distributions(context, [str(site)])
-    return check_starts(context, installed, [str(site)], on_npu=on_npu)
+    return check_starts(
+        context, installed, Ownership(context, installed, [str(site)]), on_npu=on_npu
+    )
 
 
 def test_starts_with_one_reason_are_one_finding(site: Path, program: str) -> None:
@@ -420,9 +424,36 @@ def test_starts_from_elsewhere(site: Path, program: str, tmp_path: Path) -> None
     environ = {**os.environ, "PYTHONPATH": f"{elsewhere}{os.pathsep}{site}"}
     context = CheckContext(context.lock, "/lock", environ, program=program)
     installed, _ = installed_distributions(context, [str(site)])
-    (finding,) = check_starts(context, installed, [str(site)], on_npu=False).findings
+    (finding,) = check_starts(
+        context, installed, Ownership(context, installed, [str(site)]), on_npu=False
+    ).findings
     assert finding.code == "import-elsewhere"
     assert finding.values["found"] == str(elsewhere / "demo.py")
+
+
+@pytest.mark.parametrize("is_owned", [False, True])
+def test_starts_in_place_of_a_locked_module(site: Path, program: str, is_owned: bool) -> None:
+    """Python takes a package before a module, whoever put it there."""
+    install(site, "demo", demo="")
+    context = context_of(site, program)
+    (site / "demo").mkdir()
+    (site / "demo" / "__init__.py").write_text("")
+    if is_owned:
+        install_files(site, "other", {"demo/__init__.py": ""})
+    for imports in ([], ["demo"]):
+        lock = LockedStack(
+            "demo", "here", "linux-x", "3.11", "2.17", pins=context.lock.pins, imports=imports
+        )
+        context = CheckContext(lock, "/lock", context.environ, program=program)
+        installed, _ = installed_distributions(context, [str(site)])
+        ownership = Ownership(context, installed, [str(site)])
+        groups = [
+            check_imports(context, ownership, on_npu=False),
+            check_starts(context, installed, ownership, on_npu=False),
+        ]
+        (finding,) = [finding for group in groups for finding in group.findings]
+        assert finding.code == "import-replaced"
+        assert finding.values["found"] == str(site / "demo" / "__init__.py")
 
 
 def test_starts_leave_out_the_imports(site: Path, program: str) -> None:
@@ -433,4 +464,9 @@ def test_starts_leave_out_the_imports(site: Path, program: str) -> None:
     )
     context = CheckContext(lock, "/lock", context.environ, program=program)
     installed, _ = installed_distributions(context, [str(site)])
-    assert check_starts(context, installed, [str(site)], on_npu=False).results == []
+    assert (
+        check_starts(
+            context, installed, Ownership(context, installed, [str(site)]), on_npu=False
+        ).results
+        == []
+    )
