@@ -208,15 +208,11 @@ class Alternatives:
             specifier.operator == "==" and specifier.contains(final) for specifier in specifiers
         )
 
-    def lacking(self, constraint: Constraint) -> Constraint | None:
-        """Return the constraint that a line's project has releases without a file for the target.
-
-        None if there is no such constraint.
-        """
-        if not isinstance(constraint, (StackLine, BuildLine)):
-            return None
-        lack = Unavailable(self._needs[constraint.whole].name, NoCandidate.FILE)
-        return lack if lack in self._clauses.ruled_out_releases else None
+    def without_file(self, changing: Iterable[Constraint]) -> list[Constraint]:
+        """Return the constraints that projects of lines have releases without a usable file."""
+        lines = [row for row in changing if isinstance(row, (StackLine, BuildLine))]
+        lacks = [Unavailable(self._needs[line.whole].name, NoCandidate.FILE) for line in lines]
+        return [lack for lack in lacks if lack in self._clauses.ruled_out_releases]
 
     # --- how far from the original stack
 
