@@ -10,7 +10,7 @@ from pysat.formula import WCNF
 
 from resolver.model import text
 from resolver.model.constraint import BuildLine, Constraint, Excluded, Requires, StackLine
-from resolver.model.explanation import Change, ChangeKind, Fix
+from resolver.model.explanation import Change, ChangeKind
 from resolver.model.fact import Fact, Strength, Warns
 from resolver.model.requirement import Requirement
 
@@ -22,8 +22,6 @@ UNSURE = 100
 NEARBY = 10
 # a release that is not in its project's tables: nobody recorded what it works with
 UNLISTED = 250
-# added when fixes are ranked: after all with releases that the tables list
-UNLISTED_LAST = 550
 
 # --- what a change costs
 
@@ -50,8 +48,6 @@ WITHOUT_CUTOFF = 170
 PRERELEASES = 180
 # A line is dropped. That is less than going against facts, which would otherwise end the search.
 DROP = 600
-# two environments: more than two other versions with all surcharges
-SPLIT = 700
 # Another value of a component. Most machines of today have a newer glibc than a target assumes;
 # another SoC is another machine.
 COMPONENT = {"glibc": 90, "cann": 140, "hdk": 150, "python": 160, "soc": 800}
@@ -59,24 +55,6 @@ COMPONENT = {"glibc": 90, "cann": 140, "hdk": 150, "python": 160, "soc": 800}
 RELAX = {Strength.OBSERVED: 650, Strength.DOCUMENTED: 750, Strength.VENDOR: 850}
 # a requirement is removed from metadata
 OVERRIDE = 900
-
-# --- what is added when fixes are ranked
-
-# each year by which a release is older than before: more than a line dropped, less than other
-# hardware
-_YEAR = 1500
-# each release by which it is older, and the most for all of them: the nearest comes first
-_OLDER, _MUCH_OLDER = 5, 100
-# something is lost: without a line it is a different stack
-_LOST = 400
-# other hardware: whatever works on the present machine comes first
-_MACHINE = 2000
-# what is left does not work without a line that was dropped: more than another machine
-_USELESS = 3000
-# a warning about the machine, or about something missing
-_WARNED = 100
-# a warning about the SoC instead: it will not work
-_OTHER_KERNELS = 500
 
 # changes to no line, component or policy that the stack has
 _NOT_CONSTRAINTS = (
@@ -135,34 +113,6 @@ class Corrections:
         ]
 
 
-def cost(fix: Fix) -> int:
-    """Return the cost of a fix for ranking.
-
-    That is the price of its changes, and what is lost or may not work on the machine.
-    """
-    gone = [name for environment in fix.environments for name in environment.gone]
-    warnings = [fact for environment in fix.environments for fact in environment.warnings]
-    dropped = [change.subject for change in fix.changes if change.kind is ChangeKind.DROP]
-    total = fix.price + _LOST * len(dropped)
-    for change in fix.changes:
-        total += years_older(-change.years) + min(_OLDER * max(-change.steps, 0), _MUCH_OLDER)
-        if any(name in gone for name in no_longer_needed(change)):
-            total += _LOST
-    total += sum(EXTRA for name in gone if "[" in name)
-    # once: other hardware for one target is other hardware
-    if any(
-        (change.kind, change.subject) == (ChangeKind.COMPONENT, "soc") for change in fix.changes
-    ):
-        total += _MACHINE
-    if any(broken_without(dropped, warnings)):
-        total += _USELESS
-    if any("soc" in fact.components for fact in warnings):
-        total += _OTHER_KERNELS
-    elif any(fact.unless for fact in warnings):
-        total += _WARNED
-    return total
-
-
 def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator[str]:
     """Yield what does not work where one of the projects is missing, by a grave warning."""
     for fact in facts:
@@ -171,11 +121,6 @@ def broken_without(projects: Collection[str], facts: Iterable[Fact]) -> Iterator
         needed = [need.name for need in fact.unless if isinstance(need, Requirement)]
         if any(name in projects for name in needed):
             yield fact.package
-
-
-def years_older(years: int) -> int:
-    """Return the surcharge for a release that is so many full years older than requested."""
-    return _YEAR * max(years, 0)
 
 
 def saved_price(change: Change) -> int:

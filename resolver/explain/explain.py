@@ -11,6 +11,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from resolver.config.load import Inputs
 from resolver.explain.contradictions import contradiction, cores, explore, is_open
 from resolver.explain.fixes import fix_of, lettered
+from resolver.explain.loss import loss_of
 from resolver.explain.repairs import find_fixes
 from resolver.explain.split import split
 from resolver.explain.trial import Clock, Expired, Trials
@@ -78,8 +79,16 @@ def explanation_of(
             contradictions.append(hidden)
     concerned = _projects_of(contradictions)
     solved = results.fixes or results.useless.values()
-    fixes = [fix_of(problem, changed, resolution, concerned) for changed, resolution in solved]
-    fixes += split(trials, found_cores, concerned)
+    fixes = [(loss_of(fix), fix) for fix in split(trials, found_cores, concerned)]
+    for changed, resolution in solved:
+        fix = fix_of(problem, changed, resolution, concerned)
+        loss = loss_of(
+            fix,
+            years_older=changed.years_older,
+            unproven=changed.unproven,
+            price=changed.price,
+        )
+        fixes.append((loss, fix))
     return Explanation(
         problem=problem,
         contradictions=tuple(contradictions),

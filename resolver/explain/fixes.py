@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from string import ascii_uppercase
 
 from msgspec.structs import replace
 
-from resolver.explain.costs import changes_less, cost, no_longer_needed, project_of
+from resolver.explain.costs import changes_less, no_longer_needed, project_of
+from resolver.explain.loss import Loss
 from resolver.explain.stack_text import StackText, with_suffix
 from resolver.explain.trial import ChangedStack
 from resolver.lock.applied_facts import applied_facts
@@ -38,7 +40,6 @@ def fix_of(
         environments=(replace(environment, gone=tuple(gone)),),
         files=((problem.stack.name, changed.text),),
         risky=changed.risky,
-        price=changed.price + changed.surcharge,
     )
 
 
@@ -131,16 +132,17 @@ def _is_pinned_by(need: Requirement | None, fact: Warns, resolution: Resolution)
 # --- their order and letters
 
 
-def lettered(fixes: Iterable[Fix], stack_name: str, options: PolicyOptions) -> Iterator[Fix]:
-    """Yield the fixes of a stack with letters.
+def lettered(
+    fixes: Iterable[tuple[Loss, Fix]], stack_name: str, options: PolicyOptions
+) -> Iterator[Fix]:
+    """Yield the fixes of a stack with letters, the smallest loss first.
 
-    The smallest loss comes first; fixes that go against a fact come last. One of these is left out
-    if it changes all of the stack that one before it changes. The files of each carry its letter,
-    the name of the stack, and the options that replaced parts of the stack's policy, since that is
-    what was solved.
+    One that goes against a fact is left out if it changes all of the stack that one before it
+    changes. The files of each carry its letter, the name of the stack, and the options that
+    replaced parts of the stack's policy, since that is what was solved.
     """
     listed: list[Fix] = []
-    for fix in sorted(fixes, key=lambda fix: (fix.risky, cost(fix))):
+    for _, fix in sorted(fixes, key=itemgetter(0)):
         is_more = any(changes_less(better.changes, fix.changes) for better in listed)
         if not (fix.risky and is_more):
             listed.append(fix)

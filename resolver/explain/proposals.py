@@ -344,8 +344,10 @@ class Proposals:
             notes.source,
         )
         project = self._clauses.universe.project(text.name(name))
-        price = BUILD if project.wheels_set_aside(release.position) else NOTE
-        return ChangedStack((change,), stack.text, price, risky=False)
+        if project.wheels_set_aside(release.position):
+            # for other machines: one of those, or another release, is nearer
+            return ChangedStack((change,), stack.text, BUILD, risky=False, unproven=1)
+        return ChangedStack((change,), stack.text, NOTE, risky=False)
 
     def _releases_of(self, constraint: Constraint) -> list[Candidate]:
         """Return the releases with a constraint, newest first."""

@@ -470,7 +470,7 @@ class Repairs:
             return answer
         if self._locks_elsewhere(changed):
             explained = self._trials.explained(changed.text)
-            changed = self._with_surcharges(changed, answer)
+            changed = self._with_doubts(changed, answer)
             if any(costs.broken_without(changed.dropped, applied_facts(explained))):
                 results.useless[changed.text] = changed, explained
             else:
@@ -493,16 +493,18 @@ class Repairs:
             self._repair(changed, answer, trials)
         return False
 
-    def _with_surcharges(self, changed: ChangedStack, resolution: Resolution) -> ChangedStack:
-        """Add surcharges for doubtful and old releases that no changed line names."""
+    def _with_doubts(self, changed: ChangedStack, resolution: Resolution) -> ChangedStack:
+        """Add what shows when a changed stack is locked: unlisted releases, and old ones."""
         alternatives = self._alternatives
         lines = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
         unlisted = alternatives.unlisted(resolution)
         unnamed = [name for name in unlisted if name not in lines]
-        surcharge = costs.UNLISTED_LAST * len(unlisted)
-        surcharge += costs.years_older(alternatives.years_behind(resolution))
-        price = changed.price + costs.UNLISTED * len(unnamed)
-        return replace(changed, price=price, surcharge=surcharge)
+        return replace(
+            changed,
+            price=changed.price + costs.UNLISTED * len(unnamed),
+            unproven=changed.unproven + len(unlisted),
+            years_older=alternatives.years_behind(resolution),
+        )
 
     def _with_fewest_practices(
         self, changed: ChangedStack, resolution: Resolution

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, combinations, islice
 
-from resolver.explain.costs import SPLIT, broken_without
+from resolver.explain.costs import broken_without
 from resolver.explain.fixes import environment_of
 from resolver.explain.stack_text import StackText
 from resolver.explain.trial import Trials
@@ -61,7 +61,6 @@ def _fix(trials: Trials, sides: tuple[_Side, _Side], concerned: Sequence[str]) -
         environments=tuple(environments),
         files=tuple((stack.name, text) for text, _ in sides),
         risky=False,
-        price=SPLIT,
     )
 
 

@@ -229,8 +229,10 @@ class ChangedStack(msgspec.Struct, frozen=True):
     price: int
     # whether it goes against a fact or metadata
     risky: bool
-    # Added to the price of one that locks when ways out are listed. It plays no part in the search.
-    surcharge: int = 0
+    # releases of which nobody recorded that they work
+    unproven: int = 0
+    # full years by which releases in its lock are older that no change names
+    years_older: int = 0
 
     @property
     def reported(self) -> tuple[Change, ...]:
@@ -293,7 +295,13 @@ class ChangedStack(msgspec.Struct, frozen=True):
                 del changes[place]
             else:
                 changes[place] = _joined(earlier, later)
-        return ChangedStack(tuple(changes), other.text, price, self.risky or other.risky)
+        return ChangedStack(
+            changes=tuple(changes),
+            text=other.text,
+            price=price,
+            risky=self.risky or other.risky,
+            unproven=self.unproven + other.unproven,
+        )
 
 
 def _place_of_earlier(changes: Sequence[Change], later: Change) -> int | None:

@@ -138,8 +138,6 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[tuple[str, str], ...]
     # whether it goes against a fact or metadata
     risky: bool
-    # the sum of the costs of the changes
-    price: int = 0
 
 
 class AttemptOutcome(Enum):

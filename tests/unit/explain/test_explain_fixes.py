@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from io import StringIO
 
-from msgspec.structs import replace
-
 from resolver.cli.console import ConflictPage, Progress
-from resolver.explain.costs import cost
 from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.model.constraint import ComponentValue, Requires, StackLine
-from resolver.model.explanation import ChangeKind, Explanation, Fix
+from resolver.model.explanation import Explanation, Fix
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import fact, inputs_of, matrix, refutation, target, warning
-from tests.unit.report import samples
 
 NEEDS_CANN = matrix("==2", "8.3.RC1", "enforced")
 NEEDS_A2 = warning("kernels", "==1", "These kernels are built for A2.", 'unless = ["soc in A2"]')
@@ -313,19 +309,6 @@ def test_a_pair_that_the_tables_name_is_found_beside_a_release_that_they_leave_o
         ["plugin==2 -> plugin==2.post1"],
     ]
     assert ["plugin==2 -> plugin==2.post1", "base==2 -> base==1"] not in found
-
-
-def test_other_hardware_is_a_loss_once_for_however_many_targets() -> None:
-    """Otherwise a line whose loss leaves nothing that works would be dropped rather, with two targets."""
-    sample = next(fix for fix in samples.trl().fixes if len(fix.environments) == 1)
-    other = replace(
-        sample.changes[0], kind=ChangeKind.COMPONENT, subject="soc", before="310P", after="A2"
-    )
-    one, both = (
-        replace(sample, changes=changes)
-        for changes in ((other,), (other, replace(other, target="two")))
-    )
-    assert cost(both) == cost(one) > cost(sample)
 
 
 def test_what_goes_against_a_fact_is_told_where_it_spares_some_of_the_wish() -> None:
