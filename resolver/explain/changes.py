@@ -71,14 +71,14 @@ class Changes:
                 return self._price_of_line(self._places[constraint.whole], constraint.part)
             case ComponentValue():
                 return costs.COMPONENT.get(constraint.component)
-            case Requires() if constraint.source is RequirementSource.METADATA:
+            case Requires() if _is_override(constraint):
                 return costs.OVERRIDE
-            case Requires(fact=fact) | Excluded(fact=fact) if fact is not None:
-                return _price_of_fact(fact)
+            case Requires(fact=facts.Requires() as fact) | Excluded(fact=fact):
+                return costs.RELAX.get(fact.strength)
             case Unavailable(why=RejectionReason.NEWER) if self._has_cutoff:
-                return costs.WITHOUT_CUTOFF
+                return costs.POLICY
             case Unavailable(why=NoCandidate.PRERELEASE | NoCandidate.NEEDLESS):
-                return costs.PRERELEASES
+                return costs.POLICY
             case _:
                 return None
 
@@ -111,7 +111,7 @@ class Changes:
         """
         if is_cutoff(constraint):
             return [other for other in self._clauses.known if is_cutoff(other)]
-        if self._is_override(constraint):
+        if _is_override(constraint):
             return [*self._overridden_together(constraint)]
         return [constraint]
 
@@ -119,16 +119,12 @@ class Changes:
         """Return the requirements of metadata that one `replaces` fact removes."""
         package = constraint.package.name
         needed = texts.requirement(constraint.text).name
-        overrides = [other for other in self._clauses.known if self._is_override(other)]
+        overrides = [other for other in self._clauses.known if _is_override(other)]
         return [
             other
             for other in overrides
             if other.package.name == package and texts.requirement(other.text).name == needed
         ]
-
-    def _is_override(self, constraint: Constraint) -> TypeGuard[Requires]:
-        """Return whether a constraint is changed by a `replaces` fact."""
-        return isinstance(constraint, Requires) and self.price(constraint) == costs.OVERRIDE
 
     # --- the changed stack
 
@@ -146,7 +142,7 @@ class Changes:
                 case ComponentValue():
                     after = str(choice[constraint].chosen)
                     change, stack = self._with_component(stack, constraint, after)
-                case Requires() if self._is_override(constraint):
+                case Requires() if _is_override(constraint):
                     change, stack = self._with_override(stack, constraint)
                 case Requires() | Excluded():
                     change, stack = _with_relaxed_fact(stack, constraint)
@@ -315,16 +311,16 @@ class Changes:
         ]
 
 
-def _price_of_fact(fact: facts.Fact) -> int | None:
-    """Return the price of going against a fact; None if it may not be set aside."""
-    match fact:
-        case facts.Builds() | facts.Metadata():
-            # requirements stated by the archive, or for it
-            return costs.OVERRIDE
-        case facts.Requires() | facts.Excludes() | facts.Names():
-            return costs.RELAX.get(fact.strength)
-        case _:
-            return None
+def _is_override(constraint: Constraint) -> TypeGuard[Requires]:
+    """Return whether a `replaces` fact changes a constraint.
+
+    The archive states such requirements, or a fact states them for it.
+    """
+    if not isinstance(constraint, Requires):
+        return False
+    if constraint.source is RequirementSource.METADATA:
+        return True
+    return isinstance(constraint.fact, (facts.Builds, facts.Metadata))
 
 
 def _with_relaxed_fact(

@@ -25,27 +25,21 @@ UNLISTED = 250
 
 # --- what a change costs
 
-# each practice that is turned on: images of the vendor do so, and nothing of the stack is lost
-PRACTICE = 10
-# a fact that repeats an archive's own notes: nothing of the stack is lost, however many there are
-NOTE = 10
-# such a fact for a release with wheels for other machines: one of those, or another release, is
-# nearer
+# Nothing of the stack is lost: a practice is turned on, as images of the vendor do, a fact repeats
+# an archive's own notes, a line is added for what is installed anyway, so that another project must
+# be absent, or a line names a known project instead of one with a similar name that no index has.
+FREE = 10
+# A fact repeats the notes of an archive although its release has wheels for other machines: one of
+# those, or another release, is nearer.
 BUILD = 1000
-# a line is added for what is installed anyway, so that another project must be absent
-LINE = 20
-# a line names a known project instead of one with a similar name that no index has
-RENAME = 50
 # an existing fact that the stack leaves out is used
 ADD = 120
 # a line asks for another version
 VERSION = 100
 # an extra is removed from a line, or missing from its release
 EXTRA = 130
-# releases are no longer cut off by their date
-WITHOUT_CUTOFF = 170
-# pre-releases of a project are allowed
-PRERELEASES = 180
+# releases are no longer cut off by their date, or pre-releases of a project are allowed
+POLICY = 180
 # A line is dropped. That is less than going against facts, which would otherwise end the search.
 DROP = 600
 # Another value of a component. Most machines of today have a newer glibc than a target assumes;

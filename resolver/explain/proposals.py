@@ -22,7 +22,7 @@ from resolver.config.load import Document, is_generated
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changes, proposed
-from resolver.explain.costs import ADD, BUILD, LINE, NOTE, PRACTICE, RENAME
+from resolver.explain.costs import ADD, BUILD, FREE
 from resolver.explain.stack_text import StackText
 from resolver.explain.trial import ChangedStack, Trials
 from resolver.index.parse.informal import InformalRequirements, informal_requirements
@@ -94,7 +94,7 @@ class Proposals:
                     )
                 )
         if changes:
-            yield ChangedStack(tuple(changes), stack.text, RENAME * len(changes), risky=False)
+            yield ChangedStack(tuple(changes), stack.text, FREE * len(changes), risky=False)
 
     def enabled_practices(self) -> Iterator[ChangedStack]:
         """Yield the stack with every practice about a project that it may need turned on.
@@ -111,7 +111,7 @@ class Proposals:
             where = self._trials.inputs.stack.line("stack")
             changes = [Change(ChangeKind.PRACTICE, name, where=where) for name in practices]
             stack = self._stack.with_names("practices", practices)
-            yield ChangedStack(tuple(changes), stack.text, PRACTICE, risky=False)
+            yield ChangedStack(tuple(changes), stack.text, FREE, risky=False)
 
     def added_lines(self, core: Sequence[Constraint]) -> Iterator[ChangedStack]:
         """Yield the stack with a line for a project of which a fact says: another must be absent.
@@ -130,7 +130,7 @@ class Proposals:
                 line = f"{fact.package}{versions}"
                 change = Change(ChangeKind.LINE, fact.package, fact.other, line, where)
                 stack = self._stack.with_new_line(line)
-                yield ChangedStack((change,), stack.text, LINE, risky=False)
+                yield ChangedStack((change,), stack.text, FREE, risky=False)
 
     # --- Pythons
 
@@ -347,7 +347,7 @@ class Proposals:
         if project.wheels_set_aside(release.position):
             # for other machines: one of those, or another release, is nearer
             return ChangedStack((change,), stack.text, BUILD, risky=False, unproven=1)
-        return ChangedStack((change,), stack.text, NOTE, risky=False)
+        return ChangedStack((change,), stack.text, FREE, risky=False)
 
     def _releases_of(self, constraint: Constraint) -> list[Candidate]:
         """Return the releases with a constraint, newest first."""

@@ -521,7 +521,7 @@ class Repairs:
             if isinstance(answer, Resolution):
                 changed, resolution = fewer, answer
         needed = [practice for practice in practices if practice in changed.changes]
-        price = changed.price + costs.PRACTICE * (len(needed) - 1)
+        price = changed.price + costs.FREE * (len(needed) - 1)
         return replace(changed, price=price), resolution
 
     def _is_needless(self, changed: ChangedStack) -> bool:
