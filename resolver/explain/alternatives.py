@@ -33,39 +33,35 @@ from resolver.resolve.candidates import names_prerelease
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.project import Project, highest_bound
 
-_LOOKS = 4_000  # candidates looked at for one set and one direction
-_YEAR = 365  # days
-_AHEAD = {
-    0: 4,
-    4: 12,
-    16: 16,
-    32: 16,
-    48: 16,
-}  # after so many candidates -> how many are requested at once
+# candidates looked at for one set and one direction
+_LOOKS = 4_000
+# days
+_YEAR = 365
+# after so many candidates -> how many are requested at once
+_AHEAD = {0: 4, 4: 12, 16: 16, 32: 16, 48: 16}
 
 Choice = Mapping[Constraint, Candidate]
 
 
 class Alternatives:
-    """The releases and values on offer for the lines and components of one problem.
-
-    `unreadable` are releases whose file cannot be fetched: trying them again is useless.
-    `met_unlisted` are sets of changes that only unlisted releases meet: with more changes than
-    that, another unlisted one would be nothing new.
-    """
+    """The releases and values on offer for the lines and components of one problem."""
 
     def __init__(self, clauses: Clauses, expired: Callable[[], bool]) -> None:
+        # releases whose file cannot be fetched: trying them again is useless
         self.unreadable: set[Candidate] = set()
+        # Sets of changes that only unlisted releases meet. With more changes than that, another
+        # unlisted one would be nothing new.
         self.met_unlisted: list[frozenset[Constraint]] = []
         self._clauses = clauses
         self._expired = expired
         problem = clauses.universe.problem
         self._system = problem.target.system
-        requirements = problem.stack.requirements
         self._needs = {
-            root.origin: root.need for root in requirements if isinstance(root.need, Requirement)
+            root.origin: root.need
+            for root in problem.stack.requirements
+            if isinstance(root.need, Requirement)
         }
-        self._requested = dict.fromkeys(need.name for need in self._needs.values())
+        self._requested = {need.name for need in self._needs.values()}
         # the projects of which facts say which CANN each release needs
         self._tabulated = {
             fact.package
@@ -76,38 +72,37 @@ class Alternatives:
     # --- of several changes together
 
     def choices(self, changing: Sequence[Constraint], *, newest: bool) -> Iterator[Choice]:
-        """Releases and values for a set of changes, in order of preference, that are not known to clash.
+        """Yield releases and values for a set of changes that are not known to clash.
 
-        What is learned while one choice is tried applies to the next. Whatever has the fewest
-        candidates is chosen first, components last; the number of looks is limited.
+        They come in order of preference. What is learned while one choice is tried applies to the
+        next. Whatever has the fewest candidates is chosen first, components last; the number of
+        looks is limited.
         """
         looks = takewhile(lambda _: not self._expired(), range(_LOOKS))
         options = self.options(changing, newest=newest)
-        undecided = sorted(
-            options,
-            key=lambda constraint: (
-                isinstance(constraint, ComponentValue),
-                len(options[constraint]),
-            ),
-        )
-        for choice in self._complete(options, undecided, {}, looks):
+
+        def urgency(constraint: Constraint) -> tuple[bool, int]:
+            return isinstance(constraint, ComponentValue), len(options[constraint])
+
+        for choice in self._complete(options, sorted(options, key=urgency), {}, looks):
             if self.unreadable.isdisjoint(choice.values()):
                 yield choice
 
     def options(
         self, changing: Sequence[Constraint], *, newest: bool
     ) -> Mapping[Constraint, Sequence[Candidate]]:
-        """What each of a set of changes may become."""
+        """Return what each of a set of changes may become."""
         listed_only = any(changes.issubset(changing) for changes in self.met_unlisted)
-        return {
-            constraint: [
+        options = {}
+        for constraint in free_of(changing):
+            candidates = self._candidates(constraint, changing, newest=newest)
+            options[constraint] = [
                 candidate
-                for candidate in self._candidates(constraint, changing, newest=newest)
+                for candidate in candidates
                 if candidate not in self.unreadable
                 and not (listed_only and self._is_unlisted(candidate))
             ]
-            for constraint in free_of(changing)
-        }
+        return options
 
     def _complete(
         self,
@@ -116,7 +111,7 @@ class Alternatives:
         choice: Choice,
         looks: Iterator[int],
     ) -> Iterator[Choice]:
-        """Every way to complete a choice, as long as there are looks left.
+        """Yield every way to complete a choice, as long as there are looks left.
 
         Of a component come first the values with the fewest objections to the releases chosen.
         """
@@ -129,40 +124,53 @@ class Alternatives:
             candidates = sorted(
                 candidates, key=lambda value: self.doubt({**choice, constraint: value})
             )
-        chosen = [*map(clauses.variable, choice.values())]
+        chosen = [clauses.variable(candidate) for candidate in choice.values()]
         opened = 0
-        for at, candidate in enumerate(candidates):
+        for place, candidate in enumerate(candidates):
             if next(looks, None) is None:
                 return
-            if not clauses.satisfiable([*chosen, clauses.variable(candidate)]):
+            variables = [*chosen, clauses.variable(candidate)]
+            if not clauses.satisfiable(variables):
                 continue
-            if opened in _AHEAD:  # most candidates ruled out without being opened are never read
-                clauses.prefetch.prefetch_releases(candidates[at : at + _AHEAD[opened]])
+            # most candidates are ruled out without being opened, and never read
+            if opened in _AHEAD:
+                clauses.prefetch.prefetch_releases(candidates[place : place + _AHEAD[opened]])
             opened += 1
             _open(clauses, candidate)
-            if clauses.satisfiable([*chosen, clauses.variable(candidate)]):
-                yield from self._complete(
-                    options, free[1:], {**choice, constraint: candidate}, looks
-                )
+            if clauses.satisfiable(variables):
+                completed = {**choice, constraint: candidate}
+                yield from self._complete(options, free[1:], completed, looks)
             if not clauses.satisfiable(chosen):
-                return  # no option for this constraint can work any more
+                # no option for this constraint can work any more
+                return
 
     # --- of one
 
     def _candidates(
         self, constraint: Constraint, changing: Collection[Constraint], *, newest: bool
     ) -> Sequence[Candidate]:
-        """What a line or a component may become, nearest to the original one or newest first.
+        """Return what a line or a component may become: nearest to the original, or newest first.
 
         Last come releases with objections, and those not in their project's tables. Objections that
         depend on components that are `changing` as well do not count yet.
         """
         if isinstance(constraint, ComponentValue):
-            return self._clauses.packages[Package(constraint.component, "", PackageKind.COMPONENT)][
-                1:
-            ]
-        assert isinstance(constraint, (StackLine, BuildLine))  # noqa: S101  nothing else has candidates
-        need = self._needs[constraint.whole]
+            package = Package(constraint.component, "", PackageKind.COMPONENT)
+            # the first is the value that the target has
+            return self._clauses.packages[package][1:]
+        # nothing else has candidates
+        assert isinstance(constraint, (StackLine, BuildLine))  # noqa: S101
+        releases = self._releases(self._needs[constraint.whole], newest=newest)
+        components = _components(changing)
+        machine = {name: value for name, value in self._system.items() if name not in components}
+        return sorted(releases, key=lambda candidate: self._doubt(candidate, machine) // UNSURE)
+
+    def _releases(self, need: Requirement, *, newest: bool) -> list[Candidate]:
+        """Return the releases that a line does not admit: nearest to the original, or newest first.
+
+        Pre-releases are left out unless nothing else exists or the line names one. Those of a
+        release that the line pins come last, if facts say which CANN they are for.
+        """
         package, specifiers = Package(need.name), need.specifier
         self._clauses.add_package(package)
         releases = [
@@ -171,69 +179,58 @@ class Alternatives:
             if not candidate.release.yanked
             and not specifiers.contains(candidate.version, prereleases=True)
         ]
-        further: list[Candidate] = []
-        if newest or not names_prerelease(specifiers):
-            if not newest:
-                further = [
-                    candidate
-                    for candidate in releases
-                    if self._is_prerelease_of_pin(specifiers, candidate)
-                ]
-            releases = [
-                candidate for candidate in releases if not candidate.version.is_prerelease
-            ] or releases
-        if newest:  # ignoring the preferences of the previous lock
-            releases.sort(key=lambda candidate: candidate.release.position)
-        else:
-            at = _position(specifiers, self._clauses.universe.project(need.name))
-            releases.sort(
-                key=lambda candidate: (
-                    abs(candidate.release.position - at),
-                    candidate.release.position > at,
-                )
-            )
-        releases += (candidate for candidate in further if candidate not in releases)
-        machine = {
-            name: value for name, value in self._system.items() if name not in _components(changing)
-        }
-        return sorted(releases, key=lambda candidate: self._doubt(candidate, machine) // UNSURE)
+        final = [candidate for candidate in releases if not candidate.version.is_prerelease]
+        if newest:
+            # ignoring the preferences of the previous lock
+            return sorted(final or releases, key=lambda candidate: candidate.release.position)
+        requested = _position(specifiers, self._clauses.universe.project(need.name))
+
+        def distance(candidate: Candidate) -> tuple[int, bool]:
+            position = candidate.release.position
+            return abs(position - requested), position > requested
+
+        if not final or names_prerelease(specifiers):
+            return sorted(releases, key=distance)
+        further = [
+            candidate for candidate in releases if self._is_prerelease_of_pin(specifiers, candidate)
+        ]
+        return sorted(final, key=distance) + further
 
     def _is_prerelease_of_pin(self, specifiers: SpecifierSet, candidate: Candidate) -> bool:
-        """Whether a release is a pre-release of a pinned one, and facts say which CANN each of them is for."""
-        final = Version(candidate.version.base_version)
-        return (
-            candidate.version.is_prerelease
-            and candidate.package.name in self._tabulated
-            and not self._is_unlisted(candidate)
-            and any(
-                specifier.operator == "==" and specifier.contains(final) for specifier in specifiers
-            )
+        """Return whether a release is a pre-release of a pinned one, and facts name its CANN."""
+        name, version = candidate.package.name, candidate.version
+        if not version.is_prerelease:
+            return False
+        if name not in self._tabulated or self._is_unlisted(candidate):
+            return False
+        final = Version(version.base_version)
+        return any(
+            specifier.operator == "==" and specifier.contains(final) for specifier in specifiers
         )
 
-    def lacking(self, constraint: Constraint) -> Constraint | None:
-        """The constraint that a line's project has releases without a file for the target, if there is one."""
-        if not isinstance(constraint, (StackLine, BuildLine)):
-            return None
-        lack = Unavailable(self._needs[constraint.whole].name, NoCandidate.FILE)
-        return lack if lack in self._clauses.ruled_out_releases else None
+    def without_file(self, changing: Iterable[Constraint]) -> list[Constraint]:
+        """Return the constraints that projects of lines have releases without a usable file."""
+        lines = [row for row in changing if isinstance(row, (StackLine, BuildLine))]
+        lacks = [Unavailable(self._needs[line.whole].name, NoCandidate.FILE) for line in lines]
+        return [lack for lack in lacks if lack in self._clauses.ruled_out_releases]
 
     # --- how far from the original stack
 
     def distance(self, line: Line, candidate: Candidate) -> tuple[int, int]:
-        """How many releases, and full years, newer than a line admits a candidate is; negative if it is older.
+        """Return how many releases, and full years, newer than a line admits a candidate is.
 
-        No years if an index does not tell, and for an older release that was uploaded later, as of
-        a series still maintained.
+        Both are negative if it is older. There are no years if an index does not tell, and for an
+        older release that was uploaded later, as of a series still maintained.
         """
         need, position = self._needs[line], candidate.release.position
-        newer = _position(need.specifier, self._clauses.universe.project(need.name)) - position
-        return newer, self._years(need, position)
+        requested = _position(need.specifier, self._clauses.universe.project(need.name))
+        return requested - position, self._years(need, position)
 
     def years_behind(self, resolution: Resolution) -> int:
-        """The full years in all by which a solution's releases are older than the newest that the lines admit.
+        """Return the full years by which releases are older than the newest that lines admit.
 
-        Lines that admit no release are left out, and releases that the lines do not admit: those
-        have changed.
+        They are added up. Lines that admit no release are left out, and releases that the lines do
+        not admit: those have changed.
         """
         years = 0
         for need in self._needs.values():
@@ -243,32 +240,35 @@ class Alternatives:
         return years
 
     def _years(self, need: Requirement, position: int) -> int:
+        """Return the full years from the newest release that a line admits to another one."""
         project = self._clauses.universe.project(need.name)
         if not project.mask(need.specifier):
             return 0
-        at = _position(need.specifier, project)
-        original, uploaded = project.uploaded(at), project.uploaded(position)
+        requested = _position(need.specifier, project)
+        original, uploaded = project.uploaded(requested), project.uploaded(position)
         if original is None or uploaded is None:
             return 0
-        if position < at:
+        if position < requested:
             return max((uploaded - original).days // _YEAR, 0)
         return min(-((original - uploaded).days // _YEAR), 0)
 
     # --- objections
 
     def count_unlisted(self, choice: Choice) -> int:
-        """How many of these are releases that are not in their project's tables."""
-        return sum(map(self._is_unlisted, choice.values()))
+        """Return how many of these are releases that are not in their project's tables."""
+        return sum(self._is_unlisted(candidate) for candidate in choice.values())
 
-    def unlisted(self, resolution: Resolution) -> Iterator[str]:
-        """The projects of the stack's lines whose release in a solution is not in the project's tables."""
-        pins = filter(None, map(resolution.pin, self._requested))
-        return (
-            pin.name for pin in pins if self._is_unlisted(Candidate(Package(pin.name), pin.release))
-        )
+    def unlisted(self, resolution: Resolution) -> list[str]:
+        """Return the projects of lines whose release in a solution their tables do not list."""
+        return [
+            pin.name
+            for pin in resolution.pins
+            if pin.name in self._requested
+            and self._is_unlisted(Candidate(Package(pin.name), pin.release))
+        ]
 
     def doubt(self, choice: Choice) -> int:
-        """The surcharge for these releases, on the machine given by the components among them."""
+        """Return the surcharge for these releases, on the machine that the components give."""
         machine = dict(self._system)
         for constraint, candidate in choice.items():
             if isinstance(constraint, ComponentValue) and not isinstance(candidate.chosen, Release):
@@ -276,37 +276,43 @@ class Alternatives:
         return sum(self._doubt(candidate, machine) for candidate in choice.values())
 
     def _doubt(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
-        """The surcharge for a release on this machine; 0 for what is no release."""
+        """Return the surcharge for a release on this machine; 0 for what is no release."""
         return UNLISTED if self._is_unlisted(candidate) else self._faults(candidate, machine)
 
     def _faults(self, candidate: Candidate, machine: Mapping[str, Value]) -> int:
-        """The surcharge for what a warning says: that a release fails, or may fail on this machine.
+        """Return the surcharge for a warning that a release fails, or may fail on this machine.
 
         Mere notes cost nothing, and little that it was made for another release of the same CANN
         line.
         """
-
-        def may_hold(need: Need, fact: Warns) -> bool:
-            if isinstance(need, Requirement):  # other projects are not known yet
-                return need.name in self._requested or not fact.grave
-            return need.component not in machine or need.allows(machine[need.component])
-
-        if not isinstance(candidate.chosen, Release):
+        release = candidate.chosen
+        if not isinstance(release, Release):
             return 0
         project = self._clauses.universe.project(text.name(candidate.package.name))
-        faults = [
-            NEARBY if fact.is_averted_on_release_line(machine) else UNSURE
-            for fact in project.facts_about(candidate.chosen.position, Warns)
-            if fact.counts_for(candidate.chosen)
-            and not fact.extra
-            and not fact.together_with  # not known yet
-            and (fact.grave or fact.unless)
-            and not any(may_hold(need, fact) for need in fact.unless)
-        ]
-        return max(faults, default=0)
+        surcharge = 0
+        for fact in project.facts_about(release.position, Warns):
+            # what else is installed is not known yet
+            is_known = fact.counts_for(release) and not fact.extra and not fact.together_with
+            if is_known and self._is_fault(fact, machine):
+                is_near = fact.is_averted_on_release_line(machine)
+                surcharge = max(surcharge, NEARBY if is_near else UNSURE)
+        return surcharge
+
+    def _is_fault(self, fact: Warns, machine: Mapping[str, Value]) -> bool:
+        """Return whether a warning is more than a note, and nothing averts it on this machine."""
+        if not fact.grave and not fact.unless:
+            return False
+        return not any(self._may_hold(need, fact, machine) for need in fact.unless)
+
+    def _may_hold(self, need: Need, fact: Warns, machine: Mapping[str, Value]) -> bool:
+        """Return whether a need that averts a warning may hold."""
+        if isinstance(need, Requirement):
+            # projects that no line names are not known yet
+            return need.name in self._requested or not fact.grave
+        return need.component not in machine or need.allows(machine[need.component])
 
     def _is_unlisted(self, candidate: Candidate) -> bool:
-        """Whether facts say which CANN the project's releases need, but not for this one."""
+        """Return whether facts say which CANN the project's releases need, but not for this one."""
         name = candidate.package.name
         if not isinstance(candidate.chosen, Release) or name not in self._tabulated:
             return False
@@ -323,19 +329,23 @@ def _components(changing: Iterable[Constraint]) -> set[str]:
 
 
 def free_of(changing: Sequence[Constraint]) -> list[Constraint]:
-    """The components and lines of a set of changes that become something else."""
-    free: list[Constraint] = [
-        constraint for constraint in changing if isinstance(constraint, ComponentValue)
-    ]
-    return free + [
-        constraint
-        for constraint in changing
-        if isinstance(constraint, (StackLine, BuildLine)) and constraint.part == VERSION_PART
-    ]
+    """Return the components of a set of changes, then its lines, that become something else."""
+    components: list[Constraint] = []
+    lines = []
+    for constraint in changing:
+        match constraint:
+            case ComponentValue():
+                components.append(constraint)
+            case StackLine(part=part) | BuildLine(part=part) if part == VERSION_PART:
+                lines.append(constraint)
+    return [*components, *lines]
 
 
 def _position(specifiers: SpecifierSet, project: Project) -> int:
-    """The position of the newest release that specifiers admit, or, if there is none, that it would have."""
+    """Return the position of the newest release that specifiers admit.
+
+    If there is none, it is the position that such a release would have.
+    """
     if mask := project.mask(specifiers):
         return next(project.positions(mask))
     highest = highest_bound(specifiers)
@@ -345,8 +355,10 @@ def _position(specifiers: SpecifierSet, project: Project) -> int:
 def _open(clauses: Clauses, candidate: Candidate) -> None:
     """Open a release with those of its extras that matter and are available."""
     for package, candidates in list(clauses.packages.items()):
-        if package.base == candidate.package.base:
-            for same in candidates:
-                if same.chosen is candidate.chosen:
-                    with suppress(ResolverError):  # it stays unknown until it is locked
-                        clauses.open(same)
+        if package.base != candidate.package.base:
+            continue
+        for same_release in candidates:
+            if same_release.chosen is candidate.chosen:
+                # one that cannot be read stays unknown until it is locked
+                with suppress(ResolverError):
+                    clauses.open(same_release)

@@ -7,6 +7,7 @@ from datetime import date
 from typing import TypeGuard
 
 from msgspec.structs import replace
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from resolver.explain import costs
@@ -42,7 +43,7 @@ from resolver.resolve.reasons import cutoff_text
 
 
 def is_cutoff(constraint: Constraint) -> bool:
-    """Return whether a constraint rules releases out that were uploaded after the cut-off."""
+    """Return whether a constraint rules out releases that were uploaded after the cut-off."""
     return isinstance(constraint, Unavailable) and constraint.why is RejectionReason.NEWER
 
 
@@ -55,9 +56,13 @@ class Changes:
         self._trials = trials
         self._has_cutoff = trials.inputs.stack.content.policy.exclude_newer is not None
         self._problem = trials.problem
+        self._requirements = trials.problem.stack.requirements
+        # of the stack's lines among its requirements
         self._places: dict[object, int] = {
-            root.origin: at for at, root in enumerate(self._problem.stack.requirements)
+            root.origin: place for place, root in enumerate(self._requirements)
         }
+
+    # --- prices
 
     def price(self, constraint: Constraint) -> int | None:
         """Return the price of changing a constraint; None if the user cannot change it."""
@@ -66,158 +71,166 @@ class Changes:
                 return self._price_of_line(self._places[constraint.whole], constraint.part)
             case ComponentValue():
                 return costs.COMPONENT.get(constraint.component)
-            case Requires() if constraint.source is RequirementSource.METADATA:
+            case Requires() if _is_override(constraint):
                 return costs.OVERRIDE
-            case Requires(fact=fact) | Excluded(fact=fact) if fact is not None:
-                return self._price_of_fact(fact)
-            case Unavailable(why=RejectionReason.NEWER) if self._has_cutoff:
-                return costs.WITHOUT_CUTOFF
-            case Unavailable(why=NoCandidate.PRERELEASE | NoCandidate.NEEDLESS):
-                return costs.PRERELEASES
-            case _:
-                return None
-
-    def _price_of_fact(self, fact: facts.Fact) -> int | None:
-        """Return the price of going against a fact; None if it may not be set aside."""
-        match fact:
-            case facts.Builds() | facts.Metadata():
-                return costs.OVERRIDE  # requirements stated by the archive, or for it
-            case facts.Requires() | facts.Excludes() | facts.Names():
+            case Requires(fact=facts.Requires() as fact) | Excluded(fact=fact):
                 return costs.RELAX.get(fact.strength)
+            case Unavailable(why=RejectionReason.NEWER) if self._has_cutoff:
+                return costs.POLICY
+            case Unavailable(why=NoCandidate.PRERELEASE | NoCandidate.NEEDLESS):
+                return costs.POLICY
             case _:
                 return None
 
     def _price_of_line(self, place: int, part: LinePart) -> int | None:
-        requirements = self._problem.stack.requirements
-        later = len(requirements) - place  # of two equal changes the later line's is cheaper
-        if part == VERSION_PART:  # of a line about a component, the component itself may change
-            return (
-                later + costs.VERSION if isinstance(requirements[place].need, Requirement) else None
-            )
+        # of two equal changes the later line's is cheaper
+        later = len(self._requirements) - place
+        if part == VERSION_PART:
+            # of a line about a component, the component itself may change
+            is_project = isinstance(self._requirements[place].need, Requirement)
+            return later + costs.VERSION if is_project else None
         if part:
             return later + costs.EXTRA
-        return later + costs.DROP if len(requirements) > 1 else None
+        return later + costs.DROP if len(self._requirements) > 1 else None
+
+    def total_price(self, changing: Sequence[Constraint]) -> int:
+        """Return the price of a set of changes."""
+        return sum(self.price(constraint) or 0 for constraint in changing)
 
     def keeps_a_line(self, changing: Sequence[Constraint]) -> bool:
-        """Whether a set of changes leaves anything to lock."""
-        return sum(map(costs.drops, changing)) < len(self._places)
+        """Return whether a set of changes leaves anything to lock."""
+        dropped = [constraint for constraint in changing if costs.drops(constraint)]
+        return len(dropped) < len(self._places)
+
+    # --- what changes together
 
     def changed_together(self, constraint: Constraint) -> list[Constraint]:
-        """The constraints that change along with one: a `replaces` fact removes every requirement on a project."""
-        known = self._clauses.known
-        if is_cutoff(constraint):
-            return [other for other in known if is_cutoff(other)]
-        if not self._is_override(constraint):
-            return [constraint]
-        package, needed = constraint.package.name, texts.requirement(constraint.text).name
-        overrides = [
-            other for other in filter(self._is_override, known) if other.package.name == package
-        ]
-        return [other for other in overrides if texts.requirement(other.text).name == needed]
+        """Return the constraints that change along with one.
 
-    def _is_override(self, constraint: Constraint) -> TypeGuard[Requires]:
-        """Whether a constraint is changed by a `replaces` fact."""
-        return isinstance(constraint, Requires) and self.price(constraint) == costs.OVERRIDE
+        A `replaces` fact removes every requirement of a project on another.
+        """
+        if is_cutoff(constraint):
+            return [other for other in self._clauses.known if is_cutoff(other)]
+        if _is_override(constraint):
+            return [*self._overridden_together(constraint)]
+        return [constraint]
+
+    def _overridden_together(self, constraint: Requires) -> list[Requires]:
+        """Return the requirements of metadata that one `replaces` fact removes."""
+        package = constraint.package.name
+        needed = texts.requirement(constraint.text).name
+        overrides = [other for other in self._clauses.known if _is_override(other)]
+        return [
+            other
+            for other in overrides
+            if other.package.name == package and texts.requirement(other.text).name == needed
+        ]
+
+    # --- the changed stack
 
     def apply(
         self, changing: Sequence[Constraint], choice: Mapping[Constraint, Candidate]
     ) -> ChangedStack:
-        """The stack with these changes."""
-        document = self._trials.inputs.stack
-        stack, changes = self._lines(
-            [
-                constraint
-                for constraint in changing
-                if isinstance(constraint, (StackLine, BuildLine))
-            ],
-            choice,
-        )
+        """Return the stack with these changes.
+
+        `choice` says what each line and component becomes.
+        """
+        lines = [row for row in changing if isinstance(row, (StackLine, BuildLine))]
+        stack, changes = self._with_lines(lines, choice)
         for constraint in changing:
             match constraint:
-                case ComponentValue(component=name):
+                case ComponentValue():
                     after = str(choice[constraint].chosen)
-                    change = Change(
-                        ChangeKind.COMPONENT,
-                        name,
-                        constraint.value,
-                        after,
-                        constraint.where,
-                        target=self._trials.target,
-                    )
-                    stack = stack.with_component(self._trials.current_target, name, after)
-                case Requires() if self._is_override(constraint):
-                    change, stack = self._override(stack, constraint)
+                    change, stack = self._with_component(stack, constraint, after)
+                case Requires() if _is_override(constraint):
+                    change, stack = self._with_override(stack, constraint)
                 case Requires() | Excluded():
-                    change, stack = self._relax(stack, constraint)
-                case Unavailable(why=NoCandidate.PRERELEASE | NoCandidate.NEEDLESS):
-                    project = constraint.project
-                    after = f'prereleases-of.{project} = "allow"'
-                    change = Change(
-                        ChangeKind.POLICY, project, after=after, where=self._problem.stack.where
-                    )
-                    stack = stack.with_key(("policy", "prereleases-of", project), "allow")
+                    change, stack = _with_relaxed_fact(stack, constraint)
                 case Unavailable():
-                    before = f"{CUTOFF} = {cutoff_text(document.content.policy.exclude_newer).replace('T', ' ')}"
-                    change = Change(
-                        ChangeKind.POLICY, CUTOFF, before, where=document.line("policy", CUTOFF)
-                    )
-                    stack = stack.without(("policy", CUTOFF))
+                    change, stack = self._with_policy(stack, constraint)
                 case _:
                     continue
             changes.append(change)
-        stack = stack.apart(self._trials.current_target)
-        price = sum(self.price(constraint) or 0 for constraint in changing)
-        price += self.alternatives.doubt(choice)
-        price += costs.EXTRA * sum(
-            len(self._lost_extras(constraint, choice)) for constraint in changing
+        lost_extras = [extra for line in lines for extra in self._lost_extras(line, choice)]
+        return ChangedStack(
+            changes=tuple(changes),
+            text=stack.apart(self._trials.current_target).text,
+            price=self.total_price(changing)
+            + self.alternatives.doubt(choice)
+            + costs.EXTRA * len(lost_extras),
+            risky=any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes),
         )
-        risky = any(change.kind in (ChangeKind.RELAX, ChangeKind.ADD) for change in changes)
-        return ChangedStack(tuple(changes), stack.text, price, risky)
 
-    def _lines(
+    def _with_component(
+        self, stack: StackText, constraint: ComponentValue, after: str
+    ) -> tuple[Change, StackText]:
+        name, trials = constraint.component, self._trials
+        change = Change(
+            ChangeKind.COMPONENT,
+            name,
+            constraint.value,
+            after,
+            constraint.where,
+            target=trials.target,
+        )
+        return change, stack.with_component(trials.current_target, name, after)
+
+    def _with_policy(self, stack: StackText, constraint: Unavailable) -> tuple[Change, StackText]:
+        """Allow pre-releases of a project, or remove the cut-off."""
+        if is_cutoff(constraint):
+            document = self._trials.inputs.stack
+            cutoff = cutoff_text(document.content.policy.exclude_newer).replace("T", " ")
+            where = document.line("policy", CUTOFF)
+            change = Change(ChangeKind.POLICY, CUTOFF, f"{CUTOFF} = {cutoff}", where=where)
+            return change, stack.without(("policy", CUTOFF))
+        project, where = constraint.project, self._problem.stack.where
+        after = f'prereleases-of.{project} = "allow"'
+        change = Change(ChangeKind.POLICY, project, after=after, where=where)
+        return change, stack.with_key(("policy", "prereleases-of", project), "allow")
+
+    # --- lines
+
+    def _with_lines(
         self, changing: Sequence[Line], choice: Mapping[Constraint, Candidate]
     ) -> tuple[StackText, list[Change]]:
-        stack, changes = StackText(self._trials.text), []
+        stack = StackText(self._trials.text)
+        changes = []
         dropped: list[int] = []
-        for place, root in enumerate(self._problem.stack.requirements):
-            constraints = [constraint for constraint in changing if constraint.whole == root.origin]
-            if any(map(costs.drops, constraints)):
-                changes.append(
-                    Change(
-                        ChangeKind.DROP,
-                        subject(root.need),
-                        root.origin.text,
-                        where=root.origin.where,
-                    )
-                )
+        for place, root in enumerate(self._requirements):
+            parts = [constraint for constraint in changing if constraint.whole == root.origin]
+            if any(map(costs.drops, parts)):
+                name, origin = subject(root.need), root.origin
+                changes.append(Change(ChangeKind.DROP, name, origin.text, where=origin.where))
                 dropped.append(place)
-            elif constraints:
-                changes.append(self._line(root, constraints, choice))
-                stack = stack.with_line(place, changes[-1].after)
+            elif parts:
+                change = self._change_of_line(root, parts, choice)
+                changes.append(change)
+                stack = stack.with_line(place, change.after)
         return stack.without_lines(dropped), changes
 
-    def _line(
+    def _change_of_line(
         self,
         root: RootRequirement,
-        constraints: Sequence[Line],
+        parts: Sequence[Line],
         choice: Mapping[Constraint, Candidate],
     ) -> Change:
+        """Return the change of a line of which these parts change."""
         need = root.need
-        assert isinstance(need, Requirement)  # noqa: S101  a line about a component is dropped or stays
-        without = {constraint.part.removeprefix(extra_part("")) for constraint in constraints}
-        without |= {
-            extra for constraint in constraints for extra in self._lost_extras(constraint, choice)
-        }
-        extras = [extra for extra in need.extras if extra not in without]
-        specifier, steps, years, kind = str(need.specifier), 0, 0, ChangeKind.EXTRA
-        for constraint in constraints:
-            if constraint.part == VERSION_PART:
+        # a line about a component is dropped or stays
+        assert isinstance(need, Requirement)  # noqa: S101
+        removed = {part.part.removeprefix(extra_part("")) for part in parts}
+        kind, specifier, steps, years = ChangeKind.EXTRA, str(need.specifier), 0, 0
+        for part in parts:
+            if part.part == VERSION_PART:
                 kind = ChangeKind.VERSION
-                specifier = f"=={choice[constraint].version}"
-                steps, years = self.alternatives.distance(constraint.whole, choice[constraint])
-        marker = f" ; {need.marker}" if need.marker else ""
-        source = f" @ {need.url}" if need.url else specifier
-        after = f"{need.name}{'[' + ','.join(extras) + ']' if extras else ''}{source}{marker}"
+                specifier = f"=={choice[part].version}"
+                steps, years = self.alternatives.distance(part.whole, choice[part])
+                removed.update(self._lost_extras(part, choice))
+        extras = ",".join(extra for extra in need.extras if extra not in removed)
+        after = f"{need.name}[{extras}]" if extras else need.name
+        after += f" @ {need.url}" if need.url else specifier
+        if need.marker:
+            after += f" ; {need.marker}"
         return Change(
             kind,
             need.name,
@@ -228,80 +241,102 @@ class Changes:
             years=years,
         )
 
-    def _lost_extras(
-        self, constraint: Constraint, choice: Mapping[Constraint, Candidate]
-    ) -> list[str]:
-        """The extras of a line that its new release does not have, or that require nothing there."""
-        if not isinstance(constraint, (StackLine, BuildLine)) or constraint.part != VERSION_PART:
+    def _lost_extras(self, part: Line, choice: Mapping[Constraint, Candidate]) -> list[str]:
+        """Return the extras of a line that its new release lacks, or that require nothing there."""
+        if part.part != VERSION_PART:
             return []
-        need = self._problem.stack.requirements[self._places[constraint.whole]].need
+        need = self._requirements[self._places[part.whole]].need
         extras = need.extras if isinstance(need, Requirement) else ()
-        return [extra for extra in extras if self._is_lost(choice[constraint], extra)]
+        return [extra for extra in extras if self._is_lost(choice[part], extra)]
 
     def _is_lost(self, candidate: Candidate, extra: str) -> bool:
         universe = self._clauses.universe
         if not universe.opened(candidate) or universe.provides(candidate, extra):
-            return False  # what is not known is decided by locking
-        with_extra = universe.candidate(
-            Package(candidate.package.name, extra), candidate.release.position
-        )
-        return with_extra is None or all(
-            edge.constraint is None for edge in universe.edges(with_extra)
-        )
+            # what is not known is decided by locking
+            return False
+        package = Package(candidate.package.name, extra)
+        with_extra = universe.candidate(package, candidate.release.position)
+        if with_extra is None:
+            return True
+        return all(edge.constraint is None for edge in universe.edges(with_extra))
 
-    def _relax(self, stack: StackText, constraint: Requires | Excluded) -> tuple[Change, StackText]:
-        fact = constraint.fact
-        assert fact is not None  # noqa: S101  metadata is overridden
-        need = constraint.text if isinstance(constraint, Requires) else ""
-        row = {
-            "fact": fact.id,
-            **({"needs": [need]} if need else {}),
-            "reason": "To be confirmed: say why this fact does not hold here.",
-        }
-        return Change(ChangeKind.RELAX, fact.id, need, where=fact.where), stack.with_table(
-            "relax", row
-        )
+    # --- metadata
 
-    def _override(self, stack: StackText, constraint: Requires) -> tuple[Change, StackText]:
-        """A `replaces` fact that removes a requirement from upstream metadata, for the releases now required."""
-        need, markers = texts.requirement(constraint.text), self._problem.target.markers
-        lines = [
-            line.specifier
-            for line in stack.needs().values()
-            if isinstance(line, Requirement)
-            and line.name == constraint.package.name
-            and (line.marker is None or line.marker.evaluate(markers))
-        ]
-        texts_by_version: dict[Version, set[str]] = {}
-        for same in self.changed_together(constraint):
-            for parent, _ in self._clauses.edges[same]:
-                if parent is not None and isinstance(same, Requires):
-                    texts_by_version.setdefault(parent.version, set()).add(same.text)
+    def _with_override(self, stack: StackText, constraint: Requires) -> tuple[Change, StackText]:
+        """Remove a requirement from upstream metadata, for the releases that are now required.
+
+        That is a `replaces` fact.
+        """
+        package, needed = constraint.package, texts.requirement(constraint.text).name
+        texts_by_version = self._texts_by_version(constraint)
+        specifiers = self._specifiers_of(package.name, stack)
         admitted = [
             version
             for version in texts_by_version
-            if all(line.contains(version, prereleases=True) for line in lines)
+            if all(specifier.contains(version, prereleases=True) for specifier in specifiers)
         ]
-        releases = sorted(admitted or texts_by_version)
-        upstream = ", ".join(
-            sorted(set().union(*(texts_by_version[version] for version in releases)))
-        )
+        versions = sorted(admitted or texts_by_version)
+        stated = set[str]().union(*(texts_by_version[version] for version in versions))
+        upstream = ", ".join(sorted(stated))
+        pins = [f"=={version}" for version in versions]
         row: dict[str, object] = {
-            "package": constraint.package.name,
-            "versions": [f"=={version}" for version in releases]
-            if len(releases) > 1
-            else f"=={releases[0]}",
-            "drop": [need.name],
-            "add": [] if constraint.package.extra else [need.name],
-            "reason": f"To be confirmed: this stack goes against upstream, which asks for {upstream}.",
+            "package": package.name,
+            "versions": pins if len(pins) > 1 else pins[0],
+            "drop": [needed],
+            "add": [] if package.extra else [needed],
+            "reason": f"To be confirmed: this stack goes against upstream, "
+            f"which asks for {upstream}.",
         }
-        return proposed(
-            self._problem,
-            stack,
-            Change(ChangeKind.ADD, str(constraint.package), upstream),
-            "replaces",
-            row,
-        )
+        change = Change(ChangeKind.ADD, str(package), upstream)
+        return proposed(self._problem, stack, change, "replaces", row)
+
+    def _texts_by_version(self, constraint: Requires) -> dict[Version, set[str]]:
+        """Return the requirements that one `replaces` fact removes, by the releases with them."""
+        texts_by_version: dict[Version, set[str]] = {}
+        for removed in self._overridden_together(constraint):
+            for parent, _ in self._clauses.edges[removed]:
+                if parent is not None:
+                    texts_by_version.setdefault(parent.version, set()).add(removed.text)
+        return texts_by_version
+
+    def _specifiers_of(self, name: str, stack: StackText) -> list[SpecifierSet]:
+        """Return the specifiers of a changed stack's lines about a project, for the target."""
+        markers = self._problem.target.markers
+        return [
+            need.specifier
+            for need in stack.needs().values()
+            if isinstance(need, Requirement)
+            and need.name == name
+            and (need.marker is None or need.marker.evaluate(markers))
+        ]
+
+
+def _is_override(constraint: Constraint) -> TypeGuard[Requires]:
+    """Return whether a `replaces` fact changes a constraint.
+
+    The archive states such requirements, or a fact states them for it.
+    """
+    if not isinstance(constraint, Requires):
+        return False
+    if constraint.source is RequirementSource.METADATA:
+        return True
+    return isinstance(constraint.fact, (facts.Builds, facts.Metadata))
+
+
+def _with_relaxed_fact(
+    stack: StackText, constraint: Requires | Excluded
+) -> tuple[Change, StackText]:
+    """Set aside a fact, or one requirement that it states."""
+    fact = constraint.fact
+    # metadata is overridden
+    assert fact is not None  # noqa: S101
+    need = constraint.text if isinstance(constraint, Requires) else ""
+    row: dict[str, object] = {"fact": fact.id}
+    if need:
+        row["needs"] = [need]
+    row["reason"] = "To be confirmed: say why this fact does not hold here."
+    change = Change(ChangeKind.RELAX, fact.id, need, where=fact.where)
+    return change, stack.with_table("relax", row)
 
 
 def proposed(
@@ -312,7 +347,7 @@ def proposed(
     row: Mapping[str, object],
     source: str = "",
 ) -> tuple[Change, StackText]:
-    """A stack with one more fact, for people to confirm, and the change with the fact's text.
+    """Return a stack with one more fact, for people to confirm, and the change with its text.
 
     Without a `source` the fact names the command that proposes it. Its date is that of the newest
     fact, as nothing depends on the clock.
@@ -320,6 +355,5 @@ def proposed(
     checked = max((fact.checked for fact in problem.facts), default=date(2026, 1, 1))
     source = source or str(Document(title="proposed by ascend-lock explain", day=checked))
     row = {**row, "strength": "observed", "source": source, "checked": checked}
-    return replace(change, after=table_text(f"fact.{kind}", row)), stack.with_table(
-        f"fact.{kind}", row
-    )
+    key = f"fact.{kind}"
+    return replace(change, after=table_text(key, row)), stack.with_table(key, row)

@@ -1,14 +1,15 @@
-"""The sets of user constraints (lines of the stack, components of the target) that clash, and the constraints for it.
+"""What clashes: the sets of user constraints, and the constraints that make them clash.
 
-The fewest constraints that clash are a core. A contradiction is a core as reasons, with the package
-for which they leave nothing, or the contradictory cases into which it branches.
+User constraints are lines of the stack and components of the target. The fewest constraints that
+clash are a core. A contradiction is a core as reasons, with the package for which they leave
+nothing, or the contradictory cases into which it branches.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, takewhile
+from itertools import islice
 from typing import TypeGuard
 
 from packaging.version import Version
@@ -35,16 +36,23 @@ from resolver.model.fact import Warns
 from resolver.model.package import Package, PackageKind
 from resolver.model.reason import Reason, requirement_of
 from resolver.model.release import Release
+from resolver.resolve.candidates import Demand
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.reasons import described, release_ranges
 from resolver.resolve.universe import Universe
 
-_DEPTH = 3  # of the look around the stack
-_LOOKED_AT = 600  # releases
-_QUESTIONS = 300  # to the solver, for one smallest core
-_MOST = 12  # sets of user constraints, and cores, of each round
-_SAME_USER_SET = 4  # cores of the same user constraints
-_DEEPEST = 4  # cases within cases
+# steps of the look around the stack
+_DEPTH = 3
+# releases that it looks at
+_LOOKED_AT = 600
+# questions to the solver, for one smallest core
+_QUESTIONS = 300
+# sets of user constraints, and cores, of each round
+_MOST = 12
+# cores of the same user constraints
+_SAME_USER_SET = 4
+# cases within cases
+_DEEPEST = 4
 
 # what the stack itself rules out, on any index
 _RULED_OUT_BY_STACK = (NoCandidate.COMMIT, NoCandidate.PRERELEASE, NoCandidate.NEEDLESS)
@@ -97,88 +105,146 @@ def clashing(
         for number in numbers.values():
             seeds.add_clause([number, -number])
         while seeds.solve() and not expired():
-            model = set(seeds.get_model())
+            chosen = set(seeds.get_model())
             seed = [
-                user_constraint for user_constraint, number in numbers.items() if number in model
+                user_constraint for user_constraint, number in numbers.items() if number in chosen
             ]
             if is_satisfiable(seed):
-                for user_constraint in numbers:
-                    if user_constraint not in seed and is_satisfiable([*seed, user_constraint]):
-                        seed.append(user_constraint)
+                largest = _grown(seed, parts, is_satisfiable)
                 seeds.add_clause(
                     [
                         number
                         for user_constraint, number in numbers.items()
-                        if user_constraint not in seed
+                        if user_constraint not in largest
                     ]
                 )
             else:
                 blamed = {user_constraint_of(constraint) for constraint in clauses.core()}
-                clash = [user_constraint for user_constraint in seed if user_constraint in blamed]
-                for user_constraint in clash[::-1]:
-                    if not is_satisfiable(other for other in clash if other != user_constraint):
-                        clash.remove(user_constraint)
+                clash = _shrunk([row for row in seed if row in blamed], is_satisfiable)
                 yield tuple(clash)
                 seeds.add_clause([-numbers[user_constraint] for user_constraint in clash])
 
 
-def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
-    """Open releases near the stack that clash: with unmet requirements, another machine or unusable files.
+def _grown(
+    user_set: Sequence[UserConstraint],
+    others: Iterable[UserConstraint],
+    is_satisfiable: Callable[[Iterable[UserConstraint]], bool],
+) -> list[UserConstraint]:
+    """Return a largest satisfiable set with a satisfiable one in it."""
+    largest = list(user_set)
+    for user_constraint in others:
+        if user_constraint not in largest and is_satisfiable([*largest, user_constraint]):
+            largest.append(user_constraint)
+    return largest
 
-    Each line of the stack is followed on its own, always to the release that it would get, skipping
-    unusable files.
+
+def _shrunk(
+    user_set: Sequence[UserConstraint], is_satisfiable: Callable[[Iterable[UserConstraint]], bool]
+) -> list[UserConstraint]:
+    """Return a minimal clash within a set that clashes."""
+    clash = list(user_set)
+    for user_constraint in reversed(user_set):
+        fewer = [other for other in clash if other != user_constraint]
+        if not is_satisfiable(fewer):
+            clash = fewer
+    return clash
+
+
+# --- what is around the stack
+
+# a requirement, and the release that has it; None for a line of the stack
+_Requirement = tuple[Candidate | None, Edge]
+
+
+def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
+    """Open releases near the stack that clash.
+
+    Those have unmet requirements, need another machine or have unusable files. Each line of the
+    stack is followed on its own, always to the release that it would get, skipping unusable files.
     """
     universe = clauses.universe
-    level: list[tuple[Candidate | None, Edge]] = [(None, edge) for edge in universe.roots()]
-    edges_on: dict[Package, list[tuple[Candidate | None, Edge]]] = {}
+    level: list[_Requirement] = [(None, edge) for edge in universe.roots()]
+    requirements_on: dict[Package, list[_Requirement]] = {}
     parents: dict[Candidate, set[Candidate]] = {}
     unusable: list[Candidate] = []
     for _ in range(_DEPTH):
-        following: list[tuple[Candidate | None, Edge]] = []
+        following: list[_Requirement] = []
         clauses.prefetch.prefetch(edge for _, edge in level)
         for parent, edge in level:
             if parent is not None and _is_unmet(universe, edge):
                 unusable.append(parent)
-            if edge.package.kind is not PackageKind.PROJECT:
-                continue
-            edges_on.setdefault(edge.package.base, []).append((parent, edge))
-            for candidate in universe.candidates(edge.package, universe.demand(edge)):
-                fresh = candidate not in parents
-                if expired() or (fresh and len(parents) >= _LOOKED_AT):
-                    break
-                parents.setdefault(candidate, set()).update([] if parent is None else [parent])
-                try:
-                    edges = universe.edges(candidate)
-                except ResolverError:
-                    break  # the conflict is certain without it
-                following += [(candidate, needed) for needed in edges] if fresh else []
-                if not any(needed.package.kind is PackageKind.UNAVAILABLE for needed in edges):
-                    break
+            if edge.package.kind is PackageKind.PROJECT:
+                requirements_on.setdefault(edge.package.base, []).append((parent, edge))
+                following += _follow(universe, parent, edge, parents, expired)
         level = following
     _open_ways(clauses, parents, unusable)
-    for package, rows in edges_on.items():
-        if (
-            next(universe.candidates(package, universe.demand(*(edge for _, edge in rows))), None)
-            is None
-        ):
-            _open_ways(clauses, parents, [parent for parent, _ in rows if parent is not None])
+    for package, requirements in requirements_on.items():
+        demand = universe.demand(*(edge for _, edge in requirements))
+        if not _has_candidate(universe, package, demand):
+            requiring = [parent for parent, _ in requirements if parent is not None]
+            _open_ways(clauses, parents, requiring)
+
+
+def _follow(
+    universe: Universe,
+    parent: Candidate | None,
+    edge: Edge,
+    parents: dict[Candidate, set[Candidate]],
+    expired: Callable[[], bool],
+) -> list[_Requirement]:
+    """Return the requirements of the release that a requirement would get.
+
+    Also those of the releases before it that have no usable file. Releases that were looked at
+    before are left out. To the `parents` of each release the parent is added.
+    """
+    following: list[_Requirement] = []
+    for candidate in universe.candidates(edge.package, universe.demand(edge)):
+        is_new = candidate not in parents
+        if expired() or (is_new and len(parents) >= _LOOKED_AT):
+            break
+        its_parents = parents.setdefault(candidate, set())
+        if parent is not None:
+            its_parents.add(parent)
+        try:
+            edges = universe.edges(candidate)
+        except ResolverError:
+            # the conflict is certain without it
+            break
+        if is_new:
+            following += [(candidate, needed) for needed in edges]
+        if not any(needed.package.kind is PackageKind.UNAVAILABLE for needed in edges):
+            break
+    return following
 
 
 def _is_unmet(universe: Universe, edge: Edge) -> bool:
-    """Whether a requirement makes a release useless: it has no usable file, or needs another machine."""
-    if edge.package.kind is PackageKind.COMPONENT:
-        return next(universe.candidates(edge.package, universe.demand(edge)), None) is None
-    return edge.package.kind is PackageKind.UNAVAILABLE
+    """Return whether a requirement makes a release useless.
+
+    It then has no usable file, or needs another machine.
+    """
+    match edge.package.kind:
+        case PackageKind.COMPONENT:
+            return not _has_candidate(universe, edge.package, universe.demand(edge))
+        case kind:
+            return kind is PackageKind.UNAVAILABLE
+
+
+def _has_candidate(universe: Universe, package: Package, demand: Demand) -> bool:
+    return next(universe.candidates(package, demand), None) is not None
 
 
 def _open_ways(
     clauses: Clauses, parents: Mapping[Candidate, set[Candidate]], candidates: list[Candidate]
 ) -> None:
+    """Open releases, and those that lead to them."""
     while candidates:
         candidate = candidates.pop()
         if not clauses.opened(candidate):
             clauses.open(candidate)
             candidates += sorted(parents[candidate], key=str)
+
+
+# --- cores
 
 
 def smallest(
@@ -188,15 +254,19 @@ def smallest(
     soft: Iterable[Constraint],
     expired: Callable[[], bool],
 ) -> tuple[Constraint, ...]:
-    """A core with the fewest constraints, or `core`, which must be minimal, if none has fewer.
+    """Return a core with the fewest constraints; `core`, a minimal one, if none has fewer.
 
     `hard` constraints are part of it, needed or not; the others come from `soft`.
     Past the limits the result is `core`: minimal, but perhaps not smallest.
     """
-    softs = [constraint for constraint in soft if constraint not in set(hard)]
-    size = len(set(core).difference(hard))
+    softs = [constraint for constraint in soft if constraint not in hard]
+    size = len([constraint for constraint in core if constraint not in hard])
+    if size <= 1:
+        return tuple(core)
     with Hitman(solver="m22", htype="sorted") as hitman:
-        for _ in takewhile(lambda _: not expired(), range(_QUESTIONS if size > 1 else 0)):
+        for _ in range(_QUESTIONS):
+            if expired():
+                break
             hit: list[Constraint] | None = hitman.get()
             if hit is None or len(hit) >= size:
                 break
@@ -215,27 +285,23 @@ def is_open(constraint: Constraint, clauses: Clauses) -> TypeGuard[Unavailable]:
 
 
 def cores(clauses: Clauses, expired: Callable[[], bool]) -> Iterator[tuple[Constraint, ...]]:
-    """Yield independent cores: with different user constraints, or with nothing but these in common.
+    """Yield independent cores.
 
-    A user constraint that is impossible by itself hides its other clashes, so in a second round
-    what else is in those cores is left out. If something clashes whatever an index has that could not
-    be reached, no core rests on that.
+    They have different user constraints, or nothing but these in common. A user constraint that is
+    impossible by itself hides its other clashes, so in a second round what else is in those cores
+    is left out. If something clashes whatever an unreachable index has, no core rests on that.
     """
     explore(clauses, expired)
     certain = [constraint for constraint in clauses.known if not is_open(constraint, clauses)]
     constraints = clauses.known if clauses.satisfiable(among=certain) else certain
-    background = [
-        constraint for constraint in constraints if user_constraint_of(constraint) is None
-    ]
+    background = _without_user_constraints(constraints)
     seen: set[frozenset[Constraint]] = set()
     subjects: dict[tuple[UserConstraint, ...], set[str]] = {}
     for _ in range(2):
         hiding: set[Constraint] = set()
         for core in islice(_cores(clauses, background, subjects, expired), _MOST):
-            if len({user_constraint_of(constraint) for constraint in core} - {None}) == 1:
-                hiding.update(
-                    constraint for constraint in core if user_constraint_of(constraint) is None
-                )
+            if len(_user_set(core)) == 1:
+                hiding.update(_without_user_constraints(core))
             if frozenset(core) not in seen:
                 seen.add(frozenset(core))
                 yield core
@@ -264,13 +330,25 @@ def _cores(
                 break
             core = readable_core(clauses, hard, unused, expired)
             subject = closing_subject(clauses, core)
-            if subject not in met:  # otherwise it is the same in another way
+            # otherwise it is the same contradiction in another way
+            if subject not in met:
                 met.add(subject)
                 yield core
-            used = {constraint for constraint in core if user_constraint_of(constraint) is None}
+            used = _without_user_constraints(core)
             if not used:
                 break
             unused = [constraint for constraint in unused if constraint not in used]
+
+
+def _user_set(core: Iterable[Constraint]) -> set[UserConstraint]:
+    """Return the user constraints of a core."""
+    user_constraints = map(user_constraint_of, core)
+    return {user_constraint for user_constraint in user_constraints if user_constraint is not None}
+
+
+def _without_user_constraints(constraints: Iterable[Constraint]) -> list[Constraint]:
+    """Return the other constraints."""
+    return [constraint for constraint in constraints if user_constraint_of(constraint) is None]
 
 
 def readable_core(
@@ -315,7 +393,7 @@ def contradiction(
 
 
 def _notes(clauses: Clauses, reasons: Iterable[Reason]) -> Iterator[Warns]:
-    """Yield what is known to be wrong with the releases whose requirements are among the reasons."""
+    """Yield what is known to be wrong with the releases whose requirements are reasons."""
     ends = set()
     for reason in reasons:
         if requirement_of(reason) is None:
@@ -362,32 +440,46 @@ def closing_subject(
     for constraint in core:
         for name in _restricted_packages(clauses, constraint):
             pairs[user_constraint_of(constraint) or constraint, name] = None
-    subjects = Counter(name for _, name in pairs)
-    order = list(subjects)
-    ranked = sorted(order, key=lambda name: (subjects[name], order.index(name)), reverse=True)
-    return next((name for name in ranked if _is_empty(clauses, core, name, assumed)), ranked[0])
+    counts = Counter(name for _, name in pairs)
+    latest_first = reversed(list(counts))
+    ranked = sorted(latest_first, key=lambda name: counts[name], reverse=True)
+    for name in ranked:
+        if _is_empty(clauses, core, name, assumed):
+            return name
+    return ranked[0]
 
 
 def _is_empty(
-    clauses: Clauses, core: Sequence[Constraint], name: str, cases: Sequence[Candidate]
+    clauses: Clauses, core: Sequence[Constraint], name: str, assumed: Sequence[Candidate]
 ) -> bool:
-    """Whether the constraints of a core about a package, through chosen releases, leave none of its releases."""
+    """Return whether what a core says about a package leaves none of its releases.
+
+    The releases that say so are chosen: the `assumed` ones, and of each other package one that
+    has all the requirements.
+    """
     restricting = [
         constraint for constraint in core if name in _restricted_packages(clauses, constraint)
     ]
-    chosen: dict[Package, set[Candidate]] = {case.package: {case} for case in cases}
+    chosen: dict[Package, set[Candidate]] = {
+        candidate.package: {candidate} for candidate in assumed
+    }
     for constraint in restricting:
         if isinstance(constraint, (Requires, Exclusive)):
-            parents: dict[Package, set[Candidate]] = {}
-            for parent, _ in clauses.edges.get(constraint, ()):
-                if parent is not None:
-                    parents.setdefault(parent.package, set()).add(parent)
-            for package, candidates in parents.items():
-                chosen[package] = chosen.get(package, candidates) & candidates
+            for package, parents in _parents(clauses, constraint).items():
+                chosen[package] = chosen.get(package, parents) & parents
     if not all(chosen.values()):
         return False
-    assumed = [min(map(clauses.variable, candidates)) for candidates in chosen.values()]
-    return clauses.satisfiable(assumed, ()) and not clauses.satisfiable(assumed, restricting)
+    variables = [min(map(clauses.variable, candidates)) for candidates in chosen.values()]
+    return clauses.satisfiable(variables, ()) and not clauses.satisfiable(variables, restricting)
+
+
+def _parents(clauses: Clauses, constraint: Constraint) -> dict[Package, set[Candidate]]:
+    """Return the releases with a constraint, by package."""
+    parents: dict[Package, set[Candidate]] = {}
+    for parent, _ in clauses.edges.get(constraint, ()):
+        if parent is not None:
+            parents.setdefault(parent.package, set()).add(parent)
+    return parents
 
 
 def branches(
@@ -397,25 +489,24 @@ def branches(
     *,
     expired: Callable[[], bool],
 ) -> tuple[Branch, ...]:
-    """The cases of a core whose releases behave differently; empty if they do not, or if time is up.
+    """Return the cases of a core whose releases behave differently.
 
-    Cases that fail in the same way are one.
+    There are none if they behave alike, or if time is up. Cases that fail in the same way are one.
     """
     if len(assumed) >= _DEEPEST or expired():
         return ()
-    of = clauses.minimal(map(clauses.variable, assumed), numbers) if assumed else list(numbers)
-    for package in _splits(of, {candidate.package for candidate in assumed}):
-        cases = _cases(clauses, of, package, assumed)
+    core = _core_of_case(clauses, numbers, assumed) if assumed else list(numbers)
+    for package in _splitting_packages(core, {candidate.package for candidate in assumed}):
+        cases = _cases(clauses, core, package, assumed)
         if len(cases) < 2:
             continue
         by_end: dict[tuple[Closing | None, tuple[Branch, ...]], list[int]] = {}
         for candidates in cases:
             case = [*assumed, candidates[0]]
+            further = branches(clauses, numbers, case, expired=expired)
             end = None
-            if not (further := branches(clauses, numbers, case, expired=expired)):
-                end = closing(
-                    clauses, numbers, clauses.minimal(map(clauses.variable, case), numbers), case
-                )
+            if not further:
+                end = closing(clauses, numbers, _core_of_case(clauses, numbers, case), case)
             by_end.setdefault((end, further), []).extend(map(_position, candidates))
         project = clauses.universe.project(text.name(package.name))
         return tuple(
@@ -430,37 +521,49 @@ def branches(
     return ()
 
 
-def _cases(
-    clauses: Clauses, core: Sequence[Constraint], package: Package, assumed: Sequence[Candidate]
-) -> list[list[Candidate]]:
-    """The releases of a package that a core leaves, newest first, grouped by what the core says about them."""
-    cases: dict[tuple[Constraint, ...], list[Candidate]] = {}
-    variables = [*map(clauses.variable, assumed)]
-    others = [
-        constraint
-        for constraint in core
-        if not (isinstance(constraint, Requires) and constraint.package == package)
-    ]
-    for candidate in clauses.packages[package]:
-        if clauses.satisfiable([*variables, clauses.variable(candidate)], others):
-            says = tuple(
-                constraint
-                for constraint in core
-                if any(parent is candidate for parent, _ in clauses.edges.get(constraint, ()))
-            )
-            cases.setdefault(says, []).append(candidate)
-    return sorted(cases.values(), key=lambda candidates: _position(candidates[0]))
+def _core_of_case(
+    clauses: Clauses, core: Collection[Constraint], assumed: Sequence[Candidate]
+) -> list[Constraint]:
+    """Return the constraints of a core that clash if these releases are taken."""
+    return clauses.minimal(map(clauses.variable, assumed), core)
 
 
-def _splits(core: Sequence[Constraint], done: set[Package]) -> list[Package]:
-    """The packages whose releases have different requirements in a core, those with the most statements first."""
-    texts = dict.fromkeys(
+def _splitting_packages(core: Sequence[Constraint], done: set[Package]) -> list[Package]:
+    """Return the packages whose releases have different requirements in a core.
+
+    Those with the most requirements come first.
+    """
+    requirements = dict.fromkeys(
         (constraint.package, constraint.text)
         for constraint in core
         if isinstance(constraint, Requires)
     )
-    counts = Counter(package for package, _ in texts)
+    counts = Counter(package for package, _ in requirements)
     return [package for package, count in counts.most_common() if count > 1 and package not in done]
+
+
+def _cases(
+    clauses: Clauses, core: Sequence[Constraint], package: Package, assumed: Sequence[Candidate]
+) -> list[list[Candidate]]:
+    """Return the releases of a package that a core leaves, by what the core says about them.
+
+    The newest come first.
+    """
+    variables = [clauses.variable(candidate) for candidate in assumed]
+    requiring = {
+        constraint: _parents(clauses, constraint).get(package, set()) for constraint in core
+    }
+    others = [
+        constraint
+        for constraint in core
+        if not isinstance(constraint, Requires) or constraint.package != package
+    ]
+    cases: dict[tuple[Constraint, ...], list[Candidate]] = {}
+    for candidate in clauses.packages[package]:
+        if clauses.satisfiable([*variables, clauses.variable(candidate)], others):
+            says = tuple(row for row in core if candidate in requiring[row])
+            cases.setdefault(says, []).append(candidate)
+    return sorted(cases.values(), key=lambda candidates: _position(candidates[0]))
 
 
 def _position(candidate: Candidate) -> int:
@@ -475,11 +578,12 @@ def _restricted_packages(clauses: Clauses, constraint: Constraint) -> list[str]:
         case Unavailable() | Excluded():
             return [constraint.project]
         case StackLine() | BuildLine() | Requires() | Exclusive():
-            packages = (edge.package for _, edge in clauses.edges.get(constraint, ()))
-            names = (
-                package.name for package in packages if package.kind is not PackageKind.UNAVAILABLE
+            names = dict.fromkeys(
+                edge.package.name
+                for _, edge in clauses.edges.get(constraint, ())
+                if edge.package.kind is not PackageKind.UNAVAILABLE
             )
-            return list(dict.fromkeys(names))
+            return list(names)
 
 
 def hidden_contradiction(
@@ -489,11 +593,11 @@ def hidden_contradiction(
 
     None if it rests on what is excluded in a changed stack alone.
     """
-    user_set = {user_constraint_of(constraint) for constraint in core} - {None}
+    user_set = _user_set(core)
     hard = [
         constraint for constraint in clauses.known if user_constraint_of(constraint) in user_set
     ]
-    background = [constraint for constraint in core if user_constraint_of(constraint) is None]
+    background = _without_user_constraints(core)
     with clauses.without():
         if clauses.satisfiable(among=[*hard, *background]):
             return None

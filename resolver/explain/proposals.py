@@ -22,7 +22,7 @@ from resolver.config.load import Document, is_generated
 from resolver.config.schema import FactFile
 from resolver.errors import ResolverError
 from resolver.explain.changes import Changes, proposed
-from resolver.explain.costs import ADD, BUILD, LINE, NOTE, PRACTICE, RENAME
+from resolver.explain.costs import ADD, BUILD, FREE
 from resolver.explain.stack_text import StackText
 from resolver.explain.trial import ChangedStack, Trials
 from resolver.index.parse.informal import InformalRequirements, informal_requirements
@@ -39,7 +39,7 @@ from resolver.model.constraint import (
 )
 from resolver.model.dependency import Candidate
 from resolver.model.explanation import Change, ChangeKind
-from resolver.model.fact import Absent, Builds, Collides, Metadata
+from resolver.model.fact import Absent, Builds, Metadata
 from resolver.model.package import Package, PackageKind
 from resolver.model.release import File, RejectionReason, Release
 from resolver.model.requirement import ComponentRequirement, Requirement, parse_value
@@ -47,8 +47,10 @@ from resolver.model.target import missing_on_machine, newer_glibc, tag_values
 from resolver.resolve.clauses import Clauses
 from resolver.resolve.reasons import similar_project
 
-_MARKED = 3  # releases with the same requirement whose metadata is searched for markers
-_ARCHIVES = 3  # of a project that are read for what they note: they may be large
+# releases with the same requirement whose metadata is searched for markers
+_MARKED = 3
+# of a project that are read for what they note: they may be large
+_ARCHIVES = 3
 _PYTHON = re.compile(r";.*\b(?:python_version|python_full_version|implementation_version)\b")
 _GLIBC = re.compile(r"\bGLIBC_(\d{1,2}\.\d{1,3})\b")
 
@@ -61,32 +63,43 @@ class Proposals:
         self._trials = trials
         self._changes = changes
         self._problem = trials.problem
+        self._machine = tag_values(self._problem.target)
         self._built = {fact.package for fact in self._problem.facts if isinstance(fact, Builds)}
 
+    @property
+    def _stack(self) -> StackText:
+        return StackText(self._trials.text)
+
+    # --- names, practices, lines
+
     def renamed_projects(self, constraints: Sequence[Constraint]) -> Iterator[ChangedStack]:
-        """The stack with projects that no index has replaced by known ones with similar names."""
-        names = {
+        """Yield the stack with known projects instead of similar names that no index has."""
+        known = {
             constraint.project: similar_project(self._clauses, constraint.project)
             for constraint in constraints
             if isinstance(constraint, Unavailable) and constraint.why is NoCandidate.PROJECT
         }
-        stack, changes = StackText(self._trials.text), []
-        for at, root in enumerate(self._problem.stack.requirements):
-            if isinstance(root.need, Requirement) and (name := names.get(root.need.name)):
-                line, origin = str(replace(root.need, name=text.name(name))), root.origin
+        stack, changes = self._stack, []
+        for place, root in enumerate(self._problem.stack.requirements):
+            need, origin = root.need, root.origin
+            if not isinstance(need, Requirement):
+                continue
+            name = known.get(need.name)
+            if name:
+                line = str(replace(need, name=text.name(name)))
+                stack = stack.with_line(place, line)
                 changes.append(
                     Change(
                         ChangeKind.VERSION, text.name(name), origin.text, line, where=origin.where
                     )
                 )
-                stack = stack.with_line(at, line)
         if changes:
-            yield ChangedStack(tuple(changes), stack.text, RENAME * len(changes), risky=False)
+            yield ChangedStack(tuple(changes), stack.text, FREE * len(changes), risky=False)
 
     def enabled_practices(self) -> Iterator[ChangedStack]:
-        """The stack with every practice about a project that it may need turned on, at the price of one.
+        """Yield the stack with every practice about a project that it may need turned on.
 
-        Those that a solution can do without are turned off again.
+        The price is that of one. Those that a solution can do without are turned off again.
         """
         is_loaded = self._clauses.universe.is_loaded
         practices = [
@@ -95,181 +108,205 @@ class Proposals:
             if is_loaded(text.name(practice.package))
         ]
         if practices:
-            stack = StackText(self._trials.text).with_names("practices", practices)
             where = self._trials.inputs.stack.line("stack")
-            changes = tuple(Change(ChangeKind.PRACTICE, name, where=where) for name in practices)
-            yield ChangedStack(changes, stack.text, PRACTICE, risky=False)
+            changes = [Change(ChangeKind.PRACTICE, name, where=where) for name in practices]
+            stack = self._stack.with_names("practices", practices)
+            yield ChangedStack(tuple(changes), stack.text, FREE, risky=False)
 
     def added_lines(self, core: Sequence[Constraint]) -> Iterator[ChangedStack]:
-        """The stack with a line for a project that clashes with what must be absent where a line names it."""
-        facts = [fact for fact in self._problem.facts if isinstance(fact, (Absent, Collides))]
-        exclusive = [row.fact for row in core if isinstance(row, Exclusive)]
+        """Yield the stack with a line for a project of which a fact says: another must be absent.
+
+        The two clash in the core. The fact holds only where a line names the project.
+        """
+        exclusive = [constraint.fact for constraint in core if isinstance(constraint, Exclusive)]
         pairs = {(fact.package, fact.other) for fact in exclusive}
         requested = {edge.package.name for edge in self._clauses.universe.roots()}
-        for fact in facts:
-            if (
-                isinstance(fact, Absent)
-                and (fact.package, fact.other) in pairs
-                and fact.package not in requested
-            ):
-                line = f"{fact.package}{fact.versions[0] if len(fact.versions) == 1 else ''}"
-                stack, where = (
-                    StackText(self._trials.text),
-                    self._trials.inputs.stack.line("stack", "requires"),
-                )
-                change = Change(
-                    ChangeKind.LINE, fact.package, before=fact.other, after=line, where=where
-                )
-                yield ChangedStack((change,), stack.with_new_line(line).text, LINE, risky=False)
+        where = self._trials.inputs.stack.line("stack", "requires")
+        for fact in self._problem.facts:
+            if not isinstance(fact, Absent) or fact.package in requested:
+                continue
+            if (fact.package, fact.other) in pairs:
+                versions = fact.versions[0] if len(fact.versions) == 1 else ""
+                line = f"{fact.package}{versions}"
+                change = Change(ChangeKind.LINE, fact.package, fact.other, line, where)
+                stack = self._stack.with_new_line(line)
+                yield ChangedStack((change,), stack.text, FREE, risky=False)
+
+    # --- Pythons
 
     def other_pythons(self, constraints: Sequence[Constraint]) -> Iterator[ChangedStack]:
-        """The stack for other Pythons, nearest first, if a constraint is about Python or missing files for it."""
+        """Yield the stack for other Pythons, nearest first, if a constraint depends on Python."""
         if any(
             _is_value_of("python", constraint) or self._depends_on_python(constraint)
             for constraint in constraints
         ):
             yield from self._values("python", constraints)
 
-    def other_glibcs(self, constraints: Sequence[Constraint]) -> Iterator[ChangedStack]:
-        """The stack for another glibc, nearest first, if a constraint is about it or a wheel needs a newer one."""
-        if any(_is_value_of("glibc", constraint) for constraint in constraints):
-            yield from self._values("glibc", constraints)
-        lacks = (constraint for constraint in constraints if isinstance(constraint, Unavailable))
-        names = {
-            constraint.project
-            for constraint in lacks
-            if constraint.why is NoCandidate.FILE or constraint.is_unusable
-        }
-        glibcs = {glibc for name in names for glibc in self._glibcs_of(name)}
-        glibcs.update(self._glibcs_of_binaries(constraints))
-        for glibc in sorted(glibcs, key=Version):
-            yield self._component("glibc", glibc)
-
-    def _glibcs_of_binaries(self, constraints: Sequence[Constraint]) -> Iterator[str]:
-        """Yield what the binaries need of the releases that cannot be used as the target's glibc is older."""
-        for constraint in constraints:
-            if (
-                not isinstance(constraint, Unavailable)
-                or constraint.why is not RejectionReason.GLIBC
-            ):
-                continue
-            for candidate, _ in self._clauses.edges.get(constraint, ()):
-                if candidate is None:
-                    continue
-                rejection = self._clauses.universe.rejections[candidate]
-                match = _GLIBC.search(rejection.detail)
-                if match is not None:
-                    yield match[1]
-
-    def _values(self, component: str, constraints: Sequence[Constraint]) -> Iterator[ChangedStack]:
-        """The stack for each other value of a component that all statements about it admit, nearest first."""
-        requirements = [
-            edge.allows
-            for constraint in constraints
-            for _, edge in self._clauses.edges.get(constraint, ())
-            if isinstance(edge.allows, ComponentRequirement) and edge.allows.component == component
-        ]
-        for value in self._problem.values.get(component, ()):
-            if value != self._problem.target.system[component] and all(
-                need.allows(value) for need in requirements
-            ):
-                yield self._component(component, str(value))
-
     def _depends_on_python(self, constraint: Constraint) -> bool:
-        """Whether another Python could remove a constraint: a missing file, or a requirement with a marker."""
+        """Return whether another Python could remove a constraint.
+
+        That is so for missing files, and for a requirement with a marker.
+        """
         if isinstance(constraint, Unavailable):
             if constraint.why in (NoCandidate.FILE, RejectionReason.PYTHON, RejectionReason.PATCH):
                 return True
             return constraint.is_unusable and self._has_wheels_for_others(constraint)
-        return _of_metadata(constraint) and self._is_marked(constraint)
+        return _is_of_metadata(constraint) and self._is_marked(constraint)
 
     def _has_wheels_for_others(self, constraint: Unavailable) -> bool:
-        """Whether archives that cannot be used are of releases with wheels for other Pythons on this machine."""
-        project, machine = (
-            self._clauses.universe.project(constraint.project),
-            tag_values(self._problem.target),
-        )
-        for candidate, _ in self._clauses.edges.get(constraint, ()):
-            if candidate is not None:
-                for row in project.wheels_set_aside(candidate.release.position):
-                    if missing_on_machine(row.filename, machine).keys() == {"python"}:
-                        return True
+        """Return whether unusable archives have wheels for other Pythons on this machine."""
+        project = self._clauses.universe.project(constraint.project)
+        for candidate in self._releases_of(constraint):
+            for wheel in project.wheels_set_aside(candidate.release.position):
+                if missing_on_machine(wheel.filename, self._machine).keys() == {"python"}:
+                    return True
         return False
 
     def _is_marked(self, constraint: Requires) -> bool:
-        """Whether the metadata of the newest releases with this requirement has it under a marker about Python."""
-        parents = (parent for parent, _ in self._clauses.edges[constraint] if parent is not None)
-        for release in [parent.chosen for parent in islice(parents, _MARKED)]:
-            if isinstance(release, Release) and release.file.is_wheel:
-                with suppress(UnusableFile, ResolverError):
-                    for line in self._trials.catalog.metadata(release.file).requires_dist:
-                        if (
-                            _PYTHON.search(line)
-                            and text.requirement(line).without_marker() == constraint.text
-                        ):
-                            return True
+        """Return whether metadata has a requirement under a marker about Python.
+
+        The newest releases with it are read.
+        """
+        for candidate in self._releases_of(constraint)[:_MARKED]:
+            release = candidate.chosen
+            if not isinstance(release, Release) or not release.file.is_wheel:
+                continue
+            with suppress(UnusableFile, ResolverError):
+                for line in self._trials.catalog.metadata(release.file).requires_dist:
+                    is_about_python = _PYTHON.search(line) is not None
+                    if is_about_python and _without_marker(line) == constraint.text:
+                        return True
         return False
 
-    def _glibcs_of(self, name: NormalizedName) -> Iterator[str]:
+    # --- glibcs
+
+    def other_glibcs(self, constraints: Sequence[Constraint]) -> Iterator[ChangedStack]:
+        """Yield the stack for another glibc, nearest first.
+
+        A constraint is about glibc, or a wheel needs a newer one.
+        """
+        if any(_is_value_of("glibc", constraint) for constraint in constraints):
+            yield from self._values("glibc", constraints)
+        glibcs: set[str] = set()
+        for constraint in constraints:
+            if not isinstance(constraint, Unavailable):
+                continue
+            if constraint.why is NoCandidate.FILE or constraint.is_unusable:
+                glibcs.update(self._glibcs_of_wheels(constraint.project))
+            if constraint.why is RejectionReason.GLIBC:
+                glibcs.update(self._glibcs_of_binaries(constraint))
+        for glibc in sorted(glibcs, key=Version):
+            yield self._component("glibc", glibc)
+
+    def _glibcs_of_wheels(self, name: NormalizedName) -> Iterator[str]:
+        """Yield the newer glibcs for which releases of a project have a wheel."""
         project = self._clauses.universe.project(name)
-        machine = tag_values(self._problem.target)
         for position in project.positions(project.all):
             release = project.release(position)
-            rows = release if isinstance(release, tuple) else project.wheels_set_aside(position)
-            if glibc := newer_glibc((row.filename for row in rows), machine):
+            # one that cannot be used is a tuple of its rejected files
+            rejected = release if isinstance(release, tuple) else project.wheels_set_aside(position)
+            glibc = newer_glibc((file.filename for file in rejected), self._machine)
+            if glibc:
                 yield glibc
+
+    def _glibcs_of_binaries(self, constraint: Unavailable) -> Iterator[str]:
+        """Yield the glibcs that binaries need which cannot be used as the target's is older."""
+        for candidate in self._releases_of(constraint):
+            rejection = self._clauses.universe.rejections[candidate]
+            match = _GLIBC.search(rejection.detail)
+            if match is not None:
+                yield match[1]
+
+    # --- components
+
+    def _values(self, component: str, constraints: Sequence[Constraint]) -> Iterator[ChangedStack]:
+        """Yield the stack for each other value of a component, nearest first.
+
+        All requirements on the component admit it.
+        """
+        needs = []
+        for constraint in constraints:
+            for _, edge in self._clauses.edges.get(constraint, ()):
+                need = edge.allows
+                if isinstance(need, ComponentRequirement) and need.component == component:
+                    needs.append(need)
+        for value in self._problem.values.get(component, ()):
+            is_other = value != self._problem.target.system[component]
+            if is_other and all(need.allows(value) for need in needs):
+                yield self._component(component, str(value))
 
     def _component(self, name: str, value: str) -> ChangedStack:
         constraint = self._problem.component_value(name)
         candidate = Candidate(Package(name, "", PackageKind.COMPONENT), parse_value(name, value))
         return self._changes.apply([constraint], {constraint: candidate})
 
+    # --- facts
+
     def builds_from_source(self, core: Sequence[Constraint]) -> Iterator[ChangedStack]:
-        """The stack with unused facts that build a project of a core from source, so that its wheel does not matter."""
-        for name in dict.fromkeys(
-            constraint.package.name for constraint in core if _of_metadata(constraint)
-        ):
+        """Yield the stack with unused facts that build a project of a core from source.
+
+        Then the metadata of its wheels does not matter.
+        """
+        needs = [constraint for constraint in core if _is_of_metadata(constraint)]
+        for name in dict.fromkeys(need.package.name for need in needs):
             unused = self._unused_facts(name) if name not in self._built else None
             if unused is not None and unused.content.of(Builds):
                 yield self._with_facts(unused)
 
     def facts_for_archives(self, core: Sequence[Constraint]) -> Iterator[ChangedStack]:
-        """The stack with a fact that states what a core's archive needs: an unused one, or what the archive notes.
+        """Yield the stack with a fact that states what a core's archive needs.
 
-        Only for releases that the stack's own lines admit.
+        That is an unused one, or what the archive notes, and only for releases that the stack's own
+        lines admit.
         """
-        clauses, universe = self._clauses, self._clauses.universe
         for constraint in core:
             if not isinstance(constraint, Unavailable):
                 continue
             if constraint.why is not RejectionReason.DYNAMIC:
                 continue
-            lines = [edge for edge in universe.roots() if edge.package.name == constraint.project]
-            parents = [parent for parent, _ in clauses.edges[constraint] if parent is not None]
-            admitted = [
-                parent
-                for parent in parents
-                if all(universe.is_admitted(parent, line) for line in lines)
-            ]
+            admitted = self._admitted(constraint)
             unused = self._unused_facts(constraint.project) if admitted else None
             if unused is not None:
-                states_metadata = bool(unused.content.of(Metadata))
-                if states_metadata or unused.content.of(Builds):
+                builds, states = unused.content.of(Builds), unused.content.of(Metadata)
+                if builds or states:
                     yield self._with_facts(unused)
                     continue
             others = [other for other in core if other != constraint]
-            possible = (
-                parent
-                for parent in admitted
-                if clauses.satisfiable([clauses.variable(parent)], others)
-            )
-            for release in islice(dict.fromkeys(parent.release for parent in possible), _ARCHIVES):
-                if (notes := self._notes(release.file)) is not None:
-                    yield self._with_notes(constraint.project, release, notes)
-                    break
+            noted = self._first_notes(admitted, others)
+            if noted is not None:
+                yield self._with_notes(constraint.project, *noted)
+
+    def _admitted(self, constraint: Unavailable) -> list[Candidate]:
+        """Return the releases with a constraint that the stack's own lines admit."""
+        universe = self._clauses.universe
+        lines = [edge for edge in universe.roots() if edge.package.name == constraint.project]
+        return [
+            candidate
+            for candidate in self._releases_of(constraint)
+            if all(universe.is_admitted(candidate, line) for line in lines)
+        ]
+
+    def _first_notes(
+        self, candidates: Sequence[Candidate], others: Sequence[Constraint]
+    ) -> tuple[Release, InformalRequirements] | None:
+        """Return the first release that the other constraints leave, with what its archive notes.
+
+        Only a few archives are read. None if they note nothing.
+        """
+        clauses = self._clauses
+        possible = (
+            candidate.release
+            for candidate in candidates
+            if clauses.satisfiable([clauses.variable(candidate)], others)
+        )
+        for release in islice(dict.fromkeys(possible), _ARCHIVES):
+            notes = self._notes(release.file)
+            if notes is not None:
+                return release, notes
+        return None
 
     def _notes(self, file: File) -> InformalRequirements | None:
-        """The requirements that an archive notes, if a fact can express them."""
+        """Return the requirements that an archive notes, if a fact can express them."""
         with suppress(UnusableFile, ResolverError, InvalidRequirement):
             notes = informal_requirements(file, self._trials.catalog)
             if notes is not None and not any(text.requirement(line).url for line in notes.lines):
@@ -277,15 +314,17 @@ class Proposals:
         return None
 
     def _unused_facts(self, name: str) -> Document[FactFile] | None:
-        """The facts about a project that the stack leaves out, if there are any."""
-        files = [file for file in self._trials.inputs.spare if not is_generated(file)]
-        return next((file for file in files if PurePosixPath(file.name).stem == name), None)
+        """Return the facts about a project that the stack leaves out, if there are any."""
+        for file in self._trials.inputs.spare:
+            if not is_generated(file) and PurePosixPath(file.name).stem == name:
+                return file
+        return None
 
     def _with_facts(self, file: Document[FactFile]) -> ChangedStack:
         name = PurePosixPath(file.name).stem
-        stack = StackText(self._trials.text).with_names("facts", [name])
         where = self._trials.inputs.stack.line("stack", "facts")
         change = Change(ChangeKind.FACTS, name, after=file.name, where=where)
+        stack = self._stack.with_names("facts", [name])
         return ChangedStack((change,), stack.text, ADD, risky=False)
 
     def _with_notes(self, name: str, release: Release, notes: InformalRequirements) -> ChangedStack:
@@ -293,16 +332,27 @@ class Proposals:
             "package": name,
             "versions": f"=={release.version}",
             "requires": list(notes.lines),
-            "reason": f"To be confirmed from its setup.py: it has no static metadata, and {notes.how}",
+            "reason": "To be confirmed from its setup.py: "
+            f"it has no static metadata, and {notes.how}",
         }
-        change = Change(ChangeKind.STATE, name, release.file.filename)
         change, stack = proposed(
-            self._problem, StackText(self._trials.text), change, "metadata", row, notes.source
+            self._problem,
+            self._stack,
+            Change(ChangeKind.STATE, name, release.file.filename),
+            "metadata",
+            row,
+            notes.source,
         )
-        has_wheels = self._clauses.universe.project(text.name(name)).wheels_set_aside(
-            release.position
-        )
-        return ChangedStack((change,), stack.text, BUILD if has_wheels else NOTE, risky=False)
+        project = self._clauses.universe.project(text.name(name))
+        if project.wheels_set_aside(release.position):
+            # for other machines: one of those, or another release, is nearer
+            return ChangedStack((change,), stack.text, BUILD, risky=False, unproven=1)
+        return ChangedStack((change,), stack.text, FREE, risky=False)
+
+    def _releases_of(self, constraint: Constraint) -> list[Candidate]:
+        """Return the releases with a constraint, newest first."""
+        edges = self._clauses.edges.get(constraint, ())
+        return [candidate for candidate, _ in edges if candidate is not None]
 
 
 def _is_value_of(component: str, constraint: Constraint) -> bool:
@@ -310,5 +360,9 @@ def _is_value_of(component: str, constraint: Constraint) -> bool:
     return isinstance(constraint, ComponentValue) and constraint.component == component
 
 
-def _of_metadata(constraint: Constraint) -> TypeGuard[Requires]:
+def _is_of_metadata(constraint: Constraint) -> TypeGuard[Requires]:
     return isinstance(constraint, Requires) and constraint.source is RequirementSource.METADATA
+
+
+def _without_marker(line: str) -> str:
+    return text.requirement(line).without_marker()

@@ -7,16 +7,17 @@ looked for and locked (docs/explaining.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial, reduce
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
-from operator import itemgetter
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from resolver.explain import costs
-from resolver.explain.alternatives import free_of
+from resolver.explain.alternatives import Choice, free_of
 from resolver.explain.changes import Changes, is_cutoff
 from resolver.explain.contradictions import hidden_contradiction, is_open, user_constraint_of
 from resolver.explain.proposals import Proposals
@@ -40,13 +41,21 @@ from resolver.resolve.solver import Refutation
 # fixes that go against nothing, after which dropping lines is no longer considered, nor what is
 # dear
 _WHOLE = 2
-_DEAR = 2 * min(costs.RELAX.values())  # such as going against two facts
-_SETS = 24  # sets of changes for which releases are looked for
-_ROUNDS = 96  # sets in all: most are refuted at once
-_STEPS = 240  # of all repairs
-_EACH = 4  # proposals of a kind for one core, or for all cores of the stack until one locks
-_READABLE = 24  # statements of a further contradiction: a longer one does not help the reader
-_FURTHER = 3  # further contradictions
+# such as going against two facts
+_DEAR = 2 * min(costs.RELAX.values())
+# sets of changes for which releases are looked for
+_SETS = 24
+# sets in all: most are refuted at once
+_ROUNDS = 96
+# of all repairs
+_STEPS = 240
+# proposals of a kind for one core, or for all cores of the stack until one locks
+_EACH = 4
+# releases locked for one set and one direction, until one works
+_TRIES = 3
+# further contradictions, and the most reasons of one: a longer one does not help the reader
+_FURTHER = 3
+_READABLE = 24
 # how much dearer than the cheapest fix the changes of a changed stack may be, with those before
 # them
 _MARGIN = 100
@@ -55,7 +64,6 @@ _MARGIN = 100
 _SMALL = 310
 # components of which the clauses do not know what another value would bring
 _ONLY_PROPOSED = ("python", "glibc")
-_TRIES = 3  # releases locked for one set and one direction, until one works
 
 
 def find_fixes(
@@ -64,50 +72,59 @@ def find_fixes(
     trials: Trials,
     report: Callable[[tuple[Change, ...]], None],
 ) -> FixSearchResults:
-    """Fixes of a stack with these cores in the order in which they were found, and attempts that failed.
+    """Return fixes of a stack with these cores, as they were found, and attempts that failed.
 
     Repairs of the stack itself and of changed ones are searched side by side, always the cheapest
     step next.
     """
-    results, search = FixSearchResults(report), list[Repairs]()
+    results = FixSearchResults(report)
+    search: list[Repairs] = []
     first = Repairs(clauses, cores, trials, results, search)
     search.append(first)
-    proposals, constraints = first.proposals, list(chain.from_iterable(cores))
-    kinds = (
-        proposals.renamed_projects(constraints),
-        proposals.other_pythons(constraints),
-        proposals.other_glibcs(constraints),
-    )
+    constraints = list(chain.from_iterable(cores))
     with suppress(Expired):
-        for changed in proposals.enabled_practices():
-            first.propose(changed, [])  # as an attempt it would say nothing
-        for stacks in (*kinds, *map(proposals.builds_from_source, cores)):
-            before = len(results.fixes)
-            for changed in islice(stacks, _EACH):
-                if len(results.fixes) > before or trials.clock.expired():
-                    break
-                first.propose(changed, results.attempts)
+        first.try_proposals(cores, constraints)
         for _ in range(_STEPS):
             if results.is_enough() or trials.clock.expired():
                 break
-            steps = [step for repairs in search if (step := repairs.next_step()) is not None]
+            steps = [step for repairs in search for step in repairs.next_steps()]
             if not steps:
                 break
-            min(steps, key=itemgetter(0))[1]()
-        if not results.fixes:  # of many pinned lines there are more sets than can be tried
-            for constraint in dict.fromkeys(constraints):
-                if costs.drops(constraint) and first.changes.keeps_a_line([constraint]):
-                    first.propose(first.changes.apply([constraint], {}), results.attempts)
+            cheapest = min(steps, key=lambda step: step.price)
+            cheapest.take()
+        if not results.fixes:
+            # of many pinned lines there are more sets than can be tried
+            first.try_dropping(constraints)
     return results
 
 
+class _Step(NamedTuple):
+    """A step of the search."""
+
+    # of the changes that are tried, earlier ones included
+    price: float
+    take: Callable[[], None]
+
+
+@dataclass
+class _Tries:
+    """How trying the releases for a set of changes went."""
+
+    # changes that gave no lock
+    attempts: list[Attempt] = field(default_factory=list)
+    # whether it locked for some releases, and for some that their projects' tables list
+    locks: bool = False
+    locks_listed: bool = False
+    # whether something failed for reasons that the clauses do not know
+    failed: bool = False
+    # the refutation of the last changed stack that was refuted
+    refuted: Refutation | None = None
+    # what clashes whatever the releases are, which another conflict had hidden
+    hidden: list[Constraint] | None = None
+
+
 class Repairs:
-    """The changes to one refuted stack.
-
-    `before` is what turned the original stack into it; None for that itself.
-
-    The repairs of changed stacks that are refuted join the `search`.
-    """
+    """The changes to one refuted stack."""
 
     def __init__(
         self,
@@ -118,75 +135,113 @@ class Repairs:
         search: list[Repairs],
         before: ChangedStack | None = None,
     ) -> None:
+        """Begin with the cores of a stack.
+
+        `before` is what turned the original stack into it; None for that itself. The repairs of
+        changed stacks that are refuted join the `search`.
+        """
         self._clauses = clauses
         self._trials = trials
         self._results = results
         self._search = search
         self._is_original = before is None
-        # practices, added lines and another spelling change nothing that the stack asks for
-        self._keeps_intent = before is None or all(map(costs.keeps_intent, before.changes))
         self._before = before or ChangedStack((), trials.text, 0, risky=False)
-        self.changes = Changes(clauses, trials)
-        self._alternatives = self.changes.alternatives
-        self.proposals = Proposals(clauses, trials, self.changes)
+        # practices, added lines and another spelling change nothing that the stack asks for
+        self._keeps_intent = all(map(costs.keeps_intent, self._before.changes))
+        self._changes = Changes(clauses, trials)
+        self._alternatives = self._changes.alternatives
+        self._proposals = Proposals(clauses, trials, self._changes)
         self._corrections = costs.Corrections()
         self._proposed: list[ChangedStack] = []
+        # the cheapest set of changes, until it is tried
         self._next: list[Constraint] | None = None
-        self._sets_left, self._rounds_left = _SETS, _ROUNDS
-        self._reasons: set[Constraint] = set()  # of known contradictions, without user constraints
+        self._sets_left = _SETS
+        self._rounds_left = _ROUNDS
+        # of known contradictions, without user constraints
+        self._reasons: set[Constraint] = set()
         for core in cores:
             self._add_core(core)
 
-    # --- what comes next
+    # --- what comes first, next and last
 
-    def next_step(self) -> tuple[float, Callable[[], None]] | None:
-        """The cheapest step that is left, with its price, earlier changes included."""
-        cheapest = self._results.cheapest
-        limit = (
-            cheapest + _MARGIN
-            if self._trials.target
-            else max(cheapest, min(cheapest + _MARGIN, _SMALL))
-        )
-        steps: list[tuple[float, Callable[[], None]]] = [
-            (changed.price, partial(self._try_proposed, changed))
-            for changed in self._proposed
-            if changed.price < limit
+    def try_proposals(
+        self, cores: Sequence[Sequence[Constraint]], constraints: Sequence[Constraint]
+    ) -> None:
+        """Lock what cores of the original stack suggest: of each kind until one locks."""
+        proposals, results = self._proposals, self._results
+        for changed in proposals.enabled_practices():
+            # as an attempt it would say nothing
+            self._propose(changed, [])
+        kinds = [
+            proposals.renamed_projects(constraints),
+            proposals.other_pythons(constraints),
+            proposals.other_glibcs(constraints),
         ]
+        kinds += map(proposals.builds_from_source, cores)
+        for stacks in kinds:
+            known = len(results.fixes)
+            for changed in islice(stacks, _EACH):
+                if len(results.fixes) > known or self._trials.clock.expired():
+                    break
+                self._propose(changed, results.attempts)
+
+    def try_dropping(self, constraints: Iterable[Constraint]) -> None:
+        """Lock the stack without each line of some constraints by itself."""
+        for constraint in dict.fromkeys(constraints):
+            if costs.drops(constraint) and self._changes.keeps_a_line([constraint]):
+                changed = self._changes.apply([constraint], {})
+                self._propose(changed, self._results.attempts)
+
+    def next_steps(self) -> Iterator[_Step]:
+        """Yield the steps that are left and not too dear."""
+        limit = self._limit()
+        for changed in self._proposed:
+            if changed.price < limit:
+                yield _Step(changed.price, partial(self._try_proposed, changed))
         changing = self._cheapest_correction()
         if changing is not None:
-            price = self._before.price + self._price(changing)
+            price = self._before.price + self._changes.total_price(changing)
             if self._keeps_intent or price < limit:
-                steps.append((price, partial(self._correct, changing)))
-        return min(steps, key=itemgetter(0), default=None)
+                yield _Step(price, partial(self._correct, changing))
+
+    def _limit(self) -> float:
+        """Return the price that further changes of a changed stack must not reach."""
+        cheapest = self._results.cheapest
+        if self._trials.target:
+            return cheapest + _MARGIN
+        return max(cheapest, min(cheapest + _MARGIN, _SMALL))
 
     def _cheapest_correction(self) -> list[Constraint] | None:
-        while self._next is None and min(self._sets_left, self._rounds_left) > 0:
-            self._next = self._corrections.cheapest()
-            if self._next is None:
+        """Return the cheapest set of changes that is worth a try; None if none is left."""
+        while self._next is None and self._sets_left > 0 and self._rounds_left > 0:
+            changing = self._corrections.cheapest()
+            if changing is None:
                 self._sets_left = 0
-            elif self._results.safe >= _WHOLE and self._price(self._next) >= _DEAR:
-                self._next, self._sets_left = None, 0
-            elif self._results.safe >= _WHOLE and (drops := list(filter(costs.drops, self._next))):
-                self._corrections.exclude(drops[:1])
-                self._next = None
+            elif self._results.safe < _WHOLE:
+                self._next = changing
+            elif self._changes.total_price(changing) >= _DEAR:
+                self._sets_left = 0
+            else:
+                dropped = [constraint for constraint in changing if costs.drops(constraint)]
+                if dropped:
+                    self._corrections.exclude(dropped[:1])
+                else:
+                    self._next = changing
         return self._next
-
-    def _price(self, changing: Sequence[Constraint]) -> int:
-        return sum(self.changes.price(constraint) or 0 for constraint in changing)
 
     # --- changed stacks
 
-    def propose(self, changed: ChangedStack, attempts: list[Attempt]) -> None:
+    def _propose(self, changed: ChangedStack, attempts: list[Attempt]) -> None:
         """Lock a changed stack, unless it was tried before."""
         if self._seen(changed) is None:
             self._repair(changed, self._lock(changed, attempts), self._trials)
 
     def _try_proposed(self, changed: ChangedStack) -> None:
         self._proposed.remove(changed)
-        self.propose(changed, [])
+        self._propose(changed, [])
 
     def _repair(self, changed: ChangedStack, answer: Answer, trials: Trials) -> None:
-        """Search for further changes to a changed stack that is refuted, perhaps for another target."""
+        """Search for more changes to a stack that is refuted, perhaps for another target."""
         if isinstance(answer, Refutation):
             clauses = answer.clauses
             trials = trials.after(changed.text, clauses.universe)
@@ -197,26 +252,25 @@ class Repairs:
     # --- sets of changes
 
     def _correct(self, changing: Sequence[Constraint]) -> None:
-        """Try a set of changes that meets every demand so far: the result is a fix, or one more demand.
+        """Try a set of changes that meets every demand: the result is a fix, or one more demand.
 
         The clauses do not know what is newer than the cut-off: without it, changes are up to that
         stack's repairs.
         """
-        clauses, corrections = self._clauses, self._corrections
+        clauses, corrections, changes = self._clauses, self._corrections, self._changes
         self._next = None
         self._rounds_left -= 1
         cutoff = [constraint for constraint in changing if is_cutoff(constraint)]
         if cutoff:
             corrections.exclude(cutoff)
             self._sets_left -= 1
-            self.propose(self._before.then(self.changes.apply(cutoff, {})), self._results.attempts)
+            self._propose(self._before.then(changes.apply(cutoff, {})), self._results.attempts)
             return
-        with clauses.without(
-            same for constraint in changing for same in self.changes.changed_together(constraint)
-        ):
+        relaxed = chain.from_iterable(map(changes.changed_together, changing))
+        with clauses.without(relaxed):
             if not clauses.satisfiable():
                 self._add_core(clauses.minimal())
-            elif not self.changes.keeps_a_line(changing):
+            elif not changes.keeps_a_line(changing):
                 corrections.exclude(changing)
             else:
                 self._sets_left -= 1
@@ -224,183 +278,199 @@ class Repairs:
                     corrections.exclude(changing)
 
     def _add_core(self, core: Sequence[Constraint], given: Sequence[Constraint] = ()) -> bool:
-        """Demand that one of a core's constraints changes (where the `given` ones change); False where none may."""
-        self._reasons.update(
-            constraint for constraint in core if user_constraint_of(constraint) is None
-        )
-        missing = [constraint.project for constraint in core if is_open(constraint, self._clauses)]
-        self._results.unreached.update(
-            {name: self._clauses.universe.project(name).unreachable for name in missing}
-        )
-        # a core does not include releases that a line could become if there were files for the
-        # target
-        self._propose(
-            core,
-            [
-                lack
-                for constraint in given
-                if (lack := self._alternatives.lacking(constraint)) is not None
-            ],
-        )
-        changing = dict.fromkeys(
-            self.changes.changed_together(constraint)[0] for constraint in core
-        )
-        prices = {}
-        for constraint in changing:
-            price = self.changes.price(constraint)
-            if price is not None and not _is_only_proposed(constraint):
-                prices[constraint] = price
+        """Demand that one of a core's constraints changes, where all the `given` ones change.
+
+        Return False if none of them may change.
+        """
+        for constraint in core:
+            if user_constraint_of(constraint) is None:
+                self._reasons.add(constraint)
+            if is_open(constraint, self._clauses):
+                project = self._clauses.universe.project(constraint.project)
+                self._results.unreached[constraint.project] = project.unreachable
+        self._collect_proposals(core, given)
+        prices = self._prices(core)
         if prices:
             self._corrections.add_core(prices, given)
         elif not given:
             self._sets_left = 0
         return bool(prices)
 
-    def _propose(self, core: Sequence[Constraint], lacks: Sequence[Constraint] = ()) -> None:
-        """Make the proposals that a core suggests; no component and no archive of a project a second time."""
-        done = {
-            change.subject
-            for change in self._before.changes
-            if change.target == self._trials.target
-        }
-        archives = {
-            change.subject for change in self._before.changes if change.kind is ChangeKind.STATE
-        }
-        proposals = self.proposals
+    def _prices(self, core: Sequence[Constraint]) -> dict[Constraint, int]:
+        """Return the prices of what may change in a core, apart from what is only proposed."""
+        prices = {}
+        for constraint in core:
+            first, *_ = self._changes.changed_together(constraint)
+            price = self._changes.price(first)
+            if price is not None and not _is_only_proposed(first):
+                prices[first] = price
+        return prices
+
+    def _collect_proposals(self, core: Sequence[Constraint], given: Sequence[Constraint]) -> None:
+        """Collect the changed stacks that a core suggests, where all the `given` ones change.
+
+        No component and no archive of a project changes a second time.
+        """
+        proposals, target, earlier = self._proposals, self._trials.target, self._before.changes
+        changed = {change.subject for change in earlier if change.target == target}
+        archives = {change.subject for change in earlier if change.kind is ChangeKind.STATE}
+        # a core does not include releases that a line could become if there were files for the
+        # target
+        constraints = [*core, *self._alternatives.without_file(given)]
         proposed = [
-            one
-            for one in proposals.facts_for_archives(core)
-            if one.changes[0].subject not in archives
+            stack
+            for stack in proposals.facts_for_archives(core)
+            if stack.changes[0].subject not in archives
         ]
         proposed += proposals.added_lines(core)
-        for component, values in (
-            ("python", proposals.other_pythons),
-            ("glibc", proposals.other_glibcs),
-        ):
-            if component not in done:
-                proposed += islice(values([*core, *lacks]), _EACH)
-        if self._trials.target or (
-            self._keeps_intent and not self._is_original
-        ):  # `find_fixes` begins with them
+        if "python" not in changed:
+            proposed += islice(proposals.other_pythons(constraints), _EACH)
+        if "glibc" not in changed:
+            proposed += islice(proposals.other_glibcs(constraints), _EACH)
+        # `try_proposals` has those of the original stack
+        if target or (self._keeps_intent and not self._is_original):
             proposed += proposals.enabled_practices()
-        if self._trials.target:
+        if target:
             proposed += proposals.builds_from_source(core)
         self._proposed += map(self._before.then, proposed)
 
+    # --- the releases for a set of changes
+
     def _try(self, changing: Sequence[Constraint]) -> bool:
-        """Lock the stacks to which a set of changes may lead; False if neither it nor more changes are of any use."""
-        clauses, alternatives = self._clauses, self._alternatives
-        attempts: list[Attempt] = []
-        locks_somewhere = locks_listed = failed = False
-        refuted: Refutation | None = None
-        for newest in (False,) if any(map(costs.risky, changing)) else (False, True):
-            for choice in islice(alternatives.choices(changing, newest=newest), _TRIES):
-                changed = self._before.then(self.changes.apply(changing, choice))
+        """Lock the stacks to which a set of changes may lead.
+
+        Return False if neither the set nor more changes are of any use.
+        """
+        tries = _Tries()
+        directions = (False,) if any(map(costs.risky, changing)) else (False, True)
+        for newest in directions:
+            for choice in islice(self._alternatives.choices(changing, newest=newest), _TRIES):
                 if self._trials.clock.expired():
                     return False
-                locks = self._seen(changed)
-                if locks is None:
-                    answer = self._lock(changed, attempts)
-                    if isinstance(answer, Undecided):
-                        failed = True
-                        alternatives.unreadable.update(
-                            candidate
-                            for candidate in choice.values()
-                            if not clauses.universe.opened(candidate)
-                        )
-                        if answer.why:
-                            continue
-                        break  # another release may take as long
-                    if isinstance(answer, Refutation):
-                        refuted = answer
-                        excludes = clauses.import_clauses(answer.clauses)
-                        if clauses.satisfiable([excludes]):
-                            continue
-                        hidden = clauses.minimal([excludes])
-                        self._report(hidden)
-                        return self._add_core(hidden)
-                    locks = True
-                locks_somewhere |= locks
-                locks_listed |= locks and not alternatives.count_unlisted(choice)
-                failed |= not locks  # for reasons that the clauses do not know
-                if changed.text not in self._results.refused:
+                changed = self._before.then(self._changes.apply(changing, choice))
+                is_worth_more = self._try_choice(changed, choice, tries)
+                if tries.hidden is not None:
+                    self._report(tries.hidden)
+                    return self._add_core(tries.hidden)
+                if not is_worth_more:
                     break
-        if locks_listed:
-            return False
-        if locks_somewhere:
-            alternatives.met_unlisted.append(frozenset(changing))
-        offered = [
-            clauses.any_of(options)
-            for options in alternatives.options(changing, newest=False).values()
-        ]
-        if not clauses.satisfiable(offered):  # what was learned from the attempts
-            core = [
-                constraint
-                for constraint in clauses.minimal(offered)
-                if not (locks_somewhere and costs.risky(constraint))
-            ]
-            return self._add_core(core, free_of(changing))
-        if self._is_original and not locks_somewhere:
-            self._results.attempts += attempts[:1]
-        if refuted is not None and not locks_somewhere:  # more than these releases is in the way
-            core = [
-                constraint
-                for constraint in map(self._of_original, refuted.core)
-                if constraint in clauses.known
-            ]
-            if self._add_core(core, free_of(changing)):
+        return self._conclude(changing, tries)
+
+    def _try_choice(self, changed: ChangedStack, choice: Choice, tries: _Tries) -> bool:
+        """Lock the stack with a choice of releases.
+
+        Return whether further releases in the same direction are worth a try.
+        """
+        clauses = self._clauses
+        locks = self._seen(changed)
+        if locks is None:
+            answer = self._lock(changed, tries.attempts)
+            if isinstance(answer, Undecided):
+                tries.failed = True
+                self._alternatives.unreadable.update(
+                    candidate
+                    for candidate in choice.values()
+                    if not clauses.universe.opened(candidate)
+                )
+                # without a reason time was up, and another release may take as long
+                return bool(answer.why)
+            if isinstance(answer, Refutation):
+                tries.refuted = answer
+                excludes = clauses.import_clauses(answer.clauses)
+                if not clauses.satisfiable([excludes]):
+                    tries.hidden = clauses.minimal([excludes])
                 return True
-        self._corrections.exclude(changing, exactly=failed and not locks_somewhere)
+            locks = True
+        if locks:
+            tries.locks = True
+            tries.locks_listed |= not self._alternatives.count_unlisted(choice)
+        else:
+            tries.failed = True
+        return changed.text in self._results.refused
+
+    def _conclude(self, changing: Sequence[Constraint], tries: _Tries) -> bool:
+        """Demand that more changes with a set, or exclude it, after what its releases showed.
+
+        Return False if neither the set nor more changes are of any use.
+        """
+        clauses, free = self._clauses, free_of(changing)
+        if tries.locks_listed:
+            return False
+        if tries.locks:
+            self._alternatives.met_unlisted.append(frozenset(changing))
+        options = self._alternatives.options(changing, newest=False)
+        offered = [clauses.any_of(candidates) for candidates in options.values()]
+        if not clauses.satisfiable(offered):
+            # as was learned from the tries
+            core = clauses.minimal(offered)
+            if tries.locks:
+                core = [constraint for constraint in core if not costs.risky(constraint)]
+            return self._add_core(core, free)
+        if not tries.locks:
+            if self._is_original:
+                self._results.attempts += tries.attempts[:1]
+            # more is in the way than the releases that were tried
+            if tries.refuted is not None and self._add_core(self._known(tries.refuted.core), free):
+                return True
+        self._corrections.exclude(changing, exactly=tries.failed and not tries.locks)
         return True
 
-    def _of_original(self, constraint: Constraint) -> Constraint:
-        """Return a constraint of a changed stack as one of the stack that is repaired."""
-        if isinstance(constraint, ComponentValue):
-            return self._clauses.universe.problem.component_value(constraint.component)
-        return constraint
+    def _known(self, core: Iterable[Constraint]) -> list[Constraint]:
+        """Return the constraints of a changed stack that the stack has which is repaired."""
+        problem = self._clauses.universe.problem
+        translated: list[Constraint] = [
+            problem.component_value(constraint.component)
+            if isinstance(constraint, ComponentValue)
+            else constraint
+            for constraint in core
+        ]
+        return [constraint for constraint in translated if constraint in self._clauses.known]
 
     def _report(self, hidden: Sequence[Constraint]) -> None:
         """Record a contradiction that another one had hidden until the stack was changed."""
-        reasons = [constraint for constraint in hidden if user_constraint_of(constraint) is None]
-        if (
-            not self._is_original
-            or not self._reasons.isdisjoint(reasons)
-            or len(self._results.further) == _FURTHER
-        ):
+        further = self._results.further
+        if not self._is_original or len(further) == _FURTHER:
             return
-        further = hidden_contradiction(hidden, self._clauses, self._trials.clock.expired)
-        if further is not None and len(further.reasons) <= _READABLE:
-            self._results.further.append((hidden, further))
+        reasons = {constraint for constraint in hidden if user_constraint_of(constraint) is None}
+        if reasons & self._reasons:
+            return
+        found = hidden_contradiction(hidden, self._clauses, self._trials.clock.expired)
+        if found is not None and len(found.reasons) <= _READABLE:
+            further.append((hidden, found))
 
     # --- locking
 
     def _seen(self, changed: ChangedStack) -> bool | None:
-        """Whether a stack locks, if it was tried before, or includes changes that are known to lock; else None."""
-        useless = [
-            stack for stack, _ in self._results.useless.values() if stack.dropped == changed.dropped
-        ]
-        if self._has_fix_within(changed) or (
-            not self._is_original and any(map(changed.includes, useless))
-        ):
+        """Return whether a stack locks, if it was tried before; None if it was not.
+
+        One that includes changes which are known to lock counts as one that locks.
+        """
+        if self._has_fix_within(changed):
             return True
-        return self._results.seen.get((self._trials.current_target, frozenset(changed.changes)))
+        for useless, _ in self._results.useless.values():
+            is_within = not self._is_original and changed.includes(useless)
+            if is_within and useless.dropped == changed.dropped:
+                return True
+        return self._results.seen.get(self._key(changed))
+
+    def _key(self, changed: ChangedStack) -> tuple[int, frozenset[Change]]:
+        return self._trials.current_target, frozenset(changed.changes)
 
     def _lock(self, changed: ChangedStack, attempts: list[Attempt]) -> Answer:
         """Lock a changed stack: the result is a fix, or an attempt and why it failed."""
-        results, key = self._results, (self._trials.current_target, frozenset(changed.changes))
+        results, key = self._results, self._key(changed)
         answer = self._trials.lock(changed.text)
-        if isinstance(answer, Resolution):
-            changed, answer = self._with_fewest_practices(changed, answer)
         results.seen[key] = isinstance(answer, Resolution)
         if not isinstance(answer, Resolution):
             attempts.append(attempt(changed, answer))
             return answer
+        changed, answer = self._with_fewest_practices(changed, answer)
         is_idle = any(_is_idle(change, answer) for change in changed.changes)
         if is_idle or self._is_needless(changed) or results.is_lesser(changed, answer):
             return answer
         if self._locks_elsewhere(changed):
             explained = self._trials.explained(changed.text)
-            changed = self._with_surcharges(changed, answer)
+            changed = self._with_doubts(changed, answer)
             if any(costs.broken_without(changed.dropped, applied_facts(explained))):
                 results.useless[changed.text] = changed, explained
             else:
@@ -408,7 +478,10 @@ class Repairs:
         return answer
 
     def _locks_elsewhere(self, changed: ChangedStack) -> bool:
-        """Whether a changed stack locks for the other targets, too; where one refutes it, more is changed for that."""
+        """Return whether a changed stack locks for the other targets, too.
+
+        If it is refuted for one of them, more is changed for that one.
+        """
         failure = self._trials.elsewhere(changed.text)
         if failure is None:
             return True
@@ -420,69 +493,73 @@ class Repairs:
             self._repair(changed, answer, trials)
         return False
 
-    def _with_surcharges(self, changed: ChangedStack, resolution: Resolution) -> ChangedStack:
-        """The same, with surcharges for doubtful and old releases that a change brings in and no line names."""
+    def _with_doubts(self, changed: ChangedStack, resolution: Resolution) -> ChangedStack:
+        """Add what shows when a changed stack is locked: unlisted releases, and old ones."""
         alternatives = self._alternatives
         lines = {change.subject for change in changed.changes if change.kind is ChangeKind.VERSION}
-        unlisted = list(alternatives.unlisted(resolution))
-        surcharge = costs.UNLISTED_LAST * len(unlisted) + costs.years_older(
-            alternatives.years_behind(resolution)
+        unlisted = alternatives.unlisted(resolution)
+        unnamed = [name for name in unlisted if name not in lines]
+        return replace(
+            changed,
+            price=changed.price + costs.UNLISTED * len(unnamed),
+            unproven=changed.unproven + len(unlisted),
+            years_older=alternatives.years_behind(resolution),
         )
-        price = changed.price + costs.UNLISTED * sum(name not in lines for name in unlisted)
-        return replace(changed, price=price, surcharge=surcharge)
 
     def _with_fewest_practices(
         self, changed: ChangedStack, resolution: Resolution
-    ) -> tuple[ChangedStack, Answer]:
-        """A changed stack with no more practices turned on than it needs to lock, and its lock."""
+    ) -> tuple[ChangedStack, Resolution]:
+        """Return a changed stack with no more practices than it needs to lock, and its lock."""
         practices = [change for change in changed.changes if change.kind is ChangeKind.PRACTICE]
+        if not practices:
+            return changed, resolution
         used = {practice.id for practice in resolution.used_practices}
-        changed = _without_practices(
-            changed, [practice for practice in practices if practice.subject not in used]
-        )
-        answer = self._trials.lock(changed.text)
-        for practice in (practice for practice in practices if practice.subject in used):
-            fewer = _without_practices(changed, [practice])
-            if isinstance(answer_with_fewer := self._trials.lock(fewer.text), Resolution):
-                changed, answer = fewer, answer_with_fewer
-        needed = sum(practice in changed.changes for practice in practices)
-        return replace(
-            changed, price=changed.price + costs.PRACTICE * (needed - bool(practices))
-        ), answer
+        unused = [practice for practice in practices if practice.subject not in used]
+        for removed in (unused, *([practice] for practice in practices if practice not in unused)):
+            fewer = _without_practices(changed, removed)
+            answer = self._trials.lock(fewer.text)
+            if isinstance(answer, Resolution):
+                changed, resolution = fewer, answer
+        needed = [practice for practice in practices if practice in changed.changes]
+        price = changed.price + costs.FREE * (len(needed) - 1)
+        return replace(changed, price=price), resolution
 
     def _is_needless(self, changed: ChangedStack) -> bool:
+        """Return whether a changed stack locks without one of its earlier changes."""
         if self._has_fix_within(changed):
             return True
         trials, stack, earlier = self._trials, StackText(changed.text), self._before.subjects
-        return any(
-            isinstance(
-                trials.lock_all(stack.undone(change, trials.target_index(change)).text), Resolution
-            )
-            for change in changed.changes
-            if costs.saved_price(change) and (change.kind, change.subject, change.target) in earlier
-        )
+        for change in changed.changes:
+            subject = change.kind, change.subject, change.target
+            if subject in earlier and costs.saved_price(change):
+                undone = stack.undone(change, trials.target_index(change))
+                if isinstance(trials.lock_all(undone.text), Resolution):
+                    return True
+        return False
 
     def _has_fix_within(self, changed: ChangedStack) -> bool:
-        """Whether a fix changes nothing but what this changes, too, and this is no change of the original stack."""
-        return not self._is_original and any(
-            changed.includes(fix) for fix, _ in self._results.fixes
-        )
+        """Return whether a fix changes nothing but what this changes, too.
+
+        Changes of the original stack are not compared.
+        """
+        if self._is_original:
+            return False
+        return any(changed.includes(fix) for fix, _ in self._results.fixes)
 
 
 def _is_idle(change: Change, resolution: Resolution) -> bool:
-    """Whether a change states what an archive needs that the solution does not take."""
+    """Return whether a change states what an archive needs that the solution does not take."""
+    if change.kind is not ChangeKind.STATE:
+        return False
     pin = resolution.pin(change.subject)
-    return change.kind is ChangeKind.STATE and (
-        pin is None or pin.release.file.filename != change.before
-    )
+    return pin is None or pin.release.file.filename != change.before
 
 
 def _without_practices(changed: ChangedStack, practices: Sequence[Change]) -> ChangedStack:
-    stack = reduce(
-        StackText.without_practice,
-        (change.subject for change in practices),
-        StackText(changed.text),
-    )
+    """Return a changed stack with these practices turned off."""
+    stack = StackText(changed.text)
+    for practice in practices:
+        stack = stack.without_practice(practice.subject)
     changes = tuple(change for change in changed.changes if change not in practices)
     return replace(changed, changes=changes, text=stack.text)
 

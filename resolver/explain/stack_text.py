@@ -7,11 +7,9 @@ that.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, reduce
-from itertools import count
-from operator import delitem, getitem, setitem
+from functools import cached_property
 from typing import Any
 
 import tomli_w
@@ -31,23 +29,25 @@ from resolver.resolve.reasons import cutoff_text
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'')
 _COMMENT = re.compile(rf"^((?:{_STRING.pattern}|[^\"'#\n])*#[ \t]*)(?:instead of (.+?): )?([^\n]*)")
+# characters
 _LONGEST_NAME = 80
 
+# the keys and indexes that lead to a value, such as ("target", "system", "cann")
 Path = Sequence[str | int]
 
 
 def with_suffix(name: str, suffix: str) -> str:
-    """A stack's name with a suffix, no longer than names may be."""
+    """Return a stack's name with a suffix, no longer than names may be."""
     return name[: _LONGEST_NAME - len(suffix)].rstrip("._-") + suffix
 
 
 def subject(need: Need) -> str:
-    """The project or the component that a line is about."""
+    """Return the project or the component that a line is about."""
     return need.name if isinstance(need, Requirement) else need.component
 
 
 def table_text(key: str, row: Mapping[str, object]) -> str:
-    """A row of an array of tables in TOML."""
+    """Return a row of an array of tables in TOML."""
     return f"[[{key}]]\n{tomli_w.dumps(row).rstrip()}"
 
 
@@ -64,29 +64,34 @@ class StackText:
     def way_out(
         self, letter: str, original: str, name: str, options: PolicyOptions = NO_OPTIONS
     ) -> StackText:
-        """The stack with a name of its own, and a head and summaries that say of which stack it is a way out.
+        """Name the stack, and say in its head and summaries of which stack it is a way out.
 
         What `options` replace of the stack's policy is written into it.
         """
         stack = self.with_key(("stack", "name"), name)
-        for key, form in (
-            ("summary", "way out {} of {} ({})"),
-            ("summary-zh", "{1} 的解决办法 {0}（{2}）"),
-        ):
-            if (summary := self._raw["stack"].get(key)) is not None:
-                stack = stack.with_key(("stack", key), form.format(letter, original, summary))
-        if cutoff := cutoff_text(options.exclude_newer):
+        summaries = {
+            "summary": "way out {letter} of {original} ({summary})",
+            "summary-zh": "{original} 的解决办法 {letter}（{summary}）",
+        }
+        for key, form in summaries.items():
+            summary = self._raw["stack"].get(key)
+            if summary is not None:
+                summary = form.format(letter=letter, original=original, summary=summary)
+                stack = stack.with_key(("stack", key), summary)
+        cutoff, as_of = cutoff_text(options.exclude_newer), options.as_of
+        if cutoff:
             stack = stack.with_key(("policy", CUTOFF), tomlkit.value(cutoff))
-        if options.as_of in (AUTO, NEWEST):
-            stack = stack.with_key(("policy", "as-of"), options.as_of)
-        elif options.as_of:
-            stack = stack.with_key(("policy", "as-of"), tomlkit.value(options.as_of))
-        return StackText(
-            f"# Way out {letter} of `{original}`: what follows was written for that stack.\n{stack.text}"
-        )
+        if as_of:
+            value = as_of if as_of in (AUTO, NEWEST) else tomlkit.value(as_of)
+            stack = stack.with_key(("policy", "as-of"), value)
+        head = f"# Way out {letter} of `{original}`: what follows was written for that stack."
+        return StackText(f"{head}\n{stack.text}")
 
     def needs(self) -> dict[int, Need]:
-        """The requirements of its lines, by number, as far as they can be parsed: compiling reports the others."""
+        """Return the requirements of its lines, by number.
+
+        Lines that cannot be parsed are left out: compiling reports them.
+        """
         needs: dict[int, Need] = {}
         for number, line in enumerate(self._raw["stack"]["requires"]):
             with suppress(InputError, ValueError):
@@ -94,109 +99,118 @@ class StackText:
         return needs
 
     def with_new_line(self, line: str) -> StackText:
-        """With one more requirement, the last."""
-        return self._edited(lambda document: document["stack"]["requires"].append(line))
+        """Add a requirement, as the last."""
+        return self.with_names("requires", [line])
 
     def with_line(self, number: int, after: str) -> StackText:
-        """With one of its requirements replaced."""
+        """Replace one of its requirements."""
         return self.with_value(("stack", "requires", number), after)
 
     def without_lines(self, numbers: Collection[int]) -> StackText:
-        """Without some of its requirements."""
+        """Remove some of its requirements."""
         stack = self
-        for at in sorted(numbers, reverse=True):
-            stack = stack.without(("stack", "requires", at))
+        for number in sorted(numbers, reverse=True):
+            stack = stack.without(("stack", "requires", number))
         return stack
 
     def with_component(self, target: int, name: str, after: str) -> StackText:
-        """With another value of a component of the target at this place."""
-        path: Path = ("target", target) if isinstance(self._raw["target"], list) else ("target",)
-        return self.with_value(
-            (*path, name) if name in ("python", "glibc") else (*path, "system", name), after
-        )
+        """Set another value of a component of the target at this place."""
+        table: Path = ("target", target) if isinstance(self._raw["target"], list) else ("target",)
+        if name not in ("python", "glibc"):
+            table = (*table, "system")
+        return self.with_value((*table, name), after)
 
     def apart(self, target: int) -> StackText:
-        """With a name for the target at this place, if it has none and its derived one is another target's."""
-        rows = self._raw["target"]
-        if not isinstance(rows, list) or "name" in rows[target]:
+        """Name the target at this place, if the name derived from it is another target's."""
+        targets = self._raw["target"]
+        if not isinstance(targets, list) or "name" in targets[target]:
             return self
-        taken = {_target_name(row) for at, row in enumerate(rows) if at != target}
-        name = _target_name(rows[target])
-        if name not in taken:
-            return self
-        next_number = next(number for number in count(2) if f"{name}-{number}" not in taken)
-        return self.with_key(("target", target, "name"), f"{name}-{next_number}")
+        names = [_target_name(table) for table in targets]
+        name = derived = names.pop(target)
+        number = 1
+        while name in names:
+            number += 1
+            name = f"{derived}-{number}"
+        return self if name == derived else self.with_key(("target", target, "name"), name)
 
     def undone(self, change: Change, target: int) -> StackText:
-        """Without a change of a line, or of a component of the target at this place; unchanged for other changes."""
+        """Undo a change of a line, or of a component of the target at this place.
+
+        Return the text as it is for other changes.
+        """
         if change.kind is ChangeKind.COMPONENT:
             return self.with_component(target, change.subject, change.before).apart(target)
         stack = self
-        for at, line in enumerate(self._raw["stack"]["requires"]):
-            if line == change.after and change.kind in (ChangeKind.VERSION, ChangeKind.EXTRA):
-                stack = stack.with_line(at, change.before)
+        if change.kind in (ChangeKind.VERSION, ChangeKind.EXTRA):
+            for number, line in enumerate(self._raw["stack"]["requires"]):
+                if line == change.after:
+                    stack = stack.with_line(number, change.before)
         return stack
 
     def with_value(self, path: Path, after: str) -> StackText:
-        """With another text at a key, such as ("target", "system", "cann"), or with a new key.
+        """Set another text at a key or an index, or at a new key.
 
         The previous value is added to the comment on its line.
         """
-        table = reduce(getitem, path[:-1], self._raw)
+        *steps, key = path
+        table = self._raw
+        for step in steps:
+            table = table[step]
         changed = self.with_key(path, after)
-        if isinstance(table, dict) and path[-1] not in table:
+        if isinstance(table, dict) and key not in table:
             return changed
-        rows = zip(self.text.split("\n"), changed.text.split("\n"), strict=True)
+        before = table[key]
+        lines = zip(self.text.split("\n"), changed.text.split("\n"), strict=True)
         return StackText(
-            "\n".join(
-                new if new == old else _noted(new, table[path[-1]], after) for old, new in rows
-            )
+            "\n".join(new if new == old else _noted(new, before, after) for old, new in lines)
         )
 
     def with_names(self, key: str, names: Iterable[str]) -> StackText:
-        """With more names in its list of facts or practices, which is made if there is none."""
-
-        def extend(document: Any) -> None:
-            document["stack"].setdefault(key, []).extend(names)
-
-        return self._edited(extend)
+        """Add names to its list of facts or practices, which is made if there is none."""
+        document = tomlkit.parse(self.text)
+        _table(document, ("stack",)).setdefault(key, []).extend(names)
+        return StackText(tomlkit.dumps(document))
 
     def without_practice(self, name: str) -> StackText:
-        """With this practice turned off; others stay on."""
+        """Turn off this practice; others stay on."""
         return self.without(("stack", "practices", self._raw["stack"]["practices"].index(name)))
 
     def with_table(self, key: str, row: Mapping[str, object]) -> StackText:
-        """With one more row of an array of tables, at the end of the file: ("relax", {…}), ("fact.replaces", {…})."""
+        """Add a row of an array of tables, such as `[[fact.replaces]]`, at the end of the file."""
         return StackText(f"{self.text.rstrip()}\n\n{table_text(key, row)}\n")
 
-    def _edited(self, edit: Callable[[Any], None]) -> StackText:
+    def with_key(self, path: Path, value: object) -> StackText:
+        """Set a value at a path, whose tables are made where there are none."""
         document = tomlkit.parse(self.text)
-        edit(document)
+        _table(document, path[:-1])[path[-1]] = value
         return StackText(tomlkit.dumps(document))
 
-    def with_key(self, path: Path, value: object) -> StackText:
-        """With a value at a path, whose tables are made where there are none."""
-        return self._edited(lambda document: setitem(_table(document, path[:-1]), path[-1], value))
-
     def without(self, path: Path) -> StackText:
-        """Without the key or the element at a path."""
-        return self._edited(lambda document: delitem(_table(document, path[:-1]), path[-1]))
+        """Remove the key or the element at a path."""
+        document = tomlkit.parse(self.text)
+        del _table(document, path[:-1])[path[-1]]
+        return StackText(tomlkit.dumps(document))
 
 
-def _target_name(row: Mapping[str, Any]) -> str:
-    system = {name: parse_value(name, value) for name, value in row.get("system", {}).items()}
-    return str(row.get("name") or default_name(row["python"], row["platform"], system))
+def _target_name(target: Mapping[str, Any]) -> str:
+    """Return the name of a target, which is derived from its components if it has none."""
+    system = {name: parse_value(name, value) for name, value in target.get("system", {}).items()}
+    return str(target.get("name") or default_name(target["python"], target["platform"], system))
 
 
 def _table(document: Any, path: Path) -> Any:
-    """The table or list at a path; tables that are missing are made."""
+    """Return the table or list at a path; tables that are missing are made."""
+    table = document
     for step in path:
-        document = document[step] if isinstance(step, int) else document.setdefault(step, {})
-    return document
+        table = table[step] if isinstance(step, int) else table.setdefault(step, {})
+    return table
 
 
-def _noted(row: str, before: str, after: str) -> str:
-    """A row with the previous value in its comment: that before any change, and none if it is the same again."""
+def _noted(line: str, before: str, after: str) -> str:
+    """Add the previous value to the comment of a line, if there is a comment.
+
+    After several changes it is the value before any of them, and none if it is the same again.
+    """
 
     def note(match: re.Match[str]) -> str:
         start, earlier, comment = match.groups()
@@ -204,4 +218,4 @@ def _noted(row: str, before: str, after: str) -> str:
             return f"{start}{comment}"
         return f"{start}instead of {earlier or before}: {comment}"
 
-    return _COMMENT.sub(note, row, count=1)
+    return _COMMENT.sub(note, line, count=1)

@@ -1,4 +1,4 @@
-"""Why a project of a solved problem has the release it has, and what another release would break."""
+"""Why a project of a solved problem has its release, and what another one would break."""
 
 from __future__ import annotations
 
@@ -27,57 +27,51 @@ from resolver.resolve.reasons import pinned_reason, release_ranges
 from resolver.resolve.solver import decide
 from resolver.resolve.universe import Universe
 
+# the option that names the project, for messages
 _PLACE = "--package"
-_LATER = 4  # newer releases that come after the pin, each with the facts that say so
+# newer releases that come after the pin, each with the facts that say so
+_LATER = 4
+
+# name, old version, new version
+_Move = tuple[str, str, str]
 
 
 def why(resolution: Resolution, universe: Universe, requirement: Requirement, clock: Clock) -> Why:
-    """Why a pin of a resolution is what it is.
+    """Return why a pin of a resolution is what it is.
 
     A release that the requirement names is tried, otherwise the newest that the target can use.
-    Raises InputError if the resolution has no such project, or the project no such release.
+    Raise InputError if the resolution has no such project, or the project no such release.
     """
     name = requirement.name
     pin = resolution.pin(name)
     if pin is None:
+        names = [pin.name for pin in resolution.pins]
         raise InputError(
             f"`{name}` is not part of the stack's resolution",
             where=_PLACE,
-            hint=did_you_mean(
-                name, (pin.name for pin in resolution.pins), "see lock.toml for its projects"
-            ),
+            hint=did_you_mean(name, names, "see lock.toml for its projects"),
         )
     project = universe.project(name)
-    admitted = {
-        pinned_reason(constraint, resolution): _admits(constraint, name)
-        for constraint in _merged(pin.because)
-    }
+    day = universe.as_of.day
     newer = tuple(_newer(project, pin.version))
     tried = _tried(project, requirement.specifier, newer)
-    contradictions, moves, untried = (
-        tuple[Contradiction, ...](),
-        tuple[tuple[str, str, str], ...](),
-        "",
-    )
+    contradictions: tuple[Contradiction, ...] = ()
+    moves: tuple[_Move, ...] = ()
+    untried = ""
     if tried:
         try:
             contradictions, moves = _try(resolution, universe, name, tried, clock)
-        except (Expired, UndecidedError, IndexFailure) as error:
-            untried, tried = (
-                (str(error).partition("\n")[0] if isinstance(error, IndexFailure) else ""),
-                "",
-            )
-    bound = [
-        reason
-        for reason, allows in admitted.items()
-        if newer and not any(allows.contains(version, prereleases=True) for version in newer)
-    ]
+        except (Expired, UndecidedError):
+            tried = ""
+        except IndexFailure as error:
+            tried, untried = "", str(error).partition("\n")[0]
+    requirements, bound = _requirements(resolution, pin, newer)
     return Why(
         problem=resolution.problem,
         name=pin.name,
         version=str(pin.version),
-        requirements=tuple(admitted),
-        bound=tuple(bound),
+        requirements=requirements,
+        bound=bound,
         facts=tuple(_facts(resolution, project, pin)),
         newer=newer,
         tried=tried,
@@ -85,31 +79,51 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
         moves=moves,
         unreachable=tuple(project.unreachable),
         untried=untried,
-        day=universe.as_of.day,
-        after_day=sum(_is_later(project, version, universe.as_of.day) for version in newer),
-        later=tuple(islice(_later(project, pin, newer, universe.as_of.day), _LATER)),
+        day=day,
+        after_day=sum(_is_later(project, version, day) for version in newer),
+        later=tuple(islice(_later(project, pin, newer, day), _LATER)),
     )
+
+
+def _requirements(
+    resolution: Resolution, pin: Pin, newer: Sequence[str]
+) -> tuple[tuple[Reason, ...], tuple[Reason, ...]]:
+    """Return the requirements on a pin, and those of them that admit no newer release."""
+    requirements: dict[Reason, None] = {}
+    bound: dict[Reason, None] = {}
+    for constraint in _merged(pin.because):
+        reason = pinned_reason(constraint, resolution)
+        requirements[reason] = None
+        admitted = _admitted(constraint, pin.name)
+        if newer and not any(admitted.contains(version, prereleases=True) for version in newer):
+            bound[reason] = None
+    return tuple(requirements), tuple(bound)
 
 
 def _later(
     project: Project, pin: Pin, newer: tuple[str, ...], day: str
 ) -> Iterator[tuple[str, tuple[facts.Warns, ...]]]:
-    """The newer releases that facts put after the pin, where nothing else says which is taken."""
+    """Yield the newer releases that facts put after the pin, where nothing else decides."""
     for version in newer:
         position = project.position(Version(version))
         if position is None or not project.is_preferred_to(pin.release.position, position, day):
             continue
-        if because := project.put_last(position):
+        because = project.put_last(position)
+        if because:
             yield version, tuple(because)
 
 
 def _is_later(project: Project, version: str, day: str) -> bool:
+    """Return whether a release appeared after a day."""
     position = project.position(Version(version))
     return position is not None and project.is_later(position, day)
 
 
 def _newer(project: Project, version: Version) -> Iterator[str]:
-    """The newer releases that the target can use, newest first, without pre-releases and yanked ones."""
+    """Yield the newer releases that the target can use, newest first.
+
+    Pre-releases and yanked ones are left out.
+    """
     for position in project.positions(project.stable):
         release = project.release(position)
         if project.versions[position] <= version:
@@ -119,23 +133,31 @@ def _newer(project: Project, version: Version) -> Iterator[str]:
 
 
 def _tried(project: Project, specifier: SpecifierSet, newer: tuple[str, ...]) -> str:
+    """Return the release that is tried: the newest in the specifier, if there is one.
+
+    Raise InputError if it admits no release.
+    """
     if not str(specifier):
         return newer[0] if newer else ""
     position = next(project.positions(project.mask(specifier)), None)
     if position is not None:
         return str(project.versions[position])
-    message = f"no release of {project.name} matches `{specifier}`"
-    hint = f"the newest is {project.versions[0]}" if project.versions else ""
-    if project.source is not None:
-        message = f"the stack takes {project.name} from a commit, where its version is {project.source.version}"
-        hint = f"see {project.source.where}; for another release change the stack's line"
+    source = project.source
+    if source is not None:
+        message = (
+            f"the stack takes {project.name} from a commit, where its version is {source.version}"
+        )
+        hint = f"see {source.where}; for another release change the stack's line"
+    else:
+        message = f"no release of {project.name} matches `{specifier}`"
+        hint = f"the newest is {project.versions[0]}" if project.versions else ""
     raise InputError(message, where=_PLACE, hint=hint)
 
 
 def _try(
     resolution: Resolution, universe: Universe, name: NormalizedName, version: str, clock: Clock
-) -> tuple[tuple[Contradiction, ...], tuple[tuple[str, str, str], ...]]:
-    """What clashes if the stack requires this release as well; or which pins would move."""
+) -> tuple[tuple[Contradiction, ...], tuple[_Move, ...]]:
+    """Return what clashes if the stack requires this release as well, or which pins would move."""
     preferred = {pin.name: pin.version for pin in resolution.pins if pin.name != name}
     answer = decide(universe.with_line(f"{name}=={version}", _PLACE, preferred), tick=clock.tick)
     if isinstance(answer, Resolution):
@@ -144,10 +166,10 @@ def _try(
     return tuple(contradiction(answer.clauses, core) for core in found_cores), ()
 
 
-def _moves(before: Resolution, after: Resolution) -> Iterator[tuple[str, str, str]]:
-    old, new = (
-        {pin.name: str(pin.version) for pin in resolution.pins} for resolution in (before, after)
-    )
+def _moves(before: Resolution, after: Resolution) -> Iterator[_Move]:
+    """Yield the pins that differ, by name; a pin that is missing has no version."""
+    old = {pin.name: str(pin.version) for pin in before.pins}
+    new = {pin.name: str(pin.version) for pin in after.pins}
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):
             yield name, old.get(name, ""), new.get(name, "")
@@ -175,15 +197,14 @@ def _merged(because: Iterable[Line | Requires]) -> Iterator[Line | Requires]:
 
 
 def _narrowed(needs: Sequence[Requirement]) -> SpecifierSet:
-    """What all of them admit, without lower bounds that a higher one implies."""
+    """Return what all of them admit, without lower bounds that a higher one implies."""
     parts = {part for need in needs for part in need.specifier}
-    lowest = sorted(
-        (part for part in parts if part.operator == ">="), key=lambda part: Version(part.version)
-    )
-    return SpecifierSet(sorted(parts.difference(lowest[:-1]), key=str))
+    bounds = [part for part in parts if part.operator == ">="]
+    implied = sorted(bounds, key=lambda part: Version(part.version))[:-1]
+    return SpecifierSet(sorted(parts.difference(implied), key=str))
 
 
-def _admits(constraint: Line | Requires, name: str) -> SpecifierSet:
+def _admitted(constraint: Line | Requires, name: str) -> SpecifierSet:
     """Return the versions of a project that a requirement admits."""
     need = text.requirement(constraint.text)
     return need.specifier if need.name == name else SpecifierSet()

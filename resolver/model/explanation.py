@@ -12,157 +12,174 @@ from resolver.model.reason import Reason, ReleaseRange
 
 
 class Closing(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of a derivation: the reasons of these numbers (from 1) leave no candidate for `subject`."""
+    """The end of a derivation: some of the reasons leave no candidate for a package."""
 
+    # the name of the package: a project or a component
     subject: str
+    # the numbers of these reasons in the contradiction, from 1
     numbers: tuple[int, ...]
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
-    """A case in a derivation: a release of `subject` among `versions` is chosen.
+    """A case in a derivation: one of some releases of a project is chosen.
 
     It has a closing or branches.
     """
 
+    # the project
     subject: str
+    # the releases of this case
     versions: tuple[ReleaseRange, ...]
+    # what the reasons leave no candidate for in this case
     closing: Closing | None
+    # the cases within this one
     branches: tuple[Branch, ...] = ()
 
 
 class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
-    """Reasons that cannot all hold, though they can without any one of them.
-
-    Either `closing` says what they leave no candidate for, or `branches` say it for each case.
-    `notes` are known faults of the releases in the reasons.
-    """
+    """Reasons that cannot all hold, though they can without any one of them."""
 
     reasons: tuple[Reason, ...]
+    # what they leave no candidate for; None if that differs between the branches
     closing: Closing | None
     branches: tuple[Branch, ...] = ()
+    # known faults of the releases in the reasons
     notes: tuple[Warns, ...] = ()
 
 
 class ChangeKind(Enum):
     """What a fix changes."""
 
-    PRACTICE = "practice"  # practices are turned on: `subject` names them
-    LINE = "line"  # the line `after` about `subject` is added, so that `before` must be absent
-    VERSION = "version"  # a line of the stack with another specifier
-    EXTRA = "extra"  # a line of the stack without an extra
-    DROP = "drop"  # a line of the stack is removed
-    COMPONENT = "component"  # another CANN, HDK, SoC or Python
-    POLICY = "policy"  # another policy of the stack
-    FACTS = "facts"  # another file of facts, `after`, is used by the stack
-    ADD = "add"  # a fact against metadata is added to the stack, a risk: `after` is its TOML
-    # likewise one with the requirements of the archive `before`, which has no static metadata
+    # practices are turned on: `subject` names them
+    PRACTICE = "practice"
+    # the line `after` about `subject` is added, so that `before` must be absent
+    LINE = "line"
+    # a line of the stack gets another specifier
+    VERSION = "version"
+    # a line of the stack loses an extra
+    EXTRA = "extra"
+    # a line of the stack is removed
+    DROP = "drop"
+    # another CANN, HDK, SoC, Python or glibc
+    COMPONENT = "component"
+    # another policy of the stack
+    POLICY = "policy"
+    # the stack uses another file of facts, `after`
+    FACTS = "facts"
+    # a fact against metadata is added to the stack, which is a risk: `after` is its TOML
+    ADD = "add"
+    # a fact is added that states what the archive `before`, without static metadata, requires
     STATE = "state"
-    RELAX = "relax"  # a fact is set aside: a risk
-    SPLIT = "split"  # the lines are locked in two environments
+    # a fact is set aside, which is a risk
+    RELAX = "relax"
+    # the lines are locked in two environments
+    SPLIT = "split"
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One change: `before` becomes `after`. `where` is file:line of what changes.
+    """One change of a stack.
 
-    `subject` is the project, the component or the fact's id. `steps` is the number of releases
-    between the requested and the new version, negative if that is older; 0 if it has no meaning.
-    `years` are the full years between their uploads, with the same sign; 0 if unknown. For a fact
-    set aside or added, `before` is the requirement that it removes (`vllm==0.13.0`), or empty. A
-    split has a change for each environment: `subject` is its name, `after` its lines. `target` is
-    the name of the target whose component changes, if that is not the explained one.
+    A split has a change for each environment: `subject` is its name, `after` its lines.
     """
 
     kind: ChangeKind
+    # the project, the component or the id of the fact
     subject: str
+    # what stood there; for a fact that is set aside or added, the requirement that it removes
     before: str = ""
+    # what stands there now
     after: str = ""
+    # file:line of what changes
     where: str = ""
+    # the number of releases from the requested version to the new one; negative if that is older
     steps: int = 0
+    # the full years between their uploads, with the same sign; 0 if unknown
     years: int = 0
+    # the target whose component changes, if that is not the explained one
     target: str = ""
 
 
 class ShownPin(msgspec.Struct, frozen=True, kw_only=True):
-    """A pin of a fix's lock that is shown: `wished` by the stack, or named in a contradiction."""
+    """A pin of a fix's lock that a report shows."""
 
     name: str
     version: str
+    # whether a line of the stack asks for it; otherwise a contradiction names it
     wished: bool
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """The lock of a fix. `name` is that of its stack; `count` is the number of all pins.
+    """The lock of a fix."""
 
-    `warnings` are facts that apply to it and would not, as far as is known, have applied to the
-    requested versions. `gone` are projects that it lacks though no line about them was dropped:
-    that the contradictions are about, or that are no longer needed because of a change; and extras
-    of lines (`trl[vllm]`) that the locked releases do not have.
-    """
-
+    # the name of its stack
     name: str
+    # the lines of its stack
     requires: tuple[str, ...]
+    # the pins that matter
     pins: tuple[ShownPin, ...]
+    # how many pins there are in all
     count: int
+    # facts that apply to it and, as far as is known, not to the requested versions
     warnings: tuple[Warns, ...] = ()
+    # Projects that it lacks though no line about them was dropped: the contradictions are about
+    # them, or a change removed the need for them. Also extras of lines (`trl[vllm]`) that the
+    # locked releases do not have.
     gone: tuple[str, ...] = ()
 
 
 class Fix(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes with which the stack was solved and locked: in one environment, or in two.
+    """Changes with which the stack was solved and locked: in one environment, or in two."""
 
-    `name` is a letter. `files` are pairs of the name of a stack (the changed one, or one for each
-    environment) and the text of its TOML file. `risky` fixes go against a fact. `price` is the sum
-    of the costs of the changes.
-    """
-
+    # a letter
     name: str
     changes: tuple[Change, ...]
     environments: tuple[Environment, ...]
+    # for each environment, the name of its stack and the text of that stack's TOML file
     files: tuple[tuple[str, str], ...]
+    # whether it goes against a fact or metadata
     risky: bool
-    price: int = 0
 
 
 class AttemptOutcome(Enum):
     """How an attempt without a fix ended."""
 
+    # the changed stack has no solution either
     CONFLICT = "conflict"
-    UNDECIDED = "undecided"  # the limit of time or search was reached
-    FAILED = "failed"  # for another reason, such as an index or a file that cannot be read
-    ELSEWHERE = (
-        "other-target"  # it can be locked for this target, but not for another one of the stack
-    )
+    # the limit of time or search was reached
+    UNDECIDED = "undecided"
+    # something else failed, such as an index or a file that cannot be read
+    FAILED = "failed"
+    # it can be locked for this target, but not for another one of the stack
+    ELSEWHERE = "other-target"
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """Changes that were tried and gave no lock.
-
-    `because` is a contradiction that remains, `why` the message of another failure. `target` is the
-    name of the target for which there was no lock; empty for the explained one.
-    """
+    """Changes that were tried and gave no lock."""
 
     changes: tuple[Change, ...]
     outcome: AttemptOutcome
+    # a contradiction that remains
     because: tuple[Reason, ...] = ()
+    # the message of another failure
     why: str = ""
+    # the target for which there was no lock; empty for the explained one
     target: str = ""
 
 
 class Awaited(msgspec.Struct, frozen=True, kw_only=True):
-    """A project on which the answer depends, as `indexes` that may have it could not be reached.
+    """A project on which the answer depends, as an index that may have it could not be reached."""
 
-    `needs` are the requirements on it, `by` the releases with these requirements; none for the
-    stack's own lines.
-    """
-
+    # these indexes
     indexes: tuple[str, ...]
     project: str
+    # the requirements on it
     needs: tuple[str, ...]
+    # the releases with these requirements; none for the stack's own lines
     by: tuple[str, ...] = ()
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """What would be locked where the indexes answer, by the requirements of wheels that public files give."""
+    """What would be locked where the indexes answer, by what public files say of the wheels."""
 
     # versions by project
     pins: dict[str, str]
@@ -171,25 +188,21 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """The contradictions of a problem and its fixes.
-
-    With `limited` the time was over: there may be more.
-
-    `missing` are further projects that lines of the stack require and no index has, if they are too
-    many for a contradiction each. `options` are those with which a command finds the same fixes. If
-    projects are `awaited`, the problem is undecided: there is no solution without them. `unreached`
-    are projects that further fixes would need from indexes that could not be reached, each with
-    those indexes.
-    """
+    """The contradictions of a problem and its fixes."""
 
     problem: Problem
     contradictions: tuple[Contradiction, ...]
     fixes: tuple[Fix, ...]
     attempts: tuple[Attempt, ...]
+    # whether time was up, so that there may be more
     limited: bool
+    # further projects that lines require and no index has, too many for a contradiction each
     missing: tuple[str, ...] = ()
+    # the options with which a command finds the same fixes
     options: tuple[str, ...] = ()
+    # With such projects the problem is undecided: there is no solution without them.
     awaited: tuple[Awaited, ...] = ()
+    # projects that further fixes need, each with the indexes that could not be reached
     unreached: tuple[tuple[str, tuple[str, ...]], ...] = ()
     # of a problem with `awaited` projects, if they are recorded
     expected: Expected | None = None
@@ -199,29 +212,32 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a project is pinned to a version in a solved problem.
-
-    `requirements` are those on it, `bound` those of them that admit nothing newer. `newer` are the
-    newer releases, newest first. `tried` is the release that was tried instead, empty for none,
-    with the contradictions that it causes; without any it is possible, and then `moves` are the
-    pins that change (name, from, to). `unreachable` are indexes that may have more releases;
-    `untried` says why none was tried if an index failed. `later` are newer releases of lower
-    preference, each with the facts that say so.
-    """
+    """Why a project is pinned to a version in a solved problem."""
 
     problem: Problem
     name: str
     version: str
+    # the requirements on it
     requirements: tuple[Reason, ...]
+    # what facts say of it
     facts: tuple[Reason, ...]
+    # the newer releases, newest first
     newer: tuple[str, ...]
+    # the release that was tried instead; empty for none
     tried: str
+    # what it clashes with; empty if it is possible
     contradictions: tuple[Contradiction, ...]
+    # the pins that change with it: name, old version, new version
     moves: tuple[tuple[str, str, str], ...] = ()
+    # the requirements that admit nothing newer
     bound: tuple[Reason, ...] = ()
+    # indexes that may have more releases and could not be reached
     unreachable: tuple[str, ...] = ()
+    # why no release was tried, if an index failed
     untried: str = ""
+    # newer releases of lower preference, each with the facts that say so
     later: tuple[tuple[str, tuple[Warns, ...]], ...] = ()
-    # the day whose releases are preferred, and how many of the newer ones appeared after it
+    # the day whose releases are preferred
     day: str = ""
+    # how many of the newer releases appeared after it
     after_day: int = 0

@@ -49,15 +49,18 @@ from resolver.report.links import linked
 from resolver.report.markup import html_text, markdown_text
 from resolver.report.summary import pin_change
 
+# further missing projects that the terminal names
 _MISSING = 20
+# newer releases that are named
 _NEWER = 8
 
 
 def report_files(explanation: Explanation) -> dict[str, str]:
-    """Return the files of an explanation, by name: the same for each run with the same answers of indexes.
+    """Return the files of an explanation, by name.
 
-    They are committed, so they leave out what a run in which an index did not answer says of that,
-    unless the conflict itself rests on it. Links are relative to locks/<stack>/<target>/.
+    They are the same for each run with the same answers of indexes. They are committed, so they
+    leave out what a run in which an index did not answer says of that, unless the conflict itself
+    rests on it. Links are relative to locks/<stack>/<target>/.
     """
     if not explanation.awaited:
         explanation = replace(explanation, unreached=())
@@ -97,14 +100,17 @@ def conflict_blocks(
 
 
 def further_blocks(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
-    """Contradictions that the search for ways out found."""
+    """Yield contradictions that the search for ways out found."""
     for contradiction in contradictions:
         yield Heading(message("conflict.further", claim=sentences.claim(contradiction)))
         yield from _contradiction(contradiction)
 
 
 def _contradictions(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
-    """The contradictions, with headings if there are several; the heading of a single one is the caller's."""
+    """Yield the contradictions, with headings if there are several.
+
+    The heading of a single one is the caller's.
+    """
     total = len(contradictions)
     for number, contradiction in enumerate(sentences.condensed(contradictions), 1):
         if total > 1:
@@ -116,7 +122,7 @@ def _contradictions(contradictions: Sequence[Contradiction]) -> Iterator[Block]:
 
 
 def _contradiction(contradiction: Contradiction) -> Iterator[Block]:
-    """Yield the reasons with their origins, then where they meet and what is known about the releases."""
+    """Yield the reasons with their origins, where they meet, and known faults of releases."""
     yield _items(reason_items(contradiction.reasons))
     if contradiction.closing is not None and len(contradiction.reasons) > 1:
         yield _result(sentences.closing_sentence(contradiction.closing))
@@ -134,6 +140,7 @@ def reason_items(reasons: Sequence[Reason]) -> list[Item]:
 
 
 def _reason(number: int, reason: Reason) -> Item:
+    """Return a reason with its number, its origin and what its fact rests on."""
     origin: Line = (origin_span(reason),) if reason.where else ()
     details = list(sentences.reason_details(reason))
     evidence: list[Line] = []
@@ -142,8 +149,10 @@ def _reason(number: int, reason: Reason) -> Item:
         origin = (*origin, Span(with_strength(fact)))
         why = sentences.reason_of(fact)
         if requirement is not None and needed_name(requirement) == "soc":
-            details.append(why)  # it says what else can be done on a SoC
-        elif not isinstance(reason.constraint, Excluded):  # its sentence has it already
+            # it says what else can be done on a SoC
+            details.append(why)
+        elif not isinstance(reason.constraint, Excluded):
+            # the sentence of an exclusion has it already
             evidence.append(line(message("conflict.reason", text=why)))
         evidence.append(_evidence(fact))
     return Item(
@@ -181,18 +190,18 @@ def _warning(warning: Warns, label: str = "") -> Item:
 def ways_out_blocks(
     explanation: Explanation, *, whole: bool = False, in_checkout: bool = True, undone: bool = False
 ) -> Iterator[Block]:
-    """The ways out, or what was tried; `whole` with the files of each, for a report.
+    """Yield the ways out, or what was tried; `whole` with the files of each, for a report.
 
     If the stack's file is not what was solved, as its edit is `undone`, no command can write a way
     out.
     """
     if explanation.missing:
-        yield _paragraph(
-            sentences.missing_sentence(explanation.missing, None if whole else _MISSING)
-        )
+        most = None if whole else _MISSING
+        yield _paragraph(sentences.missing_sentence(explanation.missing, most))
     if explanation.awaited:
         yield Heading(message("conflict.way-zero-heading"))
-        yield Items((Item(label="0", lines=(line(sentences.way_zero(explanation.awaited)),)),))
+        first = sentences.way_zero(explanation.awaited)
+        yield Items((Item(label="0", lines=(line(first),)),))
     heading = "conflict.ways-out" if explanation.fixes else "conflict.no-way-out"
     yield Heading(message(heading), anchor="ways-out")
     yield from _fixes(explanation, whole=whole)
@@ -209,40 +218,42 @@ def ways_out_blocks(
 
 
 def _fixes(explanation: Explanation, *, whole: bool) -> Iterator[Block]:
-    """The fixes, and below them their warnings, each once, as most fixes share them."""
-    environments = [environment for fix in explanation.fixes for environment in fix.environments]
-    listed = (warning for environment in environments for warning in environment.warnings)
-    warnings = {sentences.warning_text(warning): warning for warning in listed}
+    """Yield the fixes, and below them their warnings, each once, as most fixes share them."""
+    warnings: dict[Message, Warns] = {}
+    for fix in explanation.fixes:
+        for environment in fix.environments:
+            for warning in environment.warnings:
+                warnings[sentences.warning_text(warning)] = warning
     labels = {text: f"W{number}" for number, text in enumerate(warnings, 1)}
     if explanation.fixes:
-        yield _items(
-            [
-                _fix(fix, labels, fixes.apply_command(explanation, fix.name))
-                for fix in explanation.fixes
-            ]
-        )
+        items = [
+            _fix(fix, labels, fixes.apply_command(explanation, fix.name))
+            for fix in explanation.fixes
+        ]
+        yield _items(items)
     if warnings:
         yield Heading(message("report.warnings"), level=3)
         yield _items([_warning(warning, labels[text]) for text, warning in warnings.items()])
     if whole:
-        yield from (_details(fix) for fix in explanation.fixes)
+        yield from map(_details, explanation.fixes)
 
 
 def _fix(fix: Fix, labels: Mapping[Message, str], command: str) -> Item:
+    """Return a fix: its changes and risk, then its locks with the labels of their warnings."""
     lines = fixes.change_sentences(fix.changes)
-    lines += [risk] if (risk := fixes.risk_sentence(fix)) else []
+    risk = fixes.risk_sentence(fix)
+    if risk is not None:
+        lines.append(risk)
     details: list[Message] = []
     for environment in fix.environments:
         if len(fix.environments) > 1:
             details.append(fixes.requires_sentence(fix, environment))
         details.append(message("conflict.result", text=fixes.environment_sentence(environment)))
-        warned = dict.fromkeys(
-            labels[sentences.warning_text(warning)] for warning in environment.warnings
-        )
+        texts = map(sentences.warning_text, environment.warnings)
+        warned = dict.fromkeys(labels[text] for text in texts)
         if warned:
-            details.append(
-                message("conflict.warned", count=len(warned), labels=joined("comma", warned))
-            )
+            listed = joined("comma", warned)
+            details.append(message("conflict.warned", count=len(warned), labels=listed))
     return Item(
         label=fix.name,
         lines=tuple(map(line, lines)),
@@ -252,15 +263,16 @@ def _fix(fix: Fix, labels: Mapping[Message, str], command: str) -> Item:
 
 
 def _details(fix: Fix) -> Details:
+    """Return the changes of a fix as diffs, and the whole files."""
     label, changes = message("conflict.fix", name=fix.name), fixes.changes_sentence(fix.changes)
-    blocks: list[Paragraph | Code] = [
-        Code(tuple(diff), "diff") for diff in map(fixes.change_diff, fix.changes) if diff
-    ]
+    blocks: list[Paragraph | Code] = []
+    for change in fix.changes:
+        diff = fixes.change_diff(change)
+        if diff:
+            blocks.append(Code(tuple(diff), "diff"))
     for name, text in fix.files:
-        blocks += [
-            _paragraph(message("conflict.file", name=name)),
-            Code(tuple(fixes.safe_lines(text)), "toml"),
-        ]
+        blocks.append(_paragraph(message("conflict.file", name=name)))
+        blocks.append(Code(tuple(fixes.safe_lines(text)), "toml"))
     return Details(message("conflict.labelled", label=label, text=changes), tuple(blocks))
 
 
@@ -281,25 +293,23 @@ def _attempts(explanation: Explanation) -> Iterator[Block]:
 
 
 def why_blocks(why: Why) -> Iterator[Block]:
-    """Why a project has the version that it has."""
+    """Yield why a project has the version that it has."""
     values = {"stack": why.problem.stack.name, "target": sentences.target_line(why.problem)}
     yield _paragraph(message("conflict.why-heading", name=why.name, version=why.version, **values))
     yield Heading(message("conflict.asked-by" if why.requirements else "conflict.asked-by-none"))
     yield _items(reason_items(why.requirements))
     binding = [number for number, reason in enumerate(why.requirements, 1) if reason in why.bound]
     if binding:
-        yield _result(
-            message("conflict.bound", count=len(binding), numbers=sentences.numbers(binding))
-        )
+        numbers = sentences.numbers(binding)
+        yield _result(message("conflict.bound", count=len(binding), numbers=numbers))
     if why.facts:
         yield Heading(message("conflict.why-facts"))
         yield _items(reason_items(why.facts))
     yield _paragraph(*_newer(why))
     if why.contradictions:
         claim = sentences.overall_claim(why.contradictions)
-        yield Heading(
-            message("conflict.cannot-take", name=why.name, version=why.tried, claim=claim)
-        )
+        code = "conflict.cannot-take"
+        yield Heading(message(code, name=why.name, version=why.tried, claim=claim))
         yield from _contradictions(why.contradictions)
     elif why.tried:
         others = [move for move in why.moves if move[0] != why.name]
@@ -309,7 +319,7 @@ def why_blocks(why: Why) -> Iterator[Block]:
 
 
 def _newer(why: Why) -> Iterator[Message]:
-    """The newer releases, and what could not be decided about them."""
+    """Yield the newer releases, and what could not be decided about them."""
     if not why.newer:
         yield message("conflict.nothing-newer")
     else:
@@ -320,7 +330,7 @@ def _newer(why: Why) -> Iterator[Message]:
     for version, facts in why.later:
         places = joined("comma", [with_strength(fact, fact.where) for fact in facts])
         yield message("conflict.taken-later", version=version, pin=why.version, facts=places)
-        yield from (sentences.reason_of(fact) for fact in facts)
+        yield from map(sentences.reason_of, facts)
     if why.unreachable:
         indexes = joined("comma", [f"`{index}`" for index in why.unreachable])
         yield message("conflict.may-have-newer", indexes=indexes, name=why.name)
@@ -331,6 +341,7 @@ def _newer(why: Why) -> Iterator[Message]:
 
 
 def _items(items: Sequence[Item]) -> Items:
+    """Return items, of which a terminal shows only the first, and how many more there are."""
     most = Items(()).most
     more = message("conflict.more-in-report", count=len(items) - most) if len(items) > most else ""
     return Items(tuple(items), most, more)

@@ -25,18 +25,18 @@ from resolver.report.document import one_line
 from resolver.report.explanation.sentences import sentence
 from resolver.report.links import BESIDE
 
-_SHARED = 6  # lines of both environments that are named
+# lines of both environments that are named
+_SHARED = 6
+# changes that remove nothing from a file
+_ADDITIONS = (ChangeKind.LINE, ChangeKind.FACTS, ChangeKind.ADD, ChangeKind.STATE)
 
 
 def change_sentence(change: Change) -> Message:
-    """What changes, and how far it is from the original requirement."""
+    """Return what changes, and how far it is from the original requirement."""
     remarks = []
     if change.steps:
-        remarks.append(
-            message(
-                "conflict.newer" if change.steps > 0 else "conflict.older", count=abs(change.steps)
-            )
-        )
+        code = "conflict.newer" if change.steps > 0 else "conflict.older"
+        remarks.append(message(code, count=abs(change.steps)))
     if change.years:
         code = "conflict.years-later" if change.years > 0 else "conflict.years-earlier"
         remarks.append(message(code, count=abs(change.years)))
@@ -45,40 +45,45 @@ def change_sentence(change: Change) -> Message:
     if change.kind is ChangeKind.VERSION and _removed_extras(change):
         remarks.append(_without_extras(change))
     text = _change(change)
-    return (
-        message("conflict.in-brackets", text=text, extra=joined("conflict.clause", remarks))
-        if remarks
-        else text
-    )
+    if not remarks:
+        return text
+    return message("conflict.in-brackets", text=text, extra=joined("conflict.clause", remarks))
 
 
 def change_sentences(changes: Sequence[Change]) -> list[Message]:
-    """All changes of a fix or an attempt; a split is one sentence, as are all facts about archives.
+    """Return all changes of a fix or an attempt.
 
-    So is a component that becomes the same for several targets.
+    A split is one sentence, and so are all facts about archives, and a component that becomes the
+    same for several targets.
     """
     by_effect: dict[Change, list[Change]] = {}
+    parts = 0
+    archives = []
     for change in changes:
-        if change.kind not in (ChangeKind.SPLIT, ChangeKind.STATE):
-            by_effect.setdefault(replace(change, target="", where=""), []).append(change)
+        match change.kind:
+            case ChangeKind.SPLIT:
+                parts += 1
+            case ChangeKind.STATE:
+                archives.append(change.before)
+            case _:
+                effect = replace(change, target="", where="")
+                by_effect.setdefault(effect, []).append(change)
     sentences = [
-        change_sentence(rows[0]) if len(rows) == 1 else _for_targets(rows)
-        for rows in by_effect.values()
+        change_sentence(alike[0]) if len(alike) == 1 else _for_targets(alike)
+        for alike in by_effect.values()
     ]
-    if parts := sum(change.kind is ChangeKind.SPLIT for change in changes):
+    if parts:
         sentences.append(message("conflict.split", count=parts))
-    if archives := [change.before for change in changes if change.kind is ChangeKind.STATE]:
+    if archives:
         sentences.append(_facts_stated(archives))
     return sentences
 
 
 def _for_targets(changes: Sequence[Change]) -> Message:
+    """Return a change that is the same for several targets."""
     targets = [change.target or message("conflict.this-target") for change in changes]
-    return message(
-        "conflict.on-targets",
-        change=change_sentence(replace(changes[0], target="")),
-        targets=targets,
-    )
+    text = change_sentence(replace(changes[0], target=""))
+    return message("conflict.on-targets", change=text, targets=targets)
 
 
 def _facts_stated(archives: Sequence[str]) -> Message:
@@ -86,35 +91,38 @@ def _facts_stated(archives: Sequence[str]) -> Message:
 
 
 def changes_sentence(changes: Sequence[Change]) -> Message:
-    """The same on one line."""
+    """Return all changes of a fix or an attempt, on one line."""
     return joined("semicolon", change_sentences(changes))
 
 
 def risk_sentence(fix: Fix) -> Message | None:
-    """What a fix goes against; None if it goes against nothing."""
+    """Return what a fix goes against; None if it goes against nothing."""
     kinds = {change.kind for change in fix.changes}
     if fix.risky:
-        return message(
-            "conflict.risk-fact" if ChangeKind.RELAX in kinds else "conflict.risk-metadata"
-        )
+        is_fact = ChangeKind.RELAX in kinds
+        return message("conflict.risk-fact" if is_fact else "conflict.risk-metadata")
     return message("conflict.risk-practice") if ChangeKind.PRACTICE in kinds else None
 
 
 def environment_sentence(environment: Environment) -> Message:
-    """The size of the lock, the pins that matter, and what is missing from it."""
+    """Return the size of the lock, the pins that matter, and what is missing from it."""
     pins = joined("comma", [f"{pin.name} {pin.version}" for pin in environment.pins])
     code = "conflict.projects" if environment.pins else "conflict.project-count"
     lock = message(code, count=environment.count, pins=pins)
     if not environment.gone:
         return lock
-    return joined(
-        "semicolon", [lock, message("conflict.not-in-it", names=joined("comma", environment.gone))]
-    )
+    gone = message("conflict.not-in-it", names=joined("comma", environment.gone))
+    return joined("semicolon", [lock, gone])
 
 
 def requires_sentence(fix: Fix, environment: Environment) -> Message:
-    """The lines of the stack in one of a fix's environments; of many that all of them have, only the number."""
-    shared = set(environment.requires).intersection(*(each.requires for each in fix.environments))
+    """Return the lines of the stack in one of a fix's environments.
+
+    Of many lines that all environments have, it is only the number.
+    """
+    shared = set(environment.requires)
+    for each in fix.environments:
+        shared.intersection_update(each.requires)
     only_here = [line for line in environment.requires if line not in shared]
     requires = joined("comma", environment.requires)
     if len(shared) > _SHARED and only_here:
@@ -123,7 +131,7 @@ def requires_sentence(fix: Fix, environment: Environment) -> Message:
 
 
 def outcome_sentence(attempt: Attempt) -> Message:
-    """Why an attempt did not give a lock."""
+    """Return why an attempt did not give a lock."""
     match attempt.outcome:
         case AttemptOutcome.UNDECIDED:
             return message("conflict.undecided")
@@ -133,9 +141,8 @@ def outcome_sentence(attempt: Attempt) -> Message:
         case AttemptOutcome.ELSEWHERE:
             return message("conflict.other-target", target=attempt.target)
         case AttemptOutcome.CONFLICT:
-            return message(
-                "conflict.still", statements=joined("semicolon", map(sentence, attempt.because))
-            )
+            statements = joined("semicolon", map(sentence, attempt.because))
+            return message("conflict.still", statements=statements)
 
 
 def apply_hint(explanation: Explanation, *, in_checkout: bool = True) -> Message:
@@ -144,16 +151,15 @@ def apply_hint(explanation: Explanation, *, in_checkout: bool = True) -> Message
     Only `in_checkout` is there a Makefile.
     """
     command = apply_command(explanation, explanation.fixes[0].name, in_checkout=in_checkout)
-    code = (
-        "conflict.apply"
-        if _has_make(explanation, in_checkout=in_checkout)
-        else "conflict.apply-path"
-    )
-    return message(code, command=command)
+    has_make = _has_make(explanation, in_checkout=in_checkout)
+    return message("conflict.apply" if has_make else "conflict.apply-path", command=command)
 
 
 def apply_command(explanation: Explanation, name: str, *, in_checkout: bool = True) -> str:
-    """Return the command that writes the way out of this name, correct for a stack given by name or by path."""
+    """Return the command that writes the way out of this name.
+
+    The stack may have been given by its name or by its path.
+    """
     stack = explanation.problem.stack
     options = join(explanation.options)
     if _has_make(explanation, in_checkout=in_checkout):
@@ -165,7 +171,7 @@ def apply_command(explanation: Explanation, name: str, *, in_checkout: bool = Tr
 
 
 def _has_make(explanation: Explanation, *, in_checkout: bool) -> bool:
-    """Return whether the Makefile knows the stack, which takes `matrices` beside it and no other facts."""
+    """Return whether the Makefile knows the stack: it takes only `matrices` beside it."""
     return in_checkout and explanation.way_to_matrices == BESIDE and _is_shipped(explanation)
 
 
@@ -178,37 +184,59 @@ def _change(change: Change) -> Message:
     before, after, subject = change.before, change.after, change.subject
     match change.kind:
         case ChangeKind.COMPONENT:
-            code = "conflict.machine-instead" if subject == "soc" else "conflict.component-instead"
-            text = message(code, component=component_name(subject), before=before, after=after)
-            return (
-                message("conflict.on-target", change=text, target=change.target)
-                if change.target
-                else text
-            )
+            return _component(change)
         case ChangeKind.POLICY:
-            code = "conflict.policy-instead" if before and after else "conflict.policy-added"
-            return message(code if after else "conflict.policy-dropped", before=before, after=after)
+            return _policy(before, after)
         case ChangeKind.LINE:
             return message("conflict.line-added", line=after, absent=before)
         case ChangeKind.FACTS:
             return message("conflict.facts-used", subject=subject, file=after)
-        case ChangeKind.ADD:
-            return message("conflict.fact-added-against", subject=subject, before=before)
         case ChangeKind.STATE:
             return _facts_stated([before])
-        case ChangeKind.RELAX:
-            code = "conflict.fact-relaxed-with" if before else "conflict.fact-relaxed"
-            return message(code, subject=subject, before=before)
+        case ChangeKind.ADD | ChangeKind.RELAX:
+            return _risk(change)
         case ChangeKind.PRACTICE:
             names = [f"`{name}`" for name in subject.split(", ")]
-            return message("conflict.practices-on", count=len(names), names=joined("comma", names))
+            listed = joined("comma", names)
+            return message("conflict.practices-on", count=len(names), names=listed)
         case ChangeKind.SPLIT:
             return message("conflict.environment", name=subject, requires=after)
         case ChangeKind.VERSION | ChangeKind.EXTRA | ChangeKind.DROP:
             return _line(change)
 
 
+def _component(change: Change) -> Message:
+    """Return the change of a component."""
+    is_machine = change.subject == "soc"
+    text = message(
+        "conflict.machine-instead" if is_machine else "conflict.component-instead",
+        component=component_name(change.subject),
+        before=change.before,
+        after=change.after,
+    )
+    if not change.target:
+        return text
+    return message("conflict.on-target", change=text, target=change.target)
+
+
+def _policy(before: str, after: str) -> Message:
+    """Return the change of a policy."""
+    if not after:
+        return message("conflict.policy-dropped", before=before)
+    code = "conflict.policy-instead" if before else "conflict.policy-added"
+    return message(code, before=before, after=after)
+
+
+def _risk(change: Change) -> Message:
+    """Return which fact is set aside, or which requirement is removed from metadata."""
+    code = "conflict.fact-added-against"
+    if change.kind is ChangeKind.RELAX:
+        code = "conflict.fact-relaxed-with" if change.before else "conflict.fact-relaxed"
+    return message(code, subject=change.subject, before=change.before)
+
+
 def _line(change: Change) -> Message:
+    """Return the change of a line."""
     ends = {"before": change.before, "after": change.after}
     if not change.after:
         return message("conflict.line-dropped", **ends)
@@ -220,6 +248,7 @@ def _line(change: Change) -> Message:
 
 
 def _without_extras(change: Change) -> Message:
+    """Return which extras a line loses."""
     extras = _removed_extras(change)
     return message("conflict.without-extras", count=len(extras), extras=joined("comma", extras))
 
@@ -229,20 +258,18 @@ def _removed_extras(change: Change) -> list[str]:
 
 
 def _is_prerelease(line: str) -> bool:
-    """Whether a line asks for one release, which is a pre-release."""
+    """Return whether a line asks for one release, which is a pre-release."""
     try:
         specifiers = list(Requirement(line).specifier)
     except InvalidRequirement:
         return False
-    return (
-        len(specifiers) == 1
-        and specifiers[0].operator == "=="
-        and specifiers[0].prereleases is True
-    )
+    if len(specifiers) != 1 or specifiers[0].operator != "==":
+        return False
+    return specifiers[0].prereleases is True
 
 
 def _extras(line: str) -> set[str]:
-    """The normalized extras (PEP 685) of a line of the stack; none if it is about a component."""
+    """Return the normalized extras (PEP 685) of a line; none if it is about a component."""
     try:
         return {canonicalize_name(extra) for extra in Requirement(line).extras}
     except InvalidRequirement:
@@ -250,20 +277,15 @@ def _extras(line: str) -> set[str]:
 
 
 def change_diff(change: Change) -> list[str]:
-    """A change as diff lines after its place; none for a split, which changes no line."""
+    """Return a change as diff lines after its place; none for a split, which changes no line."""
     if change.kind is ChangeKind.SPLIT:
         return []
     lines = [f"@@ {escaped(one_line(change.where))} @@"] if change.where else []
-    if change.kind not in (
-        ChangeKind.LINE,
-        ChangeKind.FACTS,
-        ChangeKind.ADD,
-        ChangeKind.STATE,
-    ):  # they remove nothing
+    if change.kind not in _ADDITIONS:
         lines += [f"-{line}" for line in safe_lines(change.before)]
     return lines + [f"+{line}" for line in safe_lines(change.after)]
 
 
 def safe_lines(text: str) -> list[str]:
-    """The lines of a file or of several requirements, without characters that a terminal or browser acts on."""
+    """Return lines without characters that a terminal or browser acts on."""
     return [escaped(line.expandtabs(4)) for line in text.splitlines()]

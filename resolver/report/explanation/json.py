@@ -40,16 +40,17 @@ from resolver.report.explanation import fixes, sentences
 from resolver.report.explanation.reasons import cited, origin_span, sort_of, source_line, source_of
 from resolver.report.links import full_link
 
-# of the schema; within a version keys may be added, but none is removed or changes its meaning
+# Of the schema. Within a version keys may be added, but none is removed or changes its meaning.
 VERSION = 1
 
 
 def explanation_json(explanation: Explanation, language: Language = "en") -> dict[str, Any]:
-    """The explanation of one target.
+    """Return the explanation of one target.
 
     Texts are in the language; everything else is the same in both.
     """
     problem = explanation.problem
+    cutoff = problem.policy.exclude_newer
     view = {
         "schema": VERSION,
         "status": "undecided" if explanation.awaited else "conflict",
@@ -58,9 +59,7 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
         "target": problem.target.name,
         "system": {key: str(value) for key, value in problem.target.system.items()},
         "inputs": problem.digest,
-        "exclude_newer": problem.policy.exclude_newer.isoformat()
-        if problem.policy.exclude_newer
-        else "",
+        "exclude_newer": cutoff.isoformat() if cutoff else "",
         "as_of": problem.policy.as_of,
         "limited": explanation.limited,
         "missing": list(explanation.missing),
@@ -79,8 +78,8 @@ def _expected(expected: Expected | None) -> dict[str, Any] | None:
     if expected is None:
         return None
     files = [
-        {"file": row.filename, "index": row.index, "source": str(row.source)}
-        for row in expected.unhashed
+        {"file": wheel.filename, "index": wheel.index, "source": str(wheel.source)}
+        for wheel in expected.unhashed
     ]
     return {"pins": dict(sorted(expected.pins.items())), "unhashed": files}
 
@@ -90,11 +89,9 @@ def _with_links(value: Any, matrices: str) -> Any:
     match value:
         case dict():
             objects = {key: _with_links(inner, matrices) for key, inner in value.items()}
-            return (
-                {**objects, "href": full_link(objects["href"], matrices)}
-                if "href" in objects
-                else objects
-            )
+            if "href" in objects:
+                objects["href"] = full_link(objects["href"], matrices)
+            return objects
         case list():
             return [_with_links(element, matrices) for element in value]
         case _:
@@ -199,9 +196,11 @@ def lack_of(constraint: Unavailable) -> str:
     return _LACKS.get(constraint.why, "unusable")
 
 
-def _file(row: Rejection | UnparsedFiles) -> dict[str, Any]:
-    file = {"name": row.filename, "reason": row.reason.name.lower()}
-    return {**file, "detail": row.detail} if isinstance(row, Rejection) else file
+def _file(rejected: Rejection | UnparsedFiles) -> dict[str, Any]:
+    file = {"name": rejected.filename, "reason": rejected.reason.name.lower()}
+    if isinstance(rejected, Rejection):
+        file["detail"] = rejected.detail
+    return file
 
 
 def _fact(fact: Fact, language: Language) -> dict[str, Any]:
@@ -246,10 +245,10 @@ def _warning(warns: Warns, language: Language) -> dict[str, Any]:
 
 
 def _change(change: Change, language: Language) -> dict[str, Any]:
-    row = {**to_builtins(change), "text": translate(fixes.change_sentence(change), language)}
+    view = {**to_builtins(change), "text": translate(fixes.change_sentence(change), language)}
     if not change.target:
-        del row["target"]
-    return row
+        del view["target"]
+    return view
 
 
 def _environment(environment: Environment, language: Language) -> dict[str, Any]:
@@ -280,7 +279,12 @@ def _attempt(attempt: Attempt, language: Language) -> dict[str, Any]:
 
 
 def why_json(why: Why, way_to_matrices: str, language: Language = "en") -> dict[str, Any]:
-    """The JSON for `--json`, as described in docs/conflict-report.md."""
+    """Return the JSON for `--json`, as described in docs/conflict-report.md."""
+    statements = _statements(why.requirements, language)
+    asked = [
+        {"statement": statement, "bound": reason in why.bound}
+        for statement, reason in zip(statements, why.requirements, strict=True)
+    ]
     view = {
         "schema": VERSION,
         "status": "why",
@@ -289,12 +293,7 @@ def why_json(why: Why, way_to_matrices: str, language: Language = "en") -> dict[
         "target": why.problem.target.name,
         "name": why.name,
         "version": why.version,
-        "asked": [
-            {"statement": row, "bound": reason in why.bound}
-            for row, reason in zip(
-                _statements(why.requirements, language), why.requirements, strict=True
-            )
-        ],
+        "asked": asked,
         "facts": _statements(why.facts, language),
         "newer": list(why.newer),
         "tried": why.tried,

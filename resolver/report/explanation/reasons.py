@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -24,14 +25,17 @@ from resolver.model.constraint import (
 from resolver.model.explanation import Branch, Closing, Contradiction
 from resolver.model.fact import Fact
 from resolver.model.message import Message, joined, message
-from resolver.model.reason import Reason, ReleaseRange
+from resolver.model.reason import Reason, ReleaseRange, requirement_of
 from resolver.model.source import References, brief_text, link_of
 from resolver.report import document
 
-_SCREEN = 10  # reasons that are shown one by one
+# reasons that are shown one by one
+_SCREEN = 10
 _OR = " | "
-_REQUIRED_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # PEP 508
-_FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")  # anything else is the name of an index
+# PEP 508
+_REQUIRED_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+# a place in a file, or an archive; anything else is the name of an index
+_FILE = re.compile(r".+(?::\d+|\.whl|\.zip|\.tar\.gz)")
 _MATRICES = re.compile(r"matrices/(?P<path>(?!.*\.\.)[^:\s]+\.toml):(?P<line>\d+)")
 
 
@@ -53,13 +57,13 @@ def grouped(contradiction: Contradiction) -> Contradiction:
     return replace(
         contradiction,
         reasons=tuple(map(_together, groups.values())),
-        closing=_renumbered([contradiction.closing], numbers),
-        branches=_cases(contradiction.branches, numbers),
+        closing=_closing_of([contradiction.closing], numbers),
+        branches=_grouped_branches(contradiction.branches, numbers),
     )
 
 
 def _cause(reason: Reason) -> object:
-    """Return what reasons that are shown as one have in common; None for one that stays by itself."""
+    """Return what reasons shown as one have in common; None for one that stays by itself."""
     constraint = reason.constraint
     match constraint:
         case Requires() | BuildLine() if reason.versions:
@@ -86,66 +90,77 @@ def _together(reasons: Sequence[Reason]) -> Reason:
     if len(reasons) == 1:
         return reasons[0]
     reasons = sorted(reasons, key=_newest, reverse=True)
-    first, constraints = reasons[0], [reason.constraint for reason in reasons]
-    match first.constraint:
+    newest = reasons[0]
+    match newest.constraint:
         case Requires() | BuildLine():
-            texts = [row.text for row in constraints if isinstance(row, (Requires, BuildLine))]
+            texts = [need for need in map(requirement_of, reasons) if need is not None]
             return replace(
-                first,
-                constraint=replace(first.constraint, text=_any_of(texts)),
+                newest,
+                constraint=replace(newest.constraint, text=_any_of(texts)),
                 versions=_spans(reason.versions for reason in reasons),
             )
         case Unavailable():
-            wanted = [row.wanted for row in constraints if isinstance(row, Unavailable)]
+            constraints = [reason.constraint for reason in reasons]
+            wanted = [lack.wanted for lack in constraints if isinstance(lack, Unavailable)]
             return replace(
-                first,
-                constraint=replace(first.constraint, wanted=_OR.join(wanted)),
-                evidence=replace(first.evidence, nearest=()),
+                newest,
+                constraint=replace(newest.constraint, wanted=_OR.join(wanted)),
+                evidence=replace(newest.evidence, nearest=()),
             )
         case _:
-            raise AssertionError(first)  # `_cause` has no others together
+            # `_cause` has no others together
+            raise AssertionError(newest)
 
 
 def _any_of(needs: Sequence[str]) -> str:
     """Return requirements as one: `cann in A | B` if they name values, else one after the other."""
+    component, _, _ = needs[0].partition(" in ")
     values = [need.partition(" in ")[2] for need in needs]
     if not all(values):
         return _OR.join(dict.fromkeys(needs))
-    distinct = dict.fromkeys(value for alternatives in values for value in alternatives.split(_OR))
-    return f"{needs[0].partition(' in ')[0]} in {_OR.join(distinct)}"
+    distinct = dict.fromkeys(_OR.join(values).split(_OR))
+    return f"{component} in {_OR.join(distinct)}"
 
 
-def _cases(branches: Sequence[Branch], numbers: dict[int, int]) -> tuple[Branch, ...]:
-    """The cases that end for want of the same thing together, the newest releases first."""
+def _grouped_branches(branches: Sequence[Branch], numbers: dict[int, int]) -> tuple[Branch, ...]:
+    """Return the cases that end for want of the same thing together, the newest releases first."""
     groups: dict[object, list[Branch]] = {}
-    for at, branch in enumerate(branches):
-        key = (branch.subject, branch.closing.subject) if branch.closing is not None else at
+    for place, branch in enumerate(branches):
+        closing = branch.closing
+        key = place if closing is None else (branch.subject, closing.subject)
         groups.setdefault(key, []).append(branch)
-    cases = [
+    grouped_branches = [
         replace(
             group[0],
             versions=_spans(branch.versions for branch in group),
-            closing=_renumbered([branch.closing for branch in group], numbers),
-            branches=_cases(group[0].branches, numbers),
+            closing=_closing_of([branch.closing for branch in group], numbers),
+            branches=_grouped_branches(group[0].branches, numbers),
         )
         for group in groups.values()
     ]
-    return tuple(sorted(cases, key=_newest, reverse=True))
+    return tuple(sorted(grouped_branches, key=_newest, reverse=True))
 
 
-def _renumbered(closings: Sequence[Closing | None], numbers: dict[int, int]) -> Closing | None:
-    rows = [closing for closing in closings if closing is not None]
-    distinct = {numbers[number] for closing in rows for number in closing.numbers}
-    return replace(rows[0], numbers=tuple(sorted(distinct))) if rows else None
+def _closing_of(closings: Sequence[Closing | None], numbers: dict[int, int]) -> Closing | None:
+    """Return closings of one subject as one, with the new numbers of their reasons."""
+    first = closings[0]
+    if first is None:
+        return None
+    together: set[int] = set()
+    for closing in closings:
+        if closing is not None:
+            together.update(numbers[number] for number in closing.numbers)
+    return replace(first, numbers=tuple(sorted(together)))
 
 
 def _spans(versions: Iterable[Sequence[ReleaseRange]]) -> tuple[ReleaseRange, ...]:
-    distinct = dict.fromkeys(span for spans in versions for span in spans)
+    """Return the ranges of all, each once, newest first."""
+    distinct = dict.fromkeys(chain.from_iterable(versions))
     return tuple(sorted(distinct, key=lambda span: Version(span.newest), reverse=True))
 
 
-def _newest(row: Reason | Branch) -> Version:
-    return max((Version(span.newest) for span in row.versions), default=Version("0"))
+def _newest(about: Reason | Branch) -> Version:
+    return max((Version(span.newest) for span in about.versions), default=Version("0"))
 
 
 # --- where a reason comes from
@@ -171,7 +186,7 @@ def sort_of(reason: Reason) -> str:
 
 
 def origin_span(reason: Reason) -> document.Span:
-    """Return the origin of a reason, without its fact's strength, with a link if it is in our files."""
+    """Return the origin of a reason without its fact's strength, linked if it is in our files."""
     where, constraint = reason.where, reason.constraint
     match constraint:
         case Requires(source=RequirementSource.METADATA):
@@ -202,20 +217,25 @@ def _looked_up(reason: Reason) -> Message:
 
 
 def with_strength(fact: Fact, where: str = "") -> Message:
-    """The strength of a fact, after its place."""
-    return message(
-        "conflict.with-strength", where=where, strength=message(f"strength.{fact.strength.value}")
-    )
+    """Return the strength of a fact, after its place."""
+    strength = message(f"strength.{fact.strength.value}")
+    return message("conflict.with-strength", where=where, strength=strength)
 
 
 def source_line(where: str) -> str:
-    """The link to a file:line of the matrices, relative to their folder; empty for any other place."""
+    """Return the link to a file:line of the matrices, relative to their folder.
+
+    It is empty for any other place.
+    """
     match = _MATRICES.fullmatch(where)
     return f"{quote(match['path'])}#L{match['line']}" if match else ""
 
 
 def cited(source: References) -> document.Line:
-    """Return the references of a fact, with short commits, each with the address of what it cites if a page has it."""
+    """Return the references of a fact, with short commits.
+
+    Each has the address of what it cites, if a page has it.
+    """
     spans: list[document.Span] = []
     for reference in source.references:
         if spans:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -28,19 +29,21 @@ from resolver.model.release import Rejection, RejectionReason
 from resolver.model.target import component_name, missing_on_machine, newer_glibc
 from resolver.report.explanation.reasons import grouped
 
-_SAME_FOR_ALL = (
-    RejectionReason.DYNAMIC,
-    RejectionReason.UNOPENED,
-)  # the reason says nothing of the file itself
-_MANY = 12  # numbers that are listed one by one
-_FILES = 4  # files of one release that are named
-_SPANS = 8  # ranges of releases that are named
+# reasons that say nothing of the file itself
+_SAME_FOR_ALL = (RejectionReason.DYNAMIC, RejectionReason.UNOPENED)
+# numbers that are listed one by one
+_MANY = 12
+# files of one release that are named
+_FILES = 4
+# ranges of releases that are named
+_SPANS = 8
 _POLICY: Mapping[WhyNot, str] = {
     NoCandidate.PRERELEASE: "conflict.prerelease",
     NoCandidate.NEEDLESS: "conflict.needless",
     RejectionReason.YANKED: "conflict.yanked",
 }
-_PARTS = {"python": "Python ", "glibc": "glibc "}  # of what a wheel needs
+# what stands before a value that a wheel needs
+_PARTS = {"python": "Python ", "glibc": "glibc "}
 
 
 def sentence(reason: Reason) -> Message:
@@ -86,14 +89,14 @@ def _requirement_code(constraint: Requires) -> str:
 
 def _about_releases(code: str, about: Reason, **values: str | Message) -> Message:
     """Return a sentence about the releases of a reason."""
-    count, named = _count(about.versions), releases(about.subject, about.versions)
-    return message(code, count=count, releases=named, **values)
+    named = releases(about.subject, about.versions)
+    return message(code, count=_count(about.versions), releases=named, **values)
 
 
 def reason_details(reason: Reason) -> tuple[Message, ...]:
     """Return what stands below a sentence.
 
-    That is which files were rejected and why, which fact could help, and indexes that were left
+    That is which files were rejected and why, that a fact could help, and indexes that were left
     out.
     """
     constraint, evidence = reason.constraint, reason.evidence
@@ -107,16 +110,17 @@ def reason_details(reason: Reason) -> tuple[Message, ...]:
 
 
 def _rejections(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]:
-    """Yield why releases cannot be used, those first for which a newer glibc is enough.
+    """Yield why releases cannot be used.
 
-    Those with one reason are together.
+    Those for which a newer glibc is enough come first. Those with one reason are together.
     """
     machine = dict(evidence.machine)
     refusals = [refusal for refusal in evidence.refusals if refusal.files]
     by_glibc: dict[str, list[str]] = {}
     by_reason: dict[object, list[RejectedRelease]] = {}
     for refusal in refusals:
-        if glibc := _newer_glibc(refusal, machine):
+        glibc = _newer_glibc(refusal, machine)
+        if glibc:
             by_glibc.setdefault(glibc, []).append(refusal.version)
         else:
             reason = refusal.files[0].reason
@@ -132,24 +136,27 @@ def _rejections(constraint: Unavailable, evidence: Evidence) -> Iterator[Message
             has=machine["glibc"],
         )
     if len(evidence.refusals) > 1:
-        yield from (_rejected_together(alike, machine) for alike in by_reason.values())
+        for alike in by_reason.values():
+            yield _rejected_together(alike, machine)
         return
     files = [file for refusal in refusals for file in refusal.files]
     is_about_files = constraint.why is NoCandidate.FILE or constraint.is_unusable
     if len(files) == 1 and is_about_files and evidence.count <= 1:
-        return  # the sentence names it
-    yield from (_rejected_file(file, machine) for file in files[:_FILES])
+        # the sentence names it
+        return
+    for file in files[:_FILES]:
+        yield _rejected_file(file, machine)
     if len(files) > _FILES:
         yield message("conflict.and-more-files", count=len(files) - _FILES)
 
 
 def _rejected_together(refusals: Sequence[RejectedRelease], machine: Mapping[str, str]) -> Message:
+    """Return why releases with one reason cannot be used."""
     first = refusals[0]
     if len(refusals) > 1:
+        versions = [refusal.version for refusal in refusals]
         reason = message("conflict.each-file", predicate=_predicate(first.files[0]))
-        return message(
-            "conflict.labelled", label=[refusal.version for refusal in refusals], text=reason
-        )
+        return message("conflict.labelled", label=versions, text=reason)
     if len(first.files) == 1:
         return _rejected_file(first.files[0], machine)
     names = first_of([file.filename for file in first.files], _FILES)
@@ -158,7 +165,7 @@ def _rejected_together(refusals: Sequence[RejectedRelease], machine: Mapping[str
 
 
 def _newer_glibc(refusal: RejectedRelease, machine: Mapping[str, str]) -> str:
-    """The glibc with which a release has a wheel for the target; empty if that is not what it lacks."""
+    """Return the glibc for which a release has a wheel that the target could use; empty if none."""
     names = (file.filename for file in refusal.files if file.reason is RejectionReason.TAGS)
     return newer_glibc(names, machine) if machine else ""
 
@@ -178,29 +185,26 @@ def _fact_hint(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]
 def _left_out(constraint: Unavailable, evidence: Evidence) -> Iterator[Message]:
     """Yield which indexes were not asked because the stack replaces what ships."""
     if evidence.left_out:
-        names = [f"`{name}`" for name in evidence.left_out]
+        names = _quoted(evidence.left_out)
         project = constraint.subject.partition("[")[0]
         yield message("conflict.left-out", count=len(names), names=names, subject=project)
 
 
-def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
-    """What is claimed: that there is no solution, or on which indexes that depends, and what is wanted from there.
+def _quoted(names: Iterable[str]) -> list[str]:
+    """Return each name once, in backticks."""
+    return [f"`{name}`" for name in dict.fromkeys(names)]
 
-    Then that the target's CANN is in no list of releases.
+
+def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
+    """Yield what is claimed: that there is no solution, or on which indexes that depends.
+
+    Then what is wanted from there, and that the target's CANN is in no list of releases.
     """
     about = partial(message, stack=problem.stack.name, target=target_line(problem))
     if awaited:
         names = indexes_of(awaited)
         yield about("conflict.depends", count=len(names), names=names)
-        wanted = []
-        for row in awaited:
-            needs = joined("comma", row.needs)
-            wanted.append(
-                message("conflict.wanted-by", needs=needs, by=joined("comma", row.by))
-                if row.by
-                else needs
-            )
-        yield message("conflict.wanted", wanted=joined("semicolon", wanted))
+        yield message("conflict.wanted", wanted=joined("semicolon", map(_wanted, awaited)))
     else:
         yield about("conflict.no-environment")
     if problem.near_canns:
@@ -213,45 +217,51 @@ def verdict(problem: Problem, awaited: Sequence[Awaited]) -> Iterator[Message]:
         )
 
 
+def _wanted(awaited: Awaited) -> Message:
+    """Return the requirements on a project, and the releases that have them."""
+    needs = joined("comma", awaited.needs)
+    if not awaited.by:
+        return needs
+    return message("conflict.wanted-by", needs=needs, by=joined("comma", awaited.by))
+
+
 def expected_text(expected: Expected) -> Message:
-    """Return that a lock is expected where the indexes answer, and which files are to be fetched there."""
-    indexes = tuple(dict.fromkeys(f"`{row.index}`" for row in expected.unhashed))
-    files = tuple(row.filename for row in expected.unhashed)
+    """Return that a lock is expected where the indexes answer, with the files to fetch there."""
+    indexes = _quoted(wheel.index for wheel in expected.unhashed)
+    files = [wheel.filename for wheel in expected.unhashed]
     return message("conflict.expected", count=len(indexes), names=indexes, files=files)
 
 
 def expectation(expected: Expected) -> Iterator[Message]:
-    """Yield the same, with the number of pins, and where the requirements of each file are from."""
+    """Yield that a lock is expected, its size, and where the requirements of each file are from."""
     yield expected_text(expected)
     yield message("conflict.expected-pins", count=len(expected.pins))
-    for row in expected.unhashed:
-        checked = row.checked.isoformat()
+    for wheel in expected.unhashed:
         yield message(
             "conflict.expected-by",
-            file=row.filename,
-            source=row.source,
-            checked=checked,
-            where=row.where,
+            file=wheel.filename,
+            source=wheel.source,
+            checked=wheel.checked.isoformat(),
+            where=wheel.where,
         )
 
 
 def way_zero(awaited: Sequence[Awaited]) -> Message:
-    """What to do first if the answer depends on indexes that could not be reached."""
+    """Return what to do first if the answer depends on indexes that could not be reached."""
     names = indexes_of(awaited)
     return message("conflict.way-zero", count=len(names), names=names)
 
 
 def further_ways(unreached: Sequence[tuple[str, Sequence[str]]]) -> Message:
-    """That indexes which could not be reached may have what other ways out need."""
-    indexes = dict.fromkeys(f"`{index}`" for _, several in unreached for index in several)
-    return message(
-        "conflict.may-have-ways", indexes=tuple(indexes), names=tuple(name for name, _ in unreached)
-    )
+    """Return that indexes which could not be reached may have what other ways out need."""
+    indexes = _quoted(index for _, several in unreached for index in several)
+    names = [name for name, _ in unreached]
+    return message("conflict.may-have-ways", indexes=indexes, names=names)
 
 
 def indexes_of(awaited: Sequence[Awaited]) -> list[str]:
-    """The indexes that could not be reached."""
-    return list(dict.fromkeys(f"`{name}`" for row in awaited for name in row.indexes))
+    """Return the indexes that could not be reached."""
+    return _quoted(chain.from_iterable(project.indexes for project in awaited))
 
 
 def claim(contradiction: Contradiction) -> Message:
@@ -263,14 +273,17 @@ def claim(contradiction: Contradiction) -> Message:
 
 
 def overall_claim(contradictions: Sequence[Contradiction]) -> Message:
-    """What is said about all contradictions, on one line."""
+    """Return what is said about all contradictions, on one line."""
     if len(contradictions) == 1:
         return claim(condensed(contradictions)[0])
     return message("conflict.several", count=len(contradictions))
 
 
 def condensed(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
-    """The contradictions for people: long ones grouped, and each known fault of a release only at its first mention."""
+    """Return the contradictions for people.
+
+    Long ones are grouped, and each known fault of a release is only at its first mention.
+    """
     mentioned: set[str] = set()
     result = []
     for contradiction in contradictions:
@@ -282,14 +295,16 @@ def condensed(contradictions: Sequence[Contradiction]) -> tuple[Contradiction, .
 
 def closing_sentence(closing: Closing) -> Message:
     """Return the sentence about where reasons meet."""
-    count, subject = len(closing.numbers), component_name(closing.subject)
     return message(
-        "conflict.closing", count=count, numbers=numbers(closing.numbers), subject=subject
+        "conflict.closing",
+        count=len(closing.numbers),
+        numbers=numbers(closing.numbers),
+        subject=component_name(closing.subject),
     )
 
 
 def branch_sentence(branch: Branch) -> Message:
-    """One case; if it branches again, the line above its own cases."""
+    """Return one case; if it branches again, the line above its own cases."""
     case = releases(branch.subject, branch.versions)
     if branch.branches:
         return message("conflict.case-cases", case=case, subject=branch.branches[0].subject)
@@ -299,18 +314,25 @@ def branch_sentence(branch: Branch) -> Message:
 
 
 def numbers(items: Sequence[int]) -> Message:
-    """`1, 3 and 4`, to refer to reasons; among many, consecutive ones are written as `1-40`."""
-    runs: list[list[int]] = []
+    """Return `1, 3 and 4`, to refer to reasons.
+
+    Among many, consecutive ones are written as `1-40`.
+    """
+    runs: list[tuple[int, ...]] = []
     for number in items:
         if len(items) > _MANY and runs and number == runs[-1][-1] + 1:
-            runs[-1] = [runs[-1][0], number]
+            runs[-1] = runs[-1][0], number
         else:
-            runs.append([number])
-    return joined("comma", ["-".join(map(str, run)) for run in runs], last="conflict.and-number")
+            runs.append((number,))
+    texts = ["-".join(map(str, run)) for run in runs]
+    return joined("comma", texts, last="conflict.and-number")
 
 
 def releases(subject: str, versions: Sequence[ReleaseRange]) -> Message:
-    """`trl 0.27.0 to 0.29.1 (5 releases)`; every release if no versions are given; how many, if they are all over."""
+    """Return releases by name, such as `trl 0.27.0 to 0.29.1 (5 releases)`.
+
+    Without versions it is every release. If they are all over, it is how many.
+    """
     if not versions:
         return message("conflict.every", subject=subject)
     if len(versions) > _SPANS:
@@ -328,28 +350,28 @@ def releases(subject: str, versions: Sequence[ReleaseRange]) -> Message:
 
 
 def _count(versions: Sequence[ReleaseRange]) -> int:
-    """The number of releases; 1 if no versions are given, as "every release" is singular."""
+    """Return the number of releases; 1 without versions, as "every release" is singular."""
     return sum(span.count for span in versions) or 1
 
 
 def reason_of(fact: Fact) -> Message:
-    """The fact's reason, in English if it has none in the language."""
+    """Return the fact's reason, in English if it has none in the language."""
     return verbatim(fact.reason, fact.reason_zh)
 
 
 def warning_text(fact: Warns) -> Message:
-    """The fact's warning, in English if it has none in the language."""
+    """Return the fact's warning, in English if it has none in the language."""
     return verbatim(fact.text, fact.text_zh)
 
 
 def missing_sentence(missing: Sequence[str], most: int | None = None) -> Message:
-    """What else no index has, naming at most so many."""
+    """Return what else no index has, naming at most so many."""
     names = first_of(missing, most or len(missing))
     return message("conflict.also-missing", count=len(missing), names=names)
 
 
 def target_line(problem: Problem) -> Message:
-    """The target on one line."""
+    """Return the target on one line."""
     return joined("conflict.clause", problem.target.parts)
 
 
@@ -362,24 +384,12 @@ def _unavailable_sentence(constraint: Unavailable, evidence: Evidence) -> Messag
             meant = evidence.meant
             code = "conflict.no-project-meant" if meant else "conflict.no-project"
             return about(code, meant=meant)
-        case NoCandidate.RELEASE if evidence.unread:
-            files = joined("conflict.clause", map(_unparsed, evidence.unread))
-            return about("conflict.no-release-read", files=files)
-        case NoCandidate.RELEASE if not constraint.wanted:
-            return about("conflict.no-release-at-all")
         case NoCandidate.RELEASE:
-            match evidence.nearest:
-                case (older, newer):
-                    return about("conflict.no-release-between", older=older, newer=newer)
-                case (nearest,) if nearest != evidence.newest:
-                    return about("conflict.no-release-before", nearest=nearest)
-            has_newest = bool(evidence.newest)
-            return about("conflict.no-release" if has_newest else "conflict.no-release-or-newest")
+            return _no_release_sentence(constraint, evidence)
         case NoCandidate.COMMIT:
             return about("conflict.no-release-at-commit")
         case NoCandidate.UNREACHABLE:
-            names = [f"`{name}`" for name in evidence.unreachable]
-            return about("conflict.unreachable", names=names)
+            return about("conflict.unreachable", names=_quoted(evidence.unreachable))
         case NoCandidate.PRERELEASE | NoCandidate.NEEDLESS | RejectionReason.YANKED as why:
             return _with_releases(_POLICY[why], constraint, evidence)
         case RejectionReason.NEWER:
@@ -388,6 +398,24 @@ def _unavailable_sentence(constraint: Unavailable, evidence: Evidence) -> Messag
             return _with_releases(code, constraint, evidence)
         case _:
             return _with_reasons(constraint, evidence)
+
+
+def _no_release_sentence(constraint: Unavailable, evidence: Evidence) -> Message:
+    """Return that no release is in a specifier, with the nearest or the newest one."""
+    about = partial(
+        message, subject=constraint.subject, wanted=constraint.wanted, newest=evidence.newest
+    )
+    if evidence.unread:
+        files = joined("conflict.clause", map(_unparsed, evidence.unread))
+        return about("conflict.no-release-read", files=files)
+    if not constraint.wanted:
+        return about("conflict.no-release-at-all")
+    match evidence.nearest:
+        case (older, newer):
+            return about("conflict.no-release-between", older=older, newer=newer)
+        case (nearest,) if nearest != evidence.newest:
+            return about("conflict.no-release-before", nearest=nearest)
+    return about("conflict.no-release" if evidence.newest else "conflict.no-release-or-newest")
 
 
 def _with_releases(code: str, constraint: Unavailable, evidence: Evidence) -> Message:
@@ -415,7 +443,7 @@ def _all_dated(evidence: Evidence) -> bool:
 
 
 def _dated(refusal: RejectedRelease, cutoff: str) -> str | Message:
-    """Return the release; with a cut-off, also the day of its first file that was uploaded after it."""
+    """Return the release; with a cut-off, also the day of its first upload after it."""
     moments = [
         file.detail
         for file in refusal.files
@@ -427,7 +455,7 @@ def _dated(refusal: RejectedRelease, cutoff: str) -> str | Message:
 
 
 def _with_reasons(constraint: Unavailable, evidence: Evidence) -> Message:
-    """Return that releases have no file or cannot be used, with the reasons if it is a single one."""
+    """Return that releases have no file or cannot be used; for a single one, also why."""
     code = "conflict.unusable" if constraint.is_unusable else "conflict.no-file"
     text = _with_releases(code, constraint, evidence)
     if max(evidence.count, len(evidence.refusals)) != 1:
@@ -435,23 +463,25 @@ def _with_reasons(constraint: Unavailable, evidence: Evidence) -> Message:
     files = evidence.refusals[0].files
     if not files:
         return text
-    if constraint.is_unusable and files[0].detail:  # more precise than the kind of reason
+    if constraint.is_unusable and files[0].detail:
+        # more precise than the kind of reason
         return message("conflict.labelled", label=text, text=files[0].detail)
     machine = dict(evidence.machine)
     reasons = _rejected_file(files[0], machine) if len(files) == 1 else _reasons(files, machine)
     return message("conflict.labelled", label=text, text=reasons)
 
 
-def _unparsed(row: UnparsedFiles) -> Message:
-    files = message(
-        "conflict.some-files", count=row.count, predicate=message(row.reason.code, count=row.count)
-    )
-    example = message("conflict.such-as", count=row.count, filename=row.filename)
-    return message("conflict.in-brackets", text=files, extra=example)
+def _unparsed(files: UnparsedFiles) -> Message:
+    """Return how many files belong to no release and why, with an example."""
+    count = files.count
+    predicate = message(files.reason.code, count=count)
+    text = message("conflict.some-files", count=count, predicate=predicate)
+    example = message("conflict.such-as", count=count, filename=files.filename)
+    return message("conflict.in-brackets", text=text, extra=example)
 
 
 def _reasons(files: Sequence[Rejection], machine: Mapping[str, str]) -> Message:
-    """Why the files of a release were rejected, each reason once."""
+    """Return why the files of a release were rejected, each reason once."""
     by_reason: dict[RejectionReason, list[Rejection]] = {}
     for file in files:
         by_reason.setdefault(file.reason, []).append(file)
@@ -459,11 +489,10 @@ def _reasons(files: Sequence[Rejection], machine: Mapping[str, str]) -> Message:
         predicate = _needs_of_machine(files, machine, 1) or message(files[0].reason.code, count=1)
         return message("conflict.each-file", count=1, predicate=predicate)
     clauses = []
-    for reason, rows in by_reason.items():
-        predicate = _needs_of_machine(rows, machine, len(rows)) or message(
-            reason.code, count=len(rows)
-        )
-        clauses.append(message("conflict.some-files", count=len(rows), predicate=predicate))
+    for reason, alike in by_reason.items():
+        count = len(alike)
+        predicate = _needs_of_machine(alike, machine, count) or message(reason.code, count=count)
+        clauses.append(message("conflict.some-files", count=count, predicate=predicate))
     return joined("conflict.clause", clauses)
 
 
@@ -473,8 +502,10 @@ def _rejected_file(file: Rejection, machine: Mapping[str, str]) -> Message:
 
 
 def _predicate(file: Rejection) -> Message:
+    """Return why a file was rejected, with details that its name does not tell."""
     reason = message(file.reason.code, count=1)
-    if not file.detail or file.detail in file.filename:  # such as the tags of a wheel
+    # such as the tags of a wheel
+    if not file.detail or file.detail in file.filename:
         return reason
     return message("conflict.in-brackets", text=reason, extra=file.detail)
 
@@ -482,7 +513,10 @@ def _predicate(file: Rejection) -> Message:
 def _needs_of_machine(
     files: Sequence[Rejection], machine: Mapping[str, str], count: int
 ) -> Message | None:
-    """What wheels need and what the target has instead, the closest first; None if a file name does not tell."""
+    """Return what wheels need, the closest first, and what the target has instead.
+
+    None if a file name does not tell.
+    """
     if not machine or any(file.reason is not RejectionReason.TAGS for file in files):
         return None
     missing = [missing_on_machine(file.filename, machine) for file in files]
@@ -490,16 +524,20 @@ def _needs_of_machine(
         return None
     # a file that needs more than another one adds nothing
     least = [tags for tags in missing if not any(fewer.items() < tags.items() for fewer in missing)]
-    needs = dict.fromkeys(
-        tuple(_PARTS.get(key, "") + value for key, value in tags.items()) for tags in least
-    )
-    listed: list[str | Message] = [
-        joined("comma", parts, last="and") for parts in list(needs)[:_FILES]
-    ]
-    listed += ["…"] if len(needs) > _FILES else []
-    keys = {key for tags in least for key in tags}
-    has: list[str | Message] = [message("conflict.linux")] if "system" in keys else []
-    has += [_PARTS.get(key, "") + value for key, value in machine.items() if key in keys]
+    needs = list(dict.fromkeys(joined("comma", _values(tags), last="and") for tags in least))
+    listed: list[str | Message] = [*needs[:_FILES]]
+    if len(needs) > _FILES:
+        listed.append("…")
+    keys = set(chain.from_iterable(least))
+    has: list[str | Message] = []
+    if "system" in keys:
+        has.append(message("conflict.linux"))
+    has += _values({key: value for key, value in machine.items() if key in keys})
     return message(
         "conflict.needs-of-machine", count=count, needs=joined("conflict.or", listed), has=has
     )
+
+
+def _values(tags: Mapping[str, str]) -> list[str]:
+    """Return what a wheel needs, or a machine has, such as `glibc 2.34`."""
+    return [_PARTS.get(key, "") + value for key, value in tags.items()]

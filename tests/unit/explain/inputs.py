@@ -40,8 +40,8 @@ def target(
     header: str = "[target]",
 ) -> str:
     named = f'name = "{name}"\n' if name else ""
-    rest = f'python = "{python}"\nplatform = "linux-aarch64"\nglibc = "2.28"\nsystem = {{ {system} }}\n'
-    return f"\n{header}\n{named}{rest}"
+    platform = 'platform = "linux-aarch64"\nglibc = "2.28"'
+    return f'\n{header}\n{named}python = "{python}"\n{platform}\nsystem = {{ {system} }}\n'
 
 
 def fact(kind: str, package: str, versions: str, what: str, strength: str = "observed") -> str:
@@ -58,7 +58,10 @@ def warning(package: str, versions: str, text: str, more: str = "") -> str:
 
 
 def inputs_of(*lines: str, more: str, known: dict[str, list[str]] | None = None) -> Inputs:
-    """What is compiled of these lines and the rest of the stack's text; `known` are values of components."""
+    """Return the inputs with these lines and the rest of the stack's text.
+
+    `known` are the values of components.
+    """
     components = [
         f'[component.{name}]\nsummary = "{name}"\nknown = {values}\nsource = "demo/tests#1"\n'
         for name, values in (KNOWN if known is None else known).items()

@@ -47,7 +47,7 @@ def cases(branches: Iterable[Branch], indent: str = "- ") -> Iterable[str]:
         yield from cases(branch.branches, "  " + indent)
 
 
-def test_what_is_wrong_with_releases_that_a_line_does_not_admit_is_not_told() -> None:
+def test_cores_leave_out_faults_of_releases_not_admitted() -> None:
     """That there is none in `==2` is the whole conflict, and is told once."""
     catalog = DataCatalog({"a": {"1": []}})
     catalog.add_wheel("b", "1", tags="cp312-cp312-manylinux_2_28_aarch64")
@@ -64,7 +64,7 @@ def test_what_is_wrong_with_releases_that_a_line_does_not_admit_is_not_told() ->
     ]
 
 
-def test_a_misspelt_name_is_nearly_one_that_metadata_names() -> None:
+def test_contradiction_suggests_a_name_for_a_misspelt_one() -> None:
     """One that is merely similar is no guess."""
     catalog = DataCatalog({"peft": {"1": ["accelerate"]}, "accelerate": {"1": []}})
     sentences = [told(one)[1] for one in contradictions(catalog, "accelerat", "celerat", "peft")]
@@ -74,7 +74,7 @@ def test_a_misspelt_name_is_nearly_one_that_metadata_names() -> None:
     ]
 
 
-def test_each_conflict_is_told_though_another_one_was_found_first() -> None:
+def test_cores_finds_each_conflict() -> None:
     """An archive of no use, a range of nothing but those, what only a fact and the machine say."""
     catalog = DataCatalog({"a": {"1": ["b"]}, "b": {"1": []}, "old": {"9": []}})
     catalog.add_archive("c", "1", None)
@@ -109,7 +109,7 @@ def test_each_conflict_is_told_though_another_one_was_found_first() -> None:
     ]
 
 
-def test_what_a_fact_says_of_an_archive_is_cited_as_the_fact_and_not_as_its_metadata() -> None:
+def test_contradiction_cites_the_fact_about_an_archive() -> None:
     catalog = DataCatalog({"lib": {"1": [], "2": []}})
     catalog.add_archive("old", "1", None)
     fact = metadata("old", "==1", "lib<2")
@@ -119,7 +119,7 @@ def test_what_a_fact_says_of_an_archive_is_cited_as_the_fact_and_not_as_its_meta
     assert row.where == fact.where
 
 
-def test_prereleases_that_no_final_release_makes_room_for_are_told_once() -> None:
+def test_contradiction_has_needless_prereleases_once() -> None:
     """Whoever asks for the project, in whichever words: its pre-releases are out for one reason."""
     catalog = DataCatalog().serve(
         "app 1: lib", "app 2: helper", "helper 1 2 2.1: lib", "lib 1 2: base<2", "base 1 2"
@@ -134,14 +134,14 @@ def test_prereleases_that_no_final_release_makes_room_for_are_told_once() -> Non
         "lib 1 and 2 need base<2",
         "app 1 needs lib",
         (
-            "lib 3rc7, 3rc6, 3rc5, 3rc4 and 3 more releases are pre-releases, which the policy allows only if no "
-            "final release fits the requirements"
+            "lib 3rc7, 3rc6, 3rc5, 3rc4 and 3 more releases are pre-releases, "
+            "which the policy allows only if no final release fits the requirements"
         ),
         "- app 1 and 2: 2 and 5 leave no choice for base",
     ]
 
 
-def test_cases_that_fail_in_the_same_way_are_told_together_and_one_case_is_none() -> None:
+def test_branches_join_cases_that_fail_alike() -> None:
     """`plugin` has two reasons, but one release: it is no case.
 
     `app 2` says what each of its neighbours says.
@@ -164,7 +164,7 @@ def test_cases_that_fail_in_the_same_way_are_told_together_and_one_case_is_none(
 # --- what asking for another release of a locked project would move
 
 
-def test_only_what_must_move_moves() -> None:
+def test_why_moves_only_what_must_move() -> None:
     """The lock's other pins stay, though newer releases are there."""
     catalog = DataCatalog().serve("app 1: a, b, c", "a 2: c==2", "a 1", "b 2 1", "c 3 2 1")
     locked = {name: Version("1") for name in ("app", "a", "b", "c")}
@@ -178,8 +178,8 @@ def test_only_what_must_move_moves() -> None:
     )
 
 
-def test_lines_of_one_file_about_one_project_are_one_statement() -> None:
-    """opencv-python requires numpy once for each Python, and several of those lines hold for the newest."""
+def test_why_joins_lines_of_one_file() -> None:
+    """opencv-python requires numpy once for each Python; several lines hold for the newest."""
     lines = ["n>=1.21.2", 'n>=1.9; python_version >= "3.9"', "n!=1.23,<3", "n[x]>=1"]
     catalog = DataCatalog(
         {"app": {"1": [*lines, "b"]}, "b": {"1": ["n>=1"]}, "n": {"2": [], "1.22": []}}

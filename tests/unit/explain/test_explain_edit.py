@@ -51,8 +51,8 @@ HOSTILE += ["# no comment", "\u2028[x]"]
 
 
 @pytest.mark.parametrize("value", HOSTILE)
-def test_no_text_of_an_index_is_more_than_a_text(value: str) -> None:
-    """Whatever it holds, it is the value of the one key that changes, and nothing in it acts on a terminal."""
+def test_stack_text_of_an_index_is_only_a_text(value: str) -> None:
+    """It is the value of the one key that changes, and nothing in it acts on a terminal."""
     row = {"package": value, "requires": [value], "reason": value}
     stack = StackText(STACK).with_line(1, value).with_table("fact.metadata", row)
     raw = tomli.loads(STACK)
@@ -103,7 +103,7 @@ MARKED = 'torch==2.8.0 ; platform_machine == "aarch64"'
     ],
 )
 @pytest.mark.parametrize("end", ["", "\x85", "\u2028"])  # the latter end a line for Python alone
-def test_nothing_else_is_changed(
+def test_stack_text_changes_nothing_else(
     change: Callable[[StackText], StackText], old: str, new: str, end: str
 ) -> None:
     text = STACK.replace("stack of", f"stack{end}of")
@@ -111,7 +111,7 @@ def test_nothing_else_is_changed(
 
 
 @pytest.mark.parametrize("numbers", [[0], [1], [2], [0, 1], [1, 2], [0, 2]])
-def test_without_some_of_a_list_on_one_line_keeps_the_comments(numbers: list[int]) -> None:
+def test_stack_text_without_lines_keeps_comments(numbers: list[int]) -> None:
     lines = ["a", "b<2", "c[x]"]
     text = '# a\n[stack]\nname = "s"\nrequires = {}  # all\n[target]\npython = "3.11"\n'
     kept = [line for at, line in enumerate(lines) if at not in numbers]
@@ -120,7 +120,7 @@ def test_without_some_of_a_list_on_one_line_keeps_the_comments(numbers: list[int
     )
 
 
-def test_a_comment_beside_several_values_says_of_which_it_was_written() -> None:
+def test_stack_text_comment_says_which_value_changed() -> None:
     text = STACK.replace(
         'cann = "8.5.0", soc = "A2" }', "cann = '8.5.0', soc = 'A2#' } #the guide's, # and ours"
     )
@@ -129,7 +129,7 @@ def test_a_comment_beside_several_values_says_of_which_it_was_written() -> None:
     assert changed == text.replace("cann = '8.5.0', soc = 'A2#' } #the guide's, # and ours", wanted)
 
 
-def test_a_way_out_says_so_in_both_languages_and_keeps_what_was_written_for_the_stack() -> None:
+def test_stack_text_way_out_says_so_in_both_languages() -> None:
     head = "# Way out A of `demo`: what follows was written for that stack.\n"
     text = STACK.replace(
         'summary = "demo"', 'summary = "train \\"it\\""  # ours\nsummary-zh = "训练"'
@@ -139,7 +139,7 @@ def test_a_way_out_says_so_in_both_languages_and_keeps_what_was_written_for_the_
     assert StackText(text).way_out("A", "demo", "demo").text == head + wanted
 
 
-def test_a_policy_on_one_line_or_none() -> None:
+def test_stack_text_policy_on_one_line_or_none() -> None:
     head, _, _ = STACK.partition("[policy]")
     text = 'policy = { prereleases = "never", exclude-newer = 2026-01-31 }\n' + head
     assert tomli.loads(StackText(text).without(CUTOFF).text)["policy"] == {"prereleases": "never"}

@@ -1,20 +1,16 @@
-"""Ways out of small conflicts: which are found, what they are told to change, and in which order."""
+"""Ways out of small conflicts: which are found, what they change, and in which order."""
 
 from __future__ import annotations
 
 from io import StringIO
 
-from msgspec.structs import replace
-
 from resolver.cli.console import ConflictPage, Progress
-from resolver.explain.costs import cost
 from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
 from resolver.model.constraint import ComponentValue, Requires, StackLine
-from resolver.model.explanation import ChangeKind, Explanation, Fix
+from resolver.model.explanation import Explanation, Fix
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import fact, inputs_of, matrix, refutation, target, warning
-from tests.unit.report import samples
 
 NEEDS_CANN = matrix("==2", "8.3.RC1", "enforced")
 NEEDS_A2 = warning("kernels", "==1", "These kernels are built for A2.", 'unless = ["soc in A2"]')
@@ -37,8 +33,8 @@ def told(fix: Fix) -> list[str]:
     ]
 
 
-def test_what_the_first_conflict_hides_is_told_and_changed_with_it() -> None:
-    """`base` is not there; and no release of `plugin` is for this CANN, which nobody looked at until then."""
+def test_fix_solves_what_the_first_conflict_hides() -> None:
+    """`base` is missing; that no release of `plugin` is for this CANN shows only later."""
     catalog = DataCatalog({"base": {"1": [], "2": []}, "plugin": {"1": ["base"], "2": ["base<2"]}})
     found = explained(catalog, "base==7", "plugin", facts=matrix(">=1", "8.3.RC1", "enforced"))
     (hidden,) = found.contradictions[1:]
@@ -59,8 +55,8 @@ def test_what_the_first_conflict_hides_is_told_and_changed_with_it() -> None:
     )
 
 
-def test_pre_releases_and_another_version_are_changed_together() -> None:
-    """Of `plugin` a pre-release is for this CANN; that none asks for it is not certain, and so it is not told."""
+def test_fix_allows_prereleases_with_another_version() -> None:
+    """A pre-release of `plugin` is for this CANN; perhaps something asks for it."""
     catalog = DataCatalog(
         {"base": {"1": [], "2": []}, "plugin": {"1": ["base"], "1.1rc1": ["base"], "2": ["base<2"]}}
     )
@@ -72,15 +68,15 @@ def test_pre_releases_and_another_version_are_changed_together() -> None:
     ]
 
 
-def test_a_misspelt_name_and_another_version_are_one_change_of_the_line() -> None:
+def test_fix_renames_and_repins_a_line_in_one_change() -> None:
     catalog = DataCatalog({"plugin": {"1": [], "2": ["base==1"]}, "base": {"2": []}})
     fixes = ways_out(catalog, "plugn==2", "base", facts=NEEDS_CANN)
     assert told(fixes[0]) == ["plugn==2 -> plugin==1"]
     assert 'requires = [\n    "plugin==1",\n    "base",\n]' in fixes[0].files[0][1]
 
 
-def test_what_a_warning_says_will_not_work_on_the_machine_comes_later_and_tells_it() -> None:
-    """The line further down is the cheaper one to change, but what it then brings is for another SoC."""
+def test_fix_for_other_kernels_comes_later_with_a_warning() -> None:
+    """The later line is the cheaper one to change, but what it brings is for another SoC."""
     catalog = DataCatalog().serve(
         "plugin 1: base==1, kernels", "plugin 2: base==2", "base 1 2", "kernels 1"
     )
@@ -97,8 +93,8 @@ def warns_of_cann(package: str, version: str) -> str:
     )
 
 
-def test_a_note_that_another_cann_meets_is_nothing_against_a_release() -> None:
-    """Of two CANNs for the newest release the one is taken of which no note says that it is no pair."""
+def test_fix_takes_the_cann_that_averts_a_warning() -> None:
+    """Of two CANNs for the newest release, a note says of one that it is no pair."""
     facts = (
         matrix("==1", "8.0.0") + matrix("==2", "8.3.RC2 | 8.3.RC1") + warns_of_cann("plugin", "2")
     )
@@ -106,9 +102,7 @@ def test_a_note_that_another_cann_meets_is_nothing_against_a_release() -> None:
     assert told(fixes[0]) == ["plugin==7 -> plugin==2", "8.5.0 -> 8.3.RC1"]
 
 
-def test_a_grave_warning_about_what_stands_beside_a_release_counts_where_nobody_asks_for_it() -> (
-    None
-):
+def test_fix_avoids_a_release_useless_without_another() -> None:
     grave = warning(
         "plugin", "==2", "It runs on nothing by itself.", 'unless = ["runner"]\ngrave = true'
     )
@@ -122,7 +116,7 @@ def test_a_grave_warning_about_what_stands_beside_a_release_counts_where_nobody_
     )
 
 
-def test_to_go_without_a_line_is_a_larger_change_than_a_release_that_is_warned_of() -> None:
+def test_fix_dropping_a_line_comes_after_a_warned_release() -> None:
     catalog = DataCatalog({"plugin": {"1": [], "2": ["base==2"]}, "base": {"1": []}})
     fixes = ways_out(catalog, "plugin==2", "base", facts=warns_of_cann("plugin", "1"))
     assert [told(fix) for fix in fixes if not fix.risky] == [
@@ -131,9 +125,7 @@ def test_to_go_without_a_line_is_a_larger_change_than_a_release_that_is_warned_o
     ]
 
 
-def test_what_does_not_work_without_the_line_that_is_dropped_is_no_way_out_if_there_is_another() -> (
-    None
-):
+def test_fix_that_leaves_something_useless_is_the_last_resort() -> None:
     """As vllm without vllm-ascend on an A3, for which there is no wheel of the latter."""
     for_a2 = fact("requires", "runner", "==1", 'needs = ["soc in A2"]', "enforced")
     for_none = fact("excludes", "runner", "==1", "", "enforced")
@@ -153,7 +145,7 @@ def test_what_does_not_work_without_the_line_that_is_dropped_is_no_way_out_if_th
     ]
 
 
-def test_a_line_is_dropped_rather_than_a_fact_set_aside_that_says_it_cannot_be_installed() -> None:
+def test_fix_drops_a_line_rather_than_a_fact() -> None:
     """As flash-attn, with two more changes on offer that go against the fact, and nothing else."""
     for_8_5 = fact("requires", "base", "==2", 'needs = ["cann in 8.5.0"]', "vendor")
     not_here = fact("excludes", "kernels", "", "", "observed").replace('versions = ""\n', "")
@@ -166,7 +158,7 @@ def test_a_line_is_dropped_rather_than_a_fact_set_aside_that_says_it_cannot_be_i
     ]
 
 
-def test_two_environments_are_a_larger_change_than_two_releases_that_are_warned_of() -> None:
+def test_fix_with_two_environments_comes_after_two_versions() -> None:
     catalog = DataCatalog().serve("plugin 2: base==2, tool==2", "base 1 2", "tool 1 2")
     facts = "".join(warns_of_cann(name, "2") for name in ("base", "tool"))
     first, second, *_ = ways_out(catalog, "base==1", "tool==1", "plugin==2", facts=facts)
@@ -177,9 +169,7 @@ def test_two_environments_are_a_larger_change_than_two_releases_that_are_warned_
 # --- which releases a line comes to
 
 
-def test_the_candidate_of_a_pinned_release_that_the_matrix_pairs_with_the_target_is_a_way_out() -> (
-    None
-):
+def test_fix_takes_a_listed_prerelease_of_the_pin() -> None:
     catalog = DataCatalog(
         {"plugin": {one: ["base"] for one in ("1", "2rc1", "2rc2", "2", "3rc1")}, "base": {"1": []}}
     )
@@ -196,7 +186,7 @@ def test_the_candidate_of_a_pinned_release_that_the_matrix_pairs_with_the_target
     )
 
 
-def test_a_candidate_of_the_wished_release_counts_where_it_takes_another_cann_too() -> None:
+def test_fix_takes_a_prerelease_with_another_cann() -> None:
     """That no release on offer helps is asked of all that are tried, not of the newest alone."""
     plugin: dict[str, list[str]] = {"1": ["helper>=5"], "2rc1": [], "2": ["gone"]}
     catalog = DataCatalog({"plugin": plugin, "helper": {"1": [], "5": []}})
@@ -208,7 +198,7 @@ def test_a_candidate_of_the_wished_release_counts_where_it_takes_another_cann_to
     ]
 
 
-def test_a_note_about_a_release_is_no_fault_of_it() -> None:
+def test_fix_takes_a_release_with_a_mere_note() -> None:
     """Nothing is known of `base 1`, which makes it no better."""
     catalog = DataCatalog({"base": {"1": [], "2": [], "3": ["deep>=9"]}, "deep": {"1": []}})
     note = "base", "==2", "Its recipes are not in the wheel."
@@ -231,9 +221,7 @@ def test_a_note_about_a_release_is_no_fault_of_it() -> None:
         assert len(first.environments[0].warnings) == (1 if beside == "deep" else 0)
 
 
-def test_an_extra_that_the_release_does_not_have_goes_and_costs_what_it_costs_to_go_without() -> (
-    None
-):
+def test_fix_removes_an_extra_that_the_release_lacks() -> None:
     deep = "deep ; extra == 'gpu'"
     for needs, extras, after in (
         ([deep], ["gpu"], "base[gpu]==2"),
@@ -254,7 +242,7 @@ def test_an_extra_that_the_release_does_not_have_goes_and_costs_what_it_costs_to
         )
 
 
-def test_an_override_is_for_the_releases_that_the_targets_own_lines_ask_for() -> None:
+def test_fix_overrides_only_releases_of_the_targets_lines() -> None:
     catalog = DataCatalog(
         {"plugin": {one: [f"base=={one}"] for one in "123"}, "base": {one: [] for one in "1234"}}
     )
@@ -267,7 +255,7 @@ def test_an_override_is_for_the_releases_that_the_targets_own_lines_ask_for() ->
     assert override.changes[0].before == "base==2"
 
 
-def test_a_newer_glibc_and_the_next_cann_come_before_an_old_release_with_another_cann() -> None:
+def test_fix_with_a_newer_glibc_comes_before_an_old_release() -> None:
     """Newer wheels of `plugin` are for a newer glibc, and its archives state nothing."""
     catalog = DataCatalog({"plugin": {one: [] for one in ("0.1", "0.2", "0.3")}})
     for version in ("0.4", "0.5"):
@@ -281,8 +269,8 @@ def test_a_newer_glibc_and_the_next_cann_come_before_an_old_release_with_another
     ]
 
 
-def test_a_split_puts_nothing_where_it_does_not_work() -> None:
-    """`engine` clashes with nothing; without `plugin` it does not run, so it goes with that one alone."""
+def test_split_puts_nothing_where_it_does_not_work() -> None:
+    """`engine` clashes with nothing, but does not run without `plugin`."""
     idle = warning("engine", "==1", "It cannot run by itself.", 'grave = true\nunless = ["plugin"]')
     for needs, splits in (
         ("base==1", [[("trainer",), ("engine", "plugin")]]),
@@ -300,8 +288,8 @@ def test_a_split_puts_nothing_where_it_does_not_work() -> None:
         assert found[:1] == splits
 
 
-def test_a_pair_that_the_tables_name_is_found_beside_a_release_that_they_leave_out() -> None:
-    """The release alone is the smaller change, and nobody knows what it is for: with it the pair was not looked for."""
+def test_fix_finds_a_listed_pair_beside_an_unlisted_release() -> None:
+    """The unlisted release alone is the smaller change, and nobody knows what it is for."""
     catalog = DataCatalog({"base": {"1": [], "2": []}})
     for version, base in (("1", "1"), ("2", "2"), ("2.post1", "2")):
         catalog.add_wheel("plugin", version, [f"base=={base}"])
@@ -315,21 +303,8 @@ def test_a_pair_that_the_tables_name_is_found_beside_a_release_that_they_leave_o
     assert ["plugin==2 -> plugin==2.post1", "base==2 -> base==1"] not in found
 
 
-def test_other_hardware_is_a_loss_once_for_however_many_targets() -> None:
-    """Otherwise a line whose loss leaves nothing that works would be dropped rather, with two targets."""
-    sample = next(fix for fix in samples.trl().fixes if len(fix.environments) == 1)
-    other = replace(
-        sample.changes[0], kind=ChangeKind.COMPONENT, subject="soc", before="310P", after="A2"
-    )
-    one, both = (
-        replace(sample, changes=changes)
-        for changes in ((other,), (other, replace(other, target="two")))
-    )
-    assert cost(both) == cost(one) > cost(sample)
-
-
-def test_what_goes_against_a_fact_is_told_where_it_spares_some_of_the_wish() -> None:
-    """To set the fact about 2 aside keeps all that was asked for; to set that about 1 aside spares nothing more."""
+def test_fix_against_a_fact_spares_some_of_the_stack() -> None:
+    """Without the fact about 2 the lines stay; without the one about 1 nothing more does."""
     catalog = DataCatalog({"plugin": {"2": [], "1": []}, "base": {"1": []}})
     facts = matrix("==2", "8.2.0") + matrix("==1", "8.3.RC1")
     fixes = ways_out(catalog, "plugin==2", "base", facts=facts)
@@ -340,8 +315,8 @@ def test_what_goes_against_a_fact_is_told_where_it_spares_some_of_the_wish() -> 
     ]
 
 
-def test_a_warning_about_a_release_that_the_stack_asks_for_without_pinning_it_is_told() -> None:
-    """Whatever the conflict is about: which release of `kernels` it is to be, the stack did not say."""
+def test_fix_warns_of_a_release_that_no_line_pins() -> None:
+    """The stack did not say which release of `kernels` it is to be."""
     catalog = DataCatalog({"plugin": {"2": []}, "kernels": {"1": []}})
     facts = NEEDS_CANN + warning("kernels", "==1", "No table names this release.")
     (fix, *_) = ways_out(catalog, "plugin==2", "kernels", facts=facts)
@@ -350,8 +325,8 @@ def test_a_warning_about_a_release_that_the_stack_asks_for_without_pinning_it_is
     assert told(fix) == ["8.5.0 -> 8.3.RC1"]
 
 
-def test_the_release_that_fits_is_found_among_a_thousand_that_clash() -> None:
-    """As with botocore, of which there is one a day: what is known to clash is not looked at one by one."""
+def test_fix_is_found_among_a_thousand_releases() -> None:
+    """As with botocore: what is known to clash is not looked at one by one."""
     catalog = DataCatalog(
         {"daily": {f"1.{day}": [] for day in range(1000)}, "core": {"1": ["daily==1.7"]}}
     )
@@ -359,7 +334,7 @@ def test_the_release_that_fits_is_found_among_a_thousand_that_clash() -> None:
     assert told(first) == ["daily==1.990 -> daily==1.7"]
 
 
-def test_a_newer_release_comes_before_one_of_years_ago() -> None:
+def test_fix_with_a_newer_release_comes_before_one_of_years_ago() -> None:
     """The old one limits nothing, as what it does not go with did not exist yet."""
     catalog = DataCatalog({"base": {"2": []}})
     catalog.add_wheel("plugin", "1", uploaded="2021-05-01T12:00:00Z")
@@ -374,7 +349,7 @@ def test_a_newer_release_comes_before_one_of_years_ago() -> None:
     assert [fix.changes[0].years for fix in fixes[:2]] == [0, -2]
 
 
-def test_an_older_series_that_is_still_maintained_is_not_of_years_ago() -> None:
+def test_fix_maintained_series_is_not_of_years_ago() -> None:
     catalog = DataCatalog({"base": {"1": []}})
     catalog.add_wheel("plugin", "1.1", uploaded="2026-01-01T00:00:00Z")
     catalog.add_wheel("plugin", "2.0", ["base==2"], uploaded="2023-01-01T00:00:00Z")
@@ -383,8 +358,8 @@ def test_an_older_series_that_is_still_maintained_is_not_of_years_ago() -> None:
     assert first.changes[0].years == 0
 
 
-def test_a_pre_release_that_the_tables_do_not_list_comes_after_several_listed_releases() -> None:
-    """As with vllm-ascend 0.7.3rc2, which says nothing of what it needs and so clashes with nothing."""
+def test_fix_with_an_unlisted_release_comes_after_listed_ones() -> None:
+    """As with vllm-ascend 0.7.3rc2, which does not say what it needs, and so never clashes."""
     catalog = DataCatalog().serve(
         "plugin 0.7rc2", "plugin 1: base==1, tool==1", "plugin 2rc1: base==2"
     )
@@ -402,7 +377,7 @@ def test_a_pre_release_that_the_tables_do_not_list_comes_after_several_listed_re
     ]
 
 
-def test_without_the_cut_off_another_version_may_be_needed_as_well() -> None:
+def test_fix_without_the_cutoff_changes_a_version_too() -> None:
     """Once `plugin 1` is there, `base 3` turns out to be too new."""
     catalog = DataCatalog()
     catalog.add_wheel("plugin", "1", ["base==2"], uploaded="2026-03-01T00:00:00Z")
@@ -414,7 +389,7 @@ def test_without_the_cut_off_another_version_may_be_needed_as_well() -> None:
     assert "exclude-newer" not in fix.files[0][1]
 
 
-def test_a_release_of_years_ago_comes_after_a_dropped_line() -> None:
+def test_fix_with_a_release_of_years_ago_comes_after_a_drop() -> None:
     """Nothing in the changes tells that another CANN leads to it."""
     catalog = DataCatalog({"base": {"1": []}})
     catalog.add_wheel("plugin", "1", uploaded="2023-01-01T00:00:00Z")
@@ -424,8 +399,8 @@ def test_a_release_of_years_ago_comes_after_a_dropped_line() -> None:
     assert lines == [["plugin -> "], ["8.5.0 -> 8.3.RC1"]]
 
 
-def test_what_refutes_each_release_that_is_tried_is_changed_as_well() -> None:
-    """The pre-release counts only where no final release is admitted, and any release of `tool` might permit it."""
+def test_fix_changes_what_refutes_each_release() -> None:
+    """The pre-release counts only where no final one is admitted, as by a release of `tool`."""
     tool = {"1": [], "2": [], "3": [], "4": [], "5": [], "9": ["gone"]}
     catalog = DataCatalog({"tool": tool, "plugin": {"1rc1": [], "1": []}})
     found = ways_out(catalog, "tool==9", "plugin", facts=matrix("==1", "8.3.RC1", "enforced"))

@@ -98,7 +98,7 @@ def told(fixes: tuple[Fix, ...]) -> list[tuple[str, ...]]:
         ),
     ],
 )
-def test_a_way_out_names_changes_for_each_target(
+def test_fix_names_changes_for_each_target(
     lines: list[str], more: str, fixes: list[tuple[str, ...]]
 ) -> None:
     found = explained(PLUGIN, *lines, more=more)
@@ -122,16 +122,14 @@ def test_a_way_out_names_changes_for_each_target(
         ),
     ],
 )
-def test_what_becomes_the_same_for_several_targets_is_told_once(
-    more: str, english: str, chinese: str
-) -> None:
+def test_fix_tells_the_same_change_for_targets_once(more: str, english: str, chinese: str) -> None:
     (fix,) = explained(PLUGIN, "plugin==2", more=more).fixes
     assert translate(change_sentences(fix.changes)[-1], "en") == english
     assert translate(change_sentences(fix.changes)[-1], "zh") == chinese
     assert fix.environments[0].count == 1
 
 
-def test_one_line_that_changes_for_both_targets_is_told_once() -> None:
+def test_fix_tells_a_line_of_both_targets_once() -> None:
     catalog = DataCatalog()
     for version, python in (("3", ">=3.12"), ("2", ">=3.11"), ("1", "")):
         catalog.add_wheel("base", version, requires_python=python)
@@ -142,7 +140,7 @@ def test_one_line_that_changes_for_both_targets_is_told_once() -> None:
     assert found.fixes[0].changes[0].steps == -2
 
 
-def test_two_targets_may_become_the_same_machine() -> None:
+def test_fix_may_make_two_targets_the_same_machine() -> None:
     """Targets without names have that of their machine, so the one that changes gets a number."""
     more = target("", cann="8.5.0") + target("", cann="8.3.RC1") + needs("==2", "8.5.0")
     found = explained(PLUGIN, "plugin==2", more=more, name="linux-aarch64-py311-cann8.3.rc1")
@@ -151,7 +149,7 @@ def test_two_targets_may_become_the_same_machine() -> None:
     assert 'name = "linux-aarch64-py311-cann8.5.0-2"\n' in text
 
 
-def test_a_target_that_an_index_fails_for_is_not_said_to_have_no_solution() -> None:
+def test_attempt_failed_where_an_index_fails_for_a_target() -> None:
     more = target("one", cann="8.2.RC1") + target("two") + needs("==2", "8.5.0")
     found = explained(OLDER, "plugin==2", more=more, failing="two")
     assert not found.fixes

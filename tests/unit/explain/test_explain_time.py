@@ -1,4 +1,4 @@
-"""The limit of time is looked at wherever files are read one after another, which may take seconds each."""
+"""The limit of time holds wherever files are read one after another, for seconds each."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def explained(catalog: Slow, *lines: str, seconds: int) -> tuple[Explanation, in
         (["a==7", "b==1"], {"b": "1"}, {"name": "a", "requires": ["b==9"]}, SECONDS + 1),
     ],
 )
-def test_what_reads_many_releases_ends_in_time(
+def test_explanation_of_many_releases_ends_in_time(
     catalog: Slow, lines: list[str], others: dict[str, str], release: dict[str, Any], most: int
 ) -> None:
     for name, version in others.items():
@@ -71,7 +71,7 @@ def test_what_reads_many_releases_ends_in_time(
 
 
 def test_trials_that_take_long_leave_time_for_others(catalog: Slow) -> None:
-    """Each other release of `b` needs one more project of which no file is of use, and each of these is read."""
+    """Each other release of `b` needs one more project, of which all files are read in vain."""
     catalog.serve("a 1: c==1", "a 2: c==2", "b 1: c==2", "c 1 2")
     for at in range(2, 10):
         catalog.add_wheel("b", str(at), [f"d{at}"])

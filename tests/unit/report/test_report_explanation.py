@@ -37,13 +37,13 @@ def test_whole_text(name: str, language: Language) -> None:
     assert all(char.isprintable() or char == "\n" for char in expected)
 
 
-def test_nothing_is_left_over() -> None:
+def test_expected_folder_has_no_other_text() -> None:
     known = {name.format(language) for name in TEXTS for language in LANGUAGES}
     assert {path.name for path in FOLDER.iterdir()} == known
 
 
 @pytest.mark.parametrize("what", [("soc in A2", "cann in 8.5.0"), ("soc in A2", "soc != 310P") * 6])
-def test_what_a_fact_about_the_soc_says_stands_below_it(what: tuple[str, ...]) -> None:
+def test_reason_items_show_what_a_fact_says_of_the_soc(what: tuple[str, ...]) -> None:
     fact = samples.fact(facts.Requires, "vllm-ascend", needs=())
     needs = tuple(samples.needs("vllm-ascend", str(at), need, fact) for at, need in enumerate(what))
     reasons = grouped(
@@ -64,7 +64,7 @@ def test_what_a_fact_about_the_soc_says_stands_below_it(what: tuple[str, ...]) -
         ),
     ],
 )
-def test_why_no_other_release_was_tried_has_one_reason(untried: str, end: str) -> None:
+def test_why_blocks_say_why_no_other_release_was_tried(untried: str, end: str) -> None:
     one = msgspec.structs.replace(samples.why(), tried="", contradictions=(), untried=untried)
     assert why_text(one).endswith(f"\nNewer: 2.4.0, 2.3.5, 2.0.0 (3 releases)\n{end}\n")
 
@@ -74,7 +74,7 @@ def test_why_no_other_release_was_tried_has_one_reason(untried: str, end: str) -
     [explanation_text, explanation_markdown, explanation_html],
     ids=["text", "markdown", "html"],
 )
-def test_a_known_fault_is_told_where_it_is_first_told_of(
+def test_blocks_tell_a_known_fault_once(
     render: Callable[[Explanation], str],
 ) -> None:
     """Of two conflicts about the same release only the first one has it."""
@@ -86,13 +86,13 @@ def test_a_known_fault_is_told_where_it_is_first_told_of(
 # --- wrapping by what is seen
 
 
-def test_chinese_wraps_between_characters_and_keeps_marks_with_them() -> None:
+def test_paragraph_wraps_chinese_between_characters() -> None:
     lines = ["这 4 条不能同时", "成立，去掉其中任", "意一条（vllm）。"]
     assert paragraph("这 4 条不能同时成立，去掉其中任意一条（vllm）。", 16) == lines
     assert paragraph("一二三，四", 6) == ["一二", "三，四"]
 
 
-def test_a_long_word_overflows_whole() -> None:
+def test_paragraph_overflows_with_a_long_word() -> None:
     assert paragraph("a matrices/facts/vllm-ascend.toml:113 b", 10) == [
         "a",
         "matrices/facts/vllm-ascend.toml:113",
@@ -102,7 +102,7 @@ def test_a_long_word_overflows_whole() -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("width", [60, 79, 80, 100, 110, 120, 200])
-def test_lines_are_no_wider_than_the_terminal(language: Any, width: int) -> None:
+def test_explanation_text_is_no_wider_than_the_terminal(language: Any, width: int) -> None:
     for make in (samples.trl, samples.branching, samples.several):
         for line in explanation_text(make(), language, width).splitlines():
             # a path or a file name is not broken
@@ -110,7 +110,7 @@ def test_lines_are_no_wider_than_the_terminal(language: Any, width: int) -> None
             assert cell_len(line) <= width or longest > width // 3, line
 
 
-def test_the_time_for_a_text_grows_with_its_length_alone() -> None:
+def test_wrapped_takes_time_by_length_alone() -> None:
     text = "（" * 50_000
     begin = time.process_time()
     lines = wrapped(text, "", "")

@@ -1,0 +1,173 @@
+"""Fixes as they are reported: the changes, the lock, and a letter for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from string import ascii_uppercase
+
+from msgspec.structs import replace
+
+from resolver.explain.costs import changes_less, no_longer_needed, project_of
+from resolver.explain.loss import Loss
+from resolver.explain.stack_text import StackText, with_suffix
+from resolver.explain.trial import ChangedStack
+from resolver.lock.applied_facts import applied_facts
+from resolver.model.explanation import ChangeKind, Environment, Fix, ShownPin
+from resolver.model.fact import Warns, as_warning
+from resolver.model.problem import PolicyOptions, Problem, Stack
+from resolver.model.requirement import COMPONENTS, Requirement
+from resolver.model.resolution import Resolution
+from resolver.resolve.candidates import pins
+from resolver.resolve.shortfalls import lost_extras
+
+# pins reported for a fix
+_SHOWN = 10
+
+
+def fix_of(
+    problem: Problem, changed: ChangedStack, resolution: Resolution, concerned: Sequence[str]
+) -> Fix:
+    """Return a fix of a problem, and its lock.
+
+    `concerned` are the projects that the contradictions are about.
+    """
+    environment = environment_of(resolution, problem, concerned)
+    gone = _gone(changed, resolution, concerned)
+    return Fix(
+        name="",
+        changes=changed.reported,
+        environments=(replace(environment, gone=tuple(gone)),),
+        files=((problem.stack.name, changed.text),),
+        risky=changed.risky,
+    )
+
+
+def _gone(changed: ChangedStack, resolution: Resolution, concerned: Sequence[str]) -> list[str]:
+    """Return the projects, and the extras of lines, that are unexpectedly not in a lock."""
+    expected = {pin.name for pin in resolution.pins}.union(COMPONENTS, changed.dropped)
+    removed: list[str] = []
+    for change in changed.changes:
+        removed += no_longer_needed(change)
+        if change.kind is ChangeKind.VERSION:
+            # a line that names another project now
+            expected.add(project_of(change.before))
+    names = dict.fromkeys([*concerned, *removed])
+    extras = [f"{pin.name}[{extra}]" for pin, extra in lost_extras(resolution)]
+    return [name for name in names if name not in expected] + extras
+
+
+def environment_of(
+    resolution: Resolution, original: Problem, concerned: Sequence[str]
+) -> Environment:
+    """Return the lock of a changed stack with the pins that matter.
+
+    Those are of the projects of the stack's lines and of the `concerned` ones.
+    """
+    stack = resolution.problem.stack
+    requested = list(_needs(stack))
+    names = list(dict.fromkeys([*requested, *concerned]))
+    if len(names) > _SHOWN:
+        names = list(dict.fromkeys([*concerned, *requested]))[:_SHOWN]
+    shown = []
+    for name in names:
+        pin = resolution.pin(name)
+        if pin is not None:
+            shown.append(
+                ShownPin(name=pin.name, version=str(pin.version), wished=name in requested)
+            )
+    return Environment(
+        name=stack.name,
+        requires=tuple(root.origin.text for root in stack.requirements),
+        pins=tuple(shown),
+        count=len(resolution.pins),
+        warnings=tuple(_warnings(resolution, original, concerned)),
+    )
+
+
+def _needs(stack: Stack) -> dict[str, Requirement]:
+    """Return the requirements of a stack's lines, by project."""
+    needs = [root.need for root in stack.requirements]
+    return {need.name: need for need in needs if isinstance(need, Requirement)}
+
+
+def _warnings(
+    resolution: Resolution, original: Problem, concerned: Sequence[str]
+) -> Iterator[Warns]:
+    """Yield the warnings about a lock.
+
+    Those about a release that the original stack itself pins are left out, as they are not caused
+    by the change, unless they are grave, or are about the machine and would be moot on the original
+    one.
+    """
+    needs = _needs(original.stack)
+    known = {fact.id for fact in original.facts}
+    for practice in resolution.used_practices:
+        if practice.id not in known:
+            yield as_warning(practice)
+    for fact in applied_facts(resolution):
+        if not isinstance(fact, Warns):
+            continue
+        need = needs.get(fact.package)
+        matters = fact.components or fact.package in concerned or need is not None
+        is_new = fact.grave or not _is_pinned_by(need, fact, resolution)
+        if _is_averted_in(original, fact, needs) or (matters and is_new):
+            yield fact
+
+
+def _is_averted_in(original: Problem, fact: Warns, needs: Mapping[str, Requirement]) -> bool:
+    """Return whether a warning would be moot with the original stack's lines or machine."""
+    names = [need.name for need in fact.unless if isinstance(need, Requirement)]
+    return any(name in needs for name in names) or fact.is_averted_on(original.target.system)
+
+
+def _is_pinned_by(need: Requirement | None, fact: Warns, resolution: Resolution) -> bool:
+    """Return whether a line of the original stack pins the release that a warning is about."""
+    pin = resolution.pin(fact.package)
+    if pin is None or need is None or not pins(need.specifier):
+        return False
+    return need.specifier.contains(pin.version, prereleases=True)
+
+
+# --- their order and letters
+
+
+def lettered(
+    fixes: Iterable[tuple[Loss, Fix]], stack_name: str, options: PolicyOptions
+) -> Iterator[Fix]:
+    """Yield the fixes of a stack with letters, the smallest loss first.
+
+    One that goes against a fact is left out if it changes all of the stack that one before it
+    changes. The files of each carry its letter, the name of the stack, and the options that
+    replaced parts of the stack's policy, since that is what was solved.
+    """
+    listed: list[Fix] = []
+    for _, fix in sorted(fixes, key=itemgetter(0)):
+        is_more = any(changes_less(better.changes, fix.changes) for better in listed)
+        if not (fix.risky and is_more):
+            listed.append(fix)
+    for fix, letter in zip(listed, ascii_uppercase, strict=False):
+        yield _with_letter(fix, letter, stack_name, options)
+
+
+def _with_letter(fix: Fix, letter: str, stack_name: str, options: PolicyOptions) -> Fix:
+    suffix = f"-{letter.lower()}"
+    names = [with_suffix(stack_name, suffix)]
+    changes = fix.changes
+    if len(fix.files) > 1:
+        numbers = range(1, len(fix.files) + 1)
+        names = [with_suffix(stack_name, f"{suffix}{number}") for number in numbers]
+        changes = tuple(
+            replace(change, subject=name) for change, name in zip(changes, names, strict=True)
+        )
+    files = []
+    for name, (_, text) in zip(names, fix.files, strict=True):
+        changed = StackText(text).way_out(letter, stack_name, name, options)
+        files.append((name, changed.text))
+    environments = [
+        replace(environment, name=name)
+        for environment, name in zip(fix.environments, names, strict=True)
+    ]
+    return replace(
+        fix, name=letter, changes=changes, files=tuple(files), environments=tuple(environments)
+    )

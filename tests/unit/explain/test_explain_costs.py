@@ -1,0 +1,69 @@
+"""The prices of the search are those that docs/explaining.md has, and cheapest sets are found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from resolver.explain import costs
+from resolver.model.constraint import ComponentValue
+from resolver.model.fact import Strength
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "explaining.md"
+COMPONENTS = [costs.COMPONENT[name] for name in ("glibc", "cann", "hdk", "python")]
+STRENGTHS = (Strength.OBSERVED, Strength.DOCUMENTED, Strength.VENDOR)
+
+
+@pytest.mark.parametrize(
+    ("change", "price"),
+    [
+        ("nothing is lost", f"{costs.FREE} each"),
+        ("a new fact says what an archive needs, though", f"{costs.BUILD:,}"),
+        ("another version of a line", f"{costs.VERSION}"),
+        ("a line loses an extra", f"{costs.EXTRA}"),
+        ("an existing fact that the stack leaves out", f"{costs.ADD}"),
+        ("another glibc, CANN, HDK, Python", ", ".join(map(str, COMPONENTS))),
+        ("another SoC", f"{costs.COMPONENT['soc']}"),
+        ("no cut-off", f"{costs.POLICY}"),
+        ("a release that a change brings in fails", f"{costs.UNSURE} more"),
+        ("it was merely made for another release", f"{costs.NEARBY} more"),
+        ("it is not in the tables of its project", f"{costs.UNLISTED} more"),
+        ("a line is dropped", f"{costs.DROP}"),
+        ("an `observed`, `documented`", ", ".join(str(costs.RELAX[row]) for row in STRENGTHS)),
+        ("a requirement is removed from metadata", f"{costs.OVERRIDE}"),
+    ],
+)
+def test_prices_are_as_documented(change: str, price: str) -> None:
+    lines = DOCUMENT.read_text(encoding="utf-8").splitlines()
+    (row,) = [line for line in lines if line.startswith(f"| {change}")]
+    assert row.endswith(f" | {price} |")
+
+
+A, B, C = (ComponentValue(name, "1", "") for name in "abc")
+
+
+def test_corrections_meet_every_core_at_the_lowest_price() -> None:
+    corrections = costs.Corrections()
+    corrections.add_core({A: 3, B: 2})
+    assert corrections.cheapest() == [B]
+    corrections.add_core({A: 3, C: 2})
+    assert corrections.cheapest() == [A]
+
+
+def test_corrections_demand_more_only_with_what_is_given() -> None:
+    corrections = costs.Corrections()
+    corrections.add_core({A: 1, B: 3})
+    corrections.add_core({C: 1}, only_with=[A])
+    assert corrections.cheapest() == [A, C]
+    corrections.exclude([A, C], exactly=True)
+    assert corrections.cheapest() == [B]
+
+
+def test_corrections_exclude_a_set_and_its_supersets() -> None:
+    corrections = costs.Corrections()
+    corrections.add_core({A: 1, B: 2})
+    corrections.exclude([A])
+    assert corrections.cheapest() == [B]
+    corrections.exclude([B])
+    assert corrections.cheapest() is None

@@ -1,0 +1,122 @@
+"""The order in which ways out are listed: each field of a loss decides where the others do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from resolver.config.compile import compile_problems
+from resolver.explain.loss import Loss, loss_of
+from resolver.model.explanation import Change, ChangeKind, Environment, Fix
+from resolver.model.fact import Warns
+from tests.unit.explain.inputs import inputs_of, target, warning
+
+
+def warned(text: str) -> Warns:
+    """Return a warning of this TOML."""
+    more = target() + warning("kernels", "==1", "It may fail.", text)
+    (problem,) = compile_problems(inputs_of("kernels", more=more))
+    (fact,) = problem.facts
+    assert isinstance(fact, Warns)
+    return fact
+
+
+def version(name: str = "base", steps: int = 0, years: int = 0) -> Change:
+    return Change(ChangeKind.VERSION, name, f"{name}==2", f"{name}==1", steps=steps, years=years)
+
+
+def component(name: str, target: str = "") -> Change:
+    return Change(ChangeKind.COMPONENT, name, "old", "new", target=target)
+
+
+EXTRA = Change(ChangeKind.EXTRA, "base", "base[gpu]==1", "base==1")
+RELAX = Change(ChangeKind.RELAX, "table", "kernels==1")
+PRACTICE = Change(ChangeKind.PRACTICE, "torch")
+RENAMED = Change(ChangeKind.VERSION, "base", "bose==1", "base==1")
+SPLIT = Change(ChangeKind.SPLIT, "demo", after="base==1")
+DROP = Change(ChangeKind.DROP, "base", "base==1")
+OTHER_DROP = Change(ChangeKind.DROP, "tool", "tool==1")
+STATE = Change(ChangeKind.STATE, "base", "base-1.tar.gz")
+THREE = version("a"), version("b"), version("c")
+
+
+def loss(
+    *changes: Change,
+    risky: bool = False,
+    gone: tuple[str, ...] = (),
+    warnings: tuple[Warns, ...] = (),
+    **numbers: int,
+) -> Loss:
+    environment = Environment(
+        name="demo", requires=(), pins=(), count=1, warnings=warnings, gone=gone
+    )
+    is_split = SPLIT in changes
+    fix = Fix(
+        name="",
+        changes=changes,
+        environments=(environment, environment) if is_split else (environment,),
+        files=(),
+        risky=risky,
+    )
+    return loss_of(fix, **numbers)
+
+
+NEEDS_A2 = warned('unless = ["soc in A2"]')
+NEEDS_CANN = warned('unless = ["cann in 8.3.RC1"]')
+NOTE = warned("")
+
+
+@pytest.mark.parametrize(
+    ("field", "better", "worse"),
+    [
+        ("against_facts", loss(component("soc")), loss(RELAX, risky=True)),
+        ("other_hardware", loss(DROP, OTHER_DROP), loss(component("soc"))),
+        ("lost", loss(DROP, *THREE), loss(DROP, OTHER_DROP)),
+        ("lost", loss(RELAX, *THREE), loss(RELAX, gone=("kernels",))),
+        ("lost", loss(version(years=-1)), loss(DROP, OTHER_DROP)),
+        ("years_older", loss(DROP, version()), loss(version(years=-1))),
+        ("years_older", loss(DROP, version()), loss(component("cann"), years_older=1)),
+        ("unproven", loss(*THREE), loss(version(), unproven=1)),
+        ("other_kernels", loss(*THREE), loss(version(), warnings=(NEEDS_A2,))),
+        ("divided", loss(*THREE), loss(SPLIT, SPLIT)),
+        ("changes", loss(component("cann")), loss(version(), version("tool"))),
+        ("changes", loss(component("cann")), loss(version(), warnings=(NEEDS_CANN,))),
+        ("beyond_lines", loss(version(steps=-5)), loss(component("cann"))),
+        ("extras", loss(version(steps=-5)), loss(EXTRA)),
+        ("extras", loss(version(steps=-5)), loss(version(), gone=("base[gpu]",))),
+        ("releases_older", loss(version(steps=-1), price=110), loss(version(steps=-2))),
+        ("price", loss(component("cann"), price=140), loss(component("python"), price=160)),
+    ],
+)
+def test_loss_field_decides(field: str, better: Loss, worse: Loss) -> None:
+    def without_field(row: Loss) -> list[Any]:
+        values = msgspec.structs.asdict(row)
+        return [value for name, value in values.items() if name != field]
+
+    assert better < worse
+    assert not without_field(better) < without_field(worse)
+
+
+def test_loss_two_dropped_lines_come_after_a_year() -> None:
+    assert loss(DROP) < loss(version(years=-1)) < loss(DROP, OTHER_DROP)
+
+
+def test_loss_other_hardware_counts_once() -> None:
+    """Or a line without which nothing works would be dropped rather, with two targets."""
+    one, both = loss(component("soc")), loss(component("soc"), component("soc", "two"))
+    assert one.other_hardware is both.other_hardware is True
+
+
+@pytest.mark.parametrize("change", [PRACTICE, RENAMED, STATE])
+def test_loss_what_keeps_the_intent_is_no_change(change: Change) -> None:
+    assert loss(change) == loss()
+
+
+def test_loss_another_glibc_comes_before_an_older_release() -> None:
+    assert loss(component("glibc"), price=90) < loss(version(steps=-1), price=100)
+
+
+def test_loss_a_note_is_no_warning() -> None:
+    assert loss(version(), warnings=(NOTE,)) == loss(version())
