@@ -1,4 +1,7 @@
-"""Starts pip as install.sh does: `python requirements/pip.py install …`, before anything is installed."""
+"""Start pip as install.sh does, before anything is installed.
+
+Usage: `python requirements/pip.py install …`.
+"""
 
 from __future__ import annotations
 

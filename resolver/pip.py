@@ -40,8 +40,8 @@ _NO_FILES = {
     "PIP_NO_INPUT": "1",
 }
 # Writes all settings as JSON. It uses the class with which every command of pip reads them, and not
-# `pip config list`, as options of pip can hide settings from a command: `isolated`, `quiet`, `user`,
-# `version`. An option `log` would write passwords into a file.
+# `pip config list`, as options of pip can hide settings from a command: `isolated`, `quiet`,
+# `user`, `version`. An option `log` would write passwords into a file.
 _LIST_SETTINGS = """
 import json
 from pip._internal.configuration import Configuration

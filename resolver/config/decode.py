@@ -352,7 +352,8 @@ def _variables(located: _Located) -> tuple[tuple[str, str], ...]:
             raise InputError(
                 f"`{name}` cannot be set here",
                 where=where,
-                why="it decides which programs, modules or settings count, or which hosts are asked",
+                why="it decides which programs, modules or settings count, "
+                "or which hosts are asked",
             )
         variable.parse(printable, variable.checked(str))
     return tuple(sorted(table.items()))

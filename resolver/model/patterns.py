@@ -81,8 +81,8 @@ _OF_PYTHON: Final = (
     "DONTWRITEBYTECODE|FAULTHANDLER|HASHSEED|IOENCODING|MALLOC|OPTIMIZE|UNBUFFERED|UTF8"
 )
 # Variables that no fact and no stack may set. They decide which programs, modules and libraries
-# run, which settings apply, which hosts are asked and trusted, or where a user's files are. One list
-# for whoever reads or writes such a name.
+# run, which settings apply, which hosts are asked and trusted, or where a user's files are. One
+# list for whoever reads or writes such a name.
 _REFUSED_VARIABLES: Final = (
     # bash: startup files, functions, options and how it finds and splits words
     "BASH[A-Za-z0-9_]*",

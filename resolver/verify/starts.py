@@ -172,8 +172,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 class Verdict(NamedTuple):
     """The verdict on a start."""
 
-    # "ok"; "elsewhere" if the module is not the lock's; "excused"; "untried" if a library of CANN is
-    # missing; or "failed".
+    # "ok"; "elsewhere" if the module is not the lock's; "excused"; "untried" if a library of CANN
+    # is missing; or "failed".
     outcome: str
     # Why it is excused, the missing library, or the code of the finding about where it is from.
     reason: str = ""

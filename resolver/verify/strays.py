@@ -127,28 +127,11 @@ class _SitePackages:
 
         Modules that do not concern the lock are only told `beside_lock`.
         """
-        startup: list[str] = []
-        replacing: list[str] = []
-        others: list[str] = []
+        by_role: dict[str, list[str]] = {"startup": [], "replacing": [], "other": [], "": []}
         locked_modules = self._ownership.locked_modules(self._root)
         for name in self._names:
-            path = f"{self._root}/{name}"
-            if self._ownership.is_of_lock(path):
-                continue
-            is_owned = path in self._ownership.files or bool(self._ownership.owners_of(path))
-            if name.endswith(_STARTUP_SUFFIX):
-                if not is_owned and not self._is_of_known_maker(name):
-                    startup.append(name)
-            elif not _is_importable(path, self._ownership.files, is_owned=is_owned):
-                continue
-            elif module_of(name) in locked_modules:
-                replacing.append(name)
-            elif is_owned or self._is_of_known_maker(name):
-                continue
-            elif module_of(name) in _STARTUP_MODULES:
-                startup.append(name)
-            elif self._ownership.is_known(path):
-                others.append(name)
+            by_role[self._role(name, locked_modules)].append(name)
+        startup, replacing, others = by_role["startup"], by_role["replacing"], by_role["other"]
         if startup:
             is_certain = self._ownership.is_certain(self._root)
             yield self._entry_finding("startup-extra" if is_certain else "startup-unknown", startup)
@@ -157,6 +140,25 @@ class _SitePackages:
             yield self._entry_finding("module-replaced", replacing, removal)
         if others and beside_lock:
             yield self._entry_finding("module-extra", others)
+
+    def _role(self, name: str, locked_modules: Collection[str]) -> str:
+        """Return what an entry does that is not the lock's; empty if it concerns nobody."""
+        path, ownership = f"{self._root}/{name}", self._ownership
+        if ownership.is_of_lock(path):
+            return ""
+        is_owned = path in ownership.files or bool(ownership.owners_of(path))
+        is_expected = is_owned or self._is_of_known_maker(name)
+        if name.endswith(_STARTUP_SUFFIX):
+            return "" if is_expected else "startup"
+        if not _is_importable(path, ownership.files, is_owned=is_owned):
+            return ""
+        if module_of(name) in locked_modules:
+            return "replacing"
+        if is_expected:
+            return ""
+        if module_of(name) in _STARTUP_MODULES:
+            return "startup"
+        return "other" if ownership.is_known(path) else ""
 
     def _entry_finding(self, code: str, names: Sequence[str], remedy: str = "") -> Finding:
         return Finding(code, {**list_and_count(names), "folder": self._root}, remedy)

@@ -1,4 +1,6 @@
-"""activate.sh, sourced in a real bash: what it sets, what it leaves as it was, what it says is missing."""
+"""activate.sh, sourced in a real bash: what it sets, what it leaves as it was, what it says is
+missing.
+"""
 
 from __future__ import annotations
 

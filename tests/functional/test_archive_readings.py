@@ -1,4 +1,6 @@
-"""`ascend-lock facts read`, and locking from what it wrote: no archive is downloaded that was read before."""
+"""`ascend-lock facts read`, and locking from what it wrote: no archive is downloaded that was read
+before.
+"""
 
 from __future__ import annotations
 
@@ -183,7 +185,9 @@ def test_what_cannot_be_read_or_written(workspace: Workspace, index: LoopbackInd
 
 
 def test_the_readings_of_the_project_are_what_was_recorded() -> None:
-    """Of each archive that a snapshot knows, both say the same; the snapshots were made from the archives."""
+    """Of each archive that a snapshot knows, both say the same; the snapshots were made from the
+    archives.
+    """
     files = (REPOSITORY / "matrices/archives").glob("*.json")
     names = {
         row["sha256"]: row["file"]

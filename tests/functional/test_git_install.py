@@ -1,4 +1,6 @@
-"""install.sh builds what comes from git: real repositories, real pip, from the network or from a wheelhouse."""
+"""install.sh builds what comes from git: real repositories, real pip, from the network or from a
+wheelhouse.
+"""
 
 from __future__ import annotations
 
@@ -182,7 +184,9 @@ def test_each_kind_of_source_is_built_as_its_fact_says_and_only_once(
 def test_by_hand_the_pip_of_any_python_installs_it_with_the_tools_of_the_environment(
     workspace: Workspace,
 ) -> None:
-    """The commands that requirements-no-deps.txt tells, with the pip that Python brings along and no index."""
+    """The commands that requirements-no-deps.txt tells, with the pip that Python brings along and
+    no index.
+    """
     add_backend(workspace.index)
     kinds = {"plain": "", "below": "editable = true\nsubdirectory = 'lib'"}
     commits = {}
@@ -305,7 +309,8 @@ def test_what_is_built_must_be_what_the_lock_names(
 
 
 def with_submodules(workspace: Workspace, *, named: str = "") -> dict[str, str]:
-    """A project whose build copies a file of a submodule and one of a submodule in that; the commits of all.
+    """A project whose build copies a file of a submodule and one of a submodule in that; the
+    commits of all.
 
     Its .gitmodules names other addresses. The fact names `named` as the commit of the inner one.
     """
@@ -456,7 +461,9 @@ def test_an_install_that_failed_half_way_ends_in_the_same_environment(
 def test_a_plugin_that_patches_an_editable_checkout_does_it_once(
     workspace: Workspace, python: Path
 ) -> None:
-    """Its own command runs in the environment; the distribution that it patches is not built with it."""
+    """Its own command runs in the environment; the distribution that it patches is not built with
+    it.
+    """
     patch = (
         "import plain_own, sys\nopen(plain_own.__file__, 'a').write(f'by = {sys.argv[1]!r}\\n')\n"
     )

@@ -1,4 +1,5 @@
-"""Names from elsewhere reach a terminal, a report or a script only in a form in which they do nothing.
+"""Names from elsewhere reach a terminal, a report or a script only in a form in which they do
+nothing.
 
 What indexes send is in tests/hostile/attacks.py.
 """

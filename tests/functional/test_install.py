@@ -1,4 +1,6 @@
-"""install.sh does on this machine what the lock says: real pip, real builds, nothing that is not pinned."""
+"""install.sh does on this machine what the lock says: real pip, real builds, nothing that is not
+pinned.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,9 @@ def bind_vendor(workspace: Workspace, *projects: str) -> None:
 def test_every_kind_of_stage_is_installed_from_pinned_files_alone_and_only_once(
     workspace: Workspace, index: LoopbackIndex, python: Path
 ) -> None:
-    """Two environments apart, as tools contradict each other, builds that try to fetch more, and two indexes."""
+    """Two environments apart, as tools contradict each other, builds that try to fetch more, and
+    two indexes.
+    """
     bind_vendor(workspace, "base", "here", "tool")
     served = [
         *(add_backend(index, version) for version in ("1.0", "2.0")),
@@ -243,7 +247,8 @@ def test_a_dry_run_changes_nothing_and_asks_nothing(two: Workspace, index: Loopb
 def test_nothing_of_the_folder_the_shell_or_the_settings_of_pip_takes_part(
     two: Workspace, python: Path
 ) -> None:
-    """A `pip.py` where install.sh is started, PYTHONPATH, CDPATH, and what pip is told by its environment.
+    """A `pip.py` where install.sh is started, PYTHONPATH, CDPATH, and what pip is told by its
+    environment.
 
     Meanwhile pip waits for a file, and how far it is is told; what was there of another version is
     replaced.
@@ -680,7 +685,9 @@ def test_without_cann_an_image_can_be_built_and_an_inactive_one_is_named(
 
 
 def test_it_is_read_as_bash_where_sh_is_bash(two: Workspace) -> None:
-    """In its POSIX mode bash before 5.1 takes `<(` for a mistake; a command is read when those before it have run."""
+    """In its POSIX mode bash before 5.1 takes `<(` for a mistake; a command is read when those
+    before it have run.
+    """
     script = (two.folder() / "install.sh").read_text("utf-8")
     before = script.partition("< <(")[0].partition("\nusage() {")[0]
     assert before != script

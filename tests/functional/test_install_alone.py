@@ -1,4 +1,6 @@
-"""install.sh takes no code, settings or passwords from the shell, the home or the folder that it is started in."""
+"""install.sh takes no code, settings or passwords from the shell, the home or the folder that it is
+started in.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ _FUNCTIONS = (
 
 @pytest.fixture
 def builds(workspace: Workspace, python: Path) -> Workspace:
-    """A lock of an archive that is built apart and one that is built in the environment, which has setuptools."""
+    """A lock of an archive that is built apart and one that is built in the environment, which has
+    setuptools.
+    """
     for name in ("apart", "here"):
         members = {
             "pyproject.toml": _PYPROJECT.format(name),

@@ -1,4 +1,6 @@
-"""install.sh starts pip with what says how an index is reached; each file comes from the index it is locked from."""
+"""install.sh starts pip with what says how an index is reached; each file comes from the index it
+is locked from.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +120,9 @@ def evil_project(workspace: Workspace) -> Path:
 
 
 def hostile_settings(rogue: LoopbackIndex, way: str, evil: Path) -> str:
-    """Return a configuration file that adds indexes, folders, requirements and projects; `way` is in addresses."""
+    """Return a configuration file that adds indexes, folders, requirements and projects; `way` is
+    in addresses.
+    """
     lines = []
     for section in ("global", "install", "download", "wheel"):
         lines += [
@@ -260,7 +264,9 @@ def environment_without(workspace: Workspace, *names: str) -> list[str]:
 
 
 def test_install_starts_pip_with_allowed_settings(stages: Workspace, python: Path) -> None:
-    """Each pip has no file, no other variable, and one index; a pip that a build starts is no exception."""
+    """Each pip has no file, no other variable, and one index; a pip that a build starts is no
+    exception.
+    """
     (site_packages(python) / "witness.py").write_text(_WITNESS)
     (site_packages(python) / "witness.pth").write_text("import witness\n")
     log = stages.root / "log"

@@ -1,4 +1,5 @@
-"""What a killed pip leaves in an environment, at moments made by hand, and what install.sh makes of it.
+"""What a killed pip leaves in an environment, at moments made by hand, and what install.sh makes of
+it.
 
 tests/faults kills pip itself, at any moment.
 """
@@ -23,7 +24,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is f
 
 
 class Environment:
-    """Locks of two releases of demo, each with modules that the other lacks, and an environment of the first."""
+    """Locks of two releases of demo, each with modules that the other lacks, and an environment of
+    the first.
+    """
 
     def __init__(self, workspace: Workspace, python: Path) -> None:
         self.workspace = workspace
@@ -249,7 +252,9 @@ def kill_install(workspace: Workspace, python: Path) -> None:
 
 
 def test_files_of_a_killed_pip_are_told(workspace: Workspace, python: Path) -> None:
-    """pip is killed before it writes a record, and the lock goes on to a release that lacks the files."""
+    """pip is killed before it writes a record, and the lock goes on to a release that lacks the
+    files.
+    """
     site = site_packages(python)
     old = ("old.pth", "usercustomize.py", "boot/old.pyc", "old.pyc", "old.abi3.so", "tool/_old.py")
     workspace.index.add_wheel("tool", "1", files={"tool/__init__.py": ""})

@@ -1,4 +1,6 @@
-"""The shipped stacks: from every source the very bytes that are committed, and in them what their guides lead to."""
+"""The shipped stacks: from every source the very bytes that are committed, and in them what their
+guides lead to.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,9 @@ def test_a_committed_lock_is_what_its_snapshot_gives(plain: Workspace, stack: st
 
 
 def test_shipped_stack_without_operators_locks_for_a3(plain: Workspace) -> None:
-    """COMPILE_CUSTOM_KERNELS alone still builds AclNN's operators, which fails in the archive; 910b passes it over."""
+    """COMPILE_CUSTOM_KERNELS alone still builds AclNN's operators, which fails in the archive; 910b
+    passes it over.
+    """
     for folder in ("matrices", "snapshots"):
         shutil.copytree(REPOSITORY / folder, plain.root / folder, dirs_exist_ok=True)
     stack = "verl-qwen3.5-source"

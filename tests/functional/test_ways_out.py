@@ -1,4 +1,6 @@
-"""Ways out of a conflict: facts about archives without metadata, practices; many projects missing, an index away."""
+"""Ways out of a conflict: facts about archives without metadata, practices; many projects missing,
+an index away.
+"""
 
 from __future__ import annotations
 
@@ -246,7 +248,9 @@ GOES_AGAINST = "engine: the practice `old-cv` goes against metadata, as the vend
 
 @pytest.fixture
 def clash(workspace: Workspace) -> Workspace:
-    """An engine and its plugin disagree about cv; a trainer is said to need other kernels than the plugin."""
+    """An engine and its plugin disagree about cv; a trainer is said to need other kernels than the
+    plugin.
+    """
     workspace.serve(
         "engine 0.18: cv>=4.13",
         "engine 0.13: cv>=4.11",

@@ -7,7 +7,7 @@ day.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
 
@@ -96,21 +96,25 @@ class Told:
                     walk.wrong |= self._is_beyond(pins, required)
                 else:
                     self._need(pins, required, walk, todo)
-        owners: dict[str, set[str]] = {}
-        for one in self._reasons:
-            if isinstance(one.constraint, Exclusive):
-                fact = one.constraint.fact
-                owns = fact.package in pins and fact.applies_to(Version(pins[fact.package]))
-                owners.setdefault(fact.module, set()).update([fact.package] if owns else [])
-                owners[fact.module].update({fact.other} & pins.keys())
-        walk.wrong |= any(len(names) > 1 for names in owners.values())
+        walk.wrong |= self._has_shared_module(pins)
         walk.wrong |= not self._components(walk.components)
-        walk.wrong |= any(
-            self._apart(name, *pair)
-            for name, asked in walk.asked.items()
-            for pair in combinations(asked, 2)
-        )
+        for name, asked in walk.asked.items():
+            walk.wrong |= any(self._apart(name, *pair) for pair in combinations(asked, 2))
         return walk
+
+    def _has_shared_module(self, pins: Pins) -> bool:
+        """Return whether several of the pins own a module that only one can have."""
+        owners: dict[str, set[str]] = {}
+        for reason in self._reasons:
+            if not isinstance(reason.constraint, Exclusive):
+                continue
+            fact = reason.constraint.fact
+            names = owners.setdefault(fact.module, set())
+            if fact.package in pins and fact.applies_to(Version(pins[fact.package])):
+                names.add(fact.package)
+            if fact.other in pins:
+                names.add(fact.other)
+        return any(len(names) > 1 for names in owners.values())
 
     def _need(
         self, pins: Pins, line: str, walk: _Walk, todo: list[tuple[str, str]], *, ask: bool = False
@@ -171,7 +175,10 @@ class Told:
         )
 
     def _components(self, needs: Iterable[str]) -> bool:
-        """Whether some values meet these needs: the target's if stated, otherwise any that exist."""
+        """Return whether some values meet these needs.
+
+        They are the target's own if stated, otherwise any that exist.
+        """
         stated = {
             one.constraint.component: one.constraint.value
             for one in self._reasons
@@ -248,21 +255,18 @@ def left(world: World, subject: str, reasons: Iterable[Reason], values: Sequence
 def falsehoods(world: World, reason: Reason) -> Iterator[str]:
     constraint = reason.constraint
     match constraint:
-        case StackLine():
-            if constraint.text not in world.asks:
-                yield "the stack does not ask for this"
+        case StackLine() if constraint.text not in world.asks:
+            yield "the stack does not ask for this"
         case BuildLine():
             yield "these worlds have no builds"
-        case ComponentValue():
-            if world.system[constraint.component] != constraint.value:
-                yield "the target has another value"
+        case ComponentValue() if world.system[constraint.component] != constraint.value:
+            yield "the target has another value"
         case Requires():
             yield from _needs(world, constraint, reason.versions)
         case Excluded():
             yield from _excluded(world, constraint, reason.versions)
-        case Exclusive():
-            if constraint.fact not in world.facts:
-                yield "there is no such fact"
+        case Exclusive() if constraint.fact not in world.facts:
+            yield "there is no such fact"
         case Unavailable():
             yield from _unavailable(world, constraint, reason.evidence)
 
@@ -316,7 +320,7 @@ def _excluded(
 
 
 def _unavailable(world: World, constraint: Unavailable, evidence: Evidence) -> Iterator[str]:
-    name, why = constraint.project, constraint.why
+    name = constraint.project
     there = world.projects.get(name, {})
     newest = max(there, key=Version) if there else ""
     if evidence.newest != newest:
@@ -326,7 +330,14 @@ def _unavailable(world: World, constraint: Unavailable, evidence: Evidence) -> I
     for refusal in evidence.refusals:
         if not _is_refused(world, constraint, refusal.version):
             yield f"{refusal.version} is not what it is said to be"
-    match why:
+    yield from _untrue_lack(constraint, evidence, there)
+
+
+def _untrue_lack(
+    constraint: Unavailable, evidence: Evidence, there: Collection[str]
+) -> Iterator[str]:
+    """Yield why nothing is lacking in this way, given the releases of the project."""
+    match constraint.why:
         case NoCandidate.PROJECT:
             if there:
                 yield "there is such a project"

@@ -135,7 +135,9 @@ def lines(contradiction: Contradiction) -> str:
 
 
 def its_reasons_cannot_hold_together(case: Case) -> None:
-    """Those of the refutation and those that the search for ways out comes to, none of which is told twice."""
+    """Those of the refutation and those that the search for ways out comes to, none of which is
+    told twice.
+    """
     assert case.contradictions
     for contradictions in (case.contradictions, case.explanation.contradictions):
         for one in contradictions:

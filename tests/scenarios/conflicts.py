@@ -1,4 +1,5 @@
-"""The conflicts of tests/scenarios/conflicts as problems, and the recording that they are answered from.
+"""The conflicts of tests/scenarios/conflicts as problems, and the recording that they are answered
+from.
 
 `python -m tests.scenarios.conflicts` records what they ask of the real indexes anew.
 """

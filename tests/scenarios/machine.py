@@ -1,4 +1,5 @@
-"""What locks by metadata and does not run on the machine, as stacks, and the recording that they are answered from.
+"""What locks by metadata and does not run on the machine, as stacks, and the recording that they
+are answered from.
 
 `python -m tests.scenarios.machine` records what they ask of the real indexes anew.
 """
@@ -36,7 +37,9 @@ DAY = dt.date(2026, 11, 28)
 
 @dataclass(frozen=True)
 class Case:
-    """A stack, and what must come of it: pins of a lock, its first warnings, or what a conflict says."""
+    """A stack, and what must come of it: pins of a lock, its first warnings, or what a conflict
+    says.
+    """
 
     name: str
     pins: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,6 @@
-"""Conflicts that people really met: what clashes is found, and what was advised locks; from recorded pages."""
+"""Conflicts that people really met: what clashes is found, and what was advised locks; from
+recorded pages.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What locked by metadata and did not run is locked right, refused with the reason, or told first."""
+"""What did not run though metadata permits it is locked right, refused, or told first."""
 
 from __future__ import annotations
 

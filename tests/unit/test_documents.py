@@ -166,7 +166,9 @@ def test_the_requirements_pin_what_the_project_needs(name: str, asked: list[str]
 
 
 def test_the_environment_starts_in_every_locale() -> None:
-    """With LC_ALL=C Python 3.11 cannot read a path that is not ASCII from the file of an editable installation."""
+    """With LC_ALL=C Python 3.11 cannot read a path that is not ASCII from the file of an editable
+    installation.
+    """
     for path in Path(sysconfig.get_path("purelib")).glob("__editable__.ascend_lock-*.pth"):
         assert (path.parent / path.read_text(encoding="ascii").strip()).resolve() == REPOSITORY
         assert not path.read_text(encoding="ascii").startswith("/")

@@ -92,8 +92,8 @@ _NO_FILES = {
     "PIP_NO_INPUT": "1",
 }
 # Writes all settings as JSON. It uses the class with which every command of pip reads them, and not
-# `pip config list`, as options of pip can hide settings from a command: `isolated`, `quiet`, `user`,
-# `version`. An option `log` would write passwords into a file.
+# `pip config list`, as options of pip can hide settings from a command: `isolated`, `quiet`,
+# `user`, `version`. An option `log` would write passwords into a file.
 _LIST_SETTINGS = """
 import json
 from pip._internal.configuration import Configuration
@@ -181,17 +181,16 @@ def print_pip_variables() -> int:
 
 # --- system
 #
-# Versions of system components (CANN, HDK) and what may be asked of them.
+# Versions of CANN and HDK, and their order.
 #
-# They are not PEP 440: `8.5.0.B160` is build 160 of 8.5.0 (PEP 440 would read a
-# beta), `8.1.RC1.alpha001` and `25.3.rc1.2` are ordinary. The forms come from
-# torch_npu's csrc/core/npu/GetCANNInfo.cpp and from driver version files; the
-# order of one release line is
+# They do not follow PEP 440: `8.5.0.B160` is build 160 of 8.5.0, where PEP 440 would read a beta, and
+# `8.1.RC1.alpha001` and `25.3.rc1.2` are ordinary versions. Their forms are taken from torch_npu's
+# csrc/core/npu/GetCANNInfo.cpp and from version files of drivers. The order of a release line is
 #
 #     X.Y.Tn < X.Y.RCn < X.Y.RCn.p < X.Y.Z < X.Y.Z.p
 #
-# and an alpha, beta or rc suffix stands below the version it is attached to.
-# That T (test) builds come before RC is an inference from their names.
+# and a version with a suffix alpha, beta or rc comes before the same version without it. That T
+# (test) builds come before RC is an inference from their names.
 
 _FORM = re.compile(
     r"""
@@ -218,7 +217,7 @@ _NOT_PRE = (3, 0)
 
 
 class _Key(NamedTuple):
-    """Everything but the build, in the order in which it counts."""
+    """All parts of a version except the build, the most important first."""
 
     major: int
     minor: int
@@ -230,18 +229,20 @@ class _Key(NamedTuple):
 @total_ordering
 @dataclass(frozen=True, eq=False)
 class SystemVersion:
-    """One CANN or HDK version. Comparable and hashable; `str` gives the text as written.
+    """A version of CANN or HDK, with an order. `str` gives it as written.
 
-    Two texts that differ in letter case or leading zeros only are equal.
+    Versions that differ only in letter case or leading zeros are equal.
     """
 
+    # The version as written.
     text: str
     _key: _Key
+    # The number after `B`; None without one.
     build: int | None
 
     @classmethod
     def parse(cls, text: str) -> SystemVersion:
-        """Read a version; raises ValueError that names the text."""
+        """Return the version that a text spells; raise ValueError, which quotes the text."""
         match = _FORM.fullmatch(text.strip())
         if match is None:
             raise ValueError(
@@ -254,38 +255,36 @@ class SystemVersion:
         patch = tuple(int(part) for part in match["patch"].split(".")[1:])
         while patch and patch[-1] == 0:
             patch = patch[:-1]
-        pre = (
-            (_PRES[match["pre"].lower()], int(match["pre_number"] or 0))
-            if match["pre"]
-            else _NOT_PRE
-        )
+        pre = _NOT_PRE
+        if match["pre"]:
+            pre = (_PRES[match["pre"].lower()], int(match["pre_number"] or 0))
+        build = int(match["build"]) if match["build"] else None
         key = _Key(int(match["major"]), int(match["minor"]), stage, patch, pre)
-        return cls(text.strip(), key, int(match["build"]) if match["build"] else None)
+        return cls(text.strip(), key, build)
 
     @property
     def line(self) -> tuple[int, int]:
-        """The release line, (8, 5) for 8.5.0.B160."""
+        """Return the release line: (8, 5) for 8.5.0.B160."""
         return self._key.major, self._key.minor
 
     def same_release(self, other: SystemVersion) -> bool:
-        """Whether both are the same release, whatever the build: 8.5.0.B160 and 8.5.0."""
+        """Return whether both are the same release, of any build: 8.5.0.B160 and 8.5.0."""
         return self._key == other._key
 
     def before(self, other: SystemVersion) -> bool:
-        """Whether this is an earlier release; two builds of one release are not."""
+        """Return whether this is an earlier release; builds of one release are not earlier."""
         return self._key < other._key
 
     def holds(self, sign: str, other: SystemVersion) -> bool:
-        """Whether `self sign other`: of releases, unless `other` names a build."""
+        """Return whether `self sign other` is true. Builds count only if `other` has one."""
         if other.build is not None:
             return SIGNS[sign](self, other)
         return SIGNS[sign](self._key, other._key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SystemVersion) and (self._key, self.build) == (
-            other._key,
-            other.build,
-        )
+        if not isinstance(other, SystemVersion):
+            return False
+        return self._key == other._key and self.build == other.build
 
     def __lt__(self, other: SystemVersion) -> bool:
         return (self._key, _build_rank(self.build)) < (other._key, _build_rank(other.build))
@@ -298,7 +297,10 @@ class SystemVersion:
 
 
 def _build_rank(build: int | None) -> int:
-    """A release without a build comes before its builds, as PEP 440 has it for local versions."""
+    """Return the rank of a build: a release comes before its builds.
+
+    PEP 440 has the same order for local versions.
+    """
     return -1 if build is None else build
 
 
@@ -2333,28 +2335,11 @@ class _SitePackages:
 
         Modules that do not concern the lock are only told `beside_lock`.
         """
-        startup: list[str] = []
-        replacing: list[str] = []
-        others: list[str] = []
+        by_role: dict[str, list[str]] = {"startup": [], "replacing": [], "other": [], "": []}
         locked_modules = self._ownership.locked_modules(self._root)
         for name in self._names:
-            path = f"{self._root}/{name}"
-            if self._ownership.is_of_lock(path):
-                continue
-            is_owned = path in self._ownership.files or bool(self._ownership.owners_of(path))
-            if name.endswith(_STARTUP_SUFFIX):
-                if not is_owned and not self._is_of_known_maker(name):
-                    startup.append(name)
-            elif not _is_importable(path, self._ownership.files, is_owned=is_owned):
-                continue
-            elif module_of(name) in locked_modules:
-                replacing.append(name)
-            elif is_owned or self._is_of_known_maker(name):
-                continue
-            elif module_of(name) in _STARTUP_MODULES:
-                startup.append(name)
-            elif self._ownership.is_known(path):
-                others.append(name)
+            by_role[self._role(name, locked_modules)].append(name)
+        startup, replacing, others = by_role["startup"], by_role["replacing"], by_role["other"]
         if startup:
             is_certain = self._ownership.is_certain(self._root)
             yield self._entry_finding("startup-extra" if is_certain else "startup-unknown", startup)
@@ -2363,6 +2348,25 @@ class _SitePackages:
             yield self._entry_finding("module-replaced", replacing, removal)
         if others and beside_lock:
             yield self._entry_finding("module-extra", others)
+
+    def _role(self, name: str, locked_modules: Collection[str]) -> str:
+        """Return what an entry does that is not the lock's; empty if it concerns nobody."""
+        path, ownership = f"{self._root}/{name}", self._ownership
+        if ownership.is_of_lock(path):
+            return ""
+        is_owned = path in ownership.files or bool(ownership.owners_of(path))
+        is_expected = is_owned or self._is_of_known_maker(name)
+        if name.endswith(_STARTUP_SUFFIX):
+            return "" if is_expected else "startup"
+        if not _is_importable(path, ownership.files, is_owned=is_owned):
+            return ""
+        if module_of(name) in locked_modules:
+            return "replacing"
+        if is_expected:
+            return ""
+        if module_of(name) in _STARTUP_MODULES:
+            return "startup"
+        return "other" if ownership.is_known(path) else ""
 
     def _entry_finding(self, code: str, names: Sequence[str], remedy: str = "") -> Finding:
         return Finding(code, {**list_and_count(names), "folder": self._root}, remedy)
@@ -3083,8 +3087,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 class Verdict(NamedTuple):
     """The verdict on a start."""
 
-    # "ok"; "elsewhere" if the module is not the lock's; "excused"; "untried" if a library of CANN is
-    # missing; or "failed".
+    # "ok"; "elsewhere" if the module is not the lock's; "excused"; "untried" if a library of CANN
+    # is missing; or "failed".
     outcome: str
     # Why it is excused, the missing library, or the code of the finding about where it is from.
     reason: str = ""

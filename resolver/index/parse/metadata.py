@@ -117,7 +117,8 @@ def check_release(name: str, version: str, release: FileRelease, where: str) -> 
     raise WrongRelease(
         f"The metadata of {release.filename} is for a different release.",
         where=where,
-        why=f"It says {_brief(name)} {_brief(version)}; expected was {release.project} {release.version}.",
+        why=f"It says {_brief(name)} {_brief(version)}; "
+        f"expected was {release.project} {release.version}.",
         hint="the file was renamed or its index mixes up files; "
         "exclude the release with an `excludes` fact",
     )

@@ -433,7 +433,7 @@ def test_unpacked_refuses_unbounded_compression() -> None:
 
 
 def test_wheel_with_two_lists_of_members_is_read_like_pip() -> None:
-    """ZIP64's end is in the comment of the last member; its list begins in that member's content."""
+    """ZIP64's end is in the comment of the last member; its list begins in its content."""
     name = "demo_x-1.0.dist-info/METADATA"
     other = make(name, content=b"Name: other\n")
     hidden = bytearray(other[other.index(b"PK\1\2") : other.index(b"PK\5\6")])

@@ -34,7 +34,8 @@ from tests import reasons
 from tests.problems import PYPI_ONLY, common, need, target
 
 MATRIX = read_source(
-    "vllm-project/vllm-ascend docs/source/community/versioning_policy.md @98f2ce96b1b9a5a35e0e7a8d2f3c4b5a69788796 #L24"
+    "vllm-project/vllm-ascend docs/source/community/versioning_policy.md "
+    "@98f2ce96b1b9a5a35e0e7a8d2f3c4b5a69788796 #L24"
 )
 
 
@@ -348,7 +349,9 @@ def branching() -> Explanation:
 
 
 def several() -> Explanation:
-    """Three contradictions: of one statement, of two, and one about a module; nothing found or tried."""
+    """Three contradictions: of one statement, of two, and one about a module; nothing found or
+    tried.
+    """
     owners = fact(
         facts.Collides,
         "triton-ascend",
@@ -406,7 +409,9 @@ def several() -> Explanation:
 
 
 def long() -> Explanation:
-    """A contradiction that does not fit a screen: it is grouped by cause, the newest releases first."""
+    """A contradiction that does not fit a screen: it is grouped by cause, the newest releases
+    first.
+    """
     return Explanation(
         problem=problem("long", "plugin"),
         contradictions=(

@@ -157,12 +157,13 @@ def split(shared: int) -> Iterator[Message]:
 
 
 def all_sentences(language: Language) -> str:
-    """Each reason with its origin, and what is told below it; then the other sentences, a line each."""
+    """Each reason with its origin, and what is told below it; then the other sentences, a line
+    each.
+    """
     lines = []
     for reason in REASONS:
-        lines.append(
-            f"{translate(sentence(reason), language)} @ {translated(origin_span(reason).text, language)}"
-        )
+        origin = translated(origin_span(reason).text, language)
+        lines.append(f"{translate(sentence(reason), language)} @ {origin}")
         lines += [f"  {translate(detail, language)}" for detail in reason_details(reason)]
     others = [
         claim(Contradiction(reasons=(needs(ONE),) * count, closing=None)) for count in (1, 2, 4)
