@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
+from packaging.utils import canonicalize_name
 
 from resolver.files import digest, json_text
 from resolver.i18n import LANGUAGES, translate
@@ -44,6 +45,8 @@ ACTIVATION_FILE = "activate.sh"
 _WIDTH = 100
 # What follows the release in the version of a CANN build.
 _BUILD = re.compile(r"\.B\d+\Z", re.IGNORECASE)
+# What ends the name of a requirement (PEP 508).
+_NAME = re.compile(r"[^A-Za-z0-9._-]")
 
 
 def stage_texts(lock: Lock) -> dict[str, str]:
@@ -55,27 +58,57 @@ def stage_texts(lock: Lock) -> dict[str, str]:
         for file in stage_files(lock, number, stage):
             lines = [header, *file.remarks, ""]
             # install.sh compares an environment with these: the version, and the source and steps
-            # that it was built from.
-            sources = [_source_lines(pin, pin.git) for pin in file.pins if pin.git is not None]
+            # that it was built from, or the hashes of its files.
+            sources = [
+                _source_lines(lock, pin, pin.git) for pin in file.pins if pin.git is not None
+            ]
+            built = [pin for pin in file.pins if pin.git is None and pin.mode != "wheels"]
+            lines[-1:] = [_built_line(lock, pin) for pin in built]
+            lines.append("")
             lines += sources or pin_lines(file.pins, labelled=True)
             texts[file.path] = "\n".join([*lines, ""])
     return texts
 
 
-def _source_lines(pin: LockedPin, git: LockedGit) -> str:
+def _source_lines(lock: Lock, pin: LockedPin, git: LockedGit) -> str:
     editable = " editable" if git.editable else ""
     reference = f"# {pin.name} @ {git.reference}"
-    return f"{reference}\n{pin.name}=={pin.version}  # source {source_key(pin)}{editable}"
+    return f"{reference}\n{pin.name}=={pin.version}  # source {build_key(lock, pin)}{editable}"
 
 
-def source_key(pin: LockedPin) -> str:
-    """Return a digest of everything that determines a git pin.
+def _built_line(lock: Lock, pin: LockedPin) -> str:
+    return f"# {pin.name}=={pin.version} is built as {build_key(lock, pin)}"
 
-    install.sh leaves it beside what it installed.
+
+def build_key(lock: Lock, pin: LockedPin) -> str:
+    """Return a digest of everything in the lock that determines what a build makes.
+
+    That is the archive or the commit, its variables and steps, and the tools of its environment.
+    What is built in the environment itself goes by the pins of its build requirements there.
+    install.sh leaves the digest beside what it installed.
     """
-    assert pin.git is not None  # noqa: S101  only git pins have one
-    git = msgspec.structs.replace(pin.git, trust=None, ref="")
-    return digest([pin.name, pin.version, pin.mode, pin.env, msgspec.to_builtins(git)])[:32]
+    git = None
+    if pin.git is not None:
+        git = msgspec.to_builtins(msgspec.structs.replace(pin.git, trust=None, ref=""))
+    tools = [(tool.name, tool.version, _hashes(tool)) for tool in _tools(lock, pin)]
+    parts = [pin.name, pin.version, pin.mode, pin.env, pin.label, _hashes(pin), git, sorted(tools)]
+    return digest(parts)[:32]
+
+
+def _tools(lock: Lock, pin: LockedPin) -> Iterator[LockedPin]:
+    """Yield the pins of what builds a pin: of its separate environment, or of this one."""
+    if pin.mode == "built-here":
+        required = {canonicalize_name(_NAME.split(line)[0]) for line in pin.build_requires}
+        yield from (tool for tool in lock.pin if tool.name in required)
+        return
+    for tools in lock.build_environments():
+        if not tools[0].builds or pin.name in tools[0].builds:
+            yield from tools
+            return
+
+
+def _hashes(pin: LockedPin) -> list[str]:
+    return sorted(file.sha256 for file in pin.file)
 
 
 def script(lock: Lock) -> str:
@@ -196,7 +229,7 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
         "titles": [translate(stage_title(lock, stage), language) for language in LANGUAGES],
         "mode": stage.mode,
         "pin": pin,
-        "git": _git(pin, pin.git) if pin.git is not None else None,
+        "git": _git(lock, pin, pin.git) if pin.git is not None else None,
         "build_files": _build_files(lock, stage) if stage.mode == "built-apart" else [],
         "files": [file.path for file in files],
         "wheel_files": [file.path for file in files if not file.is_of_variant],
@@ -206,14 +239,14 @@ def _stage(lock: Lock, number: int, stage: LockedStage) -> Mapping[str, object]:
     }
 
 
-def _git(pin: LockedPin, git: LockedGit) -> Mapping[str, object]:
+def _git(lock: Lock, pin: LockedPin, git: LockedGit) -> Mapping[str, object]:
     """Return the values of a git source for the template."""
     scripts = [step.wheels for step in git.steps if step.wheels]
     return {
         "bundle": bundle_name(pin.name, git.commit),
         "submodules": list(_submodules(pin.name, git)),
         "script": scripts[0] if scripts else "",
-        "key": source_key(pin),
+        "key": build_key(lock, pin),
         "direct": _direct(git),
     }
 

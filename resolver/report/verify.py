@@ -23,7 +23,7 @@ from resolver.model.lock import Lock, LockedDriver, LockedOptional, LockedPin
 from resolver.model.message import Message, message, verbatim
 from resolver.model.requirement import Comparison, ComponentRequirement
 from resolver.report.document import in_every_language, one_line
-from resolver.report.script import source_key
+from resolver.report.script import build_key
 
 FILE = "verify.py"
 
@@ -153,7 +153,7 @@ def _data(lock: Lock) -> str:
     }
     dumps = json.dumps  # noqa: TID251  ASCII alone, inside of Python's source
     lines = [f'"{key}": {dumps(value)},' for key, value in values.items()]
-    pins = [dumps(_pin(pin, stages[pin.name])) for pin in lock.pin]
+    pins = [dumps(_pin(lock, pin, stages[pin.name])) for pin in lock.pin]
     messages = json_text(texts(), indent=0, sort_keys=False)
     lines += ['"pins": [', ",\n".join(pins), "],", f'"texts": {messages}']
     return "\n".join(["{", *lines, "}"])
@@ -164,15 +164,14 @@ def texts() -> dict[str, dict[str, str]]:
     return {language: templates("verify.", language) for language in LANGUAGES}
 
 
-def _pin(pin: LockedPin, stage: int) -> dict[str, Any]:
+def _pin(lock: Lock, pin: LockedPin, stage: int) -> dict[str, Any]:
     version = f"{pin.version}+{pin.label}" if pin.label else pin.version
     row: dict[str, Any] = {"name": pin.name, "version": version, "stage": stage}
     if pin.mode != "wheels":
         row["built"] = True
+        row["key"] = build_key(lock, pin)
     if pin.git is not None:
         row |= {"commit": pin.git.commit, "editable": pin.git.editable}
-        if pin.git.editable:
-            row["source"] = source_key(pin)
     if pin.variant is not None:
         row["variant"] = pin.variant.label
     row["sha256"] = [file.sha256 for file in pin.file]

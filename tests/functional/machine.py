@@ -98,8 +98,11 @@ def site_packages(python: Path) -> Path:
     return python.parents[1] / "lib" / f"python{PYTHON_LINE}" / "site-packages"
 
 
-def put(python: Path, pins: dict[str, str], *files: str) -> None:
-    """Records of distributions as if they were installed, each with these files."""
+def put(python: Path, pins: dict[str, str], *files: str, note: str = "") -> None:
+    """Records of distributions as if they were installed, each with these files.
+
+    With a `note` they are so as if install.sh had installed them.
+    """
     for name, version in pins.items():
         folder = site_packages(python) / f"{name.replace('-', '_')}-{version}.dist-info"
         folder.mkdir()
@@ -107,7 +110,10 @@ def put(python: Path, pins: dict[str, str], *files: str) -> None:
             f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
         )
         (folder / "INSTALLER").write_text("pip\n")
-        names = ("METADATA", "INSTALLER", "RECORD")
+        names = ["METADATA", "INSTALLER", "RECORD"]
+        if note:
+            (folder / "ascend-lock.txt").write_text(f"{note}\n")
+            names.append("ascend-lock.txt")
         paths = [*files, *(f"{folder.name}/{part}" for part in names)]
         (folder / "RECORD").write_text("".join(f"{path},,\n" for path in paths))
 

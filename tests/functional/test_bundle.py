@@ -309,7 +309,8 @@ def test_the_lock_for_this_machine_is_chosen(workspace: Workspace, base: Built) 
     python = sys.executable
     run = execute(workspace, [script, "--python", python, "--dry-run"])
     assert run.status == 0, run.stderr
-    assert "--find-links <root>/out" in run.stdout
+    assert "would run: find <root>/out/ " in run.stdout
+    assert '--find-links "$scratch"/files' in run.stdout
     run = execute(workspace, [script, "other/there", "--python", python])
     assert (run.status, run.error.startswith("this machine is ")) == (1, True)
     assert workspace.run("bundle", "second", "out").status == 0

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import os
 import platform
+import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.functional.machine import execute, install, installed, lines, npu_smi, put
+from tests.functional.machine import (
+    execute,
+    install,
+    installed,
+    lines,
+    npu_smi,
+    put,
+    site_packages,
+)
 from tests.functional.sources import add_backend, add_source, built_here
 from tests.functional.workspace import HERE, PLATFORM, PYTHON_LINE, Run, Workspace, row, tree
 from tests.loopback import LoopbackIndex, delayed, status
@@ -18,7 +28,7 @@ from tests.loopback import LoopbackIndex, delayed, status
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="install.sh is for Linux")
 
 SYSTEM = str(Path(sys.base_prefix) / "bin" / f"python{PYTHON_LINE}")
-WHEELS = "-I -m pip install --no-deps --only-binary :all: --require-hashes"
+WHEELS = "-I -m pip install --no-deps --only-binary :all: --force-reinstall --require-hashes"
 
 
 @pytest.fixture
@@ -292,7 +302,131 @@ def test_a_setting_of_pip_to_install_elsewhere_has_no_effect(two: Workspace, pyt
     assert not (two.root / "aside").exists()
 
 
+# --- other bytes of the same version
+
+
+def attribute(python: Path, expression: str) -> str:
+    """Return what an expression gives in an environment: `base.TEXT`."""
+    module = expression.partition(".")[0]
+    command = [str(python), "-I", "-c", f"import {module}; print({expression})"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def findings(workspace: Workspace, python: Path) -> list[str]:
+    """Return the codes of what verify.py finds."""
+    run = execute(workspace, [str(python), str(workspace.folder() / "verify.py"), "--full"])
+    return re.findall(r"\[([a-z-]+)\]$", run.stdout, re.MULTILINE)
+
+
+def line_of_distributions(workspace: Workspace, python: Path) -> str:
+    """Return what verify.py says of the distributions."""
+    run = execute(workspace, [str(python), str(workspace.folder() / "verify.py")])
+    (line,) = lines(run.stdout, "  distributions")
+    return line.split(None, 2)[2]
+
+
+def lock_file_of(workspace: Workspace, text: str) -> None:
+    """Lock `base 1.0` from a wheel with this text, in place of the one that was locked before."""
+    workspace.index.add_wheel("base", "1.0", files={"base.py": f"TEXT = {text!r}\n"})
+    workspace.forget()
+    workspace.stack("base", "top", target=HERE)
+    assert workspace.run("lock", "demo", "--anew").status == 0
+
+
+def test_install_replaces_another_file_of_the_version(workspace: Workspace, python: Path) -> None:
+    workspace.serve("top 1.0")
+    lock_file_of(workspace, "old")
+    told(install(workspace, python))
+    lock_file_of(workspace, "new")
+    assert findings(workspace, python) == ["distribution-otherwise"]
+    workspace.index.clear()
+    told(install(workspace, python))
+    assert attribute(python, "base.TEXT") == "new"
+    assert not [request for request in workspace.index.requests if "top" in request.path]
+    assert findings(workspace, python) == []
+    assert told(install(workspace, python)) == ["base and top: already installed"]
+
+
+def test_install_replaces_what_plain_pip_installed(workspace: Workspace, python: Path) -> None:
+    """Nothing tells from which file it is; verify.py says so."""
+    workspace.serve("top 1.0")
+    lock_file_of(workspace, "old")
+    command = [str(python), "-I", "-m", "pip", "install", "--no-deps", "base", "top"]
+    assert execute(workspace, command).status == 0
+    lock_file_of(workspace, "new")
+    assert findings(workspace, python) == []
+    said = line_of_distributions(workspace, python)
+    assert said.startswith(
+        "2 in the versions of the lock; 2 of them were not installed by install.sh"
+    )
+    told(install(workspace, python))
+    assert attribute(python, "base.TEXT") == "new"
+    assert line_of_distributions(workspace, python) == "2, as locked"
+
+
+def test_install_counts_no_note_of_an_earlier_installation(
+    workspace: Workspace, python: Path
+) -> None:
+    """Pip leaves a file beside the metadata that RECORD does not list."""
+    workspace.serve("top 1.0")
+    lock_file_of(workspace, "new")
+    note = site_packages(python) / "base-1.0.dist-info" / "ascend-lock.txt"
+    told(install(workspace, python))
+    text = note.read_text()
+    workspace.index.add_wheel("base", "1.0", files={"base.py": "TEXT = 'other'\n"})
+    command = [str(python), "-I", "-m", "pip", "install", "--force-reinstall", "--no-deps", "base"]
+    assert execute(workspace, command).status == 0
+    assert not note.exists()
+    note.write_text(text)
+    said = line_of_distributions(workspace, python)
+    assert said.startswith("2 in the versions of the lock; 1 of them were not installed")
+    workspace.index.add_wheel("base", "1.0", files={"base.py": "TEXT = 'new'\n"})
+    told(install(workspace, python))
+    assert attribute(python, "base.TEXT") == "new"
+
+
+@pytest.mark.parametrize("isolation", [True, False], ids=["apart", "here"])
+def test_install_builds_again_with_other_variables(
+    workspace: Workspace, python: Path, *, isolation: bool
+) -> None:
+    add_backend(workspace.index)
+    add_source(workspace.index, "here", "1.0")
+    for flavour in ("sweet", "sour"):
+        workspace.facts("here", built_here(isolation=isolation, TINY_FLAVOUR=flavour))
+        workspace.stack("here", target=HERE)
+        workspace.locked()
+        if flavour == "sour":
+            assert findings(workspace, python) == ["distribution-otherwise"]
+        told(install(workspace, python))
+        assert attribute(python, "here.built['flavour']") == flavour
+        assert findings(workspace, python) == []
+
+
+def test_install_builds_again_with_other_tools(workspace: Workspace, python: Path) -> None:
+    add_source(workspace.index, "apart", "1.0")
+    for version in ("1.0", "2.0"):
+        add_backend(workspace.index, version)
+        workspace.stack("apart", target=HERE)
+        workspace.locked("--upgrade")
+        told(install(workspace, python))
+        assert attribute(python, "apart.built['tiny']") == version
+
+
 # --- bytes that are not the lock's
+
+
+def test_install_asks_no_host_of_a_page_in_a_wheelhouse(workspace: Workspace, python: Path) -> None:
+    """Pip reads a page in a folder as that of an index."""
+    base = workspace.index.add_wheel("base", "1.0")
+    workspace.locked_stack("base", target=HERE)
+    assert workspace.run("bundle", "demo", "files").status == 0
+    workspace.index.clear()
+    for name in ("page.html", "page.HTM"):
+        link = f"{workspace.index.url}{base.filename.replace('1.0', '1.0-9')}#sha256={base.sha256}"
+        page = f'<!DOCTYPE html><a href="{link}">base-1.0-9-py3-none-any.whl</a>'
+        (workspace.root / "files" / name).write_text(page)
+    told(install(workspace, python, "--wheelhouse", "files"))
+    assert (installed(python), workspace.index.requests) == ({"base": "1.0"}, [])
 
 
 def test_a_wheel_of_other_bytes_is_refused(two: Workspace, python: Path) -> None:
@@ -484,7 +618,8 @@ def test_a_missing_compiler_is_told_before_anything_is_downloaded(
     assert (installed(python), workspace.index.requests) == ({}, [])
     run = install(workspace, python, "--dry-run", "--skip-system-checks", PATH=path)
     assert (run.status, run.stderr.startswith(f"warning: {NO_COMPILER}\n")) == (0, True)
-    put(python, {"apart": "1.0"})
+    (key,) = re.findall(r"# apart==1.0 is built as (\w+)", workspace.read("stages/1.txt"))
+    put(python, {"apart": "1.0"}, note=key)
     told(install(workspace, python, "--dry-run", PATH=path))
 
 

@@ -169,6 +169,27 @@ def test_install_loads_no_module_of_the_folder(
     assert not marker.exists()
 
 
+def test_bundle_shows_no_control_characters(workspace: Workspace) -> None:
+    workspace.serve("base 1.0")
+    workspace.locked_before("base", target=HERE)
+    assert workspace.run("bundle", "demo", "out").status == 0
+    run = execute(workspace, [str(workspace.root / "out" / "install.sh"), "no\x1b[31m\x07such"])
+    assert run.status == 1
+    assert "\\E[31m\\asuch" in run.stderr
+    assert "demo/here" in run.stderr
+    assert "\x1b" not in run.stderr
+
+
+def test_activate_shows_no_control_characters(workspace: Workspace) -> None:
+    workspace.serve("base 1.0")
+    workspace.locked_before("base", target=HERE)
+    script = workspace.folder() / "activate.sh"
+    run = execute(workspace, ["bash", "-c", f". {script}"], ASCEND_LOCK_ENV="/no\x1b[31m\x07such")
+    assert run.status == 1
+    assert "\\E[31m\\asuch" in run.stderr
+    assert "\x1b" not in run.stderr
+
+
 def test_install_shows_no_control_characters(workspace: Workspace, python: Path) -> None:
     workspace.serve("base 1.0")
     workspace.locked_before("base", target=HERE)
