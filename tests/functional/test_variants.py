@@ -15,7 +15,7 @@ from resolver.config.load import load_systems
 from tests.builders import build_wheel
 from tests.functional.machine import execute, install
 from tests.functional.workspace import HERE, REPOSITORY, Workspace, row
-from tests.loopback import LoopbackIndex, altered, status
+from tests.loopback import Fault, LoopbackIndex, Response, altered, status
 from tests.variants import for_soc, serve, table, variant
 
 PROPERTIES = ["ascend :: npu_type :: a3"]
@@ -474,6 +474,96 @@ def test_install_refuses_a_variant_with_another_hash(
     assert run.status == 1
     assert "could not be downloaded" in run.stderr
     assert not list((python.parent.parent / "lib").glob("*/site-packages/vllm_ascend*"))
+
+
+# --- a hostile index, and what is told of it
+
+_SECRET = "hunter2SECRET"
+
+
+def page_linking_to(address: str) -> Fault:
+    """Return a page with this link to the variant."""
+    body = f'<a href="{address}">x</a>'.encode()
+    return lambda _: Response(200, body, {"Content-Type": "text/html"})
+
+
+@pytest.mark.parametrize("what", ["page", "file", "bytes", "connection"])
+def test_install_shows_no_password_of_the_address(
+    locked: Workspace, index: LoopbackIndex, python: Path, what: str
+) -> None:
+    address = index.url.replace("://", f"://reader:{_SECRET}@")
+    if what == "page":
+        index.fault("/simple/*/vllm-ascend/", status(404))
+    elif what == "file":
+        index.remove("vllm-ascend", "vllm_ascend-0.23.0-py3-none-any-a3.whl")
+    elif what == "bytes":
+        index.fault("*-a3.whl", altered(lambda body: body[::-1]))
+    else:
+        index.fault("/simple/*/vllm-ascend/", lambda _: Response(200, b"x", reset_after=0))
+    run = install(locked, python, "--skip-system-checks", PIP_INDEX_URL=address)
+    assert (run.status, "could not be downloaded" in run.stderr) == (1, True)
+    assert _SECRET not in run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("way", ["link", "redirect"])
+def test_install_tells_netrc_default_to_the_index_alone(
+    locked: Workspace, index: LoopbackIndex, python: Path, way: str
+) -> None:
+    name = "vllm_ascend-0.23.0-py3-none-any-a3.whl"
+    netrc = locked.root / "home" / ".netrc"
+    netrc.write_text(f"default login me password {_SECRET}\n")
+    netrc.chmod(0o600)
+    with LoopbackIndex() as other:
+        elsewhere = other.url.replace("127.0.0.1", "localhost").partition("/simple")[0]
+        address = f"{elsewhere}/files/pypi/{name}"
+        if way == "link":
+            index.fault("/simple/*/vllm-ascend/", page_linking_to(address))
+        else:
+            index.fault("*-a3.whl", lambda _: Response(302, b"", {"Location": address}))
+        index.clear()
+        run = install(locked, python, "--skip-system-checks")
+        assert run.status == 1
+        assert [request.sent.get("authorization") for request in other.requests] == [None]
+    pages = [one for one in index.requests if "vllm-ascend" in one.path]
+    assert pages[0].sent.get("authorization")
+
+
+@pytest.mark.parametrize("what", ["link", "name"])
+def test_install_shows_no_control_character_of_a_page(
+    locked: Workspace, index: LoopbackIndex, python: Path, what: str
+) -> None:
+    name = "vllm_ascend-0.23.0-py3-none-any-a3.whl"
+    link = f"/files/\x1b]0;pwned\x07/{name}?\x1b[31m"
+    if what == "name":
+        link = f"ht\x1b[31mtp://127.0.0.1\x1b/{name}"
+    index.fault("/simple/*/vllm-ascend/", page_linking_to(link))
+    run = install(locked, python, "--skip-system-checks")
+    assert run.status == 1
+    assert "\x1b" not in run.stdout + run.stderr
+
+
+def test_install_reads_no_page_without_end(
+    locked: Workspace, index: LoopbackIndex, python: Path
+) -> None:
+    body = b" " * (33 << 20)
+    index.fault(
+        "/simple/*/vllm-ascend/", lambda _: Response(200, body, {"Content-Type": "text/html"})
+    )
+    run = install(locked, python, "--skip-system-checks")
+    assert run.status == 1
+    assert "sends more than 33554432 bytes" in run.stderr
+
+
+@pytest.mark.parametrize(
+    "address", ["http://index.example/x/{}", "file:///etc/{}", "ftp://127.0.0.1/{}"]
+)
+def test_install_follows_no_link_that_is_not_allowed(
+    locked: Workspace, index: LoopbackIndex, python: Path, address: str
+) -> None:
+    name = "vllm_ascend-0.23.0-py3-none-any-a3.whl"
+    index.fault("/simple/*/vllm-ascend/", page_linking_to(address.format(name)))
+    run = install(locked, python, "--skip-system-checks")
+    assert (run.status, "is not asked" in run.stderr) == (1, True)
 
 
 def test_requirements_leave_variants_to_the_script(locked: Workspace) -> None:
