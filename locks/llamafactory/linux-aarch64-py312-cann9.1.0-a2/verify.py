@@ -12,7 +12,6 @@ differs, 2 invalid command. The contents of the lock are at the end of this file
 from __future__ import annotations
 
 import argparse
-import ast
 import base64
 import configparser
 import csv
@@ -65,7 +64,7 @@ if sys.version_info < (3, 8):
 # pip's configuration files and PIP_* variables can add indexes, folders of files, requirements, even
 # projects to build (`[wheel] editable`). A lock names none of these. So pip runs without
 # configuration files, and with no PIP_* variables except for the allowed settings, which pip itself
-# is asked for (`pip config list`).
+# is asked for.
 #
 # verify.py contains this module, so it uses only the standard library.
 
@@ -92,21 +91,21 @@ _NO_FILES = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "PIP_NO_INPUT": "1",
 }
-# The variables of `pip config list`.
-_LIST_VARIABLES = {
-    # configuration files could set these, which change the list or choose its file
-    "PIP_QUIET": "0",
-    "PIP_VERBOSE": "0",
-    "PIP_USER": "0",
-    "PIP_GLOBAL": "0",
-    "PIP_SITE": "0",
-    # pip would write every setting into its log, with passwords in clear text
-    "PIP_LOG": os.devnull,
-    # pip would start again as the interpreter that its `python` setting names
-    "_PIP_RUNNING_IN_SUBPROCESS": "1",
-    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-}
-_LISTED_SETTING = re.compile(r"(global|install|:env:)\.([a-z0-9-]+)=(['\"].*)")
+# Writes all settings as JSON. It uses the class with which every command of pip reads them, and not
+# `pip config list`, as options of pip can hide settings from a command: `isolated`, `quiet`, `user`,
+# `version`. An option `log` would write passwords into a file.
+_LIST_SETTINGS = """
+import json
+from pip._internal.configuration import Configuration
+
+configuration = Configuration(isolated=False, load_only=None)
+configuration.load()
+settings = {}
+for name, value in configuration.items():
+    # newer releases of pip have the settings of each file by the name of the file
+    settings.update(value if isinstance(value, dict) else {name: value})
+print(json.dumps(settings))
+"""
 
 
 def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -123,16 +122,12 @@ def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str
     return settings
 
 
-def listed_settings(listed: str) -> dict[str, dict[str, str]]:
-    """Return the settings by section and name, from the output of `pip config list`.
-
-    It has lines like `section.name='value'`.
-    """
+def by_section(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return settings by section and name, from settings by `section.name`, as pip writes it."""
     sections: dict[str, dict[str, str]] = {}
-    for line in listed.splitlines():
-        match = _LISTED_SETTING.fullmatch(line)
-        if match is not None:
-            sections.setdefault(match[1], {})[match[2]] = ast.literal_eval(match[3])
+    for key, value in settings.items():
+        section, _, name = key.partition(".")
+        sections.setdefault(section, {})[name] = value
     return sections
 
 
@@ -146,19 +141,20 @@ def pip_variables(python: str, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the PIP_* variables for this interpreter's pip, which is to have no others.
 
     Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read one of its
-    configuration files. pip has then written to stderr why.
+    configuration files. What pip says of a file is not shown: it quotes lines, which may have a
+    password.
     """
-    command = [python, "-I", "-m", "pip", "config", "list"]
     done = subprocess.run(  # noqa: S603  the interpreter's own pip
-        command,
-        env={**environ, **_LIST_VARIABLES},
+        [python, "-I", "-c", _LIST_SETTINGS],
+        env=dict(environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         check=True,
     )
     variables = dict(_NO_FILES)
-    listed = listed_settings(done.stdout.decode("utf-8", "surrogateescape"))
-    for name, value in allowed_settings(listed).items():
+    settings = by_section(json.loads(done.stdout))
+    for name, value in allowed_settings(settings).items():
         variables[f"PIP_{name.upper().replace('-', '_')}"] = value
     return variables
 
@@ -334,8 +330,13 @@ class LockedDistribution(NamedTuple):
     editable: bool = False
     # The label of its wheel variant (PEP 825), empty for a plain wheel.
     variant: str = ""
-    # The text with which install.sh marks a finished editable checkout.
-    source: str = ""
+    # A digest of all that determines how it is built, empty if it is not built.
+    key: str = ""
+
+    @property
+    def note(self) -> str:
+        """Return what install.sh notes beside it: how it was built, or the hashes of its file."""
+        return self.key or " ".join(sorted(self.sha256))
 
 
 class DriverNeed(NamedTuple):
@@ -630,6 +631,8 @@ def signal_name(number: int) -> str:
 # The installed distributions, as their .dist-info and .egg-info entries describe them.
 
 UNKNOWN_SIZE = -1
+# The file beside METADATA in which install.sh notes `LockedDistribution.note`.
+_NOTE = "ascend-lock.txt"
 # A suffix of a version in any spelling.
 _SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
 # How PEP 440 writes the suffixes that have several spellings.
@@ -748,6 +751,20 @@ class InstalledDistribution:
         if self.info.endswith(".dist-info") or not os.path.isdir(self.info):
             return False
         return not os.path.isfile(f"{self.info}/installed-files.txt")
+
+    @property
+    def note(self) -> str:
+        """Return what install.sh noted of the file it is from, empty if it did not install it.
+
+        A note that RECORD does not list is not counted: it may be of an earlier installation.
+        """
+        path = f"{self.info}/{_NOTE}"
+        if not any(row.path == path for row in self.rows):
+            return ""
+        try:
+            return (read_text(path) or "").strip()
+        except UnreadableError:
+            return ""
 
     def variant_labels(self) -> list[str]:
         """Return the labels of its wheel variant (PEP 825); none if variant.json is not usable."""
@@ -985,7 +1002,10 @@ def check_distributions(
         if all(installed[name].is_ours for name in extra):
             remedy = f"{context.python} -m pip uninstall {shlex.join(extra)}"
         findings.append(Finding("distribution-extra", list_and_count(extra, _LISTED), remedy))
-    return Group("distributions", findings, {"count": str(len(pins))})
+    unnoted = [name for name in sorted(pins) if name in installed and not installed[name].note]
+    values = {"count": str(len(pins)), "unnoted": str(len(unnoted))}
+    note = "distributions-but" if unnoted else "distributions"
+    return Group("distributions", findings, values, note)
 
 
 def _unwanted(
@@ -1027,7 +1047,11 @@ def _differences_from_pin(
     folder = installed.editable_folder
     if not folder:
         source = _other_source(pin, installed.direct_url)
-        return [_difference("distribution-elsewhere", pin, source)] if source else []
+        if source:
+            return [_difference("distribution-elsewhere", pin, source)]
+        if installed.note not in ("", pin.note):
+            return [_difference("distribution-otherwise", pin, "")]
+        return []
     if not pin.editable:
         return [_difference("distribution-editable", pin, folder)]
     checkout = os.path.realpath(checkout_folder(pin.name))
@@ -2100,7 +2124,7 @@ def _changed_at(path: str) -> float:
 # checkout. The files are then hashed here. install.sh notes which files the lock's own steps and
 # builds have changed.
 
-# In .git of a finished checkout, install.sh writes `LockedDistribution.source` into this file.
+# In .git of a finished checkout, install.sh writes `LockedDistribution.key` into this file.
 _MARK = "ascend-lock"
 # And it writes the output of `--changed-files` into this one.
 _CHANGED = "ascend-lock-changed"
@@ -2158,7 +2182,7 @@ def _checkout_differences(
     if head != pin.commit:
         yield "checkout-other", {"found": head or "-"}
         return
-    if mark.strip() != pin.source:
+    if mark.strip() != pin.key:
         yield "checkout-unmarked", {}
     if pin.name in context.lock.rewritten:
         return
@@ -3538,7 +3562,7 @@ LOCK = r"""
 {"name": "aiosignal", "version": "1.4.0", "stage": 4, "sha256": ["053243f8b92b990551949e63930a839ff0cf0b0ebbe0597b0f3fb19e1a0fe82e"]},
 {"name": "annotated-doc", "version": "0.0.4", "stage": 4, "sha256": ["571ac1dc6991c450b25a9c2d84a3705e2ae7a53467b5d111c24fa8baabbed320"]},
 {"name": "annotated-types", "version": "0.7.0", "stage": 4, "sha256": ["1f02e8b43a8fbbc3f3e0d4f0f4bfc8131bcb4eebe8849b8e5c773f3a1c582a53"]},
-{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 1, "built": true, "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
+{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 1, "built": true, "key": "f868b76be7d99736f6bdbe869f6870b7", "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
 {"name": "anyio", "version": "4.13.0", "stage": 4, "sha256": ["08b310f9e24a9594186fd75b4f73f4a4152069e3853f1ed8bfbf58369f4ad708"]},
 {"name": "attrs", "version": "26.1.0", "stage": 4, "sha256": ["c647aa4a12dfbad9333ca4e71fe62ddc36f4e63b2d260a37a8b83d2f043ac309"]},
 {"name": "av", "version": "16.0.0", "stage": 4, "sha256": ["521da5bf1b4ffcfb312c9a77c63b1178a7967760ca4f88d755b7adf75267538e"]},
@@ -3550,7 +3574,7 @@ LOCK = r"""
 {"name": "cycler", "version": "0.12.1", "stage": 4, "sha256": ["85cef7cff222d8644161529808465972e51340599459b8ac3ccbac5a854e0d30"]},
 {"name": "datasets", "version": "4.0.0", "stage": 4, "sha256": ["7ef95e62025fd122882dbce6cb904c8cd3fbc829de6669a5eb939c77d50e203d"]},
 {"name": "decorator", "version": "5.3.1", "stage": 4, "sha256": ["f47fe6fdbd2edd623ecfe36875d37aba411624e2670dd395dddae1358689bb3c"]},
-{"name": "deepspeed", "version": "0.18.4", "stage": 1, "built": true, "sha256": ["4702fb79890cb10f2399bf19254c96d83dc618c9011d77ed37499033b86b4198"]},
+{"name": "deepspeed", "version": "0.18.4", "stage": 1, "built": true, "key": "4ea3f90336842f0feae96a0c3ff0a106", "sha256": ["4702fb79890cb10f2399bf19254c96d83dc618c9011d77ed37499033b86b4198"]},
 {"name": "dill", "version": "0.3.8", "stage": 4, "sha256": ["c36ca9ffb54365bdd2f8eb3eff7d2a21237f8452b57ace88b1ac615b7e815bd7"]},
 {"name": "docstring-parser", "version": "0.18.0", "stage": 4, "sha256": ["b3fcbed555c47d8479be0796ef7e19c2670d428d72e96da63f3a40122860374b"]},
 {"name": "einops", "version": "0.8.2", "stage": 4, "sha256": ["54058201ac7087911181bfec4af6091bb59380360f069276601256a76af08193"]},
@@ -3747,6 +3771,9 @@ LOCK = r"""
 "distribution-elsewhere-what": "{name} {wanted} was installed from a different source: {found}",
 "distribution-elsewhere-why": "the version matches the lock, but the files may not",
 "distribution-elsewhere-mend": "{again}",
+"distribution-otherwise-what": "{name} {wanted} was installed from another file than the lock's, or built otherwise",
+"distribution-otherwise-why": "the version is the same, but install.sh noted other hashes, another commit, other variables or other tools when it installed it",
+"distribution-otherwise-mend": "{again}",
 "distribution-editable-what": "{name} {wanted} is an editable installation of {found}",
 "distribution-editable-why": "its files are whatever that folder contains now",
 "distribution-editable-mend": "{again}",
@@ -3846,6 +3873,7 @@ LOCK = r"""
 "group-distributions": "distributions",
 "group-files": "files",
 "group-checkouts": "checkouts",
+"note-distributions-but": "{count} in the versions of the lock; {unnoted} of them were not installed by install.sh, so which file they are from is not known",
 "note-checkouts": "at the commits of the lock: {list}",
 "group-collisions": "collisions",
 "group-strays": "unowned",
@@ -3989,6 +4017,9 @@ LOCK = r"""
 "distribution-elsewhere-what": "{name} {wanted} 的安装来源不同：{found}",
 "distribution-elsewhere-why": "版本与锁文件相同，文件却未必",
 "distribution-elsewhere-mend": "{again}",
+"distribution-otherwise-what": "{name} {wanted} 不是用锁文件中的文件安装的，或构建方式不同",
+"distribution-otherwise-why": "版本相同，但 install.sh 安装它时记录的哈希、commit、变量或构建工具不同",
+"distribution-otherwise-mend": "{again}",
 "distribution-editable-what": "{name} {wanted} 是 {found} 的可编辑安装",
 "distribution-editable-why": "它的文件取决于该目录当前的内容",
 "distribution-editable-mend": "{again}",
@@ -4088,6 +4119,7 @@ LOCK = r"""
 "group-distributions": "软件包",
 "group-files": "文件",
 "group-checkouts": "检出",
+"note-distributions-but": "{count} 个，版本与锁文件相同；其中 {unnoted} 个不是由 install.sh 安装的，无从得知来自哪个文件",
 "note-checkouts": "位于锁的提交：{list}",
 "group-collisions": "冲突",
 "group-strays": "无主文件",

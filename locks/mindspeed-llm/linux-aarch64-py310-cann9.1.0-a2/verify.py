@@ -12,7 +12,6 @@ differs, 2 invalid command. The contents of the lock are at the end of this file
 from __future__ import annotations
 
 import argparse
-import ast
 import base64
 import configparser
 import csv
@@ -65,7 +64,7 @@ if sys.version_info < (3, 8):
 # pip's configuration files and PIP_* variables can add indexes, folders of files, requirements, even
 # projects to build (`[wheel] editable`). A lock names none of these. So pip runs without
 # configuration files, and with no PIP_* variables except for the allowed settings, which pip itself
-# is asked for (`pip config list`).
+# is asked for.
 #
 # verify.py contains this module, so it uses only the standard library.
 
@@ -92,21 +91,21 @@ _NO_FILES = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "PIP_NO_INPUT": "1",
 }
-# The variables of `pip config list`.
-_LIST_VARIABLES = {
-    # configuration files could set these, which change the list or choose its file
-    "PIP_QUIET": "0",
-    "PIP_VERBOSE": "0",
-    "PIP_USER": "0",
-    "PIP_GLOBAL": "0",
-    "PIP_SITE": "0",
-    # pip would write every setting into its log, with passwords in clear text
-    "PIP_LOG": os.devnull,
-    # pip would start again as the interpreter that its `python` setting names
-    "_PIP_RUNNING_IN_SUBPROCESS": "1",
-    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-}
-_LISTED_SETTING = re.compile(r"(global|install|:env:)\.([a-z0-9-]+)=(['\"].*)")
+# Writes all settings as JSON. It uses the class with which every command of pip reads them, and not
+# `pip config list`, as options of pip can hide settings from a command: `isolated`, `quiet`, `user`,
+# `version`. An option `log` would write passwords into a file.
+_LIST_SETTINGS = """
+import json
+from pip._internal.configuration import Configuration
+
+configuration = Configuration(isolated=False, load_only=None)
+configuration.load()
+settings = {}
+for name, value in configuration.items():
+    # newer releases of pip have the settings of each file by the name of the file
+    settings.update(value if isinstance(value, dict) else {name: value})
+print(json.dumps(settings))
+"""
 
 
 def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -123,16 +122,12 @@ def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str
     return settings
 
 
-def listed_settings(listed: str) -> dict[str, dict[str, str]]:
-    """Return the settings by section and name, from the output of `pip config list`.
-
-    It has lines like `section.name='value'`.
-    """
+def by_section(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return settings by section and name, from settings by `section.name`, as pip writes it."""
     sections: dict[str, dict[str, str]] = {}
-    for line in listed.splitlines():
-        match = _LISTED_SETTING.fullmatch(line)
-        if match is not None:
-            sections.setdefault(match[1], {})[match[2]] = ast.literal_eval(match[3])
+    for key, value in settings.items():
+        section, _, name = key.partition(".")
+        sections.setdefault(section, {})[name] = value
     return sections
 
 
@@ -146,19 +141,20 @@ def pip_variables(python: str, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the PIP_* variables for this interpreter's pip, which is to have no others.
 
     Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read one of its
-    configuration files. pip has then written to stderr why.
+    configuration files. What pip says of a file is not shown: it quotes lines, which may have a
+    password.
     """
-    command = [python, "-I", "-m", "pip", "config", "list"]
     done = subprocess.run(  # noqa: S603  the interpreter's own pip
-        command,
-        env={**environ, **_LIST_VARIABLES},
+        [python, "-I", "-c", _LIST_SETTINGS],
+        env=dict(environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         check=True,
     )
     variables = dict(_NO_FILES)
-    listed = listed_settings(done.stdout.decode("utf-8", "surrogateescape"))
-    for name, value in allowed_settings(listed).items():
+    settings = by_section(json.loads(done.stdout))
+    for name, value in allowed_settings(settings).items():
         variables[f"PIP_{name.upper().replace('-', '_')}"] = value
     return variables
 
@@ -334,8 +330,13 @@ class LockedDistribution(NamedTuple):
     editable: bool = False
     # The label of its wheel variant (PEP 825), empty for a plain wheel.
     variant: str = ""
-    # The text with which install.sh marks a finished editable checkout.
-    source: str = ""
+    # A digest of all that determines how it is built, empty if it is not built.
+    key: str = ""
+
+    @property
+    def note(self) -> str:
+        """Return what install.sh notes beside it: how it was built, or the hashes of its file."""
+        return self.key or " ".join(sorted(self.sha256))
 
 
 class DriverNeed(NamedTuple):
@@ -630,6 +631,8 @@ def signal_name(number: int) -> str:
 # The installed distributions, as their .dist-info and .egg-info entries describe them.
 
 UNKNOWN_SIZE = -1
+# The file beside METADATA in which install.sh notes `LockedDistribution.note`.
+_NOTE = "ascend-lock.txt"
 # A suffix of a version in any spelling.
 _SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
 # How PEP 440 writes the suffixes that have several spellings.
@@ -748,6 +751,20 @@ class InstalledDistribution:
         if self.info.endswith(".dist-info") or not os.path.isdir(self.info):
             return False
         return not os.path.isfile(f"{self.info}/installed-files.txt")
+
+    @property
+    def note(self) -> str:
+        """Return what install.sh noted of the file it is from, empty if it did not install it.
+
+        A note that RECORD does not list is not counted: it may be of an earlier installation.
+        """
+        path = f"{self.info}/{_NOTE}"
+        if not any(row.path == path for row in self.rows):
+            return ""
+        try:
+            return (read_text(path) or "").strip()
+        except UnreadableError:
+            return ""
 
     def variant_labels(self) -> list[str]:
         """Return the labels of its wheel variant (PEP 825); none if variant.json is not usable."""
@@ -985,7 +1002,10 @@ def check_distributions(
         if all(installed[name].is_ours for name in extra):
             remedy = f"{context.python} -m pip uninstall {shlex.join(extra)}"
         findings.append(Finding("distribution-extra", list_and_count(extra, _LISTED), remedy))
-    return Group("distributions", findings, {"count": str(len(pins))})
+    unnoted = [name for name in sorted(pins) if name in installed and not installed[name].note]
+    values = {"count": str(len(pins)), "unnoted": str(len(unnoted))}
+    note = "distributions-but" if unnoted else "distributions"
+    return Group("distributions", findings, values, note)
 
 
 def _unwanted(
@@ -1027,7 +1047,11 @@ def _differences_from_pin(
     folder = installed.editable_folder
     if not folder:
         source = _other_source(pin, installed.direct_url)
-        return [_difference("distribution-elsewhere", pin, source)] if source else []
+        if source:
+            return [_difference("distribution-elsewhere", pin, source)]
+        if installed.note not in ("", pin.note):
+            return [_difference("distribution-otherwise", pin, "")]
+        return []
     if not pin.editable:
         return [_difference("distribution-editable", pin, folder)]
     checkout = os.path.realpath(checkout_folder(pin.name))
@@ -2100,7 +2124,7 @@ def _changed_at(path: str) -> float:
 # checkout. The files are then hashed here. install.sh notes which files the lock's own steps and
 # builds have changed.
 
-# In .git of a finished checkout, install.sh writes `LockedDistribution.source` into this file.
+# In .git of a finished checkout, install.sh writes `LockedDistribution.key` into this file.
 _MARK = "ascend-lock"
 # And it writes the output of `--changed-files` into this one.
 _CHANGED = "ascend-lock-changed"
@@ -2158,7 +2182,7 @@ def _checkout_differences(
     if head != pin.commit:
         yield "checkout-other", {"found": head or "-"}
         return
-    if mark.strip() != pin.source:
+    if mark.strip() != pin.key:
         yield "checkout-unmarked", {}
     if pin.name in context.lock.rewritten:
         return
@@ -3538,9 +3562,9 @@ LOCK = r"""
 {"name": "aniso8601", "version": "10.0.1", "stage": 5, "sha256": ["eb19717fd4e0db6de1aab06f12450ab92144246b257423fe020af5748c0cb89e"]},
 {"name": "annotated-doc", "version": "0.0.5", "stage": 5, "sha256": ["117bac03a25ede5df5440e855b32d556049ca169ead221505badf432fed4b101"]},
 {"name": "annotated-types", "version": "0.8.0", "stage": 5, "sha256": ["f072f4d804ea359e4eaf198b1af7a8b0943881a87f31bb764f8bf219bb9419e0"]},
-{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 1, "built": true, "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
+{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 1, "built": true, "key": "b643723174b79eec004d35ce13390f02", "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
 {"name": "anyio", "version": "4.15.0", "stage": 5, "sha256": ["7ecd9937369ffce8bba0b5ccb9b3a9507b101b0ed50256aecfbab27e6c2acb99"]},
-{"name": "asciitree", "version": "0.3.3", "stage": 1, "built": true, "sha256": ["4aa4b9b649f85e3fcb343363d97564aa1fb62e249677f2e18a96765145cc0f6e"]},
+{"name": "asciitree", "version": "0.3.3", "stage": 1, "built": true, "key": "8ee45cdc836d17646be0bf12bbabe71b", "sha256": ["4aa4b9b649f85e3fcb343363d97564aa1fb62e249677f2e18a96765145cc0f6e"]},
 {"name": "async-timeout", "version": "5.0.1", "stage": 5, "sha256": ["39e3809566ff85354557ec2398b55e096c8364bacac9405a7a1fa429e77fe76c"]},
 {"name": "attrs", "version": "26.1.0", "stage": 5, "sha256": ["c647aa4a12dfbad9333ca4e71fe62ddc36f4e63b2d260a37a8b83d2f043ac309"]},
 {"name": "blinker", "version": "1.9.0", "stage": 5, "sha256": ["ba0efaa9080b619ff2f3459d1d500c57bddea4a6b424b60a91141db6fd2f08bc"]},
@@ -3581,9 +3605,9 @@ LOCK = r"""
 {"name": "markdown-it-py", "version": "4.2.0", "stage": 5, "sha256": ["9f7ebbcd14fe59494226453aed97c1070d83f8d24b6fc3a3bcf9a38092641c4a"]},
 {"name": "markupsafe", "version": "3.0.3", "stage": 5, "sha256": ["1ba88449deb3de88bd40044603fafffb7bc2b055d626a330323a9ed736661695"]},
 {"name": "mdurl", "version": "0.1.2", "stage": 5, "sha256": ["84008a41e51615a49fc9966191ff91509e3c40b939176e643fd50a5c2196b8f8"]},
-{"name": "megatron-core", "version": "0.12.1", "stage": 3, "built": true, "commit": "a845aa7e12b3a117e24c2352b9e3e60bad2e3a17", "editable": false, "sha256": []},
-{"name": "mindspeed", "version": "0.12.1", "stage": 6, "built": true, "commit": "57a33053c4eccd5b14aa58e3ca595ab414e65b94", "editable": true, "source": "1f9e4ee3d68796e7b7b73a859c7bd53f", "sha256": []},
-{"name": "mindspeed-llm", "version": "26.0.0.dev0", "stage": 7, "built": true, "commit": "ad615b3b343f6305e9a0ce8bcc3ec42052322860", "editable": true, "source": "01c41cfbe1795cab21c973e9f6a490bf", "sha256": []},
+{"name": "megatron-core", "version": "0.12.1", "stage": 3, "built": true, "key": "417283336db3a0e4b0cecea6b2a2f6b8", "commit": "a845aa7e12b3a117e24c2352b9e3e60bad2e3a17", "editable": false, "sha256": []},
+{"name": "mindspeed", "version": "0.12.1", "stage": 6, "built": true, "key": "10527a9b9a7a5feb5ae53fe8caa337c2", "commit": "57a33053c4eccd5b14aa58e3ca595ab414e65b94", "editable": true, "sha256": []},
+{"name": "mindspeed-llm", "version": "26.0.0.dev0", "stage": 7, "built": true, "key": "6394ac383cff81ca6a921a939c1fcacb", "commit": "ad615b3b343f6305e9a0ce8bcc3ec42052322860", "editable": true, "sha256": []},
 {"name": "mistral-common", "version": "1.11.7", "stage": 5, "sha256": ["a9511b88eacacbe7dacddd9d3498c1739f56847b7fdddbd5a22e7844fd9def95"]},
 {"name": "ml-dtypes", "version": "0.5.4", "stage": 5, "sha256": ["b4b801ebe0b477be666696bda493a9be8356f1f0057a57f1e35cd26928823e5a"]},
 {"name": "mpmath", "version": "1.3.0", "stage": 5, "sha256": ["a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c"]},
@@ -3593,7 +3617,7 @@ LOCK = r"""
 {"name": "networkx", "version": "3.4.2", "stage": 5, "sha256": ["df5d4365b724cf81b8c6a7312509d0c22386097011ad1abe274afd5e9d3bbc5f"]},
 {"name": "ninja", "version": "1.13.2", "stage": 5, "sha256": ["d775a5e43e9088f507a6250d57fcf5678eb31268c545feb5064ffeee33735622"]},
 {"name": "nltk", "version": "3.10.3", "stage": 5, "sha256": ["ff9598a8e20518ee0d557745890cc4435b9578489e2dcbc69c4f81fa060caf7c"]},
-{"name": "numcodecs", "version": "0.13.1", "stage": 1, "built": true, "sha256": ["a3cf37881df0898f3a9c0d4477df88133fe85185bffe57ba31bcc2fa207709bc"]},
+{"name": "numcodecs", "version": "0.13.1", "stage": 1, "built": true, "key": "57e89e06bad800b8cf243f1fdfbe0fdd", "sha256": ["a3cf37881df0898f3a9c0d4477df88133fe85185bffe57ba31bcc2fa207709bc"]},
 {"name": "numpy", "version": "1.26.0", "stage": 5, "sha256": ["51be5f8c349fdd1a5568e72713a21f518e7d6707bcf8503b528b88d33b57dc68"]},
 {"name": "nvidia-ml-py", "version": "13.610.43", "stage": 5, "sha256": ["f13c72698edef492f985cc225f14faafe68ae065a2e407f45bdf6f4b9b43fde8"]},
 {"name": "nvidia-modelopt", "version": "0.43.0", "stage": 5, "sha256": ["fe11a49e16230435b3a17153bcdb5717b2859a61544cdbe9dcb3f062ba2c203a"]},
@@ -3648,7 +3672,7 @@ LOCK = r"""
 {"name": "torch-npu", "version": "2.7.1.post8", "stage": 4, "sha256": ["3b65991505f215af76ca84ca05da7f64e942eedb0f6fd638f59a0976f6685f68"]},
 {"name": "tqdm", "version": "4.70.0", "stage": 5, "sha256": ["7f585706bfddbdebf89daac705b2dfcc16890130727d3197ca62c732b4310953"]},
 {"name": "transformers", "version": "5.2.0", "stage": 5, "sha256": ["9ecaf243dc45bee11a7d93f8caf03746accc0cb069181bbf4ad8566c53e854b4"]},
-{"name": "transformers-stream-generator", "version": "0.0.5", "stage": 1, "built": true, "sha256": ["271deace0abf9c0f83b36db472c8ba61fdc7b04d1bf89d845644acac2795ed57"]},
+{"name": "transformers-stream-generator", "version": "0.0.5", "stage": 1, "built": true, "key": "db3569d5b9dbb3729f7bfb675c535105", "sha256": ["271deace0abf9c0f83b36db472c8ba61fdc7b04d1bf89d845644acac2795ed57"]},
 {"name": "typer", "version": "0.27.2", "stage": 5, "sha256": ["b3a5fc4342d5fc8fda8fc3010b1cf117e9249aab7fae800c2eff62fd3842d97d"]},
 {"name": "typer-slim", "version": "0.24.0", "stage": 5, "sha256": ["d5d7ee1ee2834d5020c7c616ed5e0d0f29b9a4b1dd283bdebae198ec09778d0e"]},
 {"name": "typing-extensions", "version": "4.16.0", "stage": 5, "sha256": ["481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"]},
@@ -3658,7 +3682,7 @@ LOCK = r"""
 {"name": "wandb", "version": "0.29.0", "stage": 5, "sha256": ["095b17df32ead3b459069b460665cea1d1781c63ad649be042894bc8e4c17b0b"]},
 {"name": "werkzeug", "version": "3.1.8", "stage": 5, "sha256": ["63a77fb8892bf28ebc3178683445222aa500e48ebad5ec77b0ad80f8726b1f50"]},
 {"name": "wheel", "version": "0.48.0", "stage": 5, "sha256": ["3217dcc807155e45db462d7ef2431f5ddda0d7273b700d05a67b271ceb1287ab"]},
-{"name": "word2number", "version": "1.1", "stage": 1, "built": true, "sha256": ["70e27a5d387f67b04c71fbb7621c05930b19bfd26efd6851e6e0f9969dcde7d0"]},
+{"name": "word2number", "version": "1.1", "stage": 1, "built": true, "key": "fc6445a0bc9a527ce2fa7cc711997df5", "sha256": ["70e27a5d387f67b04c71fbb7621c05930b19bfd26efd6851e6e0f9969dcde7d0"]},
 {"name": "wrapt", "version": "2.4.0", "stage": 5, "sha256": ["932a8892265df7b71257c30e5752635bc1f06a8c4e264024ff031bdf9bb10918", "18aabd9301d06026f5900538051773d6f87f65ae02cdc60de482df978513dc0a"]},
 {"name": "xxhash", "version": "4.0.1", "stage": 5, "sha256": ["f1b603d0686c99fa0879f104a74e7db58367634c6e50ba827bee9aa095e23205"]},
 {"name": "yarl", "version": "1.24.5", "stage": 5, "sha256": ["8ac73abdc7ab75610f95a8fd994c6457e87752b02a63987e188f937a1fc180f0", "a33700d13d9b7d84fd10947b09ff69fb9a792e519c8cb9764a3ca70baa6c23a7"]},
@@ -3765,6 +3789,9 @@ LOCK = r"""
 "distribution-elsewhere-what": "{name} {wanted} was installed from a different source: {found}",
 "distribution-elsewhere-why": "the version matches the lock, but the files may not",
 "distribution-elsewhere-mend": "{again}",
+"distribution-otherwise-what": "{name} {wanted} was installed from another file than the lock's, or built otherwise",
+"distribution-otherwise-why": "the version is the same, but install.sh noted other hashes, another commit, other variables or other tools when it installed it",
+"distribution-otherwise-mend": "{again}",
 "distribution-editable-what": "{name} {wanted} is an editable installation of {found}",
 "distribution-editable-why": "its files are whatever that folder contains now",
 "distribution-editable-mend": "{again}",
@@ -3864,6 +3891,7 @@ LOCK = r"""
 "group-distributions": "distributions",
 "group-files": "files",
 "group-checkouts": "checkouts",
+"note-distributions-but": "{count} in the versions of the lock; {unnoted} of them were not installed by install.sh, so which file they are from is not known",
 "note-checkouts": "at the commits of the lock: {list}",
 "group-collisions": "collisions",
 "group-strays": "unowned",
@@ -4007,6 +4035,9 @@ LOCK = r"""
 "distribution-elsewhere-what": "{name} {wanted} 的安装来源不同：{found}",
 "distribution-elsewhere-why": "版本与锁文件相同，文件却未必",
 "distribution-elsewhere-mend": "{again}",
+"distribution-otherwise-what": "{name} {wanted} 不是用锁文件中的文件安装的，或构建方式不同",
+"distribution-otherwise-why": "版本相同，但 install.sh 安装它时记录的哈希、commit、变量或构建工具不同",
+"distribution-otherwise-mend": "{again}",
 "distribution-editable-what": "{name} {wanted} 是 {found} 的可编辑安装",
 "distribution-editable-why": "它的文件取决于该目录当前的内容",
 "distribution-editable-mend": "{again}",
@@ -4106,6 +4137,7 @@ LOCK = r"""
 "group-distributions": "软件包",
 "group-files": "文件",
 "group-checkouts": "检出",
+"note-distributions-but": "{count} 个，版本与锁文件相同；其中 {unnoted} 个不是由 install.sh 安装的，无从得知来自哪个文件",
 "note-checkouts": "位于锁的提交：{list}",
 "group-collisions": "冲突",
 "group-strays": "无主文件",

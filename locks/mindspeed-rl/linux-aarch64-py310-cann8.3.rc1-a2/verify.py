@@ -12,7 +12,6 @@ differs, 2 invalid command. The contents of the lock are at the end of this file
 from __future__ import annotations
 
 import argparse
-import ast
 import base64
 import configparser
 import csv
@@ -65,7 +64,7 @@ if sys.version_info < (3, 8):
 # pip's configuration files and PIP_* variables can add indexes, folders of files, requirements, even
 # projects to build (`[wheel] editable`). A lock names none of these. So pip runs without
 # configuration files, and with no PIP_* variables except for the allowed settings, which pip itself
-# is asked for (`pip config list`).
+# is asked for.
 #
 # verify.py contains this module, so it uses only the standard library.
 
@@ -92,21 +91,21 @@ _NO_FILES = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "PIP_NO_INPUT": "1",
 }
-# The variables of `pip config list`.
-_LIST_VARIABLES = {
-    # configuration files could set these, which change the list or choose its file
-    "PIP_QUIET": "0",
-    "PIP_VERBOSE": "0",
-    "PIP_USER": "0",
-    "PIP_GLOBAL": "0",
-    "PIP_SITE": "0",
-    # pip would write every setting into its log, with passwords in clear text
-    "PIP_LOG": os.devnull,
-    # pip would start again as the interpreter that its `python` setting names
-    "_PIP_RUNNING_IN_SUBPROCESS": "1",
-    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-}
-_LISTED_SETTING = re.compile(r"(global|install|:env:)\.([a-z0-9-]+)=(['\"].*)")
+# Writes all settings as JSON. It uses the class with which every command of pip reads them, and not
+# `pip config list`, as options of pip can hide settings from a command: `isolated`, `quiet`, `user`,
+# `version`. An option `log` would write passwords into a file.
+_LIST_SETTINGS = """
+import json
+from pip._internal.configuration import Configuration
+
+configuration = Configuration(isolated=False, load_only=None)
+configuration.load()
+settings = {}
+for name, value in configuration.items():
+    # newer releases of pip have the settings of each file by the name of the file
+    settings.update(value if isinstance(value, dict) else {name: value})
+print(json.dumps(settings))
+"""
 
 
 def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -123,16 +122,12 @@ def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str
     return settings
 
 
-def listed_settings(listed: str) -> dict[str, dict[str, str]]:
-    """Return the settings by section and name, from the output of `pip config list`.
-
-    It has lines like `section.name='value'`.
-    """
+def by_section(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return settings by section and name, from settings by `section.name`, as pip writes it."""
     sections: dict[str, dict[str, str]] = {}
-    for line in listed.splitlines():
-        match = _LISTED_SETTING.fullmatch(line)
-        if match is not None:
-            sections.setdefault(match[1], {})[match[2]] = ast.literal_eval(match[3])
+    for key, value in settings.items():
+        section, _, name = key.partition(".")
+        sections.setdefault(section, {})[name] = value
     return sections
 
 
@@ -146,19 +141,20 @@ def pip_variables(python: str, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the PIP_* variables for this interpreter's pip, which is to have no others.
 
     Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read one of its
-    configuration files. pip has then written to stderr why.
+    configuration files. What pip says of a file is not shown: it quotes lines, which may have a
+    password.
     """
-    command = [python, "-I", "-m", "pip", "config", "list"]
     done = subprocess.run(  # noqa: S603  the interpreter's own pip
-        command,
-        env={**environ, **_LIST_VARIABLES},
+        [python, "-I", "-c", _LIST_SETTINGS],
+        env=dict(environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         check=True,
     )
     variables = dict(_NO_FILES)
-    listed = listed_settings(done.stdout.decode("utf-8", "surrogateescape"))
-    for name, value in allowed_settings(listed).items():
+    settings = by_section(json.loads(done.stdout))
+    for name, value in allowed_settings(settings).items():
         variables[f"PIP_{name.upper().replace('-', '_')}"] = value
     return variables
 
@@ -334,8 +330,13 @@ class LockedDistribution(NamedTuple):
     editable: bool = False
     # The label of its wheel variant (PEP 825), empty for a plain wheel.
     variant: str = ""
-    # The text with which install.sh marks a finished editable checkout.
-    source: str = ""
+    # A digest of all that determines how it is built, empty if it is not built.
+    key: str = ""
+
+    @property
+    def note(self) -> str:
+        """Return what install.sh notes beside it: how it was built, or the hashes of its file."""
+        return self.key or " ".join(sorted(self.sha256))
 
 
 class DriverNeed(NamedTuple):
@@ -630,6 +631,8 @@ def signal_name(number: int) -> str:
 # The installed distributions, as their .dist-info and .egg-info entries describe them.
 
 UNKNOWN_SIZE = -1
+# The file beside METADATA in which install.sh notes `LockedDistribution.note`.
+_NOTE = "ascend-lock.txt"
 # A suffix of a version in any spelling.
 _SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
 # How PEP 440 writes the suffixes that have several spellings.
@@ -748,6 +751,20 @@ class InstalledDistribution:
         if self.info.endswith(".dist-info") or not os.path.isdir(self.info):
             return False
         return not os.path.isfile(f"{self.info}/installed-files.txt")
+
+    @property
+    def note(self) -> str:
+        """Return what install.sh noted of the file it is from, empty if it did not install it.
+
+        A note that RECORD does not list is not counted: it may be of an earlier installation.
+        """
+        path = f"{self.info}/{_NOTE}"
+        if not any(row.path == path for row in self.rows):
+            return ""
+        try:
+            return (read_text(path) or "").strip()
+        except UnreadableError:
+            return ""
 
     def variant_labels(self) -> list[str]:
         """Return the labels of its wheel variant (PEP 825); none if variant.json is not usable."""
@@ -985,7 +1002,10 @@ def check_distributions(
         if all(installed[name].is_ours for name in extra):
             remedy = f"{context.python} -m pip uninstall {shlex.join(extra)}"
         findings.append(Finding("distribution-extra", list_and_count(extra, _LISTED), remedy))
-    return Group("distributions", findings, {"count": str(len(pins))})
+    unnoted = [name for name in sorted(pins) if name in installed and not installed[name].note]
+    values = {"count": str(len(pins)), "unnoted": str(len(unnoted))}
+    note = "distributions-but" if unnoted else "distributions"
+    return Group("distributions", findings, values, note)
 
 
 def _unwanted(
@@ -1027,7 +1047,11 @@ def _differences_from_pin(
     folder = installed.editable_folder
     if not folder:
         source = _other_source(pin, installed.direct_url)
-        return [_difference("distribution-elsewhere", pin, source)] if source else []
+        if source:
+            return [_difference("distribution-elsewhere", pin, source)]
+        if installed.note not in ("", pin.note):
+            return [_difference("distribution-otherwise", pin, "")]
+        return []
     if not pin.editable:
         return [_difference("distribution-editable", pin, folder)]
     checkout = os.path.realpath(checkout_folder(pin.name))
@@ -2100,7 +2124,7 @@ def _changed_at(path: str) -> float:
 # checkout. The files are then hashed here. install.sh notes which files the lock's own steps and
 # builds have changed.
 
-# In .git of a finished checkout, install.sh writes `LockedDistribution.source` into this file.
+# In .git of a finished checkout, install.sh writes `LockedDistribution.key` into this file.
 _MARK = "ascend-lock"
 # And it writes the output of `--changed-files` into this one.
 _CHANGED = "ascend-lock-changed"
@@ -2158,7 +2182,7 @@ def _checkout_differences(
     if head != pin.commit:
         yield "checkout-other", {"found": head or "-"}
         return
-    if mark.strip() != pin.source:
+    if mark.strip() != pin.key:
         yield "checkout-unmarked", {}
     if pin.name in context.lock.rewritten:
         return
@@ -3540,9 +3564,9 @@ LOCK = r"""
 {"name": "aniso8601", "version": "10.0.1", "stage": 9, "sha256": ["eb19717fd4e0db6de1aab06f12450ab92144246b257423fe020af5748c0cb89e"]},
 {"name": "annotated-doc", "version": "0.0.4", "stage": 9, "sha256": ["571ac1dc6991c450b25a9c2d84a3705e2ae7a53467b5d111c24fa8baabbed320"]},
 {"name": "annotated-types", "version": "0.7.0", "stage": 9, "sha256": ["1f02e8b43a8fbbc3f3e0d4f0f4bfc8131bcb4eebe8849b8e5c773f3a1c582a53"]},
-{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 2, "built": true, "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
+{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 2, "built": true, "key": "2c2b96feb065948a44f76e0a11091ab7", "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
 {"name": "anyio", "version": "4.12.0", "stage": 9, "sha256": ["dad2376a628f98eeca4881fc56cd06affd18f659b17a747d3ff0307ced94b1bb"]},
-{"name": "asciitree", "version": "0.3.3", "stage": 2, "built": true, "sha256": ["4aa4b9b649f85e3fcb343363d97564aa1fb62e249677f2e18a96765145cc0f6e"]},
+{"name": "asciitree", "version": "0.3.3", "stage": 2, "built": true, "key": "ed205d7f26b9c9cbc548aa70c88a49f8", "sha256": ["4aa4b9b649f85e3fcb343363d97564aa1fb62e249677f2e18a96765145cc0f6e"]},
 {"name": "astor", "version": "0.8.1", "stage": 9, "sha256": ["070a54e890cefb5b3739d19f30f5a5ec840ffc9c50ffa7d23cc9fc1a38ebbfc5"]},
 {"name": "async-timeout", "version": "5.0.1", "stage": 9, "sha256": ["39e3809566ff85354557ec2398b55e096c8364bacac9405a7a1fa429e77fe76c"]},
 {"name": "attrs", "version": "25.4.0", "stage": 9, "sha256": ["adcf7e2a1fb3b36ac48d97835bb6d8ade15b8dcce26aba8bf1d14847b57a3373"]},
@@ -3620,8 +3644,8 @@ LOCK = r"""
 {"name": "markdown-it-py", "version": "4.0.0", "stage": 9, "sha256": ["87327c59b172c5011896038353a81343b6754500a08cd7a4973bb48c6d578147"]},
 {"name": "markupsafe", "version": "3.0.3", "stage": 9, "sha256": ["1ba88449deb3de88bd40044603fafffb7bc2b055d626a330323a9ed736661695"]},
 {"name": "mdurl", "version": "0.1.2", "stage": 9, "sha256": ["84008a41e51615a49fc9966191ff91509e3c40b939176e643fd50a5c2196b8f8"]},
-{"name": "megatron-core", "version": "0.12.1", "stage": 4, "built": true, "commit": "a845aa7e12b3a117e24c2352b9e3e60bad2e3a17", "editable": false, "sha256": []},
-{"name": "mindspeed", "version": "0.12.1", "stage": 8, "built": true, "commit": "1cdd0abd75e40936ad31721c092f57c695dd72c4", "editable": true, "source": "5a874f1348a088d02cfc6d8a667e790b", "sha256": []},
+{"name": "megatron-core", "version": "0.12.1", "stage": 4, "built": true, "key": "d945dd096109e98fe8bc38b36bbac04e", "commit": "a845aa7e12b3a117e24c2352b9e3e60bad2e3a17", "editable": false, "sha256": []},
+{"name": "mindspeed", "version": "0.12.1", "stage": 8, "built": true, "key": "19e6af6633393d03f54ef005a6e28835", "commit": "1cdd0abd75e40936ad31721c092f57c695dd72c4", "editable": true, "sha256": []},
 {"name": "mistral-common", "version": "1.8.8", "stage": 9, "sha256": ["f63ce79b1867b3fc7c8b66fcaedab3b07966185567558038dc02321c17e4f39f"]},
 {"name": "ml-dtypes", "version": "0.5.4", "stage": 9, "sha256": ["b4b801ebe0b477be666696bda493a9be8356f1f0057a57f1e35cd26928823e5a"]},
 {"name": "mpmath", "version": "1.3.0", "stage": 9, "sha256": ["a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c"]},
@@ -3633,7 +3657,7 @@ LOCK = r"""
 {"name": "ninja", "version": "1.13.0", "stage": 9, "sha256": ["3d00c692fb717fd511abeb44b8c5d00340c36938c12d6538ba989fe764e79630"]},
 {"name": "nltk", "version": "3.9.2", "stage": 9, "sha256": ["1e209d2b3009110635ed9709a67a1a3e33a10f799490fa71cf4bec218c11c88a"]},
 {"name": "numba", "version": "0.63.1", "stage": 9, "sha256": ["f09eebf5650246ce2a4e9a8d38270e2d4b0b0ae978103bafb38ed7adc5ea906e"]},
-{"name": "numcodecs", "version": "0.13.1", "stage": 2, "built": true, "sha256": ["a3cf37881df0898f3a9c0d4477df88133fe85185bffe57ba31bcc2fa207709bc"]},
+{"name": "numcodecs", "version": "0.13.1", "stage": 2, "built": true, "key": "6f7e78a2e190a9a6a41c87f21753bd24", "sha256": ["a3cf37881df0898f3a9c0d4477df88133fe85185bffe57ba31bcc2fa207709bc"]},
 {"name": "numpy", "version": "1.26.0", "stage": 9, "sha256": ["51be5f8c349fdd1a5568e72713a21f518e7d6707bcf8503b528b88d33b57dc68"]},
 {"name": "nvidia-ml-py", "version": "13.590.44", "stage": 9, "sha256": ["18feb54eca7d0e3cdc8d1a040a771eda72d9ec3148e5443087970dbfd7377ecc"]},
 {"name": "nvidia-modelopt", "version": "0.40.0", "stage": 9, "sha256": ["0315f53aef014b902866e427038db5803e3c6787a8e1f09c3650031550885051"]},
@@ -3680,7 +3704,7 @@ LOCK = r"""
 {"name": "pydantic-extra-types", "version": "2.11.0", "stage": 9, "sha256": ["84b864d250a0fc62535b7ec591e36f2c5b4d1325fa0017eb8cda9aeb63b374a6"]},
 {"name": "pydantic-settings", "version": "2.12.0", "stage": 9, "sha256": ["fddb9fd99a5b18da837b29710391e945b1e30c135477f484084ee513adb93809"]},
 {"name": "pygments", "version": "2.19.2", "stage": 9, "sha256": ["86540386c03d588bb81d44bc3928634ff26449851e99741617ecb9037ee5ec0b"]},
-{"name": "pylatexenc", "version": "2.10", "stage": 2, "built": true, "sha256": ["3dd8fd84eb46dc30bee1e23eaab8d8fb5a7f507347b23e5f38ad9675c84f40d3"]},
+{"name": "pylatexenc", "version": "2.10", "stage": 2, "built": true, "key": "936621d25f20b4df39e6df98c325300c", "sha256": ["3dd8fd84eb46dc30bee1e23eaab8d8fb5a7f507347b23e5f38ad9675c84f40d3"]},
 {"name": "pytest", "version": "9.0.2", "stage": 9, "sha256": ["711ffd45bf766d5264d487b917733b453d917afd2b0ad65223959f59089f875b"]},
 {"name": "pytest-cov", "version": "7.0.0", "stage": 9, "sha256": ["3b8e9558b16cc1479da72058bdecf8073661c7f57f7d3c5f22a1c23507f2d861"]},
 {"name": "pytest-mock", "version": "3.15.1", "stage": 9, "sha256": ["0a25e2eb88fe5168d535041d09a4529a188176ae608a6d249ee65abc0949630d"]},
@@ -3734,7 +3758,7 @@ LOCK = r"""
 {"name": "torchprofile", "version": "0.0.4", "stage": 9, "sha256": ["7151fe88dc770f0eeec241244a4c7feaec2c5e8c7852386bc2d6a8d7dde7384d"]},
 {"name": "torchvision", "version": "0.22.1", "stage": 9, "sha256": ["990de4d657a41ed71680cd8be2e98ebcab55371f30993dc9bd2e676441f7180e"]},
 {"name": "tqdm", "version": "4.67.1", "stage": 9, "sha256": ["26445eca388f82e72884e0d580d5464cd801a3ea01e63e5601bdff9ba6a48de2"]},
-{"name": "transformers", "version": "4.56.0.dev0", "stage": 5, "built": true, "commit": "8365f70e9259c21058bf18f876006f945d2a99de", "editable": true, "source": "86906afc60332200f15603c44a85efd0", "sha256": []},
+{"name": "transformers", "version": "4.56.0.dev0", "stage": 5, "built": true, "key": "51cfd6ed5207daef048e8f64ab91f7e0", "commit": "8365f70e9259c21058bf18f876006f945d2a99de", "editable": true, "sha256": []},
 {"name": "typer", "version": "0.21.0", "stage": 9, "sha256": ["c79c01ca6b30af9fd48284058a7056ba0d3bf5cf10d0ff3d0c5b11b68c258ac6"]},
 {"name": "typing-extensions", "version": "4.15.0", "stage": 9, "sha256": ["f0fa19c6845758ab08074a0cfa8b7aecb71c999ca73d62883bc25cc018c4e548"]},
 {"name": "typing-inspection", "version": "0.4.2", "stage": 9, "sha256": ["4ed1cacbdc298c220f1bd249ed5287caa16f34d44ef4e9c3d0cbad5b521545e7"]},
@@ -3742,11 +3766,11 @@ LOCK = r"""
 {"name": "urllib3", "version": "2.6.2", "stage": 9, "sha256": ["ec21cddfe7724fc7cb4ba4bea7aa8e2ef36f607a4bab81aa6ce42a13dc3f03dd"]},
 {"name": "uvicorn", "version": "0.40.0", "stage": 9, "sha256": ["c6c8f55bc8bf13eb6fa9ff87ad62308bbbc33d0b67f84293151efe87e0d5f2ee"]},
 {"name": "uvloop", "version": "0.22.1", "stage": 9, "sha256": ["ac33ed96229b7790eb729702751c0e93ac5bc3bcf52ae9eccbff30da09194b86"]},
-{"name": "verl", "version": "0.5.0.dev0", "stage": 6, "built": true, "commit": "796871d7d092f7cbc6a64e7f4a3796f7a2217f5e", "editable": true, "source": "9e5d81541a5841520be87335d4fd412d", "sha256": []},
-{"name": "verl-npu", "version": "0.0.1", "stage": 12, "built": true, "commit": "258a679dab8b42ad5fa20766fbfa8edc1c9a9f96", "editable": true, "source": "2b9c8dcef3edebe0f7c239b211d9cdf4", "sha256": []},
+{"name": "verl", "version": "0.5.0.dev0", "stage": 6, "built": true, "key": "50c4c4eff38cbf1752a8b1479bdb2929", "commit": "796871d7d092f7cbc6a64e7f4a3796f7a2217f5e", "editable": true, "sha256": []},
+{"name": "verl-npu", "version": "0.0.1", "stage": 12, "built": true, "key": "bc1e329c7b838fc59becae5ccdf31149", "commit": "258a679dab8b42ad5fa20766fbfa8edc1c9a9f96", "editable": true, "sha256": []},
 {"name": "virtualenv", "version": "20.35.4", "stage": 9, "sha256": ["c21c9cede36c9753eeade68ba7d523529f228a403463376cf821eaae2b650f1b"]},
-{"name": "vllm", "version": "0.10.1.dev0+g38217877a.empty", "stage": 10, "built": true, "commit": "38217877aa70041c0115ee367b75197af9cbc5ad", "editable": true, "source": "59bf1fdbd964a0a3ff9bb1e542442b96", "sha256": []},
-{"name": "vllm-ascend", "version": "0.10.0rc2.dev53+g1de16ead", "stage": 11, "built": true, "commit": "1de16ead8eecfec8903ec1b330b27a4fa2593c35", "editable": false, "sha256": []},
+{"name": "vllm", "version": "0.10.1.dev0+g38217877a.empty", "stage": 10, "built": true, "key": "8a9f6bb46a3675b7ede4a004ac782d0b", "commit": "38217877aa70041c0115ee367b75197af9cbc5ad", "editable": true, "sha256": []},
+{"name": "vllm-ascend", "version": "0.10.0rc2.dev53+g1de16ead", "stage": 11, "built": true, "key": "dd694a87fd59803ef9d9850fd3817597", "commit": "1de16ead8eecfec8903ec1b330b27a4fa2593c35", "editable": false, "sha256": []},
 {"name": "wadler-lindig", "version": "0.1.7", "stage": 9, "sha256": ["e3ec83835570fd0a9509f969162aeb9c65618f998b1f42918cfc8d45122fe953"]},
 {"name": "wandb", "version": "0.23.1", "stage": 9, "sha256": ["6cc984cf85feb2f8ee0451d76bc9fb7f39da94956bb8183e30d26284cf203b65"]},
 {"name": "watchfiles", "version": "1.1.1", "stage": 9, "sha256": ["8ca65483439f9c791897f7db49202301deb6e15fe9f8fe2fed555bf986d10c31"]},
@@ -3862,6 +3886,9 @@ LOCK = r"""
 "distribution-elsewhere-what": "{name} {wanted} was installed from a different source: {found}",
 "distribution-elsewhere-why": "the version matches the lock, but the files may not",
 "distribution-elsewhere-mend": "{again}",
+"distribution-otherwise-what": "{name} {wanted} was installed from another file than the lock's, or built otherwise",
+"distribution-otherwise-why": "the version is the same, but install.sh noted other hashes, another commit, other variables or other tools when it installed it",
+"distribution-otherwise-mend": "{again}",
 "distribution-editable-what": "{name} {wanted} is an editable installation of {found}",
 "distribution-editable-why": "its files are whatever that folder contains now",
 "distribution-editable-mend": "{again}",
@@ -3961,6 +3988,7 @@ LOCK = r"""
 "group-distributions": "distributions",
 "group-files": "files",
 "group-checkouts": "checkouts",
+"note-distributions-but": "{count} in the versions of the lock; {unnoted} of them were not installed by install.sh, so which file they are from is not known",
 "note-checkouts": "at the commits of the lock: {list}",
 "group-collisions": "collisions",
 "group-strays": "unowned",
@@ -4104,6 +4132,9 @@ LOCK = r"""
 "distribution-elsewhere-what": "{name} {wanted} 的安装来源不同：{found}",
 "distribution-elsewhere-why": "版本与锁文件相同，文件却未必",
 "distribution-elsewhere-mend": "{again}",
+"distribution-otherwise-what": "{name} {wanted} 不是用锁文件中的文件安装的，或构建方式不同",
+"distribution-otherwise-why": "版本相同，但 install.sh 安装它时记录的哈希、commit、变量或构建工具不同",
+"distribution-otherwise-mend": "{again}",
 "distribution-editable-what": "{name} {wanted} 是 {found} 的可编辑安装",
 "distribution-editable-why": "它的文件取决于该目录当前的内容",
 "distribution-editable-mend": "{again}",
@@ -4203,6 +4234,7 @@ LOCK = r"""
 "group-distributions": "软件包",
 "group-files": "文件",
 "group-checkouts": "检出",
+"note-distributions-but": "{count} 个，版本与锁文件相同；其中 {unnoted} 个不是由 install.sh 安装的，无从得知来自哪个文件",
 "note-checkouts": "位于锁的提交：{list}",
 "group-collisions": "冲突",
 "group-strays": "无主文件",

@@ -12,7 +12,6 @@ differs, 2 invalid command. The contents of the lock are at the end of this file
 from __future__ import annotations
 
 import argparse
-import ast
 import base64
 import configparser
 import csv
@@ -65,7 +64,7 @@ if sys.version_info < (3, 8):
 # pip's configuration files and PIP_* variables can add indexes, folders of files, requirements, even
 # projects to build (`[wheel] editable`). A lock names none of these. So pip runs without
 # configuration files, and with no PIP_* variables except for the allowed settings, which pip itself
-# is asked for (`pip config list`).
+# is asked for.
 #
 # verify.py contains this module, so it uses only the standard library.
 
@@ -92,21 +91,21 @@ _NO_FILES = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "PIP_NO_INPUT": "1",
 }
-# The variables of `pip config list`.
-_LIST_VARIABLES = {
-    # configuration files could set these, which change the list or choose its file
-    "PIP_QUIET": "0",
-    "PIP_VERBOSE": "0",
-    "PIP_USER": "0",
-    "PIP_GLOBAL": "0",
-    "PIP_SITE": "0",
-    # pip would write every setting into its log, with passwords in clear text
-    "PIP_LOG": os.devnull,
-    # pip would start again as the interpreter that its `python` setting names
-    "_PIP_RUNNING_IN_SUBPROCESS": "1",
-    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-}
-_LISTED_SETTING = re.compile(r"(global|install|:env:)\.([a-z0-9-]+)=(['\"].*)")
+# Writes all settings as JSON. It uses the class with which every command of pip reads them, and not
+# `pip config list`, as options of pip can hide settings from a command: `isolated`, `quiet`, `user`,
+# `version`. An option `log` would write passwords into a file.
+_LIST_SETTINGS = """
+import json
+from pip._internal.configuration import Configuration
+
+configuration = Configuration(isolated=False, load_only=None)
+configuration.load()
+settings = {}
+for name, value in configuration.items():
+    # newer releases of pip have the settings of each file by the name of the file
+    settings.update(value if isinstance(value, dict) else {name: value})
+print(json.dumps(settings))
+"""
 
 
 def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -123,16 +122,12 @@ def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str
     return settings
 
 
-def listed_settings(listed: str) -> dict[str, dict[str, str]]:
-    """Return the settings by section and name, from the output of `pip config list`.
-
-    It has lines like `section.name='value'`.
-    """
+def by_section(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return settings by section and name, from settings by `section.name`, as pip writes it."""
     sections: dict[str, dict[str, str]] = {}
-    for line in listed.splitlines():
-        match = _LISTED_SETTING.fullmatch(line)
-        if match is not None:
-            sections.setdefault(match[1], {})[match[2]] = ast.literal_eval(match[3])
+    for key, value in settings.items():
+        section, _, name = key.partition(".")
+        sections.setdefault(section, {})[name] = value
     return sections
 
 
@@ -146,19 +141,20 @@ def pip_variables(python: str, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the PIP_* variables for this interpreter's pip, which is to have no others.
 
     Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read one of its
-    configuration files. pip has then written to stderr why.
+    configuration files. What pip says of a file is not shown: it quotes lines, which may have a
+    password.
     """
-    command = [python, "-I", "-m", "pip", "config", "list"]
     done = subprocess.run(  # noqa: S603  the interpreter's own pip
-        command,
-        env={**environ, **_LIST_VARIABLES},
+        [python, "-I", "-c", _LIST_SETTINGS],
+        env=dict(environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         check=True,
     )
     variables = dict(_NO_FILES)
-    listed = listed_settings(done.stdout.decode("utf-8", "surrogateescape"))
-    for name, value in allowed_settings(listed).items():
+    settings = by_section(json.loads(done.stdout))
+    for name, value in allowed_settings(settings).items():
         variables[f"PIP_{name.upper().replace('-', '_')}"] = value
     return variables
 
@@ -334,8 +330,13 @@ class LockedDistribution(NamedTuple):
     editable: bool = False
     # The label of its wheel variant (PEP 825), empty for a plain wheel.
     variant: str = ""
-    # The text with which install.sh marks a finished editable checkout.
-    source: str = ""
+    # A digest of all that determines how it is built, empty if it is not built.
+    key: str = ""
+
+    @property
+    def note(self) -> str:
+        """Return what install.sh notes beside it: how it was built, or the hashes of its file."""
+        return self.key or " ".join(sorted(self.sha256))
 
 
 class DriverNeed(NamedTuple):
@@ -630,6 +631,8 @@ def signal_name(number: int) -> str:
 # The installed distributions, as their .dist-info and .egg-info entries describe them.
 
 UNKNOWN_SIZE = -1
+# The file beside METADATA in which install.sh notes `LockedDistribution.note`.
+_NOTE = "ascend-lock.txt"
 # A suffix of a version in any spelling.
 _SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
 # How PEP 440 writes the suffixes that have several spellings.
@@ -748,6 +751,20 @@ class InstalledDistribution:
         if self.info.endswith(".dist-info") or not os.path.isdir(self.info):
             return False
         return not os.path.isfile(f"{self.info}/installed-files.txt")
+
+    @property
+    def note(self) -> str:
+        """Return what install.sh noted of the file it is from, empty if it did not install it.
+
+        A note that RECORD does not list is not counted: it may be of an earlier installation.
+        """
+        path = f"{self.info}/{_NOTE}"
+        if not any(row.path == path for row in self.rows):
+            return ""
+        try:
+            return (read_text(path) or "").strip()
+        except UnreadableError:
+            return ""
 
     def variant_labels(self) -> list[str]:
         """Return the labels of its wheel variant (PEP 825); none if variant.json is not usable."""
@@ -985,7 +1002,10 @@ def check_distributions(
         if all(installed[name].is_ours for name in extra):
             remedy = f"{context.python} -m pip uninstall {shlex.join(extra)}"
         findings.append(Finding("distribution-extra", list_and_count(extra, _LISTED), remedy))
-    return Group("distributions", findings, {"count": str(len(pins))})
+    unnoted = [name for name in sorted(pins) if name in installed and not installed[name].note]
+    values = {"count": str(len(pins)), "unnoted": str(len(unnoted))}
+    note = "distributions-but" if unnoted else "distributions"
+    return Group("distributions", findings, values, note)
 
 
 def _unwanted(
@@ -1027,7 +1047,11 @@ def _differences_from_pin(
     folder = installed.editable_folder
     if not folder:
         source = _other_source(pin, installed.direct_url)
-        return [_difference("distribution-elsewhere", pin, source)] if source else []
+        if source:
+            return [_difference("distribution-elsewhere", pin, source)]
+        if installed.note not in ("", pin.note):
+            return [_difference("distribution-otherwise", pin, "")]
+        return []
     if not pin.editable:
         return [_difference("distribution-editable", pin, folder)]
     checkout = os.path.realpath(checkout_folder(pin.name))
@@ -2100,7 +2124,7 @@ def _changed_at(path: str) -> float:
 # checkout. The files are then hashed here. install.sh notes which files the lock's own steps and
 # builds have changed.
 
-# In .git of a finished checkout, install.sh writes `LockedDistribution.source` into this file.
+# In .git of a finished checkout, install.sh writes `LockedDistribution.key` into this file.
 _MARK = "ascend-lock"
 # And it writes the output of `--changed-files` into this one.
 _CHANGED = "ascend-lock-changed"
@@ -2158,7 +2182,7 @@ def _checkout_differences(
     if head != pin.commit:
         yield "checkout-other", {"found": head or "-"}
         return
-    if mark.strip() != pin.source:
+    if mark.strip() != pin.key:
         yield "checkout-unmarked", {}
     if pin.name in context.lock.rewritten:
         return
@@ -3552,13 +3576,13 @@ LOCK = r"""
 {"name": "cloudpickle", "version": "3.1.2", "stage": 4, "sha256": ["9acb47f6afd73f60dc1df93bb801b472f05ff42fa6c84167d25cb206be1fbf4a"]},
 {"name": "contourpy", "version": "1.4.0", "stage": 4, "sha256": ["43c3ccbb32c6294b183dcc8e8c46dacf5ecef809497e3d48a5be298eef185ad0"]},
 {"name": "cpm-kernels", "version": "1.0.11", "stage": 4, "sha256": ["eab7f211f3b3f6a0686ded4c15cd7d9158393cdf69a931fa5b96a5fbcd366822"]},
-{"name": "crcmod", "version": "1.7", "stage": 1, "built": true, "sha256": ["dc7051a0db5f2bd48665a990d3ec1cc305a466a77358ca4492826f41f283601e"]},
+{"name": "crcmod", "version": "1.7", "stage": 1, "built": true, "key": "b287d78e884b2fa5eff8ab3cd3484714", "sha256": ["dc7051a0db5f2bd48665a990d3ec1cc305a466a77358ca4492826f41f283601e"]},
 {"name": "cryptography", "version": "46.0.0", "stage": 4, "sha256": ["80a548a5862d6912a45557a101092cd6c64ae1475b82cef50ee305d14a75f598", "1b4fba84166d906a22027f0d958e42f3a4dbbb19c28ea71f0fb7812380b04e3c", "4f70cbade61a16f5e238c4b0eb4e258d177a2fcb59aa0aae1236594f7b0ae338", "9aa85222f03fdb30defabc7a9e1e3d4ec76eb74ea9fe1504b2800844f9c98440", "d14eaf1569d6252280516bedaffdd65267428cdbc3a8c2d6de63753cf0863d5e", "83af84ebe7b6e9b6de05050c79f8cc0173c864ce747b53abce6a11e940efdc0d"]},
 {"name": "cycler", "version": "0.12.1", "stage": 4, "sha256": ["85cef7cff222d8644161529808465972e51340599459b8ac3ccbac5a854e0d30"]},
 {"name": "dacite", "version": "1.9.2", "stage": 4, "sha256": ["053f7c3f5128ca2e9aceb66892b1a3c8936d02c686e707bee96e19deef4bc4a0"]},
 {"name": "datasets", "version": "4.8.4", "stage": 4, "sha256": ["cdc8bee4698e549d78bf1fed6aea2eebc760b22b084f07e6fc020c6577a6ce6d"]},
 {"name": "decorator", "version": "5.3.1", "stage": 4, "sha256": ["f47fe6fdbd2edd623ecfe36875d37aba411624e2670dd395dddae1358689bb3c"]},
-{"name": "deepspeed", "version": "0.19.8", "stage": 1, "built": true, "sha256": ["9e491abd0827ea5c389dd702e15e11e13d83d904bac4a20d6c2a4cb37207a9af"]},
+{"name": "deepspeed", "version": "0.19.8", "stage": 1, "built": true, "key": "db10631963f091dda2bc3061ef1a1ba1", "sha256": ["9e491abd0827ea5c389dd702e15e11e13d83d904bac4a20d6c2a4cb37207a9af"]},
 {"name": "defusedxml", "version": "0.7.1", "stage": 4, "sha256": ["a352e7e428770286cc899e2542b6cdaedb2b4953ff269a210103ec58f6198a61"]},
 {"name": "dill", "version": "0.4.1", "stage": 4, "sha256": ["1e1ce33e978ae97fcfcff5638477032b801c46c7c65cf717f95fbc2248f79a9d"]},
 {"name": "einops", "version": "0.8.2", "stage": 4, "sha256": ["54058201ac7087911181bfec4af6091bb59380360f069276601256a76af08193"]},
@@ -3602,7 +3626,7 @@ LOCK = r"""
 {"name": "numpy", "version": "2.5.4", "stage": 4, "sha256": ["fe4d21ab149f15e4e6043dfb0de87e6e5f34ac176cde83060e9802981fca2ac2"]},
 {"name": "openai", "version": "3.40.0", "stage": 4, "sha256": ["dfcfd4f65ee5a8bb824da90c9ad7fa0dda7f3bd472a7c564dffc6183f0a0b55c"]},
 {"name": "opentelemetry-api", "version": "1.45.1", "stage": 4, "sha256": ["b31553efa588ae44bc306f863c785c5333a9ecc091248c6ee68b4b6c87fdedfb"]},
-{"name": "oss2", "version": "2.19.1", "stage": 1, "built": true, "sha256": ["a8ab9ee7eb99e88a7e1382edc6ea641d219d585a7e074e3776e9dec9473e59c1"]},
+{"name": "oss2", "version": "2.19.1", "stage": 1, "built": true, "key": "e51426f999881af96476f79e3ce57211", "sha256": ["a8ab9ee7eb99e88a7e1382edc6ea641d219d585a7e074e3776e9dec9473e59c1"]},
 {"name": "packaging", "version": "26.3", "stage": 4, "sha256": ["d7193f7c8e4e93f444fde0262bf90af30e16fa0ad0ad44cb553c87339b23cd1c"]},
 {"name": "pandas", "version": "3.1.0", "stage": 4, "sha256": ["9b4e696ff70ed06e986feeec09356c491ce878d0df69a36c8e591b6a38afa29b"]},
 {"name": "peft", "version": "0.20.0", "stage": 4, "sha256": ["0fbba16ffebfad3de96e06f2da6860fd860292324b85b6141909fa1e26ea9233"]},
@@ -3644,7 +3668,7 @@ LOCK = r"""
 {"name": "torchvision", "version": "0.25.0", "stage": 4, "sha256": ["b75deafa2dfea3e2c2a525559b04783515e3463f6e830cb71de0fb7ea36fe233"]},
 {"name": "tqdm", "version": "4.70.1", "stage": 4, "sha256": ["c293e525e6fef9c20e8728fd4612df02a0aa31bb5fe91ecd93e123b1b7bffa73"]},
 {"name": "transformers", "version": "5.19.0", "stage": 4, "sha256": ["afcd2dd5f603ed28c1e1fcb00a338ccbb4ef5f878ed289635df8b58187afb518"]},
-{"name": "transformers-stream-generator", "version": "0.0.5", "stage": 1, "built": true, "sha256": ["271deace0abf9c0f83b36db472c8ba61fdc7b04d1bf89d845644acac2795ed57"]},
+{"name": "transformers-stream-generator", "version": "0.0.5", "stage": 1, "built": true, "key": "3a39eb8d027dbbc385933dfb2132a9cb", "sha256": ["271deace0abf9c0f83b36db472c8ba61fdc7b04d1bf89d845644acac2795ed57"]},
 {"name": "trl", "version": "0.29.1", "stage": 4, "sha256": ["f9490cd1af93f3dce1cfdfe0fa1de108dbc46a2f6c2f90485cc2b4021c43eef3"]},
 {"name": "truststore", "version": "0.10.5", "stage": 4, "sha256": ["9aaaedaefaf06d8b206278cf8b5012bc897f485a874503501e12d776df78951c"]},
 {"name": "typer", "version": "0.27.3", "stage": 4, "sha256": ["e50022f28b82a86313e54501317a1db64bf8f8d036ff8cfe5ca7e47675454aff"]},
@@ -3760,6 +3784,9 @@ LOCK = r"""
 "distribution-elsewhere-what": "{name} {wanted} was installed from a different source: {found}",
 "distribution-elsewhere-why": "the version matches the lock, but the files may not",
 "distribution-elsewhere-mend": "{again}",
+"distribution-otherwise-what": "{name} {wanted} was installed from another file than the lock's, or built otherwise",
+"distribution-otherwise-why": "the version is the same, but install.sh noted other hashes, another commit, other variables or other tools when it installed it",
+"distribution-otherwise-mend": "{again}",
 "distribution-editable-what": "{name} {wanted} is an editable installation of {found}",
 "distribution-editable-why": "its files are whatever that folder contains now",
 "distribution-editable-mend": "{again}",
@@ -3859,6 +3886,7 @@ LOCK = r"""
 "group-distributions": "distributions",
 "group-files": "files",
 "group-checkouts": "checkouts",
+"note-distributions-but": "{count} in the versions of the lock; {unnoted} of them were not installed by install.sh, so which file they are from is not known",
 "note-checkouts": "at the commits of the lock: {list}",
 "group-collisions": "collisions",
 "group-strays": "unowned",
@@ -4002,6 +4030,9 @@ LOCK = r"""
 "distribution-elsewhere-what": "{name} {wanted} 的安装来源不同：{found}",
 "distribution-elsewhere-why": "版本与锁文件相同，文件却未必",
 "distribution-elsewhere-mend": "{again}",
+"distribution-otherwise-what": "{name} {wanted} 不是用锁文件中的文件安装的，或构建方式不同",
+"distribution-otherwise-why": "版本相同，但 install.sh 安装它时记录的哈希、commit、变量或构建工具不同",
+"distribution-otherwise-mend": "{again}",
 "distribution-editable-what": "{name} {wanted} 是 {found} 的可编辑安装",
 "distribution-editable-why": "它的文件取决于该目录当前的内容",
 "distribution-editable-mend": "{again}",
@@ -4101,6 +4132,7 @@ LOCK = r"""
 "group-distributions": "软件包",
 "group-files": "文件",
 "group-checkouts": "检出",
+"note-distributions-but": "{count} 个，版本与锁文件相同；其中 {unnoted} 个不是由 install.sh 安装的，无从得知来自哪个文件",
 "note-checkouts": "位于锁的提交：{list}",
 "group-collisions": "冲突",
 "group-strays": "无主文件",

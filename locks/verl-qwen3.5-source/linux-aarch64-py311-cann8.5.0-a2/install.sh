@@ -79,11 +79,11 @@ tell() { # label, texts
     if [ -n "$2" ]; then show "$(say "hint: " "提示：")" "$2" >&2; fi
 }
 error=$(say "error: " "错误：")
-warning=$(say "warning: " "警告：")
 fail() { # texts
     tell "$error" "$@"
     exit 1
 }
+warning=$(say "warning: " "警告：")
 
 dry_run=no
 wheelhouse=
@@ -169,8 +169,8 @@ else
         settings+=("$setting")
     done < <("$python" -I "$here/verify.py" --pip-settings)
     [ -n "${settings[*]-}" ] || [ "$found" != 3.11 ] ||
-        refuse "pip of ${python} does not run" "see above; ${python} -m pip config debug lists its configuration files" \
-        "${python} 的 pip 无法运行" "见上文；${python} -m pip config debug 会列出它的配置文件"
+        refuse "pip of ${python} does not run" "${python} -m pip config debug says why, or lists its configuration files; it may show passwords" \
+        "${python} 的 pip 无法运行" "${python} -m pip config debug 会说明原因，或列出它的配置文件；其中可能显示密码"
 fi
 unset "${!PIP_@}"
 export PIP_CONFIG_FILE=/dev/null ${settings[@]+"${settings[@]}"}
@@ -198,31 +198,125 @@ done < <("$python" -I "$here/verify.py" --machine --lang "$lang" || true)
     refuse "verify.py next to install.sh does not run" "copy the lock's whole folder" \
         "install.sh 旁的 verify.py 无法运行" "请复制锁文件的整个目录"
 
-# The distributions of a requirements file that are not installed in the pinned version
-missing() {
-    # -I: modules in the current folder or on PYTHONPATH do not count as installed
-    "$python" -I - "$@" <<'EOF'
-import os, re, sys
+# Programs here begin with this one. The version of a distribution does not tell from which file it is, or how it was
+# built. So beside each that is installed from here lies a note that does: the sha256 of the file, or a digest of all that
+# determines the build. pip removes it with the distribution, as RECORD lists it; without that row it does not count.
+notes='
+import base64, csv, hashlib, io, json, os, re, sys
 from importlib import metadata
 from pip._vendor.packaging.version import Version
 
+NOTE = "ascend-lock.txt"
+
+
+class Pin:
+    """A pin of a requirements file."""
+
+    def __init__(self, name, version):
+        self.name, self.version = name, version
+        # what is noted of it: these hashes, or the key of how it is built
+        self.hashes, self.key = [], ""
+        self.is_editable, self.variant = False, ""
+        self.lines = []
+
+    def note(self):
+        return self.key or " ".join(sorted(self.hashes))
+
+    def difference(self):
+        """What is installed in its place, None if nothing that works, an empty text if it is as locked."""
+        try:
+            found = metadata.distribution(self.name)
+            if Version(found.version) != Version(self.version):
+                return found.version
+            noted = [read_note(found)]
+            if self.is_editable:
+                with open(os.path.join(sys.prefix, "src", self.name, ".git", "ascend-lock")) as file:
+                    noted.append(file.read().strip())
+            if any(text != self.note() for text in noted):
+                return found.version + ", but from another file, or built otherwise"
+            text = found.read_text("variant.json") if self.variant else None
+            if self.variant and self.variant not in (json.loads(text)["variants"] if text else ()):
+                return found.version + ", but not the variant " + self.variant
+        except Exception:  # not there, or left half-written by an interrupted install
+            return None
+        return ""
+
+
+def read_pins(path):
+    """The pins of a requirements file, by name."""
+    pins, variants, keys, pin = {}, {}, {}, None
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            said = re.match(r"# ([a-z0-9][a-z0-9-]*)==\S+ is (the variant|built as) ([0-9a-z_.]+)", line)
+            if said:
+                (keys if said[2] == "built as" else variants)[said[1]] = said[3]
+            found = re.match(r"([a-z0-9][a-z0-9-]*)==(\S+)(?:  # source (\S+)( editable)?)?", line)
+            if found:
+                pin = pins[found[1]] = Pin(found[1], found[2])
+                pin.key = found[3] or keys.get(pin.name, "")
+                pin.is_editable, pin.variant = bool(found[4]), variants.get(pin.name, "")
+            if pin and not line.lstrip().startswith("#"):
+                pin.lines.append(line)
+                pin.hashes += re.findall(r"--hash=sha256:([0-9a-f]{64})", line)
+    return pins
+
+
+def entry(found, name):
+    """The path that RECORD has of a file beside the metadata of a distribution, None without one."""
+    row = re.search(r"(?m)^([^/\n\"]+\.dist-info/%s)," % re.escape(name), found.read_text("RECORD") or "")
+    return row and row[1]
+
+
+def read_note(found):
+    """The note of a distribution, empty if it has none that RECORD lists."""
+    return (found.read_text(NOTE) or "").strip() if entry(found, NOTE) else ""
+
+
+def write_beside(found, texts):
+    """Write files beside the metadata of a distribution, and list them in RECORD; texts has them by name."""
+    inside = os.path.dirname(entry(found, "RECORD"))
+    folder = str(found.locate_file(inside))
+    with open(os.path.join(folder, "RECORD"), encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.reader(file) if row and os.path.basename(row[0]) not in texts]
+    for name, text in texts.items():
+        path = os.path.join(folder, name)
+        if os.path.lexists(path):
+            os.remove(path)
+        with open(path, "x", encoding="utf-8", newline="") as file:
+            file.write(text)
+        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+        rows.append([f"{inside}/{name}", f"sha256={digest}", str(len(text.encode()))])
+    whole = io.StringIO(newline="")
+    csv.writer(whole, lineterminator="\n").writerows(rows)
+    with open(os.path.join(folder, "RECORD.new"), "w", encoding="utf-8", newline="") as file:
+        file.write(whole.getvalue())
+    os.replace(file.name, os.path.join(folder, "RECORD"))
+'
+
+# The distributions of requirements files that are not installed as locked
+missing() {
+    # -I: modules in the current folder or on PYTHONPATH do not count as installed
+    "$python" -I - "$notes" "$@" <<'EOF'
+import sys
+
+exec(sys.argv.pop(1))
 for path in sys.argv[1:]:
-    for line in open(path, encoding="utf-8"):
-        pin = re.match(r"([a-z0-9][a-z0-9-]*)==(\S+)(?:  # source (\S+)( editable)?)?", line)
-        if pin:
-            try:
-                version = Version(metadata.version(pin[1]))
-                found = pin[2] if version == Version(pin[2]) else str(version)
-                # the version does not tell the commit; `record` notes the source after each installation
-                notes = [metadata.distribution(pin[1]).read_text("ascend-lock.txt")] if pin[3] else []
-                if pin[4]:
-                    notes.append(open(os.path.join(sys.prefix, "src", pin[1], ".git", "ascend-lock")).read())
-                if any((note or "").strip() != pin[3] for note in notes):
-                    found += ", but not as built by the lock"
-            except Exception:  # not there, or left half-written by an interrupted install
-                found = None
-            if found != pin[2]:
-                print("%s %s (is %s)" % (pin[1], pin[2], found or "missing"))
+    for pin in read_pins(path).values():
+        difference = pin.difference()
+        if difference != "":
+            print("%s %s (is %s)" % (pin.name, pin.version, difference or "missing"))
+EOF
+}
+
+# The lines of those in a requirements file
+left_of() { # Python, requirements file
+    "$1" -I - "$notes" "$here/$2" <<'EOF'
+import sys
+
+exec(sys.argv.pop(1))
+for pin in read_pins(sys.argv[1]).values():
+    if pin.difference() != "":
+        print("".join(pin.lines), end="")
 EOF
 }
 
@@ -268,7 +362,7 @@ sources_of() { # requirements file
     sources=()
     nested=() # for a pip that a build starts, which inherits no option: it finds no index, or that of pip's settings
     if [ -n "$wheelhouse" ]; then
-        sources=(--no-index --find-links "$wheelhouse")
+        sources=(--no-index --find-links "$scratch/files")
         nested=(PIP_NO_INDEX=1)
     fi
 }
@@ -280,9 +374,13 @@ interrupted() {
 
 # Runs a command; a dry run shows it so that it can be pasted. What functions of this file do, it names.
 shown=no
+watching=
 run() {
     local word line=''
-    if [ "$dry_run" = no ]; then "$@"; return; fi
+    if [ "$dry_run" = no ]; then
+        if [ -n "$watching" ]; then watch "$@"; else "$@"; fi
+        return
+    fi
     case "$*" in *'$scratch'*)
         if [ "$shown" = no ]; then say "would run: scratch=\$(mktemp -d)" "将执行：scratch=\$(mktemp -d)"; fi
         shown=yes
@@ -295,18 +393,56 @@ run() {
     if [ "$(type -t "$1")" = function ]; then say "would do: ${line# }" "将进行：${line# }"; else say "would run: ${line# }" "将执行：${line# }"; fi
 }
 
-# pip says nothing while it unpacks what it has downloaded, so this says how far it is
-watched() { # requirements file, Python, its arguments
-    if [ "$dry_run" = yes ]; then run "${@:2}"; return; fi
-    "$2" -I - "$here/$1" \
+# pip says nothing while it unpacks what it has downloaded, so this says how far it is. Each distribution gets its note
+# as soon as pip has done with it, so that what a killed pip had finished is not installed again.
+watched() { # requirements files, Python of the environment that they are installed into, a command that calls `run`
+    watching=$1 watcher=$2
+    "${@:3}"
+    watching=
+}
+watch() { # command
+    "$watcher" -I - "$notes" "$here" "$watching" \
         "$(say "pip downloads and installs %d distributions: a few minutes, or half an hour on a slow network or disk" "pip 下载并安装 %d 个软件包：需要几分钟；网络或磁盘慢时可能要半小时")" \
-        "$(say "%d of %d installed after %d s" "已安装 %d / %d，用时 %d 秒")" "${@:2}" <<'EOF'
-import re, signal, subprocess, sys, time
-from importlib import metadata
+        "$(say "%d of %d installed after %d s" "已安装 %d / %d，用时 %d 秒")" "$@" <<'EOF'
+import importlib, signal, subprocess, sys, time
 
-path, at_first, then, *command = sys.argv[1:]
-with open(path, encoding="utf-8") as file:
-    pins = dict(re.findall(r"(?m)^([a-z0-9][a-z0-9-]*)==(\S+)", file.read()))
+exec(sys.argv.pop(1))
+here, files, at_first, then, *command = sys.argv[1:]
+pins = {}
+for path in files.split():
+    pins.update(read_pins(os.path.join(here, path)))
+
+
+def installed():
+    """The distributions of these pins that are there in whole, by name, each with what tells its RECORD from another."""
+    found = {}
+    importlib.invalidate_caches()
+    for distribution in metadata.distributions():
+        try:
+            name = re.sub(r"[-_.]+", "-", distribution.metadata["Name"]).lower()
+            # pip writes both last
+            if name in pins and name not in found and distribution.read_text("INSTALLER"):
+                state = os.stat(distribution.locate_file(entry(distribution, "RECORD")))
+                found[name] = (distribution, (state.st_ino, state.st_mtime_ns))
+        except Exception:  # half written
+            pass
+    return found
+
+
+def note_new():
+    """Note from which file each distribution is that pip has installed since."""
+    done = 0
+    for name, (distribution, state) in installed().items():
+        pin = pins[name]
+        if Version(distribution.version) == Version(pin.version):
+            done += 1
+            if state != before.get(name):
+                write_beside(distribution, {NOTE: pin.note() + "\n"})
+                before[name] = installed()[name][1]
+    return done
+
+
+before = {name: state for name, (_, state) in installed().items()}
 begun = time.monotonic()
 if len(pins) > 20:
     print(at_first % len(pins), flush=True)
@@ -314,26 +450,28 @@ signal.signal(signal.SIGINT, lambda *_: None)  # pip gets it, too, and ends in i
 pip = subprocess.Popen(command, close_fds=False)
 while True:
     try:
-        sys.exit(abs(pip.wait(timeout=30)))
+        status = pip.wait(timeout=30)
+        note_new()
+        sys.exit(abs(status))
     except subprocess.TimeoutExpired:
-        there = {}
-        for found in metadata.distributions():
-            try:
-                if found.read_text("INSTALLER"):  # which pip writes last
-                    there[re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower()] = found.version
-            except Exception:  # half written
-                pass
-        done = sum(there.get(name) == version for name, version in pins.items())
+        done = note_new()
         print(then % (done, len(pins), time.monotonic() - begun), flush=True)
 EOF
 }
 
+# Installs what is not as locked: pip passes over a distribution of the right version, whatever file it is from
 install_wheels() { # Python, requirements files: a pip for each
-    local file
+    local file wanted
     for file in "${@:2}"; do
         sources_of "$file"
-        watched "$file" "$1" -I -m pip install --no-deps --only-binary :all: --require-hashes \
-            ${sources[@]+"${sources[@]}"} -r "$here/$file"
+        wanted=$here/$file
+        if [ "$dry_run" = no ]; then
+            wanted=$scratch/wanted.txt
+            left_of "$1" "$file" >"$wanted"
+            [ -s "$wanted" ] || continue
+        fi
+        watched "$file" "$1" run "$1" -I -m pip install --no-deps --only-binary :all: --force-reinstall --require-hashes \
+            ${sources[@]+"${sources[@]}"} -r "$wanted"
     done
 }
 
@@ -348,6 +486,13 @@ else
         fail "there is no folder for temporary files" "set TMPDIR to a folder with free space that you can write to" \
         "没有可以存放临时文件的目录" "请将 TMPDIR 设为有剩余空间且可写的目录"
     trap 'rm -rf "$scratch"' EXIT
+fi
+# pip takes a page (.html) in a folder for one of an index, and asks the hosts that it links to. So it gets a folder with
+# links to nothing but wheels and archives.
+if [ -n "$wheelhouse" ]; then
+    run mkdir "$scratch/files"
+    run find "$wheelhouse/" -mindepth 1 -maxdepth 1 -xtype f -regextype posix-extended \
+        -regex '.*\.(whl|zip|tar|tgz|tbz|txz|tlz|tar\.(gz|bz2|xz|lz|lzma))' -exec ln -s -t "$scratch/files" -- '{}' +
 fi
 
 # Builds get a home with what the user's has, but without the files in which distutils (a part of setuptools) and numpy
@@ -725,7 +870,8 @@ if stage 2 'antlr4-python3-runtime, arctic-inference and pylatexenc, built from 
     fi
     build_in "$builder" PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-2" "$scratch/archives-2"/*
-    run "$python" -I -m pip install --no-deps --no-index "$scratch/wheels-2"/*.whl
+    watched stages/2.txt "$python" \
+        run "$python" -I -m pip install --no-deps --no-index --force-reinstall "$scratch/wheels-2"/*.whl
 fi
 
 if stage 3 torch torch "$here/stages/3.txt"; then
@@ -749,8 +895,9 @@ fi
 # vllm after torch: vllm's setup.py imports torch at the top, so torch must be installed before vllm is built, which happens in this environment (without isolation). (matrices/facts/vllm.toml:151)
 if stage 7 'vllm, built from source in this environment' 'vllm，在此环境中从源码构建' "$here/stages/7.txt"; then
     sources_of stages/7.txt
-    build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 PIP_REQUIRE_HASHES=1 \
+    watched stages/7.txt "$python" build_in "$(dirname "$(dirname "$python")")" TORCH_DEVICE_BACKEND_AUTOLOAD=0 VLLM_TARGET_DEVICE=empty VLLM_VERSION_OVERRIDE=0.13.0 PIP_REQUIRE_HASHES=1 \
         ${nested[@]+"${nested[@]}"} "$python" -I -m pip install --no-deps --no-build-isolation --use-pep517 --no-cache-dir \
+        --force-reinstall \
         --no-binary vllm --require-hashes ${sources[@]+"${sources[@]}"} -r "$here/stages/7.txt"
 fi
 
@@ -777,7 +924,8 @@ if stage 8 'vllm-ascend, built from source in a separate environment' 'vllm-asce
     fi
     build_in "$builder" COMPILE_CUSTOM_KERNELS=0 SOC_VERSION=910b PIP_NO_INDEX=1 "$with" -I -m pip wheel --no-deps \
         --no-build-isolation --use-pep517 --no-binary :all: --no-cache-dir --wheel-dir "$scratch/wheels-8" "$scratch/archives-8"/*
-    run "$python" -I -m pip install --no-deps --no-index "$scratch/wheels-8"/*.whl
+    watched stages/8.txt "$python" \
+        run "$python" -I -m pip install --no-deps --no-index --force-reinstall "$scratch/wheels-8"/*.whl
 fi
 
 # --- 3. what was installed

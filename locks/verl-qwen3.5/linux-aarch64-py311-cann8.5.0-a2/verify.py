@@ -12,7 +12,6 @@ differs, 2 invalid command. The contents of the lock are at the end of this file
 from __future__ import annotations
 
 import argparse
-import ast
 import base64
 import configparser
 import csv
@@ -65,7 +64,7 @@ if sys.version_info < (3, 8):
 # pip's configuration files and PIP_* variables can add indexes, folders of files, requirements, even
 # projects to build (`[wheel] editable`). A lock names none of these. So pip runs without
 # configuration files, and with no PIP_* variables except for the allowed settings, which pip itself
-# is asked for (`pip config list`).
+# is asked for.
 #
 # verify.py contains this module, so it uses only the standard library.
 
@@ -92,21 +91,21 @@ _NO_FILES = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "PIP_NO_INPUT": "1",
 }
-# The variables of `pip config list`.
-_LIST_VARIABLES = {
-    # configuration files could set these, which change the list or choose its file
-    "PIP_QUIET": "0",
-    "PIP_VERBOSE": "0",
-    "PIP_USER": "0",
-    "PIP_GLOBAL": "0",
-    "PIP_SITE": "0",
-    # pip would write every setting into its log, with passwords in clear text
-    "PIP_LOG": os.devnull,
-    # pip would start again as the interpreter that its `python` setting names
-    "_PIP_RUNNING_IN_SUBPROCESS": "1",
-    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-}
-_LISTED_SETTING = re.compile(r"(global|install|:env:)\.([a-z0-9-]+)=(['\"].*)")
+# Writes all settings as JSON. It uses the class with which every command of pip reads them, and not
+# `pip config list`, as options of pip can hide settings from a command: `isolated`, `quiet`, `user`,
+# `version`. An option `log` would write passwords into a file.
+_LIST_SETTINGS = """
+import json
+from pip._internal.configuration import Configuration
+
+configuration = Configuration(isolated=False, load_only=None)
+configuration.load()
+settings = {}
+for name, value in configuration.items():
+    # newer releases of pip have the settings of each file by the name of the file
+    settings.update(value if isinstance(value, dict) else {name: value})
+print(json.dumps(settings))
+"""
 
 
 def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -123,16 +122,12 @@ def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str
     return settings
 
 
-def listed_settings(listed: str) -> dict[str, dict[str, str]]:
-    """Return the settings by section and name, from the output of `pip config list`.
-
-    It has lines like `section.name='value'`.
-    """
+def by_section(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return settings by section and name, from settings by `section.name`, as pip writes it."""
     sections: dict[str, dict[str, str]] = {}
-    for line in listed.splitlines():
-        match = _LISTED_SETTING.fullmatch(line)
-        if match is not None:
-            sections.setdefault(match[1], {})[match[2]] = ast.literal_eval(match[3])
+    for key, value in settings.items():
+        section, _, name = key.partition(".")
+        sections.setdefault(section, {})[name] = value
     return sections
 
 
@@ -146,19 +141,20 @@ def pip_variables(python: str, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the PIP_* variables for this interpreter's pip, which is to have no others.
 
     Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read one of its
-    configuration files. pip has then written to stderr why.
+    configuration files. What pip says of a file is not shown: it quotes lines, which may have a
+    password.
     """
-    command = [python, "-I", "-m", "pip", "config", "list"]
     done = subprocess.run(  # noqa: S603  the interpreter's own pip
-        command,
-        env={**environ, **_LIST_VARIABLES},
+        [python, "-I", "-c", _LIST_SETTINGS],
+        env=dict(environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         check=True,
     )
     variables = dict(_NO_FILES)
-    listed = listed_settings(done.stdout.decode("utf-8", "surrogateescape"))
-    for name, value in allowed_settings(listed).items():
+    settings = by_section(json.loads(done.stdout))
+    for name, value in allowed_settings(settings).items():
         variables[f"PIP_{name.upper().replace('-', '_')}"] = value
     return variables
 
@@ -334,8 +330,13 @@ class LockedDistribution(NamedTuple):
     editable: bool = False
     # The label of its wheel variant (PEP 825), empty for a plain wheel.
     variant: str = ""
-    # The text with which install.sh marks a finished editable checkout.
-    source: str = ""
+    # A digest of all that determines how it is built, empty if it is not built.
+    key: str = ""
+
+    @property
+    def note(self) -> str:
+        """Return what install.sh notes beside it: how it was built, or the hashes of its file."""
+        return self.key or " ".join(sorted(self.sha256))
 
 
 class DriverNeed(NamedTuple):
@@ -630,6 +631,8 @@ def signal_name(number: int) -> str:
 # The installed distributions, as their .dist-info and .egg-info entries describe them.
 
 UNKNOWN_SIZE = -1
+# The file beside METADATA in which install.sh notes `LockedDistribution.note`.
+_NOTE = "ascend-lock.txt"
 # A suffix of a version in any spelling.
 _SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
 # How PEP 440 writes the suffixes that have several spellings.
@@ -748,6 +751,20 @@ class InstalledDistribution:
         if self.info.endswith(".dist-info") or not os.path.isdir(self.info):
             return False
         return not os.path.isfile(f"{self.info}/installed-files.txt")
+
+    @property
+    def note(self) -> str:
+        """Return what install.sh noted of the file it is from, empty if it did not install it.
+
+        A note that RECORD does not list is not counted: it may be of an earlier installation.
+        """
+        path = f"{self.info}/{_NOTE}"
+        if not any(row.path == path for row in self.rows):
+            return ""
+        try:
+            return (read_text(path) or "").strip()
+        except UnreadableError:
+            return ""
 
     def variant_labels(self) -> list[str]:
         """Return the labels of its wheel variant (PEP 825); none if variant.json is not usable."""
@@ -985,7 +1002,10 @@ def check_distributions(
         if all(installed[name].is_ours for name in extra):
             remedy = f"{context.python} -m pip uninstall {shlex.join(extra)}"
         findings.append(Finding("distribution-extra", list_and_count(extra, _LISTED), remedy))
-    return Group("distributions", findings, {"count": str(len(pins))})
+    unnoted = [name for name in sorted(pins) if name in installed and not installed[name].note]
+    values = {"count": str(len(pins)), "unnoted": str(len(unnoted))}
+    note = "distributions-but" if unnoted else "distributions"
+    return Group("distributions", findings, values, note)
 
 
 def _unwanted(
@@ -1027,7 +1047,11 @@ def _differences_from_pin(
     folder = installed.editable_folder
     if not folder:
         source = _other_source(pin, installed.direct_url)
-        return [_difference("distribution-elsewhere", pin, source)] if source else []
+        if source:
+            return [_difference("distribution-elsewhere", pin, source)]
+        if installed.note not in ("", pin.note):
+            return [_difference("distribution-otherwise", pin, "")]
+        return []
     if not pin.editable:
         return [_difference("distribution-editable", pin, folder)]
     checkout = os.path.realpath(checkout_folder(pin.name))
@@ -2100,7 +2124,7 @@ def _changed_at(path: str) -> float:
 # checkout. The files are then hashed here. install.sh notes which files the lock's own steps and
 # builds have changed.
 
-# In .git of a finished checkout, install.sh writes `LockedDistribution.source` into this file.
+# In .git of a finished checkout, install.sh writes `LockedDistribution.key` into this file.
 _MARK = "ascend-lock"
 # And it writes the output of `--changed-files` into this one.
 _CHANGED = "ascend-lock-changed"
@@ -2158,7 +2182,7 @@ def _checkout_differences(
     if head != pin.commit:
         yield "checkout-other", {"found": head or "-"}
         return
-    if mark.strip() != pin.source:
+    if mark.strip() != pin.key:
         yield "checkout-unmarked", {}
     if pin.name in context.lock.rewritten:
         return
@@ -3541,9 +3565,9 @@ LOCK = r"""
 {"name": "annotated-doc", "version": "0.0.4", "stage": 6, "sha256": ["571ac1dc6991c450b25a9c2d84a3705e2ae7a53467b5d111c24fa8baabbed320"]},
 {"name": "annotated-types", "version": "0.7.0", "stage": 6, "sha256": ["1f02e8b43a8fbbc3f3e0d4f0f4bfc8131bcb4eebe8849b8e5c773f3a1c582a53"]},
 {"name": "anthropic", "version": "0.71.0", "stage": 6, "sha256": ["85c5015fcdbdc728390f11b17642a65a4365d03b12b799b18b6cc57e71fdb327"]},
-{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 2, "built": true, "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
+{"name": "antlr4-python3-runtime", "version": "4.9.3", "stage": 2, "built": true, "key": "b3460d472539e87e59fada33933b8841", "sha256": ["f224469b4168294902bb1efa80a8bf7855f24c99aef99cbefc1bcd3cce77881b"]},
 {"name": "anyio", "version": "4.12.1", "stage": 6, "sha256": ["d405828884fc140aa80a3c667b8beed277f1dfedec42ba031bd6ac3db606ab6c"]},
-{"name": "arctic-inference", "version": "0.1.1", "stage": 2, "built": true, "sha256": ["36857e2fbe3ead34821a04be98dfab95086050c1e38199c8fdfe308234fdcf63"]},
+{"name": "arctic-inference", "version": "0.1.1", "stage": 2, "built": true, "key": "b875fde29272a8d26655778eff877ce3", "sha256": ["36857e2fbe3ead34821a04be98dfab95086050c1e38199c8fdfe308234fdcf63"]},
 {"name": "astor", "version": "0.8.1", "stage": 6, "sha256": ["070a54e890cefb5b3739d19f30f5a5ec840ffc9c50ffa7d23cc9fc1a38ebbfc5"]},
 {"name": "attrs", "version": "25.4.0", "stage": 6, "sha256": ["adcf7e2a1fb3b36ac48d97835bb6d8ade15b8dcce26aba8bf1d14847b57a3373"]},
 {"name": "av", "version": "16.1.0", "stage": 6, "sha256": ["720edd4d25aa73723c1532bb0597806d7b9af5ee34fc02358782c358cfe2f879"]},
@@ -3670,7 +3694,7 @@ LOCK = r"""
 {"name": "pydantic-settings", "version": "2.13.1", "stage": 6, "sha256": ["d56fd801823dbeae7f0975e1f8c8e25c258eb75d278ea7abb5d9cebb01b56237"]},
 {"name": "pygments", "version": "2.19.2", "stage": 6, "sha256": ["86540386c03d588bb81d44bc3928634ff26449851e99741617ecb9037ee5ec0b"]},
 {"name": "pyjwt", "version": "2.11.0", "stage": 6, "sha256": ["94a6bde30eb5c8e04fee991062b534071fd1439ef58d2adc9ccb823e7bcd0469"]},
-{"name": "pylatexenc", "version": "2.10", "stage": 2, "built": true, "sha256": ["3dd8fd84eb46dc30bee1e23eaab8d8fb5a7f507347b23e5f38ad9675c84f40d3"]},
+{"name": "pylatexenc", "version": "2.10", "stage": 2, "built": true, "key": "ac4dc13cb900d2ae9830ef7102786c89", "sha256": ["3dd8fd84eb46dc30bee1e23eaab8d8fb5a7f507347b23e5f38ad9675c84f40d3"]},
 {"name": "python-dateutil", "version": "2.9.0.post0", "stage": 6, "sha256": ["a8b2bc7bffae282281c8140a97d3aa9c14da0b136dfe83f850eea9a5f7470427"]},
 {"name": "python-discovery", "version": "1.1.0", "stage": 6, "sha256": ["a162893b8809727f54594a99ad2179d2ede4bf953e12d4c7abc3cc9cdbd1437b"]},
 {"name": "python-dotenv", "version": "1.2.1", "stage": 6, "sha256": ["b81ee9561e9ca4004139c6cbba3a238c32b03e4894671e181b671e8cb8425d61"]},
@@ -3726,7 +3750,7 @@ LOCK = r"""
 {"name": "uvloop", "version": "0.22.1", "stage": 6, "sha256": ["53c85520781d84a4b8b230e24a5af5b0778efdb39142b424990ff1ef7c48ba21"]},
 {"name": "verl", "version": "0.7.1", "stage": 6, "sha256": ["0f7fb1dd6a37d20f7d8795c65ed0d1b9797ffb9947f283bbefd758dced08e216"]},
 {"name": "virtualenv", "version": "21.1.0", "stage": 6, "sha256": ["164f5e14c5587d170cf98e60378eb91ea35bf037be313811905d3a24ea33cc07"]},
-{"name": "vllm", "version": "0.13.0", "stage": 7, "built": true, "sha256": ["4ad43db45fef37114b550d03a4f423fb3fa3a31d8bc09ee810ef8b9cdcd4b5fe"]},
+{"name": "vllm", "version": "0.13.0", "stage": 7, "built": true, "key": "4d11e14b703056c63a2f7c531c8e4dd3", "sha256": ["4ad43db45fef37114b550d03a4f423fb3fa3a31d8bc09ee810ef8b9cdcd4b5fe"]},
 {"name": "vllm-ascend", "version": "0.13.0", "stage": 8, "sha256": ["b2cac71d96c655af316dbdb2dd52ec5461c69dda5dc9c1835893d00318cd6e31"]},
 {"name": "wandb", "version": "0.25.0", "stage": 6, "sha256": ["5e0127dbcef13eea48f4b84268da7004d34d3120ebc7b2fa9cefb72b49dbb825"]},
 {"name": "watchfiles", "version": "1.1.1", "stage": 6, "sha256": ["6e43d39a741e972bab5d8100b5cdacf69db64e34eb19b6e9af162bccf63c5cc6"]},
@@ -3841,6 +3865,9 @@ LOCK = r"""
 "distribution-elsewhere-what": "{name} {wanted} was installed from a different source: {found}",
 "distribution-elsewhere-why": "the version matches the lock, but the files may not",
 "distribution-elsewhere-mend": "{again}",
+"distribution-otherwise-what": "{name} {wanted} was installed from another file than the lock's, or built otherwise",
+"distribution-otherwise-why": "the version is the same, but install.sh noted other hashes, another commit, other variables or other tools when it installed it",
+"distribution-otherwise-mend": "{again}",
 "distribution-editable-what": "{name} {wanted} is an editable installation of {found}",
 "distribution-editable-why": "its files are whatever that folder contains now",
 "distribution-editable-mend": "{again}",
@@ -3940,6 +3967,7 @@ LOCK = r"""
 "group-distributions": "distributions",
 "group-files": "files",
 "group-checkouts": "checkouts",
+"note-distributions-but": "{count} in the versions of the lock; {unnoted} of them were not installed by install.sh, so which file they are from is not known",
 "note-checkouts": "at the commits of the lock: {list}",
 "group-collisions": "collisions",
 "group-strays": "unowned",
@@ -4083,6 +4111,9 @@ LOCK = r"""
 "distribution-elsewhere-what": "{name} {wanted} 的安装来源不同：{found}",
 "distribution-elsewhere-why": "版本与锁文件相同，文件却未必",
 "distribution-elsewhere-mend": "{again}",
+"distribution-otherwise-what": "{name} {wanted} 不是用锁文件中的文件安装的，或构建方式不同",
+"distribution-otherwise-why": "版本相同，但 install.sh 安装它时记录的哈希、commit、变量或构建工具不同",
+"distribution-otherwise-mend": "{again}",
 "distribution-editable-what": "{name} {wanted} 是 {found} 的可编辑安装",
 "distribution-editable-why": "它的文件取决于该目录当前的内容",
 "distribution-editable-mend": "{again}",
@@ -4182,6 +4213,7 @@ LOCK = r"""
 "group-distributions": "软件包",
 "group-files": "文件",
 "group-checkouts": "检出",
+"note-distributions-but": "{count} 个，版本与锁文件相同；其中 {unnoted} 个不是由 install.sh 安装的，无从得知来自哪个文件",
 "note-checkouts": "位于锁的提交：{list}",
 "group-collisions": "冲突",
 "group-strays": "无主文件",

@@ -28,8 +28,15 @@ _ascend_lock_tell() { # what is wrong and a hint, in each language
     at=0; case ${LC_ALL:-${LC_MESSAGES:-${LANG-}}} in [zZ][hH]*[uU][tT][fF]*8*) at=1 ;; esac
     shift $((2 * at))
     _ascend_lock_say "activate.sh: " "activate.sh："
-    printf '%s\n' "$1" >&2
-    if [ -n "$2" ]; then _ascend_lock_say "hint: " "提示："; printf '%s\n' "$2" >&2; fi
+    _ascend_lock_show "$1"
+    if [ -n "$2" ]; then _ascend_lock_say "hint: " "提示："; _ascend_lock_show "$2"; fi
+}
+
+_ascend_lock_show() { # a line; what a terminal would act on is shown as escapes
+    case $1 in
+        *[[:cntrl:]]*) printf '%q\n' "$1" >&2 ;;
+        *) printf '%s\n' "$1" >&2 ;;
+    esac
 }
 
 _ascend_lock_source() { # file; with no arguments of its own, as ATB's set_env.sh reads them
@@ -138,10 +145,10 @@ elif [ "${BASH_SOURCE[0]}" = "$0" ]; then
         "此文件需要 source，不能直接运行：. ${0}" ""
     false
 elif _ascend_lock_activate; then
-    unset -f _ascend_lock_say _ascend_lock_tell _ascend_lock_source _ascend_lock_first _ascend_lock_cann _ascend_lock_env \
+    unset -f _ascend_lock_say _ascend_lock_tell _ascend_lock_show _ascend_lock_source _ascend_lock_first _ascend_lock_cann _ascend_lock_env \
         _ascend_lock_nnal _ascend_lock_exports _ascend_lock_activate
 else
-    unset -f _ascend_lock_say _ascend_lock_tell _ascend_lock_source _ascend_lock_first _ascend_lock_cann _ascend_lock_env \
+    unset -f _ascend_lock_say _ascend_lock_tell _ascend_lock_show _ascend_lock_source _ascend_lock_first _ascend_lock_cann _ascend_lock_env \
         _ascend_lock_nnal _ascend_lock_exports _ascend_lock_activate
     false
 fi

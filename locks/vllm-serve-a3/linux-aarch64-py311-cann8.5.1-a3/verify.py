@@ -12,7 +12,6 @@ differs, 2 invalid command. The contents of the lock are at the end of this file
 from __future__ import annotations
 
 import argparse
-import ast
 import base64
 import configparser
 import csv
@@ -65,7 +64,7 @@ if sys.version_info < (3, 8):
 # pip's configuration files and PIP_* variables can add indexes, folders of files, requirements, even
 # projects to build (`[wheel] editable`). A lock names none of these. So pip runs without
 # configuration files, and with no PIP_* variables except for the allowed settings, which pip itself
-# is asked for (`pip config list`).
+# is asked for.
 #
 # verify.py contains this module, so it uses only the standard library.
 
@@ -92,21 +91,21 @@ _NO_FILES = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "PIP_NO_INPUT": "1",
 }
-# The variables of `pip config list`.
-_LIST_VARIABLES = {
-    # configuration files could set these, which change the list or choose its file
-    "PIP_QUIET": "0",
-    "PIP_VERBOSE": "0",
-    "PIP_USER": "0",
-    "PIP_GLOBAL": "0",
-    "PIP_SITE": "0",
-    # pip would write every setting into its log, with passwords in clear text
-    "PIP_LOG": os.devnull,
-    # pip would start again as the interpreter that its `python` setting names
-    "_PIP_RUNNING_IN_SUBPROCESS": "1",
-    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-}
-_LISTED_SETTING = re.compile(r"(global|install|:env:)\.([a-z0-9-]+)=(['\"].*)")
+# Writes all settings as JSON. It uses the class with which every command of pip reads them, and not
+# `pip config list`, as options of pip can hide settings from a command: `isolated`, `quiet`, `user`,
+# `version`. An option `log` would write passwords into a file.
+_LIST_SETTINGS = """
+import json
+from pip._internal.configuration import Configuration
+
+configuration = Configuration(isolated=False, load_only=None)
+configuration.load()
+settings = {}
+for name, value in configuration.items():
+    # newer releases of pip have the settings of each file by the name of the file
+    settings.update(value if isinstance(value, dict) else {name: value})
+print(json.dumps(settings))
+"""
 
 
 def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -123,16 +122,12 @@ def allowed_settings(sections: Mapping[str, Mapping[str, str]]) -> dict[str, str
     return settings
 
 
-def listed_settings(listed: str) -> dict[str, dict[str, str]]:
-    """Return the settings by section and name, from the output of `pip config list`.
-
-    It has lines like `section.name='value'`.
-    """
+def by_section(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return settings by section and name, from settings by `section.name`, as pip writes it."""
     sections: dict[str, dict[str, str]] = {}
-    for line in listed.splitlines():
-        match = _LISTED_SETTING.fullmatch(line)
-        if match is not None:
-            sections.setdefault(match[1], {})[match[2]] = ast.literal_eval(match[3])
+    for key, value in settings.items():
+        section, _, name = key.partition(".")
+        sections.setdefault(section, {})[name] = value
     return sections
 
 
@@ -146,19 +141,20 @@ def pip_variables(python: str, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the PIP_* variables for this interpreter's pip, which is to have no others.
 
     Raises OSError or subprocess.CalledProcessError if pip does not run, or cannot read one of its
-    configuration files. pip has then written to stderr why.
+    configuration files. What pip says of a file is not shown: it quotes lines, which may have a
+    password.
     """
-    command = [python, "-I", "-m", "pip", "config", "list"]
     done = subprocess.run(  # noqa: S603  the interpreter's own pip
-        command,
-        env={**environ, **_LIST_VARIABLES},
+        [python, "-I", "-c", _LIST_SETTINGS],
+        env=dict(environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         check=True,
     )
     variables = dict(_NO_FILES)
-    listed = listed_settings(done.stdout.decode("utf-8", "surrogateescape"))
-    for name, value in allowed_settings(listed).items():
+    settings = by_section(json.loads(done.stdout))
+    for name, value in allowed_settings(settings).items():
         variables[f"PIP_{name.upper().replace('-', '_')}"] = value
     return variables
 
@@ -334,8 +330,13 @@ class LockedDistribution(NamedTuple):
     editable: bool = False
     # The label of its wheel variant (PEP 825), empty for a plain wheel.
     variant: str = ""
-    # The text with which install.sh marks a finished editable checkout.
-    source: str = ""
+    # A digest of all that determines how it is built, empty if it is not built.
+    key: str = ""
+
+    @property
+    def note(self) -> str:
+        """Return what install.sh notes beside it: how it was built, or the hashes of its file."""
+        return self.key or " ".join(sorted(self.sha256))
 
 
 class DriverNeed(NamedTuple):
@@ -630,6 +631,8 @@ def signal_name(number: int) -> str:
 # The installed distributions, as their .dist-info and .egg-info entries describe them.
 
 UNKNOWN_SIZE = -1
+# The file beside METADATA in which install.sh notes `LockedDistribution.note`.
+_NOTE = "ascend-lock.txt"
 # A suffix of a version in any spelling.
 _SUFFIX = re.compile(r"[-_.]?(alpha|beta|preview|pre|rc|a|b|c|post|rev|r|dev)[-_.]?(\d*)|-(\d+)")
 # How PEP 440 writes the suffixes that have several spellings.
@@ -748,6 +751,20 @@ class InstalledDistribution:
         if self.info.endswith(".dist-info") or not os.path.isdir(self.info):
             return False
         return not os.path.isfile(f"{self.info}/installed-files.txt")
+
+    @property
+    def note(self) -> str:
+        """Return what install.sh noted of the file it is from, empty if it did not install it.
+
+        A note that RECORD does not list is not counted: it may be of an earlier installation.
+        """
+        path = f"{self.info}/{_NOTE}"
+        if not any(row.path == path for row in self.rows):
+            return ""
+        try:
+            return (read_text(path) or "").strip()
+        except UnreadableError:
+            return ""
 
     def variant_labels(self) -> list[str]:
         """Return the labels of its wheel variant (PEP 825); none if variant.json is not usable."""
@@ -985,7 +1002,10 @@ def check_distributions(
         if all(installed[name].is_ours for name in extra):
             remedy = f"{context.python} -m pip uninstall {shlex.join(extra)}"
         findings.append(Finding("distribution-extra", list_and_count(extra, _LISTED), remedy))
-    return Group("distributions", findings, {"count": str(len(pins))})
+    unnoted = [name for name in sorted(pins) if name in installed and not installed[name].note]
+    values = {"count": str(len(pins)), "unnoted": str(len(unnoted))}
+    note = "distributions-but" if unnoted else "distributions"
+    return Group("distributions", findings, values, note)
 
 
 def _unwanted(
@@ -1027,7 +1047,11 @@ def _differences_from_pin(
     folder = installed.editable_folder
     if not folder:
         source = _other_source(pin, installed.direct_url)
-        return [_difference("distribution-elsewhere", pin, source)] if source else []
+        if source:
+            return [_difference("distribution-elsewhere", pin, source)]
+        if installed.note not in ("", pin.note):
+            return [_difference("distribution-otherwise", pin, "")]
+        return []
     if not pin.editable:
         return [_difference("distribution-editable", pin, folder)]
     checkout = os.path.realpath(checkout_folder(pin.name))
@@ -2100,7 +2124,7 @@ def _changed_at(path: str) -> float:
 # checkout. The files are then hashed here. install.sh notes which files the lock's own steps and
 # builds have changed.
 
-# In .git of a finished checkout, install.sh writes `LockedDistribution.source` into this file.
+# In .git of a finished checkout, install.sh writes `LockedDistribution.key` into this file.
 _MARK = "ascend-lock"
 # And it writes the output of `--changed-files` into this one.
 _CHANGED = "ascend-lock-changed"
@@ -2158,7 +2182,7 @@ def _checkout_differences(
     if head != pin.commit:
         yield "checkout-other", {"found": head or "-"}
         return
-    if mark.strip() != pin.source:
+    if mark.strip() != pin.key:
         yield "checkout-unmarked", {}
     if pin.name in context.lock.rewritten:
         return
@@ -3540,7 +3564,7 @@ LOCK = r"""
 {"name": "anthropic", "version": "0.102.0", "stage": 6, "sha256": ["ab96540bbd4b0f36564252d955a86f8abbe4f00944a24bc9931acc9b139bab6f"]},
 {"name": "anyio", "version": "4.13.0", "stage": 6, "sha256": ["08b310f9e24a9594186fd75b4f73f4a4152069e3853f1ed8bfbf58369f4ad708"]},
 {"name": "apache-tvm-ffi", "version": "0.1.11", "stage": 6, "sha256": ["a051c84985be3f9d8a20a16ec4bdba73a7ae01d3fb2f18a2c72bbd7a28aaa155", "2f0d4b165f371d2dee6013e47353d178b01742171fd1092c654cbbc0fa5c6d60"]},
-{"name": "arctic-inference", "version": "0.1.1", "stage": 2, "built": true, "sha256": ["36857e2fbe3ead34821a04be98dfab95086050c1e38199c8fdfe308234fdcf63"]},
+{"name": "arctic-inference", "version": "0.1.1", "stage": 2, "built": true, "key": "a66aedbd6782e7d3cb8f9007906d21ad", "sha256": ["36857e2fbe3ead34821a04be98dfab95086050c1e38199c8fdfe308234fdcf63"]},
 {"name": "astor", "version": "0.8.1", "stage": 6, "sha256": ["070a54e890cefb5b3739d19f30f5a5ec840ffc9c50ffa7d23cc9fc1a38ebbfc5"]},
 {"name": "attrs", "version": "26.1.0", "stage": 6, "sha256": ["c647aa4a12dfbad9333ca4e71fe62ddc36f4e63b2d260a37a8b83d2f043ac309"]},
 {"name": "blake3", "version": "1.0.8", "stage": 6, "sha256": ["7fcfe81b3ae3fb5d2e88be0d3259603ff95f0d5ed69f655c28fdaef31e49a470"]},
@@ -3697,8 +3721,8 @@ LOCK = r"""
 {"name": "uvicorn", "version": "0.47.0", "stage": 6, "sha256": ["2c5715bc12d1892d84752049f400cd1c3cb018514967fdfeb97640443a6a9432"]},
 {"name": "uvloop", "version": "0.22.1", "stage": 6, "sha256": ["53c85520781d84a4b8b230e24a5af5b0778efdb39142b424990ff1ef7c48ba21"]},
 {"name": "vcs-versioning", "version": "1.1.1", "stage": 6, "sha256": ["b541e2ba79fc6aaa3850f8a7f88af43d97c1c80649c01142ee4146eddbc599e4"]},
-{"name": "vllm", "version": "0.18.0", "stage": 7, "built": true, "sha256": ["9a1bee091db8dbb4664a2a09cd9c61912e9912a44af1ce12b8593a231d05971c"]},
-{"name": "vllm-ascend", "version": "0.18.0", "stage": 8, "built": true, "commit": "e18643f8a4d5bd9990727654318ad069ea0b56e2", "editable": false, "sha256": []},
+{"name": "vllm", "version": "0.18.0", "stage": 7, "built": true, "key": "afd9b04e6992e03308a97a999842dad6", "sha256": ["9a1bee091db8dbb4664a2a09cd9c61912e9912a44af1ce12b8593a231d05971c"]},
+{"name": "vllm-ascend", "version": "0.18.0", "stage": 8, "built": true, "key": "b6259993830be2e6fa2146747a17ec1c", "commit": "e18643f8a4d5bd9990727654318ad069ea0b56e2", "editable": false, "sha256": []},
 {"name": "watchfiles", "version": "1.1.1", "stage": 6, "sha256": ["6e43d39a741e972bab5d8100b5cdacf69db64e34eb19b6e9af162bccf63c5cc6"]},
 {"name": "websockets", "version": "16.0", "stage": 6, "sha256": ["7be95cfb0a4dae143eaed2bcba8ac23f4892d8971311f1b06f3c6b78952ee70b", "1637db62fad1dc833276dded54215f2c7fa46912301a24bd94d45d46a011ceec"]},
 {"name": "werkzeug", "version": "3.1.8", "stage": 6, "sha256": ["63a77fb8892bf28ebc3178683445222aa500e48ebad5ec77b0ad80f8726b1f50"]},
@@ -3809,6 +3833,9 @@ LOCK = r"""
 "distribution-elsewhere-what": "{name} {wanted} was installed from a different source: {found}",
 "distribution-elsewhere-why": "the version matches the lock, but the files may not",
 "distribution-elsewhere-mend": "{again}",
+"distribution-otherwise-what": "{name} {wanted} was installed from another file than the lock's, or built otherwise",
+"distribution-otherwise-why": "the version is the same, but install.sh noted other hashes, another commit, other variables or other tools when it installed it",
+"distribution-otherwise-mend": "{again}",
 "distribution-editable-what": "{name} {wanted} is an editable installation of {found}",
 "distribution-editable-why": "its files are whatever that folder contains now",
 "distribution-editable-mend": "{again}",
@@ -3908,6 +3935,7 @@ LOCK = r"""
 "group-distributions": "distributions",
 "group-files": "files",
 "group-checkouts": "checkouts",
+"note-distributions-but": "{count} in the versions of the lock; {unnoted} of them were not installed by install.sh, so which file they are from is not known",
 "note-checkouts": "at the commits of the lock: {list}",
 "group-collisions": "collisions",
 "group-strays": "unowned",
@@ -4051,6 +4079,9 @@ LOCK = r"""
 "distribution-elsewhere-what": "{name} {wanted} 的安装来源不同：{found}",
 "distribution-elsewhere-why": "版本与锁文件相同，文件却未必",
 "distribution-elsewhere-mend": "{again}",
+"distribution-otherwise-what": "{name} {wanted} 不是用锁文件中的文件安装的，或构建方式不同",
+"distribution-otherwise-why": "版本相同，但 install.sh 安装它时记录的哈希、commit、变量或构建工具不同",
+"distribution-otherwise-mend": "{again}",
 "distribution-editable-what": "{name} {wanted} 是 {found} 的可编辑安装",
 "distribution-editable-why": "它的文件取决于该目录当前的内容",
 "distribution-editable-mend": "{again}",
@@ -4150,6 +4181,7 @@ LOCK = r"""
 "group-distributions": "软件包",
 "group-files": "文件",
 "group-checkouts": "检出",
+"note-distributions-but": "{count} 个，版本与锁文件相同；其中 {unnoted} 个不是由 install.sh 安装的，无从得知来自哪个文件",
 "note-checkouts": "位于锁的提交：{list}",
 "group-collisions": "冲突",
 "group-strays": "无主文件",
