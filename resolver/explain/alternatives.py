@@ -210,7 +210,7 @@ class Alternatives:
 
     def without_file(self, changing: Iterable[Constraint]) -> list[Constraint]:
         """Return the constraints that projects of lines have releases without a usable file."""
-        lines = [row for row in changing if isinstance(row, (StackLine, BuildLine))]
+        lines = [line for line in changing if isinstance(line, (StackLine, BuildLine))]
         lacks = [Unavailable(self._needs[line.whole].name, NoCandidate.FILE) for line in lines]
         return [lack for lack in lacks if lack in self._clauses.ruled_out_releases]
 

@@ -135,7 +135,7 @@ class Changes:
 
         `choice` says what each line and component becomes.
         """
-        lines = [row for row in changing if isinstance(row, (StackLine, BuildLine))]
+        lines = [line for line in changing if isinstance(line, (StackLine, BuildLine))]
         stack, changes = self._with_lines(lines, choice)
         for constraint in changing:
             match constraint:

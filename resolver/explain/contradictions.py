@@ -105,9 +105,9 @@ def clashing(
         for number in numbers.values():
             seeds.add_clause([number, -number])
         while seeds.solve() and not expired():
-            chosen = set(seeds.get_model())
+            model = set(seeds.get_model())
             seed = [
-                user_constraint for user_constraint, number in numbers.items() if number in chosen
+                user_constraint for user_constraint, number in numbers.items() if number in model
             ]
             if is_satisfiable(seed):
                 largest = _grown(seed, parts, is_satisfiable)
@@ -120,7 +120,10 @@ def clashing(
                 )
             else:
                 blamed = {user_constraint_of(constraint) for constraint in clauses.core()}
-                clash = _shrunk([row for row in seed if row in blamed], is_satisfiable)
+                clash = _shrunk(
+                    [user_constraint for user_constraint in seed if user_constraint in blamed],
+                    is_satisfiable,
+                )
                 yield tuple(clash)
                 seeds.add_clause([-numbers[user_constraint] for user_constraint in clash])
 
@@ -561,7 +564,7 @@ def _cases(
     cases: dict[tuple[Constraint, ...], list[Candidate]] = {}
     for candidate in clauses.packages[package]:
         if clauses.satisfiable([*variables, clauses.variable(candidate)], others):
-            says = tuple(row for row in core if candidate in requiring[row])
+            says = tuple(constraint for constraint in core if candidate in requiring[constraint])
             cases.setdefault(says, []).append(candidate)
     return sorted(cases.values(), key=lambda candidates: _position(candidates[0]))
 

@@ -33,7 +33,7 @@ def split(
     order = {root.origin: place for place, root in enumerate(trials.problem.stack.requirements)}
     clashes = []
     for core in found_cores:
-        clash = {order[row.whole] for row in core if isinstance(row, StackLine)}
+        clash = {order[line.whole] for line in core if isinstance(line, StackLine)}
         if len(clash) < 2:
             # something clashes with the target, or with itself
             return []

@@ -66,7 +66,7 @@ def explanation_json(explanation: Explanation, language: Language = "en") -> dic
         "awaited": to_builtins(explanation.awaited),
         "expected": _expected(explanation.expected),
         "unreached": dict(explanation.unreached),
-        "contradictions": [_contradiction(row, language) for row in explanation.contradictions],
+        "contradictions": [_contradiction(found, language) for found in explanation.contradictions],
         "fixes": [_fix(fix, language) for fix in explanation.fixes],
         "attempts": [_attempt(attempt, language) for attempt in explanation.attempts],
     }
@@ -305,7 +305,7 @@ def why_json(why: Why, way_to_matrices: str, language: Language = "en") -> dict[
         ],
         "as_of": why.day,
         "after_day": why.after_day,
-        "contradictions": [_contradiction(row, language) for row in why.contradictions],
+        "contradictions": [_contradiction(found, language) for found in why.contradictions],
         "moves": [{"name": name, "old": old, "new": new} for name, old, new in why.moves],
     }
     linked: dict[str, Any] = _with_links(view, way_to_matrices)
