@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from resolver.index import snapshot as snapshot_file
+from resolver.index.host_names import without_urls
 from resolver.index.store.cache import Cache
 from resolver.index.store.file_cache import FileCache
 from resolver.model.release import File
@@ -208,6 +209,9 @@ def test_the_readings_of_the_project_are_what_was_recorded() -> None:
             if sha256 in names and not isinstance(content, str):
                 found = stored.reading(File(names[sha256], sha256=sha256))
                 recorded = found and found.member(member)
-                assert recorded in (*content, None)  # None: read only to explain a conflict
-                compared += recorded is not None
+                if recorded is None:
+                    continue  # it is read only to explain a conflict
+                shown = (recorded, without_urls(recorded))  # a snapshot names no host
+                assert any(text in content for text in shown)
+                compared += 1
     assert compared > 4

@@ -332,7 +332,7 @@ def test_a_near_release_that_takes_a_practice_is_found_beside_a_far_one_that_doe
         [(change["kind"], change["after"]) for change in fix["changes"]] for fix in fixes(clash)
     ]
     near = [("practice", 'practices = ["old-cv"]'), ("version", "plugin==0.18")]
-    assert found[:2] == [[("version", "plugin==0.13")], near]
+    assert found[:2] == [near, [("version", "plugin==0.13")]]
 
 
 def test_a_project_named_wrong_is_named_right_and_its_release_kept(clash: Workspace) -> None:
