@@ -91,7 +91,7 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     wheels: tuple[str, ...] = ()
 
     def paired_or_needed(self, component: str) -> tuple[ComponentRequirement, ...]:
-        """Return what it is paired with of a component or, without such facts, what it needs."""
+        """Return `paired_with` for a component or, if that is empty, `needed`."""
         return self.paired_with(component) or self.needed(component)
 
     def paired_with(self, component: str) -> tuple[ComponentRequirement, ...]:

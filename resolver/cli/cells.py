@@ -88,8 +88,9 @@ class CellSolver:
         self.grid = load_grid(sweep.grid, sweep.matrices)
         if self.grid.digest != sweep.digest:
             raise InputError(
-                "the grid or its facts are not those of the run",
+                "the grid or its facts differ from those that the run was started with",
                 where=str(sweep.matrices),
+                hint="run the command again, with the same files for all processes",
             )
         self._settings = Settings(
             progress=Progress(enabled=False),

@@ -163,9 +163,9 @@ def _requirement(package: str) -> Requirement:
 
 
 def _answer(job: Job, requirement: Requirement | None, session: Session) -> _Answer:
-    """Return and print why a target has no solution, or why a pin is what it is.
+    """Print and return why a target has no solution or, given a `requirement`, why it is pinned.
 
-    None if there is a solution and no `requirement` to explain.
+    Return None for a target that has a solution if there is no `requirement`.
     """
     page, progress, problem = session.page, session.settings.progress, job.problem
     language = progress.language

@@ -69,15 +69,18 @@ def check(
 ) -> int:
     """Compare facts with what the indexes say today.
 
-    NAME is a stack (for the facts about projects in its locks or, without a lock, about those that
-    its lines and such facts require), a project (for the facts about it) or the id of a fact;
-    without one, or with `all`, all facts are compared. Prints a line for each fact that somebody
-    should look at, or for each one if NAME is a project or a fact, and how many hold. Each fact is
-    compared for the first target of the first stack that uses it. Changes nothing.
+    NAME is a stack, a project or the id of a fact. For a project, the facts about it are compared.
+    For a stack, they are the facts about the projects in its locks or, without a lock, about the
+    projects that its lines and these facts require. Without NAME, or with `all`, every fact is
+    compared, for the first target of the first stack that uses it. Nothing is changed.
 
-    With --sources no metadata is compared. Each source is opened instead (files of repositories by
-    git, members of wheels and archives by the indexes), and must have the versions and values that
-    the fact states, near each other. The exit status is 1 if one does not.
+    Prints the number of facts that hold, and a line for each fact that needs attention. If NAME is
+    a project or a fact, each fact that was compared has a line.
+
+    With --sources, no metadata is compared. Instead the sources of the facts are opened: files of
+    repositories with git, members of wheels and archives through the indexes. Each source must
+    contain the versions and values of its fact, close to each other. The exit status is 1 if one
+    does not.
     """
     if ALL in names:
         names = ()

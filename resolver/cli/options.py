@@ -41,7 +41,7 @@ Command = Callable[..., int]
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The options of a run that several commands share."""
 
-    # Where the run shows what it is doing.
+    # Prints progress and warnings to stderr.
     progress: Progress
     # The language of the output.
     language: Language

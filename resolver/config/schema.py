@@ -62,7 +62,7 @@ _KEYS: Final = {kind: key for key, kind in KINDS.items()}
 if TYPE_CHECKING:
 
     class FactFile(FactTables, kw_only=True, frozen=True):
-        """The same, with a field for each kind: what is read."""
+        """Add a field for the rows of each kind of fact to FactTables."""
 
 else:
     FactFile = msgspec.defstruct(
@@ -91,7 +91,7 @@ class IndexesFile(_Table, kw_only=True, frozen=True):
 class ComponentRow(_Table, kw_only=True, frozen=True):
     """A component of targets in systems.toml."""
 
-    # What it is.
+    # A one-line description for people.
     summary: Text
     # The values that exist, oldest first.
     known: tuple[Text, ...] = ()

@@ -111,9 +111,9 @@ class FileRequirements(msgspec.Struct):
 
 
 def with_whole_lines(content: str) -> str:
-    """Return the content of a file with no other line breaks than those of an editor.
+    """Replace line breaks that only `str.splitlines` knows, such as U+2028.
 
-    In the place of others it has a character that no requirement has.
+    The replacement, U+FFFD, is valid in no requirement, so that the line is reported.
     """
     return _ODD_BREAK.sub("\ufffd", content)
 
