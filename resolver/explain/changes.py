@@ -218,7 +218,7 @@ class Changes:
         need = root.need
         # a line about a component is dropped or stays
         assert isinstance(need, Requirement)  # noqa: S101
-        removed = {part.part.removeprefix(extra_part("")) for part in parts}
+        removed: set[str] = set()
         kind, specifier, steps, years = ChangeKind.EXTRA, str(need.specifier), 0, 0
         for part in parts:
             if part.part == VERSION_PART:
@@ -226,6 +226,8 @@ class Changes:
                 specifier = f"=={choice[part].version}"
                 steps, years = self.alternatives.distance(part.whole, choice[part])
                 removed.update(self._lost_extras(part, choice))
+            else:
+                removed.add(part.part.removeprefix(extra_part("")))
         extras = ",".join(extra for extra in need.extras if extra not in removed)
         after = f"{need.name}[{extras}]" if extras else need.name
         after += f" @ {need.url}" if need.url else specifier

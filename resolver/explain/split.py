@@ -92,8 +92,8 @@ def _side(trials: Trials, without: Collection[int], only: Collection[int]) -> _S
     projects = {
         place: need.name for place, need in enumerate(needs) if isinstance(need, Requirement)
     }
-    removed = {projects[place] for place in without if place in projects}
     while True:
+        removed = {projects[place] for place in without if place in projects}
         text = StackText(trials.text).without_lines(without).text
         answer = trials.lock_all(text)
         if not isinstance(answer, Resolution):

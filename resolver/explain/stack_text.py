@@ -160,7 +160,11 @@ class StackText:
         if isinstance(table, dict) and key not in table:
             return changed
         before = table[key]
-        lines = zip(self.text.split("\n"), changed.text.split("\n"), strict=True)
+        old_lines, new_lines = self.text.split("\n"), changed.text.split("\n")
+        if len(old_lines) != len(new_lines):
+            # A value on several lines has no comment to add to.
+            return changed
+        lines = zip(old_lines, new_lines, strict=True)
         return StackText(
             "\n".join(new if new == old else _noted(new, before, after) for old, new in lines)
         )
