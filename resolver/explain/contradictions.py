@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import TypeGuard
 
@@ -177,8 +178,10 @@ def explore(clauses: Clauses, expired: Callable[[], bool]) -> None:
             if parent is not None and _is_unmet(universe, edge):
                 unusable.append(parent)
             if edge.package.kind is PackageKind.PROJECT:
-                requirements_on.setdefault(edge.package.base, []).append((parent, edge))
-                following += _follow(universe, parent, edge, parents, expired)
+                # The conflict is certain without a project that cannot be looked up.
+                with suppress(ResolverError):
+                    following += _follow(universe, parent, edge, parents, expired)
+                    requirements_on.setdefault(edge.package.base, []).append((parent, edge))
         level = following
     _open_ways(clauses, parents, unusable)
     for package, requirements in requirements_on.items():
@@ -243,7 +246,9 @@ def _open_ways(
     while candidates:
         candidate = candidates.pop()
         if not clauses.opened(candidate):
-            clauses.open(candidate)
+            # likewise without the requirements of this release
+            with suppress(ResolverError):
+                clauses.open(candidate)
             candidates += sorted(parents[candidate], key=str)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import islice
 
 from packaging.utils import NormalizedName, canonicalize_name
@@ -14,8 +13,8 @@ from resolver.explain.fixes import fix_of, lettered
 from resolver.explain.loss import loss_of
 from resolver.explain.repairs import find_fixes
 from resolver.explain.split import split
-from resolver.explain.trial import Clock, Expired, Trials
-from resolver.index.protocol import Catalog, polling
+from resolver.explain.trial import Clock, Trials
+from resolver.index.protocol import Catalog
 from resolver.model.constraint import (
     BuildLine,
     ComponentValue,
@@ -65,21 +64,20 @@ def explanation_of(
     problem = clauses.universe.problem
     share = clock.within(clock.seconds * _SHARE)
     awaited = _awaited(refutation, share)
-    found_cores = _found_cores(refutation, share)
+    core_list = found_cores(refutation, share)
     clock.limited |= share.limited
-    contradictions = [contradiction(clauses, core, clock.expired) for core in found_cores]
+    contradictions = [contradiction(clauses, core, clock.expired) for core in core_list]
     report(problem, tuple(contradictions), awaited)
     trials = Trials(inputs, clauses.universe, clock, options, catalog_of)
-    with polling(clock.look):
-        results = find_fixes(clauses, found_cores, trials, report_fix)
+    results = find_fixes(clauses, core_list, trials, report_fix)
     known = [set(found.reasons) for found in contradictions]
     for core, hidden in results.further:
-        found_cores.append(core)
+        core_list.append(core)
         if set(hidden.reasons) not in known:
             contradictions.append(hidden)
     concerned = _projects_of(contradictions)
     solved = results.fixes or results.useless.values()
-    fixes = [(loss_of(fix), fix) for fix in split(trials, found_cores, concerned)]
+    fixes = [(loss_of(fix), fix) for fix in split(trials, core_list, concerned)]
     for changed, resolution in solved:
         fix = fix_of(problem, changed, resolution, concerned)
         loss = loss_of(
@@ -107,7 +105,7 @@ def reason_of(refutation: Refutation, clock: Clock) -> tuple[Contradiction, tupl
     clauses = refutation.clauses
     awaited = _awaited(refutation, clock)
     core = refutation.core
-    with polling(clock.look), suppress(Expired):
+    with clock.limiting():
         core = next(cores(clauses, clock.expired), core)
     return contradiction(clauses, core, clock.expired), awaited
 
@@ -134,7 +132,7 @@ def _awaited(refutation: Refutation, clock: Clock) -> tuple[Awaited, ...]:
     clauses = refutation.clauses
     if not any(is_open(constraint, clauses) for constraint in refutation.core):
         return ()
-    with polling(clock.look), suppress(Expired):
+    with clock.limiting():
         explore(clauses, clock.expired)
     needs: dict[NormalizedName, dict[str, None]] = {}
     needed_by: dict[NormalizedName, dict[str, None]] = {}
@@ -185,10 +183,10 @@ def _requirements_on(
                 pass
 
 
-def _found_cores(refutation: Refutation, clock: Clock) -> list[Sequence[Constraint]]:
+def found_cores(refutation: Refutation, clock: Clock) -> list[Sequence[Constraint]]:
     """Return the cores that are found in time; without any, that of the refutation."""
     found: list[Sequence[Constraint]] = []
-    with polling(clock.look), suppress(Expired):
+    with clock.limiting():
         # one by one, as each takes its time
         for core in cores(refutation.clauses, clock.expired):
             found.append(core)  # noqa: PERF402  an exception leaves those found before

@@ -8,7 +8,6 @@ looked for and locked (docs/explaining.md).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -25,7 +24,6 @@ from resolver.explain.stack_text import StackText
 from resolver.explain.trial import (
     Answer,
     ChangedStack,
-    Expired,
     FixSearchResults,
     Trials,
     Undecided,
@@ -82,7 +80,7 @@ def find_fixes(
     first = Repairs(clauses, cores, trials, results, search)
     search.append(first)
     constraints = list(chain.from_iterable(cores))
-    with suppress(Expired):
+    with trials.clock.limiting():
         first.try_proposals(cores, constraints)
         for _ in range(_STEPS):
             if results.is_enough() or trials.clock.expired():

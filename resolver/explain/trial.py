@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from math import inf
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 from resolver.config import schema
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, read_text, with_stack
-from resolver.errors import ResolverError
+from resolver.errors import ResolverError, UndecidedError
 from resolver.explain import costs
 from resolver.index.protocol import Catalog, polling
 from resolver.model.constraint import Constraint
@@ -74,6 +75,18 @@ class Clock:
         if self.expired():
             raise Expired
 
+    @contextmanager
+    def limiting(self) -> Iterator[None]:
+        """End the block, and set `limited`, when time is up or the engine gives up.
+
+        Requests to indexes are waited for no longer than that.
+        """
+        try:
+            with polling(self.look):
+                yield
+        except (Expired, UndecidedError):
+            self.limited = True
+
 
 class Undecided(NamedTuple):
     """A changed stack could not be decided."""
@@ -114,6 +127,8 @@ class Trials:
         self._universes = {self.current_target: universe}
         # by target and text
         self._locked: dict[tuple[int, str], Resolution] = {}
+        # for each target, of the changed stack that was compiled last, by its text
+        self._compiled: dict[str, Sequence[Problem]] = {}
         self._catalog_of = catalog_of
         self._stand_at(inputs, universe)
 
@@ -163,15 +178,21 @@ class Trials:
         return answer
 
     def _solve(self, text: str, clock: Clock) -> Resolution | Refutation:
-        problems = compile_problems(
-            self._with(text), options=self._options, sources=self.problem.sources
-        )
-        universe = self._universe.variant(problems[self.current_target])
+        universe = self._universe.variant(self._compile(text)[self.current_target])
         with polling(clock.look):
             answer = decide(universe, tick=clock.tick)
             if isinstance(answer, Resolution):
                 solve_builds(answer, universe.catalog, tick=clock.tick)
         return answer
+
+    def _compile(self, text: str) -> Sequence[Problem]:
+        """Return the problems of a changed stack, one for each target."""
+        if text not in self._compiled:
+            self._compiled.clear()
+            self._compiled[text] = compile_problems(
+                self._with(text), options=self._options, sources=self.problem.sources
+            )
+        return self._compiled[text]
 
     def elsewhere(self, text: str) -> tuple[Trials, Refutation | Undecided] | None:
         """Return the first other target for which a changed stack does not lock, and why.

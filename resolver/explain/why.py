@@ -11,7 +11,8 @@ from packaging.utils import NormalizedName
 from packaging.version import Version
 
 from resolver.errors import IndexFailure, InputError, UndecidedError, did_you_mean
-from resolver.explain.contradictions import contradiction, cores
+from resolver.explain.contradictions import contradiction
+from resolver.explain.explain import found_cores
 from resolver.explain.trial import Clock, Expired
 from resolver.model import fact as facts
 from resolver.model import text
@@ -58,13 +59,14 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
     contradictions: tuple[Contradiction, ...] = ()
     moves: tuple[_Move, ...] = ()
     untried = ""
+    limited = False
     if tried:
         try:
             contradictions, moves = _try(resolution, universe, name, tried, clock)
-        except (Expired, UndecidedError):
-            tried = ""
-        except IndexFailure as error:
-            tried, untried = "", str(error).partition("\n")[0]
+        except Expired:
+            tried, limited = "", True
+        except (IndexFailure, UndecidedError) as error:
+            tried, untried = "", error.message
     requirements, bound = _requirements(resolution, pin, newer)
     return Why(
         problem=resolution.problem,
@@ -79,6 +81,7 @@ def why(resolution: Resolution, universe: Universe, requirement: Requirement, cl
         moves=moves,
         unreachable=tuple(project.unreachable),
         untried=untried,
+        limited=limited,
         day=day,
         after_day=sum(_is_later(project, version, day) for version in newer),
         later=tuple(islice(_later(project, pin, newer, day), _LATER)),
@@ -162,8 +165,8 @@ def _try(
     answer = decide(universe.with_line(f"{name}=={version}", _PLACE, preferred), tick=clock.tick)
     if isinstance(answer, Resolution):
         return (), tuple(_moves(resolution, answer))
-    found_cores = list(cores(answer.clauses, clock.expired)) or [answer.core]
-    return tuple(contradiction(answer.clauses, core) for core in found_cores), ()
+    found = found_cores(answer, clock)
+    return tuple(contradiction(answer.clauses, core, clock.expired) for core in found), ()
 
 
 def _moves(before: Resolution, after: Resolution) -> Iterator[_Move]:

@@ -233,8 +233,10 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     bound: tuple[Reason, ...] = ()
     # indexes that may have more releases and could not be reached
     unreachable: tuple[str, ...] = ()
-    # why no release was tried, if an index failed
+    # why no release was decided, if an index failed or the engine gave up
     untried: str = ""
+    # whether time was up before a release was decided
+    limited: bool = False
     # newer releases of lower preference, each with the facts that say so
     later: tuple[tuple[str, tuple[Warns, ...]], ...] = ()
     # the day whose releases are preferred

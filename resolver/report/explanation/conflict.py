@@ -336,7 +336,7 @@ def _newer(why: Why) -> Iterator[Message]:
         yield message("conflict.may-have-newer", indexes=indexes, name=why.name)
     if why.untried:
         yield message("conflict.untried", why=escaped(why.untried))
-    elif why.newer and not why.tried:
+    elif why.limited:
         yield message("conflict.not-decided")
 
 

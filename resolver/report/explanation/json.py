@@ -299,6 +299,7 @@ def why_json(why: Why, way_to_matrices: str, language: Language = "en") -> dict[
         "tried": why.tried,
         "unreachable": list(why.unreachable),
         "untried": why.untried,
+        "limited": why.limited,
         "later": [
             {"version": version, "facts": [fact.id for fact in facts]}
             for version, facts in why.later

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import pytest
 from packaging.version import Version
 
 from resolver.explain.contradictions import contradiction, cores
@@ -18,6 +19,7 @@ from resolver.model.package import Package
 from resolver.model.reason import requirement_of
 from resolver.model.resolution import Resolution
 from resolver.report.explanation.sentences import branch_sentence, closing_sentence, sentence
+from resolver.resolve import sat
 from resolver.resolve.solver import Refutation, decide
 from resolver.resolve.universe import Universe
 from tests.datacatalog import DataCatalog
@@ -176,6 +178,20 @@ def test_why_moves_only_what_must_move() -> None:
         ("a", "1", "2"),
         ("c", "1", "2"),
     )
+
+
+def test_why_says_what_kept_a_release_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of a release that is no newer than the pin."""
+    catalog = DataCatalog().serve("app 1: a==1", "a 1 0")
+    universe = Universe(problem("app"), catalog)
+    answer = decide(universe)
+    assert isinstance(answer, Resolution)
+    late = why(answer, universe, text.requirement("a==0"), Clock(-1))
+    assert (late.tried, late.limited, late.untried) == ("", True, "")
+    monkeypatch.setattr(sat, "MOST_CONFLICTS", 0)
+    given_up = why(answer, universe, text.requirement("a==0"), Clock(60))
+    assert not given_up.limited
+    assert given_up.untried == "no answer was found within the search limits"
 
 
 def test_why_joins_lines_of_one_file() -> None:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from io import StringIO
 
+import pytest
+from packaging.utils import NormalizedName
+
 from resolver.cli.console import ConflictPage, Progress
+from resolver.config.load import read_text, with_stack
+from resolver.config.schema import StackFile
+from resolver.errors import IndexFailure
 from resolver.explain.explain import explanation_of
 from resolver.explain.trial import Clock
+from resolver.index.protocol import Lookup
 from resolver.model.constraint import ComponentValue, Requires, StackLine
 from resolver.model.explanation import Explanation, Fix
+from resolver.resolve import sat
 from tests.datacatalog import DataCatalog
 from tests.unit.explain.inputs import fact, inputs_of, matrix, refutation, target, warning
 
@@ -286,6 +294,74 @@ def test_split_puts_nothing_where_it_does_not_work() -> None:
             if len(fix.environments) > 1
         ]
         assert found[:1] == splits
+
+
+def test_split_follows_what_does_not_work_without_each_other() -> None:
+    """`client` clashes with nothing, and needs `engine`, which needs `plugin`."""
+    facts = warning("engine", "==1", "It idles.", 'grave = true\nunless = ["plugin"]')
+    facts += warning("client", "==1", "It waits.", 'grave = true\nunless = ["engine"]')
+    catalog = DataCatalog().serve("trainer 1: base==1", "plugin 1: base==2", "base 1 2")
+    catalog.serve("engine 1", "client 1")
+    fixes = ways_out(catalog, "trainer", "client", "engine", "plugin", facts=facts)
+    (split,) = [fix for fix in fixes if len(fix.environments) > 1]
+    first, second = (where.requires for where in split.environments)
+    assert (first, second) == (("trainer",), ("client", "engine", "plugin"))
+
+
+def test_fix_keeps_an_extra_named_version() -> None:
+    """Its name is the one of a part of the line."""
+    catalog = DataCatalog()
+    for version in ("1", "2"):
+        requires = [f"b=={version}", 'c; extra == "version"']
+        catalog.add_wheel("a", version, requires, extras=["version"])
+    catalog.serve("b 1 2", "c 1")
+    assert ["a[version]==1 -> a[version]==2"] in map(
+        told, ways_out(catalog, "a[version]==1", "b==2")
+    )
+
+
+def test_fix_changes_a_line_that_is_written_on_two_lines() -> None:
+    catalog = DataCatalog().serve("a 1: b==1", "a 2: b==2", "b 1 2")
+    inputs = inputs_of("b==2", more=target())
+    text = inputs.stack.text.replace('"b==2",', '"b==2", """\na==1""",')
+    inputs = with_stack(inputs, read_text(text, StackFile, "demo.toml"))
+    found = explanation_of(refutation(inputs, catalog), inputs, Clock(60), lambda _: catalog)
+    assert ["a==1 -> a==2"] in map(told, found.fixes)
+
+
+class Incomplete(DataCatalog):
+    """A catalog that cannot get the page of one project."""
+
+    def lookup(self, project: NormalizedName) -> Lookup:
+        if project == "far":
+            raise IndexFailure("the page of far cannot be had")
+        return super().lookup(project)
+
+
+@pytest.mark.parametrize("releases", [["c 1: far"], ["c 1: far", "c 2: far, b==9"]])
+def test_conflict_is_explained_without_a_page_beside_it(releases: list[str]) -> None:
+    """`a` and `b` clash whatever `c` needs."""
+    catalog = Incomplete()
+    catalog.serve("a 1 2", "b 1: a==2", *releases)
+    found = explained(catalog, "a==1", "b==1", "c")
+    lines = [[one.constraint.text for one in each.reasons[:2]] for each in found.contradictions]
+    assert lines == [["a==1", "b==1"]]
+    assert "the page of far cannot be had" in [attempt.why for attempt in found.attempts]
+
+
+def test_explanation_ends_where_the_engine_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = DataCatalog().serve("a 1 2", "b 1: a==2")
+    inputs = inputs_of("a==1", "b==1", more=target())
+    refuted = refutation(inputs, catalog)
+    found = explanation_of(
+        refuted,
+        inputs,
+        Clock(60),
+        lambda _: catalog,
+        report=lambda *_: monkeypatch.setattr(sat, "MOST_CONFLICTS", 0),
+    )
+    assert found.contradictions
+    assert found.limited
 
 
 def test_fix_finds_a_listed_pair_beside_an_unlisted_release() -> None:

@@ -65,7 +65,9 @@ def test_reason_items_show_what_a_fact_says_of_the_soc(what: tuple[str, ...]) ->
     ],
 )
 def test_why_blocks_say_why_no_other_release_was_tried(untried: str, end: str) -> None:
-    one = msgspec.structs.replace(samples.why(), tried="", contradictions=(), untried=untried)
+    one = msgspec.structs.replace(
+        samples.why(), tried="", contradictions=(), untried=untried, limited=not untried
+    )
     assert why_text(one).endswith(f"\nNewer: 2.4.0, 2.3.5, 2.0.0 (3 releases)\n{end}\n")
 
 
