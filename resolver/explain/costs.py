@@ -86,7 +86,10 @@ class Corrections:
         self._solver.add_clause(unless + changed)
 
     def exclude(self, tried: Collection[Constraint], *, exactly: bool = False) -> None:
-        """Exclude this set of changes and its supersets; with `exactly`, only the set itself."""
+        """Exclude this set of changes and its supersets.
+
+        With `exactly`, supersets by constraints that are known already stay.
+        """
         clause = [-self._variables[constraint] for constraint in tried]
         if exactly:
             clause += [

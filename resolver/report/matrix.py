@@ -17,9 +17,10 @@ from resolver.errors import InputError
 from resolver.files import json_text
 from resolver.i18n import LANGUAGES, templates, translate
 from resolver.model.matrix import LOCKED, Answer, CellOutcome, Matrix
-from resolver.model.message import TEXT, Message, message
+from resolver.model.message import TEXT, Message, joined, message
 from resolver.model.text import Language
 from resolver.report.document import in_every_language
+from resolver.report.summary import pin_change
 from resolver.report.template import render_page
 from resolver.report.terminal import table_lines
 
@@ -219,7 +220,7 @@ def matrix_difference(old: Matrix, new: Matrix, language: Language) -> str:
         if now is not None and now.reason is not None:
             line += f"; {translate(now.reason, language)}"
         elif was is not None and now is not None and (moves := _moves(was, now)):
-            line += f"; {', '.join(moves)}"
+            line += f"; {translate(joined('comma', moves), language)}"
         lines.append(line)
     return "\n".join(lines) + "\n"
 
@@ -229,13 +230,13 @@ def _outcome(outcome: CellOutcome | None, language: Language) -> str:
     return translate(f"matrix.{outcome.value if outcome is not None else 'absent'}", language)
 
 
-def _moves(was: Answer, now: Answer) -> list[str]:
+def _moves(was: Answer, now: Answer) -> list[Message]:
     """Return the pins that moved; none if a cell has no pins."""
     if not was.pins or not now.pins:
         return []
     moves = []
     for name in sorted(was.pins.keys() | now.pins.keys()):
-        old, new = was.pins.get(name, "-"), now.pins.get(name, "-")
+        old, new = was.pins.get(name, ""), now.pins.get(name, "")
         if old != new:
-            moves.append(f"{name} {old} -> {new}")
+            moves.append(pin_change(name, old, new))
     return moves

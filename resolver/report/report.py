@@ -138,9 +138,10 @@ def _sections(lock: Lock) -> Iterator[Block]:
         columns=("project", "requirement-removed", "by"),
         rows=[(f"{row.package} {row.version}", row.dropped, row.fact) for row in lock.override],
     )
+    reasons = lock.reasons()
     for number, stage in enumerate(lock.stage, 1):
         title = message("report.stage", number=number, title=stage_title(lock, stage))
-        yield from _pins(lock, title, lock.pins_of(stage), lock.reasons(), items=stage.because)
+        yield from _pins(lock, title, lock.pins_of(stage), reasons, items=stage.because)
     for tools in lock.build_environments():
         names = tools[0].builds
         title = message("report.apart-for", names=names) if names else message("report.apart")

@@ -388,8 +388,8 @@ def test_command_says_that_a_mirror_lacks_the_commit(
     line, *_ = run.stdout.splitlines()
     assert line == (
         f"not opened: it (matrices/facts/app.toml:6): vendor/app @{MISSING[:12]}: "
-        "could not be fetched: a mirror stands for https://github.com/vendor/app "
-        f"in the settings of git, and it does not have the commit {MISSING}"
+        "could not be fetched: git's `url.<base>.insteadOf` leads from "
+        f"https://github.com/vendor/app to a mirror that does not have the commit {MISSING}"
     )
 
 

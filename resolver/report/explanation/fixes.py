@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from shlex import join, quote
 
 from msgspec.structs import replace
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
+from packaging.requirements import InvalidRequirement
 
 from resolver.errors import escaped
 from resolver.model.explanation import (
@@ -21,6 +20,7 @@ from resolver.model.explanation import (
 )
 from resolver.model.message import Message, joined, message
 from resolver.model.target import component_name
+from resolver.model.text import requirement
 from resolver.report.document import one_line
 from resolver.report.explanation.sentences import sentence
 from resolver.report.links import BESIDE
@@ -260,7 +260,7 @@ def _removed_extras(change: Change) -> list[str]:
 def _is_prerelease(line: str) -> bool:
     """Return whether a line asks for one release, which is a pre-release."""
     try:
-        specifiers = list(Requirement(line).specifier)
+        specifiers = list(requirement(line).specifier)
     except InvalidRequirement:
         return False
     if len(specifiers) != 1 or specifiers[0].operator != "==":
@@ -271,7 +271,7 @@ def _is_prerelease(line: str) -> bool:
 def _extras(line: str) -> set[str]:
     """Return the normalized extras (PEP 685) of a line; none if it is about a component."""
     try:
-        return {canonicalize_name(extra) for extra in Requirement(line).extras}
+        return set(requirement(line).extras)
     except InvalidRequirement:
         return set()
 
