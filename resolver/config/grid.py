@@ -14,7 +14,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from resolver.config.compile import compile_problems, known_values
-from resolver.config.decode import parse_need
+from resolver.config.decode import parse_need, require_known_soc
 from resolver.config.fact_rules import compile_facts
 from resolver.config.load import Document, Inputs, load, load_with, read, read_text, with_stack
 from resolver.config.schema import GridFile, StackFile
@@ -250,7 +250,12 @@ def load_grid(path: Path, matrices: Path) -> Grid:
     _check_uses(file)
     machines = _distinct_machines(file)
     inputs = load_with(_stack_for(file.content.package, min(machines)), matrices)
-    facts = compile_facts(inputs.facts, None, known_values(inputs.systems))
+    known = known_values(inputs.systems)
+    for number, row in enumerate(file.content.machine):
+        for position, soc in enumerate(row.soc):
+            where = file.place("machine", number, "soc", position)
+            require_known_soc(parse_value("soc", soc), known, where)
+    facts = compile_facts(inputs.facts, None, known)
     requires = [fact for fact in facts if isinstance(fact, Requires)]
     return Grid(
         file=file,
@@ -269,6 +274,8 @@ def _check_uses(file: Document[GridFile]) -> None:
             where = file.place("use", number, "name")
             raise InputError(f"two uses are named `{use.name}`", where=where)
         seen.add(use.name)
+        for position, line in enumerate(use.requires):
+            file.parse(parse_need, line, "use", number, "requires", position)
         has_both_or_none = bool(use.stack) == bool(use.requires)
         if has_both_or_none or (use.stack and not use.package):
             what = "a use has either `requires`, or `stack` with the `package` that it is for"

@@ -184,7 +184,7 @@ class TomlText(msgspec.Struct, frozen=True, dict=True):
         names = sorted(str(known_name) for known_name in known)
         all_names = f"known are {', '.join(names) or 'none'}"
         hint = did_you_mean(str(name).lower(), names, all_names)
-        return InputError(without_secrets(f"{what} `{name}`"), where=self.place(*path), hint=hint)
+        return InputError(f"{what} `{name}`", where=self.place(*path), hint=hint)
 
 
 def last_key(path: Path) -> str:

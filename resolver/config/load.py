@@ -266,7 +266,7 @@ def _digest(*folders: Path) -> str:
         for path in _list_files(folder, ".json"):
             # Whoever needs the file reports that it cannot be read.
             with suppress(OSError):
-                content = path.read_bytes()
+                content = files.read(path)
                 digest.update(f"{path.name}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
 

@@ -99,7 +99,7 @@ def draft(requirements: FileRequirements, matrices: Path) -> Draft:
         if not isinstance(need, Requirement) or need.name not in bounds:
             why = message("import.constraint", line=without_secrets(str(need)))
             messages.append(_left_out(constraint, shown_requirement(constraint.text), why))
-        elif need.marker is not None:
+        elif need.url or need.marker is not None:
             lines.append(constraint)
         else:
             bounds[need.name] &= need.specifier

@@ -127,6 +127,18 @@ def ref_of(commit: str) -> str:
     return f"refs/ascend-lock/{commit}"
 
 
+def parse_references(output: bytes) -> dict[str, str]:
+    """Return the commit of each reference in what `git ls-remote` printed."""
+    commits: dict[str, str] = {}
+    for line in output.decode("utf-8", "replace").splitlines():
+        commit, _, reference = line.partition("\t")
+        # An annotated tag is an object of its own; its commit has a line with this ending.
+        name = reference.removesuffix("^{}")
+        if reference != name or name not in commits:
+            commits[name] = commit
+    return commits
+
+
 def parse_day(output: bytes, commit: str) -> dt.date:
     """Return the day in UTC of a commit, whose seconds since 1970 git printed.
 

@@ -9,7 +9,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from resolver import files as disk
-from resolver.errors import IndexFailure
+from resolver.errors import IndexFailure, Unreachable
 from resolver.index.git import RepositoryUnreadable
 from resolver.index.protocol import Catalog
 from resolver.index.repositories import Repositories
@@ -58,6 +58,11 @@ def offered(pins: Iterable[LockedPin], catalog: Catalog) -> Mapping[str, File]:
                     files[locked.name] = replace(file, sha256=locked.sha256)
         first_name = pin.file[0].name
         if first_name not in files:
+            if pin.index in catalog.lookup(canonicalize_name(pin.name)).unreachable:
+                raise Unreachable(
+                    f"index `{pin.index}`, which offers {first_name}, cannot be reached",
+                    hint="run the command again where it can be reached",
+                )
             raise IndexFailure(
                 f"index `{pin.index}` no longer offers {first_name} with the hash in the lock",
                 hint="lock again, or ask the maintainers why the file changed",
@@ -71,8 +76,8 @@ def save_sources(
     """Write the git sources of a lock, submodules included, into a folder.
 
     Sources that are complete there are left alone. Returns the pin of each bundle by its name in
-    the folder. Raises IndexFailure if a repository cannot be read, and InputError if the disk
-    refuses.
+    the folder. Raises IndexFailure if a repository cannot be read, NoSuchCommit if it lacks a
+    commit, and InputError if the disk refuses.
     """
     pins: dict[str, LockedPin] = {}
     for pin in lock.pin:

@@ -19,6 +19,7 @@ from resolver.index.git import (
     RepositoryUnreadable,
     init_bare,
     parse_day,
+    parse_references,
     ref_of,
     run_git,
 )
@@ -55,14 +56,7 @@ class References:
         """
         arguments = ("ls-remote", "--heads", "--tags", "--", self.url)
         output = run_git(*arguments, seconds=_ASK_SECONDS)
-        commits: dict[str, str] = {}
-        for line in output.decode("utf-8", "replace").splitlines():
-            commit, _, reference = line.partition("\t")
-            # An annotated tag is an object of its own; its commit has a line with this ending.
-            name = reference.removesuffix("^{}")
-            if reference != name or name not in commits:
-                commits[name] = commit
-        return commits
+        return parse_references(output)
 
     def fetch(self, commits: Collection[str]) -> None:
         """Fetch commits with their folders.

@@ -24,6 +24,7 @@ from resolver.index.git import (
     RepositoryUnreadable,
     init_bare,
     parse_day,
+    parse_references,
     ref_of,
     run_git,
 )
@@ -146,11 +147,8 @@ class Repositories:
         annotated = f"{tag}^{{}}"
         with self._network(url):
             output = run_git("ls-remote", "--", url, tag, annotated, branch, seconds=_ASK_SECONDS)
-        commits: dict[str, str] = {}
-        for line in output.decode().splitlines():
-            commit, _, ref = line.partition("\t")
-            commits[ref] = commit
-        return commits.get(annotated) or commits.get(tag, ""), commits.get(branch, "")
+        commits = parse_references(output)
+        return commits.get(tag, ""), commits.get(branch, "")
 
     def read(self, url: str, commit: str, path: str) -> bytes | None:
         """Return a file at a commit; None if there is none.
@@ -195,7 +193,7 @@ class Repositories:
     def save(self, url: str, commit: str, target: IO[bytes]) -> None:
         """Write the commit with its tree as a bundle for install.sh into a file.
 
-        Raises RepositoryUnreadable.
+        Raises RepositoryUnreadable and NoSuchCommit.
         """
         self._run(url, commit, "bundle", "create", "--quiet", "-", ref_of(commit), output=target)
 

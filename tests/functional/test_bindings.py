@@ -383,6 +383,23 @@ def test_recorded_rows_stand_in_for_an_unreachable_index(workspace: Workspace) -
     assert tree(workspace.locks) == before
 
 
+@pytest.mark.parametrize("unreachable", ["next", "fail"])
+def test_bundle_does_not_say_that_an_index_out_of_reach_lacks_a_file(
+    workspace: Workspace, index: LoopbackIndex, unreachable: str
+) -> None:
+    index.add_wheel("torch-npu", "2.9.0", index="vendor")
+    bind(workspace, take="all", unreachable=unreachable)
+    workspace.locked_stack("torch-npu")
+    bind(workspace, take="all", unreachable=unreachable, vendor=UNREACHABLE)
+    workspace.forget()
+    run = workspace.run("bundle", "demo", "bundle")
+    told = {
+        "next": "index `vendor`, which offers torch_npu-2.9.0-py3-none-any.whl, cannot be reached",
+        "fail": "Index `vendor` cannot be reached.",
+    }
+    assert (run.status, run.error) == (3, told[unreachable])
+
+
 def test_recorded_rows_do_not_count_if_the_index_answers(
     workspace: Workspace, index: LoopbackIndex
 ) -> None:

@@ -75,7 +75,8 @@ hdk >= 25.5.0
 odd ; 'x' in extras
 not a requirement
 """,
-        constraints_txt='numpy<2\ndatasets>=2 ; python_version > "3.9"\nurllib3<2\n',
+        constraints_txt='numpy<2\ndatasets>=2 ; python_version > "3.9"\nurllib3<2\n'
+        f"tqdm @ git+https://github.com/tqdm/tqdm@{COMMIT}\n",
         base__common_txt="-r more.txt\n-r more.txt\ndatasets\n",
         base__more_txt="tqdm\n",
     )
@@ -92,6 +93,7 @@ not a requirement
         f"recipes @ git+https://github.com/volcengine/recipes.git@{COMMIT}",
         "hdk >= 25.5.0",
         "datasets>=2 ; python_version > '3.9'",
+        f"tqdm @ git+https://github.com/tqdm/tqdm@{COMMIT}",
     ]
     assert sorted(left_out) == [
         "2 hashes of the file are not taken over; the lock has those that the indexes say",
@@ -367,6 +369,12 @@ def test_a_pylock(workspace: Workspace) -> None:
             "pyproject.toml",
         ),
         ("pylock.toml", b'lock-version = "1.0"\n', "the file is no pylock.toml", "pylock.toml"),
+        (
+            "pylock.toml",
+            b'lock-version = "2.0"\ncreated-by = "a test"\npackages = []\n',
+            "the lock has a format that is not read",
+            "pylock.toml:1",
+        ),
         ("uv.lock", b"version = 1\n", "a file such as `uv.lock` cannot be imported", "uv.lock"),
     ],
 )

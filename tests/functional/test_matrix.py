@@ -237,6 +237,33 @@ def test_a_machine_is_in_one_row(gridded: Workspace) -> None:
     gridded.refused("two rows have the machine A2, linux-aarch64, 3.12", "matrix")
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "error", "where"),
+    [
+        (
+            '["A2"]',
+            '["A2", "A9"]',
+            "`A9` is not a known SoC family",
+            "grid.toml:5: machine[0].soc[1]",
+        ),
+        (
+            '"engine", "tr',
+            '"engine >>> 1", "tr',
+            "`engine >>> 1` is not a requirement",
+            "grid.toml:18: use[1].requires[0]",
+        ),
+    ],
+)
+def test_a_mistake_of_the_grid_is_told_where_it_is(
+    gridded: Workspace, right: str, wrong: str, error: str, where: str
+) -> None:
+    (gridded.matrices / "grid.toml").write_text(GRID.replace(right, wrong))
+    run = gridded.run("matrix")
+    assert run.status == 2
+    assert error in run.stderr
+    assert f"  at {where}\n" in run.stderr
+
+
 def test_a_cluster_gives_the_same_bytes(gridded: Workspace) -> None:
     gridded.run("matrix", "--jobs", "1", "--data", "here.json")
     how = {

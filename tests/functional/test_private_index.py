@@ -65,12 +65,12 @@ def variables_and_netrc(workspace: Workspace, authority: Path) -> dict[str, str]
 
 
 def netrc_elsewhere(workspace: Workspace, authority: Path) -> dict[str, str]:
-    (workspace.root / "secrets").write_text(NETRC)
+    (workspace.root / "home" / "secrets").write_text(NETRC)
     pip_conf(workspace, f"index-url = {HOST}")
     return {
         "PIP_CONFIG_FILE": "",
         "PIP_INDEX_URL": "",
-        "NETRC": str(workspace.root / "secrets"),
+        "NETRC": "~/secrets",
         "https_proxy": workspace.index.proxy,
         "REQUESTS_CA_BUNDLE": str(authority),
     }

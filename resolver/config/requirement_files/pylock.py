@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from packaging.pylock import Package, Pylock, PylockValidationError
+from packaging.pylock import Package, Pylock, PylockUnsupportedVersionError, PylockValidationError
 
 from resolver.config.lines import TomlText
 from resolver.config.load import toml_tables
@@ -66,6 +66,13 @@ def read_pylock(
 def _read_lock(document: TomlText) -> Pylock:
     try:
         return Pylock.from_dict(toml_tables(document.text, document.name))
+    except PylockUnsupportedVersionError:
+        raise InputError(
+            "the lock has a format that is not read",
+            where=document.line("lock-version"),
+            why="Only version 1 of pylock.toml is read.",
+            hint="export requirements with the tool that wrote it, and import those",
+        ) from None
     except PylockValidationError as error:
         # The key without its value, which may be secret.
         why = f"`{error.context}` cannot be used." if error.context else ""

@@ -66,10 +66,11 @@ def _read_netrc() -> netrc.netrc | None:
     """Return the netrc file, None if there is none. Raises InputError."""
     file = os.environ.get("NETRC")
     where = file or "~/.netrc"
+    path = os.path.expanduser(where)  # noqa: PTH111 -- Path raises RuntimeError without a home
     hint = "an entry is `machine HOST login USER password PASSWORD` (NETRC names another file)"
     try:
-        if not is_special(Path(where).expanduser()):
-            return netrc.netrc(file)
+        if not is_special(Path(path)):
+            return netrc.netrc(file and path)
         why = "It is not a regular file."
     except OSError:
         return None

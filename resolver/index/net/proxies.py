@@ -43,7 +43,7 @@ class Proxies:
 def _checked(written: str) -> str:
     """Return the address of a proxy as httpx accepts it. Raises InputError."""
     url = written if has_scheme(written) else f"http://{written}"
-    hint = ""
+    hint = "the form is http://HOST:PORT or http://USER:PASSWORD@HOST:PORT"
     try:
         why = f"`{shown_address(split_written(url)[1])}` is not a proxy address"
         proxy = httpx.Proxy(address.sendable(url)[0])

@@ -97,12 +97,12 @@ class RemoteFiles:
                 metadata = await self._metadata_file(file, release)
             if metadata is None:
                 separate = False
-                content = await self._of_wheel(file, release, wheel_metadata)
+                readers = (wheel_metadata, wheel_variant) if label else (wheel_metadata,)
+                content, *variant = await self._of_wheel(file, release, *readers)
                 metadata = read(content, release, file.url).metadata
-            if label:
-                content = await self._of_wheel(file, release, wheel_variant)
-                properties = own_properties(content, label, file.filename)
-                metadata = replace(metadata, own_variant=properties)
+                if label:
+                    properties = own_properties(variant[0], label, file.filename)
+                    metadata = replace(metadata, own_variant=properties)
         except UnusableFile as error:
             self._cache.store_metadata(file, error, separate=separate)
             raise
@@ -191,7 +191,7 @@ class RemoteFiles:
         stored = self._cache.variants(file)
         if stored is not None:
             return stored
-        content = await self._of_wheel(file, release, wheel_variant)
+        (content,) = await self._of_wheel(file, release, wheel_variant)
         own_properties(content, label_of(file.filename), file.filename)
         variants = read_table(content, file.filename)
         self._cache.store_variants(file, variants)
@@ -203,17 +203,21 @@ class RemoteFiles:
         self,
         file: File,
         release: FileRelease,
-        reader: Callable[[IO[bytes] | RangeFile, FileRelease], bytes],
-    ) -> bytes:
-        """Return a member of a wheel, by ranges or from the whole wheel, checked by its hash."""
+        *readers: Callable[[IO[bytes] | RangeFile, FileRelease], bytes],
+    ) -> list[bytes]:
+        """Return members of a wheel, by ranges or from the whole wheel, checked by its hash."""
+
+        def members(content: IO[bytes] | RangeFile) -> list[bytes]:
+            return [reader(content, release) for reader in readers]
+
         try:
             ranges = await RangedFile.open(self._client, file)
-            return await ranges.read(lambda content: reader(content, release))
+            return await ranges.read(members)
         except DistrustError:
             download = await self._fetch(file)
         try:
             with download.path.open("rb") as wheel:
-                return reader(wheel, release)
+                return members(wheel)
         finally:
             download.path.unlink()
 

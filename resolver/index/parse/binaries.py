@@ -21,6 +21,7 @@ from resolver.index.parse.guarded import (
     RangeFile,
     TooLargeError,
     readable,
+    unpacked,
 )
 from resolver.model.linkage import Linkage, SharedObject, hashed, packed
 
@@ -151,11 +152,7 @@ def _content(archive: zipfile.ZipFile, member: Member) -> bytes:
 
     Raises TooLargeError for a compression that cannot be bounded.
     """
-    info = archive.getinfo(member.path)
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise TooLargeError(f"its {member.path} uses an unsupported compression method")
-    with archive.open(info) as stream:
-        content = stream.read(member.unpacked + 1)
+    content = unpacked(archive, archive.getinfo(member.path), member.unpacked)
     if len(content) > member.unpacked:
         raise TooLargeError(f"its {member.path} is larger than its list of members says")
     return content

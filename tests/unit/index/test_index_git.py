@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from resolver.index.git import GitError, RepositoryUnreadable
+from resolver.index.git import GitError, RepositoryUnreadable, parse_references
 from resolver.index.repositories import Repositories
 from resolver.model.message import Message
 from tests.repositories import Repository
@@ -39,6 +39,16 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GIT_SSH_VARIANT", "simple")
     monkeypatch.setenv("SSH_LOG", str(tmp_path / "log"))
     return tmp_path / "log"
+
+
+def test_parse_references_reads_names_in_any_encoding() -> None:
+    """An annotated tag is an object; its commit has a line of its own."""
+    listed = b"a1\trefs/heads/main\nb2\trefs/tags/v1\nc3\trefs/tags/v1^{}\nd4\trefs/tags/\xff\n"
+    assert parse_references(listed) == {
+        "refs/heads/main": "a1",
+        "refs/tags/v1": "c3",
+        "refs/tags/\ufffd": "d4",
+    }
 
 
 @pytest.fixture
