@@ -82,7 +82,7 @@ class VersionCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def at_import(self) -> bool:
-        """Whether nothing but the import of the file leads to it."""
+        """Return whether nothing but the import of the file leads to it."""
         return not self.scope and not self.under
 
 

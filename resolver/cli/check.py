@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -19,7 +18,12 @@ from resolver.cli.catalogs import Catalogs
 from resolver.cli.commands import failure
 from resolver.cli.console import print_json, print_line, print_to_stderr
 from resolver.cli.options import ALL, Settings, settings, today
-from resolver.cli.selection import chosen_targets, locked_stacks, unknown_locks
+from resolver.cli.selection import (
+    chosen_targets,
+    locked_stacks,
+    unknown_locks,
+    with_options_of,
+)
 from resolver.config.compile import compile_problems
 from resolver.config.load import Inputs, load
 from resolver.errors import (
@@ -35,7 +39,7 @@ from resolver.lock import file as lock_file
 from resolver.lock import folder as lock_folder
 from resolver.model.lock import Lock
 from resolver.model.message import Message, message, verbatim
-from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
+from resolver.model.problem import Problem
 from resolver.report import render
 from resolver.report.linkage import fault_sentence
 from resolver.report.upstream import change_lines, compared_json, old_facts_sentence
@@ -237,9 +241,9 @@ class _Checker:
             return _Result(argument, stack, target, state, StaleLock.exit_status, hint=hint)
         if lock is None:
             made_from = lock_folder.report_inputs(folder)
-            problem = _with_options_of(made_from, inputs, problem)
+            problem = with_options_of(made_from, inputs, problem)
             return _result(argument, problem, _code_without_lock(made_from.digest, problem))
-        problem = _with_options_of(lock_folder.lock_inputs(lock), inputs, problem)
+        problem = with_options_of(lock_folder.lock_inputs(lock), inputs, problem)
         files = _unexpected_files(lock, folder)
         result = _result(argument, problem, _code_of_lock(lock, problem, files))
         for kind, names in files.items():
@@ -311,22 +315,6 @@ class _Checker:
         """Return the catalog of the indexes that a lock was made from."""
         indexes = locked_indexes(lock, problem.indexes)
         return self.catalogs.live(replace(problem, indexes=indexes))
-
-
-def _with_options_of(made_from: lock_folder.MadeFrom, inputs: Inputs, problem: Problem) -> Problem:
-    """Return a problem with the options with which its lock or conflict report was made.
-
-    Only options that differ from what the stack says count.
-    """
-    cutoff = None
-    if problem.policy.exclude_newer is None and made_from.exclude_newer:
-        cutoff = dt.datetime.fromisoformat(made_from.exclude_newer)
-    as_of = "" if made_from.as_of == problem.policy.as_of else made_from.as_of
-    options = PolicyOptions(exclude_newer=cutoff, as_of=as_of)
-    if options == NO_OPTIONS:
-        return problem
-    problems = compile_problems(inputs, options=options)
-    return chosen_targets(problems, (problem.target.name,))[0]
 
 
 def _unexpected_files(lock: Lock, folder: Path) -> dict[str, tuple[str, ...]]:

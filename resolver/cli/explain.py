@@ -20,8 +20,8 @@ from resolver.cli.answers import explanation_of_refutation
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import ConflictPage, print_data, print_to_stderr
 from resolver.cli.options import Settings, output_folder, settings
-from resolver.cli.outcome import CONFLICT, UNDECIDED, Job, print_targets
-from resolver.cli.session import Session
+from resolver.cli.outcome import Job, conflict_status, print_targets
+from resolver.cli.session import Session, write_report
 from resolver.config.load import find_stack
 from resolver.errors import InputError
 from resolver.explain.explain import option_words
@@ -29,14 +29,13 @@ from resolver.explain.trial import Clock
 from resolver.explain.why import why
 from resolver.i18n import translate
 from resolver.index.protocol import Catalog
-from resolver.lock import folder as lock_folder
 from resolver.lock.previous import KEEP_ALL
 from resolver.model import text
 from resolver.model.explanation import Explanation, Fix, Why
 from resolver.model.problem import Problem
 from resolver.model.requirement import Requirement
 from resolver.model.resolution import Resolution
-from resolver.report.explanation.conflict import report_files, why_blocks
+from resolver.report.explanation.conflict import why_blocks
 from resolver.report.explanation.json import explanation_json, why_json
 from resolver.report.explanation.sentences import target_line
 from resolver.report.links import way_to_matrices
@@ -86,7 +85,7 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
     run.progress.clear()
     conflicts = {job.folder: answer for job, answer in answers if isinstance(answer, Explanation)}
     for folder, explanation in conflicts.items():
-        lock_folder.add(folder, report_files(explanation))
+        write_report(explanation, folder)
     written: list[Path] = []
     if letter is not None:
         original = find_stack(stack, run.matrices)
@@ -103,10 +102,7 @@ def command(run: Settings, stack: str, package: str | None, letter: str | None) 
             _print_written(path, original, run, used_snapshot=catalogs.used_snapshot)
     if letter is not None:
         return 0
-    statuses = [
-        UNDECIDED if explanation.awaited else CONFLICT for explanation in conflicts.values()
-    ]
-    return max(statuses, default=0)
+    return max(map(conflict_status, conflicts.values()), default=0)
 
 
 def _print_json(answers: Sequence[tuple[Job, _Answer]], run: Settings) -> None:

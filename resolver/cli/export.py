@@ -15,12 +15,13 @@ from resolver.cli import options
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import print_data
 from resolver.cli.options import Settings, settings
-from resolver.cli.selection import chosen_targets
+from resolver.cli.selection import chosen_targets, with_options_of
 from resolver.config.compile import compile_problems
 from resolver.config.load import load, load_images
 from resolver.errors import InputError, StaleLock
 from resolver.index.locked_files import offered
 from resolver.lock import file as lock_file
+from resolver.lock.folder import lock_inputs
 from resolver.model.lock import Lock
 from resolver.model.message import message
 from resolver.model.problem import Problem
@@ -71,7 +72,8 @@ def command(
             where=option,
             hint="it is for --format containerfile",
         )
-    problems = chosen_targets(compile_problems(load(stack, run.matrices)), run.targets)
+    inputs = load(stack, run.matrices)
+    problems = chosen_targets(compile_problems(inputs), run.targets)
     if len(problems) > 1:
         names = ", ".join(problem.target.name for problem in problems)
         raise InputError(
@@ -86,7 +88,8 @@ def command(
             f"{stack} has no lock for {problem.target.name}",
             hint=run.command("lock", stack),
         )
-    if lock.inputs != problem.digest and not lock.exclude_newer:
+    problem = with_options_of(lock_inputs(lock), inputs, problem)
+    if lock.inputs != problem.digest:
         run.progress.warn(message("cli.exported-old", stack=stack))
     match form:
         case "pylock":

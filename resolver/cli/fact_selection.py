@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from packaging.utils import NormalizedName
 
@@ -41,6 +41,15 @@ def names_of_no_stack(names: Sequence[str], run: Settings) -> list[str]:
     return [name for name in names if not name.endswith(".toml") and name not in stacks]
 
 
+# The targets of stacks, by the names of the stacks.
+Compiled = Mapping[str, Sequence[Problem]]
+
+
+def compile_stacks(names: Iterable[str], run: Settings) -> Compiled:
+    """Return the targets of these stacks. Raise InputError for a stack that cannot be read."""
+    return {name: compile_problems(load(name, run.matrices)) for name in dict.fromkeys(names)}
+
+
 def selected_facts(names: Sequence[str], run: Settings) -> Iterator[tuple[Problem, list[Fact]]]:
     """Yield the named facts, each once, with the problem for which they are compared.
 
@@ -51,9 +60,14 @@ def selected_facts(names: Sequence[str], run: Settings) -> Iterator[tuple[Proble
     stacks = [name for name in names if name not in others]
     if others or not names:
         stacks += stack_names(run.matrices)
-    problems: dict[str, Sequence[Problem]] = {}
-    for stack in dict.fromkeys(stacks):
-        problems[stack] = compile_problems(load(stack, run.matrices))
+    return facts_among(names, compile_stacks(stacks, run), run)
+
+
+def facts_among(
+    names: Sequence[str], problems: Compiled, run: Settings
+) -> Iterator[tuple[Problem, list[Fact]]]:
+    """Yield facts as `selected_facts` does, among these stacks."""
+    others = names_of_no_stack(names, run)
     _require_known(others, problems, run)
     named: set[NormalizedName] = {text.name(name) for name in others}
     seen: set[str] = set()
@@ -69,9 +83,7 @@ def selected_facts(names: Sequence[str], run: Settings) -> Iterator[tuple[Proble
             yield targets[0], facts
 
 
-def _require_known(
-    names: Collection[str], problems: Mapping[str, Sequence[Problem]], run: Settings
-) -> None:
+def _require_known(names: Collection[str], problems: Compiled, run: Settings) -> None:
     """Raise InputError for a name that is neither a project with facts nor the id of a fact."""
     known: set[str] = set()
     for targets in problems.values():

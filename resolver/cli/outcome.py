@@ -57,6 +57,11 @@ STATUS_BY_EXIT = {
 }
 
 
+def conflict_status(explanation: Explanation) -> int:
+    """Return the exit status for a target without a lock; what was not answered may change it."""
+    return UNDECIDED if explanation.awaited else CONFLICT
+
+
 class Job(msgspec.Struct, frozen=True):
     """A target to lock."""
 
@@ -120,7 +125,7 @@ class TargetResult(msgspec.Struct, frozen=True, kw_only=True):
             case ResolverError() as error:
                 return error.exit_status
             case explanation:
-                return UNDECIDED if explanation.awaited else CONFLICT
+                return conflict_status(explanation)
 
     @property
     def is_known_conflict(self) -> bool:

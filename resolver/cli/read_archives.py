@@ -14,7 +14,7 @@ from resolver.audit.offers import Offers, archives_of, read_all, wheels_of
 from resolver.audit.pairs import pairings
 from resolver.cli.catalogs import Catalogs
 from resolver.cli.console import print_line
-from resolver.cli.fact_selection import selected_facts
+from resolver.cli.fact_selection import Compiled, compile_stacks, facts_among
 from resolver.cli.options import Settings, settings
 from resolver.config.compile import known_values
 from resolver.config.fact_rules import compile_facts
@@ -22,6 +22,7 @@ from resolver.config.load import (
     load_facts,
     load_systems,
     readings_folder,
+    stack_names,
     wheels_folder,
 )
 from resolver.index.store.readings import (
@@ -45,14 +46,15 @@ def command(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
     for each PROJECT or for all, so that nobody has to download the archives in order to lock; and
     in MATRICES/wheels/PROJECT.json what the wheels require, which `ascend-lock pairs` shows.
     """
-    names = [text.name(project) for project in projects] or _projects_of_facts(run)
+    compiled = compile_stacks(stack_names(run.matrices), run)
+    names = [text.name(project) for project in projects] or _projects_of_facts(compiled, run)
     archives_folder = readings_folder(run.matrices)
     wheel_readings_folder = wheels_folder(run.matrices)
     shared = compile_facts(load_facts(run.matrices), known=known_values(load_systems(run.matrices)))
     with closing(Catalogs(run, readings=False)) as catalogs:
         for name in names:
             run.progress.label("cli.looking-at", fact=name)
-            selection = list(selected_facts([name], run))
+            selection = list(facts_among([name], compiled, run))
             if not selection:
                 continue
             problem, facts = selection[0]
@@ -86,10 +88,10 @@ def command(run: Settings, projects: tuple[str, ...], anew: bool) -> int:
     return 0
 
 
-def _projects_of_facts(run: Settings) -> list[NormalizedName]:
+def _projects_of_facts(compiled: Compiled, run: Settings) -> list[NormalizedName]:
     """Return the projects that facts are about, sorted, except facts that only name commits."""
     projects: set[NormalizedName] = set()
-    for _, facts in selected_facts((), run):
+    for _, facts in facts_among((), compiled, run):
         projects.update(fact.package for fact in facts if not isinstance(fact, Sources))
     return sorted(projects)
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from resolver.cli.console import print_line
 from resolver.cli.options import ALL, Settings, settings
-from resolver.config.load import read_stack, stack_names
+from resolver.config.compile import compile_problems
+from resolver.config.load import Inputs, read_stack, stack_names
 from resolver.errors import InputError, did_you_mean, escaped
 from resolver.i18n import translate
 from resolver.index.git import files_at
 from resolver.lock import file as lock_file
+from resolver.lock.folder import MadeFrom
 from resolver.model.lock import Lock
 from resolver.model.message import verbatim
-
-if TYPE_CHECKING:
-    from resolver.model.problem import Problem
+from resolver.model.problem import NO_OPTIONS, PolicyOptions, Problem
 
 
 def named_stacks(stacks: Iterable[str], run: Settings) -> list[str]:
@@ -82,6 +82,23 @@ def chosen_targets(problems: Sequence[Problem], targets: Collection[str]) -> Seq
             hint=f"its targets are {', '.join(names)}",
         )
     return [problem for problem in problems if not targets or problem.target.name in targets]
+
+
+def with_options_of(made_from: MadeFrom, inputs: Inputs, problem: Problem) -> Problem:
+    """Return a problem with the options of the command that made its lock or conflict report.
+
+    These are a cut-off, if the stack has none, and an as-of that is not the stack's. `inputs` are
+    what the problem was compiled from.
+    """
+    cutoff = None
+    if problem.policy.exclude_newer is None and made_from.exclude_newer:
+        cutoff = dt.datetime.fromisoformat(made_from.exclude_newer)
+    as_of = "" if made_from.as_of == problem.policy.as_of else made_from.as_of
+    options = PolicyOptions(exclude_newer=cutoff, as_of=as_of)
+    if options == NO_OPTIONS:
+        return problem
+    problems = compile_problems(inputs, options=options)
+    return chosen_targets(problems, (problem.target.name,))[0]
 
 
 class NamedLock(msgspec.Struct, frozen=True):

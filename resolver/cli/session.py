@@ -243,7 +243,7 @@ class Session:
                 if names:
                     changed[folder], written[folder] = texts, names
             elif not isinstance(answer, ResolverError) and not self.dry_run:
-                written[folder] = _write_report(answer, folder)
+                written[folder] = write_report(answer, folder)
         if not self.dry_run:
             previous = {result.folder: result.job.previous for result in results if result.job}
 
@@ -257,7 +257,7 @@ class Session:
         return [replace(result, written=written.get(result.folder, ())) for result in results]
 
 
-def _write_report(explanation: Explanation, folder: Path) -> tuple[str, ...]:
+def write_report(explanation: Explanation, folder: Path) -> tuple[str, ...]:
     """Write the report of a conflict, and return the names of its files."""
     from resolver.report.explanation.conflict import report_files
 

@@ -106,6 +106,18 @@ def test_a_name_that_installers_do_not_know_is_told(locked: Workspace) -> None:
         assert ("do not recognise my-lock.toml as a pylock.toml" in run.stderr) is told
 
 
+@pytest.mark.parametrize("options", [(), ("--exclude-newer", "2026-06-01")])
+def test_export_warns_of_an_old_lock(workspace: Workspace, options: tuple[str, ...]) -> None:
+    """The options of the command that locked are no change of the stack."""
+    workspace.index.add_wheel("base", "1.0", uploaded="2026-05-01T00:00:00Z")
+    workspace.stack("base")
+    assert workspace.lock(*options).status == 0
+    assert export(workspace, "sbom").stderr == ""
+    workspace.stack("base<2")
+    warned = "the stack or the facts have changed since demo was locked"
+    assert warned in export(workspace, "sbom").stderr
+
+
 def test_pip_and_uv_install_a_pylock_and_no_other_bytes(
     locked: Workspace, index: LoopbackIndex
 ) -> None:

@@ -19,11 +19,11 @@ from resolver.audit.upstream.parsers import PARSERS
 from resolver.audit.upstream.values import READERS
 from resolver.config.load import Document, read
 from resolver.errors import InputError
+from resolver.model import patterns
 from resolver.model.repository import Address, Inside
-from resolver.model.text import NOT_EMPTY, Text
+from resolver.model.text import NOT_EMPTY, Text, matching
 
 _NAME: Final = "upstream.toml"
-_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 # The kinds of facts that templates can make.
 _KINDS: Final = ("requires", "constrains", "replaces", "builds", "warns", "sources")
@@ -48,12 +48,6 @@ def _expression(text: str) -> str:
     return text
 
 
-def _sha256(text: str) -> str:
-    if not _SHA256.fullmatch(text):
-        raise ValueError("a sha256 has 64 hexadecimal digits, in lower case")
-    return text
-
-
 class _Row(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     pass
 
@@ -74,7 +68,7 @@ class ArchiveRow(_Row, frozen=True, kw_only=True):
     project: NormalizedName
     # The name of the archive.
     file: Text
-    sha256: Annotated[str, _sha256]
+    sha256: Annotated[str, matching(patterns.SHA256)]
     # The day on which it was chosen, for the facts that are made of it.
     checked: date
 
